@@ -27,6 +27,7 @@ export const GROUPED: readonly string[] = [
   'engine/earlier-logs.test.ts',
   'engine/loop/last-messages.test.ts',
   'engine/loop/loop-engine.test.ts',
+  'engine/made-up-engine.test.ts',
   'engine/plan/plan-answer.test.ts',
   'engine/plan/plan-engine.test.ts',
   'engine/plan/requirements.test.ts',

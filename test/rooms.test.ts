@@ -4,9 +4,12 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, it } from 'node:test'
 
 /** The rooms of docs/architecture.md, in their order. */
-const ROOMS = ['base', 'runtime', 'template', 'store', 'tool', 'registry', 'llm', 'config', 'access', 'files', 'exec', 'session', 'engine', 'service', 'service.ts', 'http', 'observe', 'workers', 'app.ts', 'early-signals.ts', 'process.ts', 'main.ts', 'cli']
+const ROOMS = ['base', 'runtime', 'template', 'store', 'tool', 'registry', 'llm', 'config', 'access', 'files', 'exec', 'session', 'engine', 'service', 'service.ts', 'http', 'observe', 'workers', 'warm-up', 'app.ts', 'warm-up.ts', 'early-signals.ts', 'process.ts', 'main.ts', 'cli']
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
+
+/** What may not grow; whoever lowers a figure lowers its bound too. */
+const BOUNDS = { casts: 36, pairs: 45 }
 
 describe('rooms', () => {
   it('import only from rooms above them', () => {
@@ -22,6 +25,32 @@ describe('rooms', () => {
     const sizes = new Map<string, number>()
     for (const file of files) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1)
     assert.deepEqual([...sizes].filter(([, size]) => size > 25), [])
+  })
+
+  it('load no engine before the first session', () => {
+    const loaded = loadedBy(['main.ts', 'process.ts', 'app.ts', 'http/server.ts'])
+    assert.ok(loaded.has('http/sessions/plan-view.ts') && loaded.has('session/engine.ts'))
+    assert.deepEqual([...loaded].filter(file => /^engine\/.+-(?:engine|reducer)\.ts$/.test(file)), [])
+  })
+
+  it('have no folders of sessions, engines or http that import each other', () => {
+    assert.deepEqual(foldersThatImportEachOther().filter(pair => /^(?:session|engine|http)\b/.test(pair)), [])
+  })
+
+  it('have server.ts alone loose in http', () => {
+    assert.deepEqual(files.filter(file => dirname(file) === 'http'), ['http/server.ts'])
+  })
+
+  it('have no more folders that import each other than before', t => {
+    const pairs = foldersThatImportEachOther()
+    t.diagnostic(`${pairs.length} pairs of folders import each other`)
+    assert.ok(pairs.length <= BOUNDS.pairs, `${pairs.length} pairs, at most ${BOUNDS.pairs} are allowed:\n${pairs.join('\n')}`)
+  })
+
+  it('cast no more values to other types than before', t => {
+    const casts = files.flatMap(file => linesOf(file).filter(line => /\bas (?:unknown as|never\b)/.test(line)).map(line => `${file}: ${line.trim()}`))
+    t.diagnostic(`${casts.length} lines cast a value to another type`)
+    assert.ok(casts.length <= BOUNDS.casts, `${casts.length} casts, at most ${BOUNDS.casts} are allowed:\n${casts.join('\n')}`)
   })
 
   it('know nothing of Fastify up to the use cases', () => {
@@ -67,6 +96,34 @@ function importsOf (file: string): string[] {
   return Array.from(source(file).matchAll(/(?:from |import\()'(\.[^']+)'/g), ([, path]) => normalize(join(dirname(file), path as string)))
 }
 
+/** Pairs of folders of which each holds a file that imports one of the other's own files, as `a <-> b`. */
+function foldersThatImportEachOther (): string[] {
+  const imported = new Set(files.flatMap(file => importsOf(file).filter(other => dirname(other) !== dirname(file)).map(other => `${dirname(file)} ${dirname(other)}`)))
+  return [...imported].flatMap(pair => {
+    const [from = '', to = ''] = pair.split(' ')
+    return from < to && imported.has(`${to} ${from}`) ? [`${from} <-> ${to}`] : []
+  }).sort()
+}
+
+function linesOf (file: string): string[] {
+  return source(file).split('\n')
+}
+
+/** Files that are loaded with some others at once: what is imported for its types alone, or by `import()`, is not. */
+function loadedBy (roots: readonly string[]): Set<string> {
+  const loaded = new Set(roots)
+  for (const file of loaded) {
+    const imports = source(file).matchAll(/^(?:import|export) (.+) from '(\.[^']+)'/gm)
+    for (const [, names = '', path = ''] of imports) if (!isOfTypes(names)) loaded.add(normalize(join(dirname(file), path)))
+  }
+  return loaded
+}
+
+/** Whether names of an import are those of types alone. */
+function isOfTypes (names: string): boolean {
+  return /^(?:type |\{(?: type [\w ]+,?)+ \}$)/.test(names)
+}
+
 /** Files that import each other, directly or not: the strongly connected parts of the graph (Tarjan 1972). */
 function circles (graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const found: string[][] = []
@@ -91,7 +148,7 @@ function circles (graph: ReadonlyMap<string, readonly string[]>): string[][] {
 /** Packages that are there when the file runs: what imports nothing but types is gone by then. */
 function packagesOf (file: string): string[] {
   const imports = source(file).matchAll(/(?:^(?:import|export) (.+) from |import\()'((?:@[^/']+\/)?[^/'.:]+)(?=[/'])/gm)
-  return Array.from(imports).filter(([, names = '']) => !/^(?:type |\{(?: type [\w ]+,?)+ \}$)/.test(names)).map(([, , name]) => name as string)
+  return Array.from(imports).filter(([, names = '']) => !isOfTypes(names)).map(([, , name]) => name as string)
 }
 
 function source (file: string): string {

@@ -71,7 +71,9 @@ export class TokenFile {
       this.#problem = undefined
     } catch (error) {
       const { message } = error as Error
-      if (message !== this.#problem) log.error({ reason: message }, 'API_TOKENS_FILE cannot be used: the tokens of before stay in force, and those that it should revoke')
+      if (message !== this.#problem) {
+        log.error({ reason: message }, 'API_TOKENS_FILE cannot be used: the tokens of before stay in force, and those that it should revoke')
+      }
       this.#problem = message
     }
   }

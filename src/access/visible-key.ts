@@ -18,7 +18,12 @@ export interface KnownKeys {
  * kind that is not known here, is hidden from every caller that has some.
  * @param generation as the caller sees it
  */
-export function isVisibleKey (key: string, { keyPrefix, kinds }: KnownKeys, { extensions }: Generation, { prompts, environs, runs }: Pick<Caller, 'prompts' | 'environs' | 'runs'>): boolean {
+export function isVisibleKey (
+  key: string,
+  { keyPrefix, kinds }: KnownKeys,
+  { extensions }: Generation,
+  { prompts, environs, runs }: Pick<Caller, 'prompts' | 'environs' | 'runs'>
+): boolean {
   const kind = kinds.find(each => key.startsWith(kindPrefix(keyPrefix, each.key)))
   if (kind === undefined) return prompts === undefined && environs === undefined
   return isVisibleEntry(kind, keyToPath(key, kindPrefix(keyPrefix, kind.key)), { prompts, environs, runs, extensions })

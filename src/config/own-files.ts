@@ -28,8 +28,12 @@ const MAX_LINKS = 40
 
 /** All files and folders that are the service's own: of variables every one that names a file. */
 export function ownFilesOf (config: Config, { sessions, operator: { targets }, agent }: OwnPlaces): OwnFile[] {
-  const files = Object.entries(config).flatMap(([variable, value]) => variable.endsWith('_FILE') && typeof value === 'string' && value !== '' ? [fileOf(variable, value)] : [])
-  const keys = [...targets.values()].flatMap(target => target.type === 'ssh' && target.keyFile !== undefined ? [fileOf(`OPERATOR_FILE: targets.${target.name}.keyFile`, target.keyFile)] : [])
+  const files = Object.entries(config).flatMap(([variable, value]) =>
+    variable.endsWith('_FILE') && typeof value === 'string' && value !== '' ? [fileOf(variable, value)] : []
+  )
+  const keys = [...targets.values()].flatMap(target =>
+    target.type === 'ssh' && target.keyFile !== undefined ? [fileOf(`OPERATOR_FILE: targets.${target.name}.keyFile`, target.keyFile)] : []
+  )
   return [
     ...files,
     ...keys,
@@ -50,8 +54,12 @@ export function refuseOwnFilesIn ({ workspaces }: OperatorFile, files: readonly 
     for (const { name, path: root } of workspaces.values()) {
       const inside = places.findLast(place => isIn(root, place))
       const shown = inside === undefined || inside === path ? `"${path}"` : `"${path}", which leads through "${inside}"`
-      if (inside !== undefined) throw new ConfigError(`${variable}: expected a ${isFolder ? 'folder' : 'file'} outside of workspace "${name}" (${root}), got ${shown}`)
-      if (isFolder && isIn(places.at(-1) as string, root)) throw new ConfigError(`${variable}: expected a folder without workspace "${name}" (${root}) in it, got "${path}"`)
+      if (inside !== undefined) {
+        throw new ConfigError(`${variable}: expected a ${isFolder ? 'folder' : 'file'} outside of workspace "${name}" (${root}), got ${shown}`)
+      }
+      if (isFolder && isIn(places.at(-1) as string, root)) {
+        throw new ConfigError(`${variable}: expected a folder without workspace "${name}" (${root}) in it, got "${path}"`)
+      }
     }
   }
 }

@@ -3,7 +3,7 @@ import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { type Json } from '../base/json.ts'
 import { readPublishedSchema } from '../base/published-schema.ts'
 import { type CheckedYaml, parseCheckedYaml } from '../tool/schema/checked-yaml.ts'
-import { configSchema } from './config.ts'
+import { configSchema } from './config-schema.ts'
 import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget, type Target, type Workspace } from './operator.ts'
 
 /** Larger files are refused, in bytes. */
@@ -71,7 +71,8 @@ export function readOperator (path: string): OperatorFile {
  */
 export function parseOperator (text: string, base: string): OperatorFile {
   const checked = checkedDocument(text)
-  const refuse: Refuse = (path, expected, got) => new OperatorError(`line ${checked.lineOf(path)}: ${path.join('.')}: expected ${expected}, got ${JSON.stringify(got)}`)
+  const refuse: Refuse = (path, expected, got) =>
+    new OperatorError(`line ${checked.lineOf(path)}: ${path.join('.')}: expected ${expected}, got ${JSON.stringify(got)}`)
   const document = checked.value as unknown as OperatorDocument | null
   const workspaces = new Map(Object.entries(document?.workspaces ?? {}).map(([name, entry]) => [name, workspaceOf(name, entry, base, refuse)]))
   const targets = new Map(Object.entries(document?.targets ?? {}).map(([name, entry]) => [name, targetOf(name, entry, { base, workspaces, refuse })]))
@@ -79,7 +80,9 @@ export function parseOperator (text: string, base: string): OperatorFile {
     const unknown = names?.findIndex(name => !targets.has(name)) ?? -1
     if (unknown >= 0) throw refuse(['policy', index, 'targets', unknown], 'the name of a target', names?.[unknown] ?? '')
     // It would mean this word alone, and most who write it mean what follows, too: a rule that denies less than it seems to.
-    if (HALF_STAR.test(command)) throw refuse(['policy', index, 'command'], 'a last word without a star at its end, or a star as a word of its own behind it', command)
+    if (HALF_STAR.test(command)) {
+      throw refuse(['policy', index, 'command'], 'a last word without a star at its end, or a star as a word of its own behind it', command)
+    }
     return { effect, command, ...(names === undefined ? {} : { targets: names }) }
   })
   return { workspaces, targets, rules }
@@ -93,14 +96,29 @@ function checkedDocument (text: string): CheckedYaml {
   }
 }
 
-function workspaceOf (name: string, { path, skills = false, checks = {}, logs = {}, mayChange, confirm = 'deletions' }: WorkspaceEntry, base: string, refuse: Refuse): Workspace {
+function workspaceOf (
+  name: string,
+  { path, skills = false, checks = {}, logs = {}, mayChange, confirm = 'deletions' }: WorkspaceEntry,
+  base: string,
+  refuse: Refuse
+): Workspace {
   const place = ['workspaces', name]
   const folder = resolve(base, path)
   if (found(folder)?.isDirectory() !== true) throw refuse([...place, 'path'], 'a folder that is there', path)
   // Without links, so that what is inside is told by its beginning.
   const root = realpathSync(folder)
-  for (const [log, file] of Object.entries(logs)) if (!isBelow(root, resolve(root, file))) throw refuse([...place, 'logs', log], 'a file below the workspace', file)
-  return { name, path: root, hasSkills: skills, checks: new Map(Object.entries(checks)), logs: new Map(Object.entries(logs).map(([log, file]) => [log, relative(root, resolve(root, file))])), confirm, ...(mayChange === undefined ? {} : { mayChange }) }
+  for (const [log, file] of Object.entries(logs)) {
+    if (!isBelow(root, resolve(root, file))) throw refuse([...place, 'logs', log], 'a file below the workspace', file)
+  }
+  return {
+    name,
+    path: root,
+    hasSkills: skills,
+    checks: new Map(Object.entries(checks)),
+    logs: new Map(Object.entries(logs).map(([log, file]) => [log, relative(root, resolve(root, file))])),
+    confirm,
+    ...(mayChange === undefined ? {} : { mayChange })
+  }
 }
 
 interface OperatorContext {
@@ -122,7 +140,18 @@ function targetOf (name: string, entry: LocalEntry | SshEntry, { base, workspace
   const { type, host, port = 22, user, hostKey, keyFile, cwd, skills = false, auto = false } = entry
   const key = keyFile === undefined ? undefined : resolve(base, keyFile)
   if (key !== undefined && found(key)?.isFile() !== true) throw refuse([...place, 'keyFile'], 'a file that is there', keyFile ?? '')
-  return { type, name, host, port, user, hostKey, ...(key === undefined ? {} : { keyFile: key }), ...(cwd === undefined ? {} : { cwd }), hasSkills: skills, mayRunUnasked: auto }
+  return {
+    type,
+    name,
+    host,
+    port,
+    user,
+    hostKey,
+    ...(key === undefined ? {} : { keyFile: key }),
+    ...(cwd === undefined ? {} : { cwd }),
+    hasSkills: skills,
+    mayRunUnasked: auto
+  }
 }
 
 /** What the service is configured with holds its secrets. */

@@ -9,13 +9,20 @@ const MIN_LENGTH = 32
  * take the place of another; none where none is given.
  * @throws ConfigError that shows nothing of them
  */
-export function readSessionSecrets ({ SESSION_SECRET: given, SESSION_SECRET_FILE: path }: Pick<Config, 'SESSION_SECRET' | 'SESSION_SECRET_FILE'>): readonly string[] {
+export function readSessionSecrets ({
+  SESSION_SECRET: given,
+  SESSION_SECRET_FILE: path
+}: Pick<Config, 'SESSION_SECRET' | 'SESSION_SECRET_FILE'>): readonly string[] {
   if (given !== '' && path !== '') throw new ConfigError('SESSION_SECRET and SESSION_SECRET_FILE: expected one of them, got both')
   if (given === '' && path === '') return []
   const name = path === '' ? 'SESSION_SECRET' : 'SESSION_SECRET_FILE'
   const secrets = (path === '' ? given : readFile(path)).split(/[,\s]+/).filter(secret => secret !== '')
-  if (secrets.length < 1 || secrets.length > 2) throw new ConfigError(`${name}: expected one secret, or the new one and the old one, got ${secrets.length}`)
-  if (secrets.some(secret => secret.length < MIN_LENGTH)) throw new ConfigError(`${name}: expected secrets of at least ${MIN_LENGTH} characters, as openssl rand -hex 32 makes them`)
+  if (secrets.length < 1 || secrets.length > 2) {
+    throw new ConfigError(`${name}: expected one secret, or the new one and the old one, got ${secrets.length}`)
+  }
+  if (secrets.some(secret => secret.length < MIN_LENGTH)) {
+    throw new ConfigError(`${name}: expected secrets of at least ${MIN_LENGTH} characters, as openssl rand -hex 32 makes them`)
+  }
   return secrets
 }
 

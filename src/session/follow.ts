@@ -1,7 +1,7 @@
 import { type JsonObject } from '../base/json.ts'
 import { ENDED, type Transition } from './model.ts'
 import { readShown } from './read-log.ts'
-import { type SessionStore } from './store/session-store.ts'
+import { type SessionStore } from './session-store.ts'
 
 /** How often the log is read though nobody has said that there is more, in ms: word of an append may be lost. */
 const LOOK = 5000

@@ -5,7 +5,7 @@ import { type Transition } from './model.ts'
 import { readGenuine } from './read-log.ts'
 import { type Seals } from './seal.ts'
 import { acceptsInput, headOf, type Session } from './session.ts'
-import { type SessionStore, SessionStoreError } from './store/session-store.ts'
+import { type SessionStore, SessionStoreError } from './session-store.ts'
 
 /** Nowhere in the log the session waited for its user. */
 export class NothingToFork extends Error {

@@ -3,7 +3,7 @@ import { inTurn } from '../runtime/fairness.ts'
 import { createSlices } from '../runtime/slices.ts'
 import { type Position, type Transition } from './model.ts'
 import { LogUntrusted, type Seals } from './seal.ts'
-import { type Entry, SessionStoreError, type SessionStore } from './store/session-store.ts'
+import { type Entry, SessionStoreError, type SessionStore } from './session-store.ts'
 
 /** From which length on a text takes a while to parse, in UTF-16 units. */
 const LONG = 32 * 1024

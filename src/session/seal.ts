@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import { type Entry } from './store/session-store.ts'
+import { type Entry } from './session-store.ts'
 
 /** A log has a transition that this service has not written, or not there. */
 export class LogUntrusted extends Error {

@@ -10,8 +10,8 @@ import { ENDED, type Position, type Transition } from './model.ts'
 import { readGenuine, readShown } from './read-log.ts'
 import { LogUntrusted, type Seals } from './seal.ts'
 import { headOf, type Session } from './session.ts'
-import { type Append, type Entry, type SessionStore, SessionStoreError } from './store/session-store.ts'
-import { Turns } from './turns.ts'
+import { type Append, type Entry, type SessionStore, SessionStoreError } from './session-store.ts'
+import { KeyedMutex } from './keyed-mutex.ts'
 
 /** How many logs are kept in mind that are not this service's. */
 const UNTRUSTED = 1000
@@ -48,7 +48,7 @@ export interface SessionLogOptions {
 export class SessionLog {
   readonly #options: SessionLogOptions
   readonly #hot = new HotSessions()
-  readonly #turns = new Turns()
+  readonly #mutex = new KeyedMutex()
 
   /** Those whose logs were found not to be this service's, so that each is told of once. */
   readonly #untrusted = new LRUCache<string, true>({ max: UNTRUSTED })
@@ -64,7 +64,7 @@ export class SessionLog {
    */
   async load (id: string): Promise<Session | undefined> {
     // One after the other: of a long log, each would hold all of it.
-    return await this.#turns.run(id, () => this.#load(id))
+    return await this.#mutex.run(id, () => this.#load(id))
   }
 
   async #load (id: string): Promise<Session | undefined> {

@@ -8,8 +8,8 @@ export function tooLarge (bytes: number): StoredValue {
 }
 
 /**
- * Makes text of what a store holds. Strict, so that a value in another encoding is named as such and never becomes
- * a prompt full of replacement characters.
+ * Makes text of what a store holds. Decoding is strict: a value in another encoding is named as such, and never becomes a
+ * prompt full of replacement characters.
  * @param expiresAt when the store will drop the value, Unix time in ms
  */
 export function decodeBytes (bytes: Uint8Array, expiresAt?: number): StoredValue {

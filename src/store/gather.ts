@@ -1,16 +1,19 @@
 import { type ChangeListener } from './store.ts'
 
-/** How long changes are gathered before they are told, in ms: one save of an editor is several events. */
+/** How long changes are gathered before the listener is told, in ms: one save of an editor is several events. */
 const GATHER_MS = 20
 
-/** So many keys are told without waiting for more. None may go untold: who has not seen a delete takes it for a loss. */
+/**
+ * So many keys are told without waiting for more. Every key must be told: a listener that has not heard of a delete would
+ * take it for a loss.
+ */
 const MAX_GATHERED_KEYS = 10_000
 
 /** Gathers changes for a few ms, so that a burst becomes one call of the listener. */
 export interface Gatherer {
   /** Notes one changed key. */
   add (key: string): void
-  /** Notes that anything may have changed; what was noted of single keys may be of a time before, and is dropped. */
+  /** Notes that anything may have changed. Notes of single keys are dropped, since they may be older than that. */
   addAll (): void
   /** Notes that other keys may have changed too, and nobody can say which. */
   addUnknown (): void
@@ -19,7 +22,7 @@ export interface Gatherer {
 }
 
 /**
- * Creates a gatherer; the wait is counted from the first change, so that steady writes cannot starve the listener.
+ * Creates a gatherer. The wait is counted from the first change, so that steady writes cannot starve the listener.
  * @param wait how long changes are gathered, in ms
  */
 export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gatherer {

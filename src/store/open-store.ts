@@ -5,14 +5,14 @@ import { type Store } from './store.ts'
 
 /** Where the operator says that registrations are. */
 export type StorePlace =
-  /** `inTurn` keeps the processes of one service from writing into the folder at the same time; Redis does that itself. */
+  /** `inTurn` keeps the processes of one service from writing into the folder at the same time. Redis does that by itself. */
   | { readonly directory: string, readonly inTurn?: InTurn | undefined }
   /** @see parseRedisUrl */
   | { readonly redisUrl: string, readonly sentinelPassword: string }
 
 /**
- * Opens a store. One over Redis opens also while Redis is away.
- * @throws StoreError when the URL has another shape, or there is no such folder
+ * Opens a store. A store over Redis opens even while Redis is away.
+ * @throws StoreError when the URL has another shape, or when there is no such folder
  */
 export async function openStore (place: StorePlace, keys: StoreKeys, log: Log): Promise<Store> {
   // Each variant brings packages of its own, and a start pays for one of them only.

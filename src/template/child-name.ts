@@ -1,6 +1,6 @@
 import { ownCopy } from '../base/text.ts'
 
-/** How many names are kept, and how long they may be, in UTF-16 units: callers can make up as many as they like. */
+/** How many names are kept, and how long they may be, in UTF-16 units. Callers can make up as many as they like. */
 const MOST_KEPT = 20_000
 const MAX_KEPT_LENGTH = 200
 
@@ -9,8 +9,9 @@ const namesBelow = new Map<string, Map<string, string>>()
 let kept = 0
 
 /**
- * `parent.segment`, the same string whenever it is asked for. A string's hash is worked out once, and a render looks the
- * name of each shared variable up several times.
+ * `parent.segment`, the same string object whenever it is asked for. V8 works out the hash of a string once, and a render
+ * looks up the name of each shared variable several times. Without this, a render that reads five of them takes a tenth
+ * longer (row `kept/child-name` of the benchmarks).
  */
 export function childName (parent: string, segment: string): string {
   const known = namesBelow.get(parent)?.get(segment)

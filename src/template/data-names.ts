@@ -3,14 +3,14 @@ import { Absent, NOTHING, PENDING, type Value, type ValueObject } from './value.
 /** What every object and every list has, and what the special values have beside methods. */
 const OTHER_NAMES: ReadonlySet<string> = new Set([Object.prototype, Array.prototype, PENDING, NOTHING, new Absent('')].flatMap(Object.getOwnPropertyNames))
 
-/** Whether a member of that name that is no method is a member of data: neither JavaScript's objects nor the special values have one. */
+/** Whether a member of that name, if it is no method, is a member of data: neither JavaScript's objects nor the special values have one. */
 export function isDataName (name: string): boolean {
   return !OTHER_NAMES.has(name)
 }
 
 /**
- * The own member of an object, by a name that `isDataName`; `undefined` where it is to be looked for with care. Not to ask
- * whose a member is spares half of what finding it takes, and a loop's time is finding members for the most part.
+ * The own member of an object, by a name that `isDataName`. `undefined` where the member has to be looked for with care. Half
+ * the time of finding a member goes into asking whether it is the object's own, and a loop mostly finds members.
  */
 export function dataMember (holder: object, name: string): Value | undefined {
   const value = (holder as ValueObject)[name]

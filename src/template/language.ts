@@ -11,7 +11,10 @@ export interface TemplateSource {
   readonly text: string
   /** Names of the parameters that the prompt declares; `undefined` when it declares none. */
   readonly declared?: ReadonlySet<string>
-  /** Compiles it to be explained: it tells the run's trace what it reads and writes, and runs only where there is one. */
+  /**
+   * Compiles the template to be explained. Such a template tells the run's trace what it reads and writes, and runs only
+   * where there is a trace.
+   */
   readonly explain?: boolean
 }
 
@@ -40,11 +43,11 @@ export interface Template {
 }
 
 /**
- * Writes a template once, synchronously, and gives its text, to be thrown away while the run has noted anything. A
+ * Writes a template once, synchronously, and gives its text. The text is thrown away while the run has noted anything. A
  * template may be written while it is being written.
- * @param dot the dot or context that it starts with: the root, or a partial's argument
- * @param before a text of its caller that it is put behind, and a part of what comes back; who writes bytes leaves it to
- * the caller to make both Unicode @default none
+ * @param dot the dot or context that the template starts with: the root, or a partial's argument
+ * @param before a text of the caller, which comes back in front of the template's text; where bytes are written, the caller
+ * makes both Unicode @default none
  * @throws RenderError, or a ServiceError such as RENDER_BUDGET
  */
 export type OpenTemplate = (dot: Value, before?: string) => string
@@ -66,7 +69,7 @@ export interface Reference extends Position {
 
 /** What is known of a partial's call without running it. */
 export interface PartialCall {
-  /** The path from the scope root of what it is called with, `''` for the root itself; `undefined` when it cannot be known. */
+  /** The path from the scope root of the argument, `''` for the root itself. `undefined` when the path cannot be known. */
   readonly dot: string | undefined
   /** It depends on a value whether it is called with this. */
   readonly isPossible?: true
@@ -89,7 +92,7 @@ export interface FailingPart extends Position {
 }
 
 /**
- * A path read by a template: `used` reaches the output or a function, `tested` may be absent, `possible` is where it
+ * A path read by a template. `used`: its value reaches the output or a function. `tested`: it may be absent. `possible`: it
  * depends on a value which path it is.
  */
 export interface PathNeed extends Position {

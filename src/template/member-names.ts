@@ -2,8 +2,8 @@
 const MANY = 32
 
 /**
- * Makes a function that lists the names of an object's members remember those of large objects. Values never change, and
- * a template may look at the same one a hundred thousand times for the price of a visit each.
+ * Makes a function that lists the names of an object's members, and remembers those of large objects. Values never change,
+ * and a template may look at the same object a hundred thousand times, for the price of a visit each.
  */
 export function rememberingNames (list: (object: object) => readonly string[]): (object: object) => readonly string[] {
   const remembered = new WeakMap<object, readonly string[]>()

@@ -1,8 +1,8 @@
 import { type Json } from '../base/json.ts'
 
 /**
- * The values that templates work with: JSON, with integers beyond 2^53 as `bigint`, plus the four things that JSON
- * has no word for. Both languages share them; what a language needs beyond (Go's float64 2.0) stays inside it.
+ * The values that templates work with: JSON, with integers beyond 2^53 as `bigint`, and four values that JSON has no word
+ * for. Both languages share them. A value that only one language needs, such as Go's float64 2.0, stays inside that language.
  */
 export type Value =
   | null
@@ -20,22 +20,25 @@ export type Value =
 /** A JSON object. Its keys come from strangers: read it with `Object.hasOwn`, or see `data-names.ts`. */
 export interface ValueObject { readonly [key: string]: Value }
 
-/** What is not known yet in this pass: a tool's reply, a shared variable that is not in memory. Only `PENDING` exists. */
+/** A value that is not known yet in this pass: a tool's reply, or a shared variable that is not in memory. Only `PENDING` exists. */
 export class Pending {
   readonly kind = 'pending'
 }
 
-/** What a failed tool without a default gives, and what is missing inside a tool's result. Only `NOTHING` exists. */
+/** The value of a failed tool without a default, and of what is missing inside a tool's result. Only `NOTHING` exists. */
 export class Nothing {
   readonly kind = 'nothing'
 
-  /** A partial's named argument may be nothing, and so a member of its context: the context's JSON leaves it out. */
+  /**
+   * A partial's named argument may be nothing, and then a member of its context is nothing, too. The context's JSON leaves
+   * that member out.
+   */
   toJSON (): undefined {
     return undefined
   }
 }
 
-/** A place where nothing is; consuming it is a miss, testing it is not (docs/templates.md, Missing values). */
+/** A place where no value is. Consuming it is a miss; testing it is not (docs/templates.md, Missing values). */
 export class Absent {
   readonly kind = 'absent'
   /** The path as a caller would write it, from the scope root: `variables.a.b`. */
@@ -53,8 +56,8 @@ export const PENDING: Pending = Object.freeze(new Pending())
 export const NOTHING: Nothing = Object.freeze(new Nothing())
 
 /**
- * An object whose members are found without reading all of it: the scope root, a branch of the shared variables. Beside
- * `kind` and `path`, subclasses have methods and private state only, or templates could read it (see `data-names.ts`).
+ * An object whose members are found without reading all of it: the scope root, or a branch of the shared variables. Beside
+ * `kind` and `path`, subclasses have only methods and private state, or templates could read it (see `data-names.ts`).
  */
 export abstract class LazyNode {
   readonly kind = 'lazy'

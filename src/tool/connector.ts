@@ -4,7 +4,8 @@ import { type PreparationState } from './call/preparation.ts'
 /** How one registered tool is reached: one variant a protocol, made when the tool is registered. */
 export interface Connector {
   /**
-   * Makes one attempt. Timeouts, retries and fallbacks are not its business; it ends soon after the signal is aborted.
+   * Makes one attempt. Timeouts, retries and fallbacks belong to the caller of this function. The attempt ends soon after the
+   * signal is aborted.
    * @throws ToolError
    */
   call (values: JsonObject, attempt: Attempt): Promise<Reply>
@@ -21,7 +22,7 @@ export interface Attempt {
   readonly signal: AbortSignal
   /** In ms, for protocols that tell the server; `undefined`: not known. */
   readonly timeLeft: number | undefined
-  /** Of the HTTP request that asked, and its trace context: tools are told both where the protocol can. */
+  /** The id of the HTTP request that asked, and its trace context. Tools are told both where the protocol can. */
   readonly requestId: string
   readonly traceparent: string | undefined
 }

@@ -4,18 +4,21 @@ import ipaddr from 'ipaddr.js'
 
 /** Which addresses calls may go to. */
 export interface Egress {
-  /** Why a host, as a URL writes it, is refused without asking anyone; `undefined`: it is not, or only its addresses can tell. */
+  /**
+   * Why a host, as a URL writes it, is refused without asking a name server. `undefined` when the host is allowed, or when
+   * only its addresses can tell.
+   */
   refusal (host: string): string | undefined
   /**
-   * Resolves a name for a connection, and fails when any of its addresses is refused. The connection goes to the very
-   * addresses that were checked, so a name that resolves differently the next time gains nothing.
-   * Sockets do not ask it for a host that is an address already: `refusal` has to be asked as well.
+   * Resolves a name for a connection, and fails when one of its addresses is refused. The connection goes to the very
+   * addresses that were checked, so a name that resolves differently the next time gains nothing. Sockets do not call this
+   * for a host that is an address already, so callers must ask `refusal`, too.
    */
   readonly lookup: LookupFunction
 }
 
 export interface EgressOptions {
-  /** `internal`: public, private and loopback addresses. `strict`: public ones, and what `allow` names. */
+  /** `internal` allows public, private and loopback addresses. `strict` allows public ones, and what `allow` names. */
   readonly mode: 'internal' | 'strict'
   /** CIDRs, addresses and host names (`*.example.org` for all below) that `strict` lets through. */
   readonly allow: readonly string[]
@@ -33,11 +36,14 @@ export class EgressError extends Error {
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** Ranges in the words of ipaddr.js. All others (link-local, multicast, unspecified, reserved, tunnels …) are refused always. */
+/** Ranges in the words of ipaddr.js. All other ranges (link-local, multicast, unspecified, reserved, tunnels …) are always refused. */
 const PUBLIC = new Set(['unicast'])
 const INTERNAL = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'])
 
-/** Services that hand out credentials to whoever can reach them, at addresses that look harmless. Others are link-local or reserved. */
+/**
+ * Services that hand out credentials to whoever can reach them, at addresses that look harmless. Other such services are at
+ * link-local or reserved addresses.
+ */
 const METADATA = [
   'fd00:ec2::/32', // AWS: metadata ::254, credentials of pods ::23, DNS ::253
   'fd20:ce::254/128', // Google Cloud
@@ -52,7 +58,7 @@ const METADATA = [
 /**
  * Makes the egress policy of all tools. Link-local, metadata, multicast and unspecified addresses are refused in every
  * spelling and in both modes, whatever `allow` says.
- * @throws Error that names an entry of `allow` that is none
+ * @throws Error that names an entry of `allow` that cannot be read
  */
 export function createEgress ({ mode, allow, resolve = systemResolve }: EgressOptions): Egress {
   const allowed = parseAllowed(allow)
@@ -113,11 +119,13 @@ function parseAllowed (entries: readonly string[]) {
 }
 
 /**
- * The addresses of a host, name or literal, all of them allowed.
+ * The addresses of a host, a name or a literal. All of them are allowed.
  * @throws EgressError, or the resolver's error
  */
 export function resolveHost (egress: Egress, host: string): Promise<LookupAddress[]> {
   const refusal = egress.refusal(host)
   if (refusal !== undefined) return Promise.reject(new EgressError(refusal))
-  return new Promise((resolve, reject) => egress.lookup(host, { all: true }, (error, addresses) => error === null ? resolve(addresses as LookupAddress[]) : reject(error)))
+  return new Promise((resolve, reject) =>
+    egress.lookup(host, { all: true }, (error, addresses) => (error === null ? resolve(addresses as LookupAddress[]) : reject(error)))
+  )
 }

@@ -39,14 +39,16 @@ export interface OperatorSettings {
 /**
  * Reads what the operator grants.
  * @param modules where modules publish their addresses
- * @throws Error that names the variable and the entry, for the start to be stopped with
+ * @throws Error that names the variable and the entry; the start ends with it
  */
 export function createOperator (settings: OperatorSettings, modules: ModuleDirectory): Operator {
   const byModule = parseBaseUrls(settings.baseUrls)
   return {
     egress: createEgress({ mode: settings.egress, allow: settings.egressAllow.split(',') }),
     secrets: parseSecrets(settings.secrets, settings.environment),
-    baseUrls: createBaseUrls(settings.baseUrl === '' ? { byModule, modules } : { byModule, modules, fallback: parseOperatorsUrl('TOOL_BASE_URL', settings.baseUrl) }),
+    baseUrls: createBaseUrls(
+      settings.baseUrl === '' ? { byModule, modules } : { byModule, modules, fallback: parseOperatorsUrl('TOOL_BASE_URL', settings.baseUrl) }
+    ),
     commands: parseStdioCommands(settings.stdioCommands),
     tls: settings.tls ?? SYSTEM_TLS,
     policy: settings.policy ?? DEFAULT_POLICY

@@ -4,7 +4,7 @@ import { restfulType } from './rest/restful-type.ts'
 import { type ToolType } from './tool-type.ts'
 
 /**
- * The types of tools that the service knows; a registration that names none is of the first. Whoever needs them is given
- * them; only where the service is put together is this read.
+ * The types of tools that the service knows. A registration that names no type is of the first one. Only the file that puts
+ * the service together reads this table, and hands it to whoever needs it.
  */
 export const TOOL_TYPES: readonly ToolType[] = [restfulType, grpcType, mcpType]

@@ -5,7 +5,7 @@ import { ToolError } from './call/tool-error.ts'
 /** What the system says of a connection that never was: nothing was sent over it. */
 const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ENOENT'])
 
-/** The error of a connection that could not be had, told by its innermost cause: libraries wrap what the system says. */
+/** The error of a connection that could not be made, told by its innermost cause: libraries wrap what the system says. */
 export function unreachable (error: unknown, secrets: readonly string[] = []): ToolError {
   const cause = innermost(error)
   if (cause instanceof ToolError) return cause

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createRedisSessionStore } from '../../src/session/store/redis/redis-session-store.ts'
-import { type SessionStore } from '../../src/session/store/session-store.ts'
+import { type SessionStore } from '../../src/session/session-store.ts'
 import { startRedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { changedStore } from './changed-store.ts'

@@ -1,14 +1,14 @@
 import { type Engine } from '../../session/engine.ts'
-import { type DialogueStart } from '../dialogue-start.ts'
-import { takeFact } from '../take-fact.ts'
+import { type DialogueStart } from '../shared/dialogue-start.ts'
+import { takeFact } from '../shared/reducer.ts'
 import { AGENT, type AgentResult, type AgentState } from './agent-state.ts'
-import { AgentTurn } from './agent-turn.ts'
+import { AgentReducer } from './agent-reducer.ts'
 
 /** The agent of the requirements: each question is classified, a tool is selected, validated and executed. */
 export const agentEngine: Engine<DialogueStart, AgentState, AgentResult> = {
   ...AGENT,
-  begin: ({ setting: { agent } }, moment) => new AgentTurn({ setting: agent, step: 'await_input', hasFailed: false, messages: [], pending: undefined, awaits: undefined, codes: {} }, moment).start(),
-  next: (state, fact, moment) => takeFact(new AgentTurn(state, moment), fact),
+  begin: ({ setting: { agent } }, moment) => new AgentReducer({ setting: agent, step: 'await_input', hasFailed: false, messages: [], pending: undefined, awaits: undefined, codes: {} }, moment).start(),
+  next: (state, fact, moment) => takeFact(new AgentReducer(state, moment), fact),
   view: state => ({ stateName: state.step, outcome: state.step === 'ended' ? state.hasFailed ? 'failed' : 'completed' : 'open', result: describe(state) })
 }
 

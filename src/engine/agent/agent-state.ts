@@ -1,7 +1,7 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
 import { type EngineKey } from '../../session/engine.ts'
-import { type DialogueStart } from '../dialogue-start.ts'
+import { type DialogueStart } from '../shared/dialogue-start.ts'
 
 /** One message of a dialogue. */
 export interface DialogueMessage {

@@ -1,13 +1,13 @@
 import { type Engine } from '../../session/engine.ts'
-import { type DialogueStart } from '../dialogue-start.ts'
-import { takeFact } from '../take-fact.ts'
+import { type DialogueStart } from '../shared/dialogue-start.ts'
+import { takeFact } from '../shared/reducer.ts'
 import { LOOP, type LoopResult, type LoopState } from './loop-state.ts'
-import { LoopTurn } from './loop-turn.ts'
+import { LoopReducer } from './loop-reducer.ts'
 
 /** The free agent: the model calls tools until it has an answer. */
 export const loopEngine: Engine<DialogueStart, LoopState, LoopResult> = {
   ...LOOP,
-  begin: ({ setting: { agent, tools } }, moment) => new LoopTurn({ setting: agent, tools, step: 'await_input', hasFailed: false, messages: [], turn: 0, asked: undefined, calls: [] }, moment).start(),
-  next: (state, fact, moment) => takeFact(new LoopTurn(state, moment), fact),
+  begin: ({ setting: { agent, tools } }, moment) => new LoopReducer({ setting: agent, tools, step: 'await_input', hasFailed: false, messages: [], turn: 0, asked: undefined, calls: [] }, moment).start(),
+  next: (state, fact, moment) => takeFact(new LoopReducer(state, moment), fact),
   view: ({ step, hasFailed, messages }) => ({ stateName: step, outcome: step === 'ended' ? hasFailed ? 'failed' : 'completed' : 'open', result: { last_state: step, messages } })
 }

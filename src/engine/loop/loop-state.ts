@@ -1,7 +1,7 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
 import { type EngineKey } from '../../session/engine.ts'
-import { type DialogueStart, type OfferedTool } from '../dialogue-start.ts'
+import { type DialogueStart, type OfferedTool } from '../shared/dialogue-start.ts'
 
 /** A call of the model's last answer. */
 export interface LoopCall {

@@ -1,4 +1,4 @@
-import { cutMiddle } from '../cut-middle.ts'
+import { cutMiddle } from '../shared/cut-middle.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
 /** What kind of block it is: what is cut first stands last (P-30, X14). A file that the model asked for is cut last. */

@@ -1,5 +1,5 @@
 import { type JsonObject } from '../../base/json.ts'
-import { clip } from '../clip.ts'
+import { clip } from '../shared/clip.ts'
 import { memoryBlock } from './memory.ts'
 import { repairMessage, roundsMessage, systemMessage } from './messages.ts'
 import { type PlanState } from './plan-state.ts'

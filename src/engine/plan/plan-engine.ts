@@ -1,25 +1,25 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Engine } from '../../session/engine.ts'
-import { takeFact } from '../take-fact.ts'
+import { takeFact } from '../shared/reducer.ts'
 import { NO_MEMORY } from './memory.ts'
 import { intentOf } from './plan-input.ts'
 import { PLAN, type PlanResult } from './plan-key.ts'
 import { describePlan } from './plan-result.ts'
 import { type PlanSetting } from './plan-setting.ts'
 import { type PlanState, type PlanStep } from './plan-state.ts'
-import { NO_CACHE, PlanTurn } from './plan-turn.ts'
+import { NO_CACHE, PlanReducer } from './plan-reducer.ts'
 import { routeMode } from './route-mode.ts'
 
 /** Plans: a model proposes changes of files in PLAN, and they are made in APPLY. */
 export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
   ...PLAN,
-  begin: ({ setting, input }, moment) => new PlanTurn(begun(setting, input), moment).start(),
+  begin: ({ setting, input }, moment) => new PlanReducer(begun(setting, input), moment).start(),
   next (state, fact, moment) {
-    const turn = new PlanTurn(state, moment)
-    if (fact.kind === 'input') return turn.hear(fact.text, fact.action)
-    if (fact.kind === 'decided' && fact.decision === 'approve') return turn.allow(fact.effect)
-    if (fact.kind === 'refused' && fact.by === 'person') return turn.reject(fact.effect)
-    return takeFact(turn, fact)
+    const reducer = new PlanReducer(state, moment)
+    if (fact.kind === 'input') return reducer.hear(fact.text, fact.action)
+    if (fact.kind === 'decided' && fact.decision === 'approve') return reducer.allow(fact.effect)
+    if (fact.kind === 'refused' && fact.by === 'person') return reducer.reject(fact.effect)
+    return takeFact(reducer, fact)
   },
   view: state => ({ stateName: state.step, outcome: OUTCOMES[state.step] ?? 'open', mayWrite: state.mode === 'apply' && WRITING.has(state.step), result: describePlan(state) }),
   refuses (state, text, action) {

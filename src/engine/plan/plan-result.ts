@@ -1,5 +1,5 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
-import { clip } from '../clip.ts'
+import { clip } from '../shared/clip.ts'
 import { type PlanAction } from './parse-plan.ts'
 import { type PlanResult } from './plan-key.ts'
 import { type CacheStats, type PlanState } from './plan-state.ts'

@@ -1,5 +1,5 @@
 import { type JsonObject } from '../../base/json.ts'
-import { type Ended } from '../take-fact.ts'
+import { type Ended } from '../shared/reducer.ts'
 import { contextBlockOf } from './context-blocks.ts'
 import { answersTo, keyOf } from './cycle-cache.ts'
 import { cleanMemory } from './memory.ts'

@@ -1,11 +1,11 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
-import { clip } from '../clip.ts'
-import { type Ended } from '../take-fact.ts'
+import { clip } from '../shared/clip.ts'
+import { type Ended } from '../shared/reducer.ts'
 import { changedIn, conflictsIn } from './change-result.ts'
 import { type Conflict } from '../../files/change/conflict.ts'
 import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
-import { PlanWork } from './plan-work.ts'
+import { PlanReducerBase } from './plan-reducer-base.ts'
 
 /** How long files may take to be changed, in ms. */
 const APPLY_TIMEOUT = 120_000
@@ -17,7 +17,7 @@ const MAX_NAMED = 20
 export const MAX_SHOWN_OUTPUT = 2000
 
 /** Changes that are taken back and done again: all of one goal together. */
-export abstract class TurnBack extends PlanWork {
+export abstract class TurnBack extends PlanReducerBase {
   /** Shows what a change would do. */
   protected abstract preview (wish: JsonObject): Next<PlanState>
 
@@ -64,7 +64,7 @@ export abstract class TurnBack extends PlanWork {
     const stays = (change: ChangedPath): boolean => conflicts.some(({ path }) => path === change.path)
     const undone = applied.filter(change => !stays(change))
     this.state = { ...this.state, applied: applied.filter(stays), undone, conflicts, reversed: this.state.changes.length, rest: 'undone' }
-    this.turn.notice('files', { stage: 'undone', files: undone.map(each => ({ ...each })), ...withConflicts(conflicts) })
+    this.outbox.notice('files', { stage: 'undone', files: undone.map(each => ({ ...each })), ...withConflicts(conflicts) })
     return this.fail({ code: 'AUTO_CHECK_FAILED_ROLLED_BACK', message: checkFailed })
   }
 
@@ -91,7 +91,7 @@ export abstract class TurnBack extends PlanWork {
     const moved = from.filter(({ path }) => paths.has(path))
     const left = from.filter(({ path }) => !paths.has(path))
     this.state = name === 'undo' ? { ...this.state, applied: left, undone: [...undone, ...moved] } : { ...this.state, undone: left, applied: [...applied, ...moved] }
-    this.turn.notice('files', { stage: name === 'undo' ? 'undone' : 'redone', files: moved.map(each => ({ ...each })), ...withConflicts(conflicts) })
+    this.outbox.notice('files', { stage: name === 'undo' ? 'undone' : 'redone', files: moved.map(each => ({ ...each })), ...withConflicts(conflicts) })
     const further = this.#goOn(name, conflicts)
     if (further !== undefined) return further
     const error = conflicts.length === 0 ? undefined : { code: 'ERR_BASE_CHANGED', message: `not ${name === 'undo' ? 'taken back' : 'done again'}: ${inWords(conflicts)}` }
@@ -108,7 +108,7 @@ export abstract class TurnBack extends PlanWork {
 
   protected change (purpose: Extract<PlanPurpose, 'apply' | 'rollback' | 'undo' | 'redo'>, change: JsonObject, deletes: boolean): Next<PlanState> {
     const { setting: { workspace } } = this.state
-    return this.wait(purpose, this.turn.change({ workspace, change, deletes, timeout: APPLY_TIMEOUT }))
+    return this.wait(purpose, this.outbox.change({ workspace, change, deletes, timeout: APPLY_TIMEOUT }))
   }
 
   /** What a check said that failed, in words. */

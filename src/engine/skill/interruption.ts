@@ -1,4 +1,4 @@
-import { unknownOutcome } from '../take-fact.ts'
+import { unknownOutcome } from '../shared/reducer.ts'
 
 /** The question of the service itself about a command that began, and of which nobody knows how it ended. Clients show it as one of the model's. */
 export interface Interruption {

@@ -1,7 +1,7 @@
 import { type Engine, type Progress } from '../../session/engine.ts'
 import { refuseInput } from './refuse-input.ts'
 import { SKILL, type SkillResult, type SkillStart, type SkillState } from './skill-state.ts'
-import { SkillTurn } from './skill-turn.ts'
+import { SkillReducer } from './skill-reducer.ts'
 
 /** How many lines of the last output clients are shown (S-30). */
 const SHOWN_LINES = 7
@@ -9,16 +9,16 @@ const SHOWN_LINES = 7
 /** A SKILL.md carried out step by step: the model says one thing at a time, and people decide about its commands. */
 export const skillEngine: Engine<SkillStart, SkillState, SkillResult> = {
   ...SKILL,
-  begin: ({ setting: { skill } }, moment) => new SkillTurn({ setting: skill, word: 'idle', awaited: { kind: 'nothing' }, system: '', messages: [], step: 0, reply: undefined, pendingCommand: '', output: '', cwd: '', text: '' }, moment).start(),
+  begin: ({ setting: { skill } }, moment) => new SkillReducer({ setting: skill, word: 'idle', awaited: { kind: 'nothing' }, system: '', messages: [], step: 0, reply: undefined, pendingCommand: '', output: '', cwd: '', text: '' }, moment).start(),
   next (state, fact, moment) {
-    const turn = new SkillTurn(state, moment)
+    const reducer = new SkillReducer(state, moment)
     switch (fact.kind) {
-      case 'input': return turn.hear(fact.text, fact.action)
+      case 'input': return reducer.hear(fact.text, fact.action)
       case 'result':
       case 'failure':
       case 'unknown':
-      case 'refused': return turn.end(fact)
-      default: return turn.next()
+      case 'refused': return reducer.end(fact)
+      default: return reducer.next()
     }
   },
   view: state => ({ stateName: state.word, outcome: state.word === 'done' ? 'completed' : state.word === 'failed' ? 'failed' : 'open', result: describe(state), progress: progressOf(state) }),

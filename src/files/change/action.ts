@@ -38,7 +38,9 @@ export function refuseTooLarge (actions: readonly Action[]): void {
 
 function parseAction (given: Json, eol: Eol): Action {
   const { kind, path, content, edits } = isJsonObject(given) ? own(given) : {}
-  if (kind !== 'EDIT_FILE' && !isActionKind(kind)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected as kind one of ${ORDER.join(', ')}, EDIT_FILE, got ${JSON.stringify(kind)}`)
+  if (kind !== 'EDIT_FILE' && !isActionKind(kind)) {
+    throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected as kind one of ${ORDER.join(', ')}, EDIT_FILE, got ${JSON.stringify(kind)}`)
+  }
   if (typeof path !== 'string') throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected a path with ${kind}`)
   if (kind === 'EDIT_FILE') return { kind: 'UPDATE_FILE', path, edits: parseEdits(edits, path) }
   if (kind !== 'CREATE_FILE' && kind !== 'UPDATE_FILE') return { kind, path }
@@ -49,7 +51,9 @@ function parseAction (given: Json, eol: Eol): Action {
 /** The bytes of a file's new text. @throws FileRefusal ERR_CONTENT_TOO_LARGE */
 export function contentFrom (text: string, eol: Eol, path: string): Buffer {
   const bytes = Buffer.from(withLineEnds(text, eol))
-  if (bytes.length > MAX_CONTENT_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_CONTENT_BYTES} bytes for ${JSON.stringify(path)}, got ${bytes.length}`)
+  if (bytes.length > MAX_CONTENT_BYTES) {
+    throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_CONTENT_BYTES} bytes for ${JSON.stringify(path)}, got ${bytes.length}`)
+  }
   return bytes
 }
 
@@ -57,7 +61,10 @@ function parseEdits (given: Json | undefined, path: string): Edit[] {
   const edits = Array.isArray(given) ? given.map((each: Json) => isJsonObject(each) ? own(each) : {}) : []
   const isEdit = ({ search, replace }: { readonly [name: string]: Json }) => isEditText(search) && search !== '' && isEditText(replace)
   if (edits.length === 0 || edits.length > MAX_EDITS || !edits.every(isEdit)) {
-    throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected 1 to ${MAX_EDITS} edits of ${JSON.stringify(path)}, each with "search" and "replace" of at most ${MAX_EDIT_TEXT} characters, and no empty "search"`)
+    throw new FileRefusal(
+      'ERR_SCHEMA_VALIDATION',
+      `expected 1 to ${MAX_EDITS} edits of ${JSON.stringify(path)}, each with "search" and "replace" of at most ${MAX_EDIT_TEXT} characters, and no empty "search"`
+    )
   }
   return edits.map(({ search, replace }) => ({ search: String(search), replace: String(replace) }))
 }

@@ -27,10 +27,17 @@ interface Match {
  * @throws FileRefusal ERR_EDIT_NOT_FOUND with the closest lines, ERR_EDIT_AMBIGUOUS with the lines, ERR_EDIT_OVERLAP
  */
 export function applyEdits (text: string, edits: readonly Edit[], path: string): string {
-  const found = edits.map(({ search }, index) => ({ index, ...onlyMatch(text, search, `${JSON.stringify(path)}, edits[${index}]`) })).sort((a, b) => a.start - b.start)
+  const found = edits
+    .map(({ search }, index) => ({ index, ...onlyMatch(text, search, `${JSON.stringify(path)}, edits[${index}]`) }))
+    .sort((a, b) => a.start - b.start)
   let [result, end] = ['', 0]
   for (const [place, { index, ...match }] of found.entries()) {
-    if (match.start < end) throw new FileRefusal('ERR_EDIT_OVERLAP', `${JSON.stringify(path)}: edits[${index}] overlaps edits[${found[place - 1]?.index}]; make one edit of both`)
+    if (match.start < end) {
+      throw new FileRefusal(
+        'ERR_EDIT_OVERLAP',
+        `${JSON.stringify(path)}: edits[${index}] overlaps edits[${found[place - 1]?.index}]; make one edit of both`
+      )
+    }
     result += text.slice(end, match.start) + withLineEndsOf(text, match, edits[index]?.replace ?? '')
     end = match.end
   }
@@ -39,10 +46,15 @@ export function applyEdits (text: string, edits: readonly Edit[], path: string):
 
 function onlyMatch (text: string, search: string, place: string): Match {
   const [match, ...others] = matchesOf(text, search)
-  if (match === undefined) throw new FileRefusal('ERR_EDIT_NOT_FOUND', `${place}: "search" is not in the file, where every character counts. ${closestLines(text, search)}`)
+  if (match === undefined) {
+    throw new FileRefusal('ERR_EDIT_NOT_FOUND', `${place}: "search" is not in the file, where every character counts. ${closestLines(text, search)}`)
+  }
   if (others.length === 0) return match
   const lines = [match, ...others].slice(0, MAX_NAMED).map(({ start }) => lineAt(text, start)).join(', ')
-  throw new FileRefusal('ERR_EDIT_AMBIGUOUS', `${place}: "search" occurs ${others.length + 1} times, at the lines ${lines}${others.length >= MAX_NAMED ? ' and more' : ''}; write more of the lines around the one that is meant`)
+  throw new FileRefusal(
+    'ERR_EDIT_AMBIGUOUS',
+    `${place}: "search" occurs ${others.length + 1} times, at the lines ${lines}${others.length >= MAX_NAMED ? ' and more' : ''}; write more of the lines around the one that is meant`
+  )
 }
 
 /** All places where a text occurs, also those that overlap. */

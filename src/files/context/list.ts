@@ -15,16 +15,25 @@ const MAX_NAMES = 400
  * @param glob which files @default all
  * @throws FileRefusal for a path or a glob that cannot be listed
  */
-export async function listFiles (files: WorkspaceFiles, named: string | undefined, glob: string | undefined, signal: AbortSignal): Promise<{ readonly path: string, readonly text: string }> {
+export async function listFiles (
+  files: WorkspaceFiles,
+  named: string | undefined,
+  glob: string | undefined,
+  signal: AbortSignal
+): Promise<{ readonly path: string; readonly text: string }> {
   const isWanted = glob === undefined ? () => true : globOf(glob)
-  if (isWanted === undefined) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'a glob has at most 200 characters and three stars, as src/**/*.test.* has')
+  if (isWanted === undefined) {
+    throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'a glob has at most 200 characters and three stars, as src/**/*.test.* has')
+  }
   const folder = named === undefined || named === '.' ? '' : await files.resolve(named)
   const { root, hidden } = await files.roots()
   const lines: string[] = []
   const slices = createSlices()
   for (const found of walk(root, path => hidden.includes(join(root, path)))) {
     if (found !== undefined && isBelow(found.path, folder) && isWanted(found.path)) {
-      if (lines.length === MAX_NAMES || signal.aborted) return { path: folder === '' ? '.' : folder, text: [...lines, '(there is more; name a path or a glob)'].join('\n') }
+      if (lines.length === MAX_NAMES || signal.aborted) {
+        return { path: folder === '' ? '.' : folder, text: [...lines, '(there is more; name a path or a glob)'].join('\n') }
+      }
       lines.push(`${found.path} ${statSync(found.at, { throwIfNoEntry: false })?.size ?? 0}`)
     }
     if (slices.isDue()) await slices.pause()

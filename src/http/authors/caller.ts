@@ -1,9 +1,9 @@
 import { type Caller } from '../../access/caller.ts'
 import { ROLES } from '../../access/role.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 import { type Access, requireCaller } from '../security/access.ts'
-import { oneOf, replies } from '../openapi/schemas.ts'
+import { oneOf } from '../base/schemas.ts'
 
 const patterns = (description: string) => Type.Optional(Type.Array(Type.String(), { description: `${description}; left out: all` }))
 
@@ -20,7 +20,8 @@ const CallerReply = Type.Object({
 /** Who asks, so that clients offer only what will work. */
 export function callerRoutes (app: App, access: Access): void {
   app.get('/api/caller', {
-    schema: { tags: ['Status'], operationId: 'getCaller', summary: 'Who asks, and what may be done', description: 'For every role.', response: replies(CallerReply, 400, 401, 403) }
+    config: { fails: ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN'] },
+    schema: { tags: ['Status'], operationId: 'getCaller', summary: 'Who asks, and what may be done', description: 'For every role.', response: { 200: CallerReply } }
   }, request => ({ ...describe(requireCaller(request, access)), mode: access.mode }))
 }
 

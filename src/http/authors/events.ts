@@ -1,8 +1,7 @@
 import { Type } from '../../base/schema-builder.ts'
 import { type Registry } from '../../registry/registry.ts'
-import { type App } from '../app-types.ts'
-import { EVENT_HEADERS } from '../sessions/event-stream.ts'
-import { replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { sendEvents } from '../base/send-events.ts'
 import { EventStreams } from './event-streams.ts'
 
 const Events = Type.String({
@@ -17,17 +16,17 @@ export function eventRoutes (app: App, registry: Registry, keyPrefix: string): v
   app.addHook('preClose', async () => { streams.close() })
 
   app.get('/api/events', {
-    config: { role: 'read' },
+    config: { role: 'read', fails: ['TOO_MANY_STREAMS'] },
     schema: {
       tags: ['Status'],
       operationId: 'followChanges',
       summary: 'Follow what changes as server-sent events',
       description: 'Nothing is repeated: whoever comes back reads its lists again when `x-registry-revision` has moved. Shared variables are told of where the store pushes its changes.',
-      response: replies({ description: 'Events', content: { 'text/event-stream': { schema: Events } } }, 400, 503)
+      response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: Events } } } }
     }
-  }, (request, reply) => {
+  }, async (request, reply) => {
     const stream = streams.open(request.caller.name, () => request.callerNow())
     reply.raw.once('close', () => { stream.destroy() })
-    return reply.headers(EVENT_HEADERS).serializer(String).send(stream)
+    return await sendEvents(reply, stream)
   })
 }

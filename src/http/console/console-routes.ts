@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import serveFiles from '@fastify/static'
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { routeNotFound } from '../../base/errors.ts'
-import { type App } from '../app-types.ts'
-import { pathOf } from '../known-routes.ts'
+import { type App } from '../base/app-types.ts'
+import { pathOf } from '../base/known-routes.ts'
 import { CONSOLE_FOLDER, makeConsolePage } from './console-page.ts'
 
 /**

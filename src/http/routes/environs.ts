@@ -5,10 +5,10 @@ import { Type } from '../../base/schema-builder.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { pathToKey, toPath } from '../../store/keys.ts'
 import { type ReadEnviron } from '../../service/render/read-environ.ts'
-import { type App } from '../app-types.ts'
-import { entityTag, ListedTag } from '../entity-tags.ts'
-import { sendPage } from '../listing.ts'
-import { EnvironId, ListQuery, listReply, replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { entityTag, ListedTag } from '../base/entity-tags.ts'
+import { pageOf } from '../base/listing.ts'
+import { EnvironId, ListQuery, listReply } from '../base/schemas.ts'
 
 const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }), etag: ListedTag })
 
@@ -21,19 +21,19 @@ const PATIENCE = 10_000
 /** What shared variables are registered. */
 export function environRoutes (app: App, { environs, readEnviron }: { environs: Environs, readEnviron: ReadEnviron }): void {
   app.get('/api/environs', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'listEnvirons', summary: 'List shared variables', querystring: ListQuery, response: replies(listReply(EnvironSummary), 400, 503) }
+    config: { role: 'read', headers: ['link'], fails: ['STORE_UNAVAILABLE'] },
+    schema: { tags: ['Registry'], operationId: 'listEnvirons', summary: 'List shared variables', querystring: ListQuery, response: { 200: listReply(EnvironSummary) } }
   }, async (request, reply) => {
     const { query } = request
     const visible = visibleEnvirons(environs, request.caller)
     const ids = visible.index.page(toPath(query.prefix ?? ''), query.after ?? '', query.limit + 1)
     const tags = query.detail ? await readTags(visible, ids.slice(0, query.limit), () => reply.raw.destroyed) : new Map<string, string>()
-    return sendPage(request, reply, query, ids, id => ({ id, key: pathToKey(id, environs.prefix), etag: tags.get(id) }))
+    return pageOf(request, reply, query, ids, id => ({ id, key: pathToKey(id, environs.prefix), etag: tags.get(id) }))
   })
 
   app.get('/api/environs/:id', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'getEnviron', summary: 'Get the value of a shared variable, or all below a path', params: EnvironId, response: replies(Type.Unknown({ description: 'The value as JSON' }), 400, 404, 503) }
+    config: { role: 'read', fails: ['ENVIRON_NOT_FOUND', 'ENVIRON_INVALID'], headers: ['etag'] },
+    schema: { tags: ['Registry'], operationId: 'getEnviron', summary: 'Get the value of a shared variable, or all below a path', params: EnvironId, response: { 200: Type.Unknown({ description: 'The value as JSON' }) } }
   }, async (request, reply) => {
     const { generation, caller, params: { id } } = request
     const value = await readEnviron({ generation, caller, id })

@@ -5,11 +5,12 @@ import { callersIn } from '../../registry/diagnose/inline-givers.ts'
 import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
-import { type App } from '../app-types.ts'
-import { entityTag, ListedTag } from '../entity-tags.ts'
-import { selectIds, sendPage } from '../listing.ts'
-import { RevisionQuery, setRevision } from '../prompt-revision.ts'
-import { listReply, PlacedDiagnosticReply, PromptId, replies, SupportsListQuery } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { READS_PROMPT } from '../base/route-errors.ts'
+import { entityTag, ListedTag } from '../base/entity-tags.ts'
+import { selectIds, pageOf } from '../base/listing.ts'
+import { RevisionQuery, setRevision } from '../prompts/prompt-revision.ts'
+import { listReply, PlacedDiagnosticReply, PromptId, SupportsListQuery } from '../base/schemas.ts'
 
 const PromptSummary = Type.Object({
   id: Type.String(),
@@ -40,18 +41,18 @@ const STORE = 'store'
 /** What prompts are registered. */
 export function promptRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
   app.get('/api/prompts', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: replies(listReply(PromptSummary), 400) }
+    config: { role: 'read', headers: ['link'] },
+    schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: { 200: listReply(PromptSummary) } }
   }, (request, reply) => {
     const { prompts } = request.generation
     const { query } = request
     const ids = selectIds(prompts, query, ({ entry }) => query.supports === undefined || entry.definition.supports.includes(query.supports))
-    return sendPage(request, reply, query, ids, id => summarise(prompts.get(id) as Prompt))
+    return pageOf(request, reply, query, ids, id => summarise(prompts.get(id) as Prompt))
   })
 
   app.get('/api/prompts/:id', {
-    config: { role: 'read', seeksPrompt: true },
-    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: PromptId, querystring: RevisionQuery, response: replies(PromptReply, 400, 404, 409) }
+    config: { role: 'read', seeksPrompt: true, fails: [...READS_PROMPT, 'PROMPT_REVISION'], headers: ['etag', 'x-prompt-revision'] },
+    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: PromptId, querystring: RevisionQuery, response: { 200: PromptReply } }
   }, async (request, reply) => {
     const { generation, params, query } = request
     setRevision(reply, generation, params.id)

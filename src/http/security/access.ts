@@ -4,8 +4,8 @@ import { visibleGeneration } from '../../access/generation-view.ts'
 import { type Role } from '../../access/role.ts'
 import { type TokenHolders } from '../../access/tokens.ts'
 import { roleMissing, tokenRequired, tokenUnknown } from '../../base/errors.ts'
-import { type App } from '../app-types.ts'
-import { subprotocolToken } from '../socket/protocol.ts'
+import { type App } from '../base/app-types.ts'
+import { subprotocolToken } from '../base/protocol.ts'
 import { checkHost, checkLocalWrite, checkOrigin, type OpenAccess } from './browser-guard.ts'
 
 /** Roles that change something: without tokens they are this machine's only. */

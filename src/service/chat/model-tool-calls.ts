@@ -1,6 +1,6 @@
 import { toolFailed } from '../../base/errors.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
-import { type AskedCall, describeError, describeResult, parseArguments, unknownFunction } from '../../engine/choice.ts'
+import { type AskedCall, describeError, describeResult, parseArguments, unknownFunction } from '../../engine/shared/choice.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type CallableTool } from '../../registry/generation.ts'
 import { NOTHING } from '../../template/value.ts'

@@ -1,4 +1,4 @@
-import { messageOf } from '../../engine/choice.ts'
+import { messageOf } from '../../engine/shared/choice.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type ChatStream } from './chat-stream.ts'
 import { type CountedModels, type CountedReply } from './counted-models.ts'

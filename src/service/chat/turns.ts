@@ -1,6 +1,6 @@
 import { toolLoopEndless } from '../../base/errors.ts'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
-import { type AskedCall, callsOf } from '../../engine/choice.ts'
+import { type AskedCall, callsOf } from '../../engine/shared/choice.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { callForModel, type ToolStep } from './model-tool-calls.ts'
 import { type OfferedTools } from './offered-tools.ts'

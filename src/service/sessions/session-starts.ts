@@ -5,7 +5,7 @@ import { forkSession, ForkTooLarge, NothingToFork } from '../../session/fork.ts'
 import { type Start } from '../../session/model.ts'
 import { LogUntrusted } from '../../session/seal.ts'
 import { type Session } from '../../session/session.ts'
-import { Turns } from '../../session/turns.ts'
+import { KeyedMutex } from '../../session/keyed-mutex.ts'
 import { type Opened, type RunningSessions } from './running-sessions.ts'
 import { ownSession, requireAllowed, requireUsable } from './rules/session-rights.ts'
 import { MAX_COPIED, requireRoom, roomForCopies } from './rules/session-room.ts'
@@ -16,7 +16,7 @@ export type MakeStart = (session: string) => Promise<Omit<Start, 'owner'>> | Omi
 /** How sessions come to be: started, or forked from another one. Those of one caller begin one after the other: each counts those before it. */
 export class SessionStarts {
   readonly #running: RunningSessions
-  readonly #ofCaller = new Turns()
+  readonly #ofCaller = new KeyedMutex()
 
   constructor (running: RunningSessions) {
     this.#running = running

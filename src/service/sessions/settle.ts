@@ -2,7 +2,7 @@ import { sessionNotFound } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { timeLimit } from '../../runtime/deadline.ts'
 import { type Followed, followSession } from '../../session/follow.ts'
-import { type SessionRunner } from '../../session/runner.ts'
+import { type SessionRunner } from '../../session/run/runner.ts'
 import { type Session } from '../../session/session.ts'
 import { type RunningSessions } from './running-sessions.ts'
 

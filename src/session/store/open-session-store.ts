@@ -1,5 +1,5 @@
 import { type Log } from '../../base/log.ts'
-import { type SessionStore } from './session-store.ts'
+import { type SessionStore } from '../session-store.ts'
 
 /** Where the operator says that sessions are kept. */
 export type SessionPlace =
@@ -24,7 +24,7 @@ export async function openSessionStore (place: SessionPlace, { keep = SEVEN_DAYS
   // Each variant brings packages of its own, and a start pays for one of them only.
   switch (place.kind) {
     case 'memory': {
-      const { createMemorySessionStore } = await import('./memory-session-store.ts')
+      const { createMemorySessionStore } = await import('./memory/memory-session-store.ts')
       log.warn({}, 'sessions are kept in memory only, and are lost with this process')
       return createMemorySessionStore({ keep })
     }

@@ -13,7 +13,7 @@ export function isEndlessLink (error: unknown): boolean {
   return codeOf(error) === 'ELOOP'
 }
 
-/** Why one file cannot be used, where the error concerns that file only; `undefined` where the disk itself is in trouble. */
+/** Why one file cannot be used, where the error concerns that file only. `undefined` where the disk itself is in trouble. */
 export function fileProblem (error: unknown): string | undefined {
   if (isEndlessLink(error)) return 'is a link that leads to itself'
   return ['EACCES', 'EPERM'].includes(codeOf(error)) ? 'may not be read by this process' : undefined

@@ -4,12 +4,12 @@ import { type KeyKind, type StoreKeys } from '../keys.ts'
 /** The extensions of value files. Where two files stand for one key, the earlier extension wins. */
 export const EXTENSIONS = ['.json', '.yaml', '.yml'] as const
 
-/** Whether a folder or file takes part: hidden ones (`.git`, `.#lock`, `..data`) and installed packages do not. */
+/** Whether a folder or file takes part. Hidden ones (`.git`, `.#lock`, `..data`) and installed packages do not. */
 export function isVisible (name: string): boolean {
   return !name.startsWith('.') && name !== 'node_modules'
 }
 
-/** Whether a file's name says that it holds a value: editors' temporary files (`a.json~`, `4913`, `a.json.swp`) end otherwise. */
+/** Whether a file's name says that it holds a value. Temporary files of editors (`a.json~`, `4913`, `a.json.swp`) end otherwise. */
 export function isValueFile (name: string): boolean {
   return isVisible(name) && EXTENSIONS.some(extension => extension === extname(name))
 }
@@ -25,11 +25,11 @@ export function isYamlFile (path: string): boolean {
 }
 
 /**
- * The key of a value file: `environs/vscode/frameworks.json` is `shenma:environs:vscode:frameworks`. A `.` inside a name stays,
- * so that the registry can reject the key by name. `skills/review/SKILL.md`
- * is `shenma:skills:review`, if that is the file of the kind.
+ * The key of a value file: `environs/vscode/frameworks.json` is `shenma:environs:vscode:frameworks`. A `.` inside a name
+ * stays, so that the registry can reject the key by name. `skills/review/SKILL.md` is `shenma:skills:review`, if that is the
+ * file of the kind.
  * @param path relative to the store's folder
- * @returns `undefined` for a file that is none, and for a name with `:`, which would be the key of another file
+ * @returns `undefined` for a file that holds no value, and for a name with `:`, which would be the key of another file
  */
 export function fileToKey (path: string, keys: StoreKeys): string | undefined {
   const segments = path.split(sep)

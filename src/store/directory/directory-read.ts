@@ -9,7 +9,7 @@ import { yamlToJson } from './yaml-to-json.ts'
 import { type StoreKeys } from '../keys.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from '../store.ts'
 
-// The handles of node:fs/promises take a third longer, and a store is read a thousand files at a time.
+// The handles of node:fs/promises take a third longer, and the store reads a thousand files at a time.
 const openFile = promisify(open)
 const statFile = promisify(fstat)
 const readPiece = promisify(read)
@@ -79,7 +79,10 @@ async function readInside (root: string, path: string): Promise<StoredValue> {
 
 const OUTSIDE: StoredValue = { kind: 'bad', reason: 'is a link that leads outside the folder of the store' }
 
-/** O_NONBLOCK, because opening a named pipe would wait for a writer; O_NOFOLLOW, which fails with ELOOP, because a link may lead outside. */
+/**
+ * O_NONBLOCK, because opening a named pipe would wait for a writer. O_NOFOLLOW fails with ELOOP for a link, because a link
+ * may lead outside.
+ */
 async function readContent (root: string, path: string): Promise<StoredValue> {
   const file = await openFile(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {
@@ -95,12 +98,12 @@ async function readContent (root: string, path: string): Promise<StoredValue> {
 }
 
 /**
- * Where an open file lies: a folder on the way may have been swapped for a link since its path was looked at. Where the
- * system does not say, the path is walked again, and what it leads to now must be what is open.
+ * Where an open file lies. A folder on the way may have been swapped for a link since the path was looked at. Where the
+ * system does not say, the path is walked again, and must lead to the file that is open.
  */
 async function truePathOf (file: number, path: string, { dev, ino }: Stats): Promise<string | undefined> {
   try {
-    // The kernel answers from memory: to wait for a thread takes ten times as long, and a store has a thousand files.
+    // The kernel answers from memory. To wait for a thread takes ten times as long, and a store has a thousand files.
     return readlinkSync(`/proc/self/fd/${file}`)
   } catch {
     const now = await realpath(path)
@@ -110,8 +113,8 @@ async function truePathOf (file: number, path: string, { dev, ino }: Stats): Pro
 }
 
 /**
- * Reads to the end, for a file can grow between `stat` and now, but never more than `most` bytes. A regular file gives
- * less than it was asked for at its end only.
+ * Reads to the end of a file, which can grow between `stat` and now, but never more than `most` bytes. A regular file gives
+ * less than it was asked for only at its end.
  */
 async function readAtMost (file: number, most: number, expected: number): Promise<Buffer> {
   let buffer = Buffer.allocUnsafe(Math.min(most, expected + 1))

@@ -61,8 +61,8 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
   }
 
   /**
-   * Answers from the folder, and makes sure that it was there all the time: a folder that vanishes half-way looks like
-   * one whose files were deleted.
+   * Answers from the folder, and makes sure that the folder was there all the time. A folder that vanishes half-way looks
+   * like one whose files were deleted.
    */
   async function ask<T> (question: (root: string) => Promise<T>): Promise<T> {
     try {

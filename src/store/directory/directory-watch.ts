@@ -6,7 +6,7 @@ import { createGatherer } from '../gather.ts'
 import { type ChangeListener } from '../store.ts'
 import { type StoreKeys } from '../keys.ts'
 
-/** How often the folder itself is looked at, in ms: nothing tells when it was replaced by another of the same name. */
+/** How often the folder itself is looked at, in ms. Nothing tells when another folder of the same name takes its place. */
 const ROOT_CHECK_MS = 500
 
 export interface DirectoryWatchOptions {

@@ -18,10 +18,10 @@ export interface DirectoryKey {
 }
 
 /**
- * Stores a text as the file of a key. The file that stands for the key now is replaced in its own format; a new one is JSON, or the
- * file that its kind has for what is none.
- * A reader sees the old file or the new one, also after a power cut. Calls for one folder must not overlap; what
- * another program writes between the look and the change is lost, as it is whenever two programs write one file.
+ * Stores a text as the file of a key. The file that stands for the key now is replaced in its own format. A new file is JSON,
+ * or, for a text that is no JSON, the file that its kind has for such texts. A reader sees the old file or the new one, also
+ * after a power cut. Calls for one folder must not overlap. What another program writes between the look and the change is
+ * lost, as always when two programs write one file.
  * @throws StoreError when the disk is in trouble
  */
 export function writeKey (place: DirectoryKey, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
@@ -66,7 +66,11 @@ export function removeKey (place: DirectoryKey, expected: Expected | undefined):
 }
 
 /** Looks first, then changes; tells what the file system refuses. */
-async function changing<T> ({ root, key, keys }: DirectoryKey, expected: Expected | undefined, change: (files: readonly string[], known: StoredValue) => Promise<T>): Promise<T | WriteRefusal> {
+async function changing<T> (
+  { root, key, keys }: DirectoryKey,
+  expected: Expected | undefined,
+  change: (files: readonly string[], known: StoredValue) => Promise<T>
+): Promise<T | WriteRefusal> {
   const files = keyToFiles(key, keys).map(file => join(root, file))
   // A deeper one would make the listing of everything fail.
   if (files.length === 0 || key.slice(keys.prefix.length).split(':').length > MAX_DEPTH) return 'impossible'
@@ -118,7 +122,7 @@ async function firstPresent (files: readonly string[]): Promise<string | undefin
 }
 
 /**
- * Makes a folder and those above it, one by one: nothing is made behind a link that leads outside.
+ * Makes a folder and the folders above it, one by one, so that nothing is made behind a link that leads outside.
  * @returns its true path; `undefined` when that is outside
  */
 async function makeFolder (root: string, folder: string): Promise<string | undefined> {

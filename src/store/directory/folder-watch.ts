@@ -18,9 +18,9 @@ export interface FolderWatchListener {
 interface Watched { readonly watcher: FSWatcher, readonly identity: string }
 
 /**
- * Watches all folders below one. Each is watched before it is listed, so that nothing is missed that comes meanwhile, and a
- * folder that another one of its name has replaced is watched anew: chokidar does neither, and watches every file, of which
- * a system allows few. A folder tells of its files by itself.
+ * Watches all folders below one. A folder is watched before it is listed, so that no change in between is missed. A folder
+ * that another one of its name has replaced is watched anew. The package chokidar does neither, and it watches every file, of
+ * which a system allows only few. A folder tells of its files by itself.
  */
 export class FolderWatch {
   readonly #listener: FolderWatchListener
@@ -34,7 +34,7 @@ export class FolderWatch {
     this.#listener = listener
   }
 
-  /** Watches a folder and those below; resolves when every change from now on is seen. Links are not followed. */
+  /** Watches a folder and those below it. Resolves when every change from now on will be seen. Links are not followed. */
   async add (folder: string): Promise<void> {
     try {
       const identity = await identify(folder)
@@ -71,7 +71,7 @@ export class FolderWatch {
     this.#watched.clear()
   }
 
-  /** What happens to a folder itself is told under its own name too, which something in it may have as well. */
+  /** A change of the folder itself is told under the folder's own name, which something inside it may have as well. */
   #note (folder: string, name: string): void {
     if (!takesPart(name)) return
     for (const path of name === basename(folder) ? [folder, join(folder, name)] : [join(folder, name)]) {
@@ -113,7 +113,7 @@ export class FolderWatch {
   }
 }
 
-/** Whether a name is no hidden one. `..data` is none: Kubernetes swaps it to publish a new version of a mounted ConfigMap. */
+/** Whether a name is not hidden. `..data` counts as not hidden: Kubernetes swaps it to publish a new version of a mounted ConfigMap. */
 function takesPart (name: string): boolean {
   return name !== 'node_modules' && !/^\.[^.]/.test(name)
 }

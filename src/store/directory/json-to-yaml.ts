@@ -3,8 +3,8 @@ import { canonicalJson, parseJson } from '../../base/json.ts'
 import { yamlToJson } from './yaml-to-json.ts'
 
 /**
- * The YAML text of a JSON text, long texts as blocks, as people write them.
- * @returns `undefined` for what YAML cannot hold so that the same is read back: it is too large, or no JSON
+ * The YAML text of a JSON text, with long texts as blocks, as people write them.
+ * @returns `undefined` for a text that is no JSON, is too large, or would not be read back as the same value
  */
 export function jsonToYaml (json: string): string | undefined {
   try {

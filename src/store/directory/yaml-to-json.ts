@@ -11,7 +11,7 @@ const MAX_YAML_BYTES = 128 * 1024
 /** Aliases of one text: for each, the library walks the document from its beginning. */
 const MAX_ALIASES = 100
 
-/** What to do about a mistake at a place: most of them are templates that YAML takes for something else. */
+/** Advice about a mistake at a place. Most of these mistakes are templates that YAML takes for something else. */
 const HINT = 'correct the YAML there; a text with braces, ": " or " #" wants quotes, or lines of its own below "|"'
 
 /** What is wrong with a YAML text, and where. */
@@ -37,8 +37,8 @@ function yamlLibrary (): typeof Yaml {
 type Locate = (offset: number) => TextPlace
 
 /**
- * Turns YAML 1.2 into a JSON text. Integers keep every digit, `<<` merges, aliases are followed within bounds.
- * What JSON cannot say (`.inf`, tags such as `!include`, several documents) is bad, as is a key that is there twice.
+ * Turns YAML 1.2 into a JSON text. Integers keep every digit, `<<` merges, and aliases are followed within bounds. What JSON
+ * cannot say (`.inf`, tags such as `!include`, several documents) is refused, and so is a key that is there twice.
  */
 export function yamlToJson (text: string): StoredValue {
   const bytes = Buffer.byteLength(text)
@@ -60,7 +60,7 @@ function parse (text: string): unknown {
     const { line, col } = lines.linePos(offset)
     return { line, column: col }
   }
-  // Keys are compared below: the library compares each with all before it, which takes 5 s for 20,000.
+  // Keys are compared below. The library would compare each key with all keys before it, which takes 5 s for 20,000.
   const composer = new Composer({ intAsBigInt: true, merge: true, resolveKnownTags: false, uniqueKeys: false })
   const [document, second] = [...composer.compose(tokenize(text, lines, at), true, text.length)]
   if (document === undefined) throw new YamlError('the text is empty')
@@ -69,13 +69,14 @@ function parse (text: string): unknown {
   if (second !== undefined) throw new YamlError('a second document begins', at(second.range[0]))
   if (document.contents === null || (isScalar(document.contents) && document.contents.source === '')) throw new YamlError('the text is empty')
   checkKeys(document, at)
-  // The library counts the anchor among its aliases, and multiplies those of aliases: it is what stops a bomb.
+  // The library counts an anchor among its aliases, and multiplies the aliases of aliases. That count stops a bomb.
   return document.toJS({ maxAliasCount: MAX_ALIASES + 1 })
 }
 
 /**
- * Splits the text into the tokens of whole documents, and refuses many aliases and deep nesting on the way: found, 100,000 times `[` ends the
- * process in the library's recursive composer, beyond any `catch`. The parser itself keeps a stack of its own.
+ * Splits the text into the tokens of whole documents, and refuses many aliases and deep nesting on the way. Without that, `[`
+ * 100,000 times ends the process in the library's recursive composer, beyond any `catch`. The parser itself keeps a stack of
+ * its own.
  */
 function tokenize (text: string, lines: LineCounter, at: Locate) {
   const { CST, Lexer, Parser } = yamlLibrary()
@@ -86,7 +87,9 @@ function tokenize (text: string, lines: LineCounter, at: Locate) {
   let last = ''
   for (const lexeme of new Lexer().lex(text)) {
     // What follows the sign of a scalar is text, whatever it begins with.
-    if (last !== CST.SCALAR && CST.tokenType(lexeme) === 'alias' && ++aliases > MAX_ALIASES) throw new YamlError(`there are more than ${MAX_ALIASES} aliases`, at(parser.offset))
+    if (last !== CST.SCALAR && CST.tokenType(lexeme) === 'alias' && ++aliases > MAX_ALIASES) {
+      throw new YamlError(`there are more than ${MAX_ALIASES} aliases`, at(parser.offset))
+    }
     last = lexeme
     tokens.push(...parser.next(lexeme))
     // The stack holds the document, its collections, and one scalar.

@@ -42,7 +42,7 @@ export function parseClusterNodes (text: string, isEncrypted: boolean): ClusterN
 /** The nodes do not agree on who serves what: that passes, unless a node is lost. */
 export class ClusterDisagreement extends StoreError {}
 
-/** The view that knows of the latest change: a node that was cut off or frozen still tells of how things were. */
+/** The view that knows of the latest change. A node that was cut off or frozen still tells of how things were. */
 export function freshest (views: readonly ClusterNode[][]): ClusterNode[] | undefined {
   const age = (view: readonly ClusterNode[]): number => Math.max(...view.map(({ epoch }) => epoch))
   return views.toSorted((a, b) => age(b) - age(a))[0]
@@ -50,7 +50,7 @@ export function freshest (views: readonly ClusterNode[][]): ClusterNode[] | unde
 
 /**
  * What the masters say of themselves, as one text that changes when a slot changes its node.
- * @throws ClusterDisagreement when a slot is claimed by none of them, or by two: then a listing would lack keys or have old ones
+ * @throws ClusterDisagreement when a slot is claimed by no master, or by two: then a listing would lack keys or have old ones
  */
 export function agreeOnSlots (masters: readonly ClusterNode[]): string {
   const claims = new Uint8Array(SLOTS)

@@ -24,16 +24,23 @@ export async function askCluster<T> (cluster: RedisCluster, keys: readonly strin
 }
 
 /** Asks for every key where its route leads; gives the routes of those that are elsewhere. */
-async function askRoutes<T> (cluster: RedisCluster, routes: ReadonlyMap<string, ClusterRoute>, askNode: AskNode<T>, answers: Map<string, T>): Promise<Map<string, ClusterRoute>> {
+async function askRoutes<T> (
+  cluster: RedisCluster,
+  routes: ReadonlyMap<string, ClusterRoute>,
+  askNode: AskNode<T>,
+  answers: Map<string, T>
+): Promise<Map<string, ClusterRoute>> {
   const next = new Map<string, ClusterRoute>()
-  await Promise.all(grouped(routes).map(async ([{ member, isAsking }, keys]) => {
-    const results = await member.ask(() => askNode(member.client, keys, isAsking))
-    for (const [index, key] of keys.entries()) {
-      const result = results[index] as T | Redirected
-      if (isRedirected(result)) next.set(key, followRedirection(cluster, result.to, member))
-      else answers.set(key, result)
-    }
-  }))
+  await Promise.all(
+    grouped(routes).map(async ([{ member, isAsking }, keys]) => {
+      const results = await member.ask(() => askNode(member.client, keys, isAsking))
+      for (const [index, key] of keys.entries()) {
+        const result = results[index] as T | Redirected
+        if (isRedirected(result)) next.set(key, followRedirection(cluster, result.to, member))
+        else answers.set(key, result)
+      }
+    })
+  )
   return next
 }
 

@@ -23,7 +23,7 @@ export interface ClusterCensus {
 
 /**
  * Who serves what in a Redis Cluster, and a connection to each of those nodes. The client's own cluster mode drops a master
- * that it has lost from its list, so that a listing over "all masters" would lack that one's keys without an error.
+ * that it has lost from its list. A listing over all masters would then lack that master's keys without an error.
  */
 export class RedisCluster {
   readonly #place: RedisClusterPlace
@@ -67,9 +67,9 @@ export class RedisCluster {
   }
 
   /**
-   * Asks every master what it serves. While slots move, two of them claim one for as long as the news takes from node to
-   * node, or none does: so they are asked again before that is an error.
-   * @throws StoreError unless all answer and every slot is served by exactly one of them
+   * Asks every master what it serves. While slots move, for as long as the news takes from node to node, two masters claim a
+   * slot, or none does. So the masters are asked again before that is an error.
+   * @throws StoreError unless all masters answer and every slot is served by exactly one of them
    */
   async census (): Promise<ClusterCensus> {
     for (let attempt = 1; ; attempt++) {

@@ -21,8 +21,8 @@ export interface RedisConnection {
   readonly target: RedisTarget
   readonly client: Redis
   /**
-   * Creates a client of the very server that this one is connected to, which does not connect again by itself: what it has
-   * been told counts as long as its connection only. It begins to connect with `connect()`.
+   * Creates a client of the very server that this one is connected to. The new client does not connect again by itself, since
+   * what it has been told counts only as long as its connection. It begins to connect with `connect()`.
    */
   createCompanion (): Redis
   /** Whether questions are likely to be answered now. */
@@ -58,7 +58,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     retryStrategy: pause,
     sentinelCommandTimeout: commandTimeout,
     sentinelRetryStrategy: pause,
-    // A question fails at once while there is no connection: the caller holds what it has, and asks again.
+    // A question fails at once while there is no connection. The caller keeps what it has, and asks again.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false
@@ -123,8 +123,9 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
 
   client.on('connect', () => {
     isTold = false
-    // A Redis that takes no more connections answers the first command with the reason and hangs up. The reason is read only
-    // if nothing more is written before: to a closed connection that is an error, which ends everything at once.
+    // A Redis that takes no more connections answers the first command with the reason and hangs up. The reason can be read
+    // only if the client writes nothing more before: a write to a closed connection is an error, which ends everything at
+    // once.
     client.stream.once('data', () => setImmediate(noteLoading))
   })
   client.on('ready', () => {
@@ -195,7 +196,8 @@ function boundedOptions (commandTimeout: number) {
     disableClientInfo: true,
     commandTimeout,
     connectTimeout: commandTimeout,
-    // A frozen or vanished host keeps its connection open for minutes: give up the connection too, not only the command.
+    // A frozen or vanished host keeps its connection open for minutes. So the connection is given up, too, and not only the
+    // command.
     socketTimeout: commandTimeout,
     disconnectTimeout: QUIT_MS
   } satisfies RedisOptions

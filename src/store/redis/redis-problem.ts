@@ -63,8 +63,9 @@ export function isWithheld (error: unknown): boolean {
 }
 
 /**
- * Why Redis could not be asked, in plain language, for operators. An error is never passed on as it is: the text of a reply may
- * repeat the password (`ERR unknown command 'AUTH', with args beginning with: …`), and ioredis hangs the arguments of AUTH on it.
+ * Why Redis could not be asked, in plain language, for operators. An error is never passed on as it is. The text of a reply
+ * may repeat the password (`ERR unknown command 'AUTH', with args beginning with: …`), and ioredis adds the arguments of AUTH
+ * to it.
  */
 export function describeRedisError (error: Error, target: RedisTarget): string {
   return `Redis at ${target.address} ${meaning(error, target)}`

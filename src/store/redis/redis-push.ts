@@ -9,7 +9,7 @@ import { type Store, type StoreStatus } from '../store.ts'
 /** How long changes are gathered, in ms: what comes while those are read is gathered anyway. */
 const GATHER_MS = 5
 
-/** How often the connections that tell of changes are made sure of, in ms: nothing comes from a broken one, as from a quiet one. */
+/** How often the connections that tell of changes are checked, in ms. A broken connection is as silent as a quiet one. */
 const HEARTBEAT_MS = 1000
 
 export interface RedisPushOptions {
@@ -70,7 +70,9 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
   function setChanges (next: StoreStatus['changes'], reason: string | undefined): void {
     changes = next
     const message = next === 'pushed' ? 'changes are pushed' : reason === undefined ? undefined : `changes are polled: ${reason}`
-    if (message !== undefined && message !== logged) log?.info({ redis: [...trackings.keys()].map(({ target }) => target.address).join(','), changes: next }, message)
+    if (message !== undefined && message !== logged) {
+      log?.info({ redis: [...trackings.keys()].map(({ target }) => target.address).join(','), changes: next }, message)
+    }
     logged = message
   }
 

@@ -4,7 +4,7 @@ import { type RedisTarget } from './redis-url.ts'
 /** How often each Sentinel is asked for the master, in ms. */
 const ASK_MS = 1000
 
-/** How long after the first of them the other Sentinels may still name the master before, in ms; some 2 s are usual. */
+/** How long after the first Sentinel the other ones may still name the earlier master, in ms. Some 2 s are usual. */
 const AGREE_MS = 10_000
 
 /** Follows whom the Sentinels name. */
@@ -20,18 +20,25 @@ export interface SentinelWatch {
  * Sentinel that changes its mind counts, so that one which is behind for good, or calls the master by another name, ends nothing.
  * @param onMoved told to connect anew, again and again until the client is led to where that Sentinel says
  */
-export function watchSentinels ({ options: { name = '', sentinels = [], sentinelPassword, sentinelTLS } }: RedisTarget, bounds: Omit<RedisOptions, 'replyMapping'>, onMoved: () => void): SentinelWatch {
-  const clients = sentinels.map(({ host = '', port = 0 }) => new Redis({
-    ...bounds,
-    host,
-    port,
-    ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
-    ...(sentinelTLS === undefined ? {} : { tls: sentinelTLS }),
-    enableReadyCheck: false,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => ASK_MS
-  }))
+export function watchSentinels (
+  { options: { name = '', sentinels = [], sentinelPassword, sentinelTLS } }: RedisTarget,
+  bounds: Omit<RedisOptions, 'replyMapping'>,
+  onMoved: () => void
+): SentinelWatch {
+  const clients = sentinels.map(
+    ({ host = '', port = 0 }) =>
+      new Redis({
+        ...bounds,
+        host,
+        port,
+        ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
+        ...(sentinelTLS === undefined ? {} : { tls: sentinelTLS }),
+        enableReadyCheck: false,
+        enableOfflineQueue: false,
+        maxRetriesPerRequest: 0,
+        retryStrategy: () => ASK_MS
+      })
+  )
   const answers = new Map<Redis, string>()
   let led: string | undefined
   let named: string | undefined
@@ -54,12 +61,18 @@ export function watchSentinels ({ options: { name = '', sentinels = [], sentinel
     // Why a Sentinel does not answer is told where one is needed: when the client connects.
     client.on('error', () => {})
     // At once: one that is asked for the first time when it has changed its mind has not changed it.
-    client.on('ready', () => { ask(client).catch(() => {}) })
+    client.on('ready', () => {
+      ask(client).catch(() => {})
+    })
   }
-  const heartbeat = setInterval(() => { for (const client of clients) ask(client).catch(() => {}) }, ASK_MS).unref()
+  const heartbeat = setInterval(() => {
+    for (const client of clients) ask(client).catch(() => {})
+  }, ASK_MS).unref()
 
   return {
-    lead (address) { led = address },
+    lead (address) {
+      led = address
+    },
     close () {
       clearInterval(heartbeat)
       for (const client of clients) client.disconnect()

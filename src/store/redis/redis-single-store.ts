@@ -16,7 +16,9 @@ export function createRedisSingleStore (connection: RedisConnection, push: Redis
   /** One node of a Redis Cluster lists its own share without an error, so its mode is asked once per connection. */
   async function assertWhole (): Promise<void> {
     if (isKnownToBeWhole) return
-    if (await isClusterNode(client)) throw new StoreError(`Redis at ${address} is a node of a Redis Cluster and holds only a part of the keys; name it as redis+cluster://`)
+    if (await isClusterNode(client)) {
+      throw new StoreError(`Redis at ${address} is a node of a Redis Cluster and holds only a part of the keys; name it as redis+cluster://`)
+    }
     isKnownToBeWhole = true
   }
 

@@ -6,7 +6,10 @@ export interface RedisTarget {
   /** `host:port`, or what Sentinels call it, for messages. */
   readonly address: string
   /** The part of the client's options that comes from the configuration. */
-  readonly options: Pick<RedisOptions, 'host' | 'port' | 'db' | 'username' | 'password' | 'tls' | 'name' | 'sentinels' | 'sentinelPassword' | 'sentinelTLS' | 'enableTLSForSentinelMode'>
+  readonly options: Pick<
+    RedisOptions,
+    'host' | 'port' | 'db' | 'username' | 'password' | 'tls' | 'name' | 'sentinels' | 'sentinelPassword' | 'sentinelTLS' | 'enableTLSForSentinelMode'
+  >
   /** What no message may show. */
   readonly secrets: readonly string[]
 }
@@ -28,7 +31,8 @@ export interface RedisClusterPlace {
 interface Address { readonly host: string, readonly port: number, readonly shown: string }
 type Login = Pick<RedisOptions, 'username' | 'password' | 'tls'>
 
-const SHAPE = 'expected redis://[user:password@]host[:port][/database], redis+sentinel://[user:password@]host[:port],…/master[/database] or redis+cluster://[user:password@]host[:port],…; rediss for TLS'
+const SHAPE =
+  'expected redis://[user:password@]host[:port][/database], redis+sentinel://[user:password@]host[:port],…/master[/database] or redis+cluster://[user:password@]host[:port],…; rediss for TLS'
 const DEFAULT_PORT = 6379
 const DEFAULT_SENTINEL_PORT = 26379
 
@@ -42,7 +46,9 @@ export function parseRedisUrl (text: string, sentinelPassword = ''): RedisPlace 
   const kind = /^rediss?(\+sentinel|\+cluster)?:$/.exec(scheme)
   if (scheme === '') throw new StoreError(`the Redis URL cannot be read: ${SHAPE}`)
   if (kind === null) throw new StoreError(`the Redis URL begins with "${scheme}": ${SHAPE}`)
-  if (/[?#]/.test(path)) throw new StoreError(`the Redis URL has a "?" or "#"; options are not taken from it, and in a password they are written %3F and %23: ${SHAPE}`)
+  if (/[?#]/.test(path)) {
+    throw new StoreError(`the Redis URL has a "?" or "#"; options are not taken from it, and in a password they are written %3F and %23: ${SHAPE}`)
+  }
 
   const at = authority.lastIndexOf('@')
   const login = parseLogin(authority.slice(0, Math.max(0, at)), scheme.startsWith('rediss'))

@@ -1,6 +1,6 @@
 /**
- * Puts an indentation before every line of a text that comes in pieces, except before an empty end. It becomes part of
- * the piece that the line begins with.
+ * Puts an indentation before every line of a text that comes in pieces, except before an empty end. The indentation becomes
+ * part of the piece in which the line begins.
  */
 export function indentTexts (pieces: readonly string[], indent: string): string[] {
   let isLineStart = true

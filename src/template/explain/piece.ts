@@ -21,9 +21,9 @@ export interface Writer extends Position, Beside {
 }
 
 /**
- * A piece of output, as it is noted while the output is made. All that takes time, such as paths, is left for when
- * somebody reads the spans. Pieces are a chain, the last one first: a list that grows is copied again and again, which
- * would make a long render a fifth slower.
+ * A piece of output, noted while the output is made. Work that takes time, such as making paths, is left for the moment when
+ * somebody reads the spans. Pieces are a chain, the last one first: a growing list is copied again and again, which would
+ * make a long render a fifth slower.
  */
 export class Piece {
   readonly text: string

@@ -25,11 +25,11 @@ interface More {
 const NO_MORE: More = { origins: [], members: undefined }
 
 /**
- * Where a value comes from. A render makes one for every round of a loop, so they are links of a chain that is made a
- * path only when somebody asks for it.
+ * Where a value comes from. A render makes one for every round of a loop, so provenances are links of a chain. The chain
+ * becomes a path only when somebody asks for it.
  */
 export class Provenance {
-  /** What the value was read from, as long as nothing was made of it: its members are below the same place. */
+  /** What the value was read from, as long as no other value was made of it: its members are below the same place. */
   readonly source: Source | undefined
   /** The value that it is a member of; `undefined` where its path begins. */
   readonly holder: Provenance | undefined

@@ -9,7 +9,7 @@ import { followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf,
 /** How many spans, and sources of spans, one render is explained with. */
 const MAX_SIZE = 20_000
 
-/** How many sources may be looked at to join those of values that are made of several, over all passes. */
+/** How many sources may be looked at to join the sources of values that are made of several, over all passes. */
 const MAX_JOINED = 200_000
 
 /** Arguments whose JSON is longer are left out of a call, in UTF-16 units. */
@@ -21,14 +21,15 @@ const NO_PASSES: readonly number[] = []
 export interface Header { readonly value: unknown, readonly provenance: Provenance }
 
 /**
- * How the output of a run comes about. Templates that are compiled to be explained tell it what they read while they
- * evaluate an expression, and what they write; of both only the last pass stays, which is the one that counts.
+ * How the output of a run comes about. Templates that are compiled to be explained tell the trace what they read while they
+ * evaluate an expression, and what they write. Only what the last pass tells stays, since its output counts.
  *
- * What is read lies on a stack: who wants to know what an expression has read takes its `mark` before it evaluates the
- * expression, and what lies above the mark after it.
+ * What is read lies on a stack. Code that wants to know what an expression has read takes the `mark` before it evaluates the
+ * expression, and looks at what lies above the mark after it.
  *
- * Nearly all of what is printed, looped over and handed on is a path of the caller's variables. For these there are
- * shorter ways: who can read it without evaluating it says where it lies (`writeBelow`, `hand`), else `resolveOrigin` may find out.
+ * Nearly all values that are printed, looped over and handed on are paths of the caller's variables. There are shorter ways
+ * for them: code that can read such a path without evaluating it says where it lies (`writeBelow`, `hand`); otherwise
+ * `resolveOrigin` may find out.
  */
 export class Trace {
   /** The header of the block whose body comes next. */
@@ -42,7 +43,7 @@ export class Trace {
   #reads: Provenance[] | undefined
   #top = 0
   #argument = NOWHERE
-  // Most renders call no tool and read no shared variable, and a map takes as long to make as a short span.
+  // Most renders call no tool and read no shared variable, and to make a map takes as long as to make a short span.
   #calls: Map<string, { readonly call: TracedCall, readonly provenance: Provenance }> | undefined
   #revisions: Map<string, string> | undefined
 
@@ -113,7 +114,7 @@ export class Trace {
     this.read(member === undefined ? whole : memberOf(whole, member))
   }
 
-  /** A branch of the shared variables is read: as a whole, or no more than its names when there is no value. */
+  /** Notes that a branch of the shared variables is read: as a whole, or only its names when there is no value. */
   readBranch (path: string, value?: Json): void {
     const key = path === '' ? '*' : `${path}.*`
     const revision = value === undefined ? {} : { revision: this.#revisionOf(key, value) }
@@ -121,7 +122,7 @@ export class Trace {
   }
 
   /**
-   * Takes away what was read since a mark: where a value comes from that was made of it.
+   * Takes away what was read since a mark, and gives the provenance of a value that was made of it.
    * @throws RENDER_BUDGET
    */
   take (mark: number): Provenance {
@@ -145,9 +146,10 @@ export class Trace {
   }
 
   /**
-   * Where the value of a path comes from that has been evaluated since a mark, told from what that has read: nothing, so
-   * that it lies below `start`, or the first name at the scope root; `undefined` if it is anything else, or nothing plain.
-   * @param start where that comes from which the path begins with
+   * Where the value of a path comes from, told from what its evaluation has read since a mark. If it has read nothing, the
+   * value lies below `start`; if it has read the first name at the scope root, it lies there. `undefined` in all other cases,
+   * and for a value that is not plain.
+   * @param start where the beginning of the path comes from
    */
   resolveOrigin (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {
     const count = this.#top - mark
@@ -159,7 +161,7 @@ export class Trace {
   }
 
   /**
-   * Notes a text that lies below a value; nothing is noted if that has more than one origin.
+   * Notes a text that lies below a value. Nothing is noted if the value has more than one origin.
    * @throws RENDER_BUDGET
    */
   writeBelow (text: string, writer: Writer, from: Provenance, partial: string | undefined): boolean {
@@ -242,7 +244,7 @@ export class Trace {
   }
 
   /**
-   * Changes what was written behind a piece, text by text; gives all of it.
+   * Changes the texts that were written behind a piece, and gives all of them as one.
    * @param change gives as many texts as it is given
    */
   rewrite (start: Piece | undefined, change: (texts: readonly string[]) => readonly string[]): string {

@@ -15,7 +15,14 @@ export class TracedRoot extends ScopeRoot implements Source {
   readonly #ofVariables = placed('variables', this)
 
   /** @param filled variables that the caller left out, which have the default of their parameter @default none */
-  constructor (run: Run, trace: Trace, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined, filled: ReadonlySet<string> = NONE) {
+  constructor (
+    run: Run,
+    trace: Trace,
+    variables: JsonObject,
+    caller: JsonObject,
+    declared: ReadonlySet<string> | undefined,
+    filled: ReadonlySet<string> = NONE
+  ) {
     super(run, variables, caller, declared)
     this.#trace = trace
     this.#filled = filled
@@ -37,7 +44,13 @@ export class TracedRoot extends ScopeRoot implements Source {
     return { kind: root === 'variables' && this.#filled.has(name) ? 'default' : 'variable', path }
   }
 
-  protected override derive (run: Run, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined, leftOut: readonly string[]): ScopeRoot {
+  protected override derive (
+    run: Run,
+    variables: JsonObject,
+    caller: JsonObject,
+    declared: ReadonlySet<string> | undefined,
+    leftOut: readonly string[]
+  ): ScopeRoot {
     const filled = leftOut.length === 0 ? this.#filled : new Set([...this.#filled, ...leftOut])
     return new TracedRoot(run, this.#trace, variables, caller, declared, filled)
   }

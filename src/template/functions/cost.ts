@@ -6,8 +6,8 @@ import { type FunctionContext, FunctionError } from './function.ts'
 const UNITS_PER_VISIT = 64
 
 /**
- * How deep a value may nest that a function walks through. Data from outside nests at most 100 deep; the rest is what
- * functions and partial contexts wrap around it. The cap keeps every recursion over values off the stack's end.
+ * How deep a value may nest that a function walks through. Data from outside nests at most 100 deep; functions and partial
+ * contexts wrap the rest around it. The bound keeps every recursion over values within the stack.
  */
 const MAX_VALUE_DEPTH = 200
 
@@ -17,12 +17,12 @@ export function chargeText (length: number, context: FunctionContext): void {
 }
 
 /**
- * What a member of an object costs beside its value: to list names and to look them up takes several times as long as
- * to walk through a list.
+ * What a member of an object costs beside its value. To list names and look them up takes several times as long as to walk
+ * through a list.
  */
 const VISITS_PER_NAME = 4
 
-/** How much more a tool's arguments cost than their JSON text: they are mapped, and sorted by name, to find equal calls. */
+/** How much more a tool's arguments cost than their JSON text: they are mapped, and sorted by name to find equal calls. */
 const TIMES_PER_ARGUMENT = 6
 
 /**

@@ -62,7 +62,10 @@ function formatted (time: Date, format: string): string {
   const textOf = (token: string): string => (TOKENS.get(token) as (date: Date) => string)(time)
   // No bracket is closed after the last one that closes: to look for that from each that opens would take quadratic time.
   const end = format.lastIndexOf(']') + 1
-  return format.slice(0, end).replace(TOKEN_OR_LITERAL, (token, literal: string | undefined) => literal ?? textOf(token)) + format.slice(end).replace(TOKEN, textOf)
+  return (
+    format.slice(0, end).replace(TOKEN_OR_LITERAL, (token, literal: string | undefined) => literal ?? textOf(token)) +
+    format.slice(end).replace(TOKEN, textOf)
+  )
 }
 
 function timeOf (value: Value, context: FunctionContext): Date {

@@ -100,8 +100,8 @@ function grouped (list: readonly Value[], path: readonly string[], context: Func
   context.charge(list.length * (path.length + 1))
   const groups = new Map<string, { key: Value, items: Value[] }>()
   for (const element of list) {
-    // Measured in full although only the key is turned into text: a group nests its elements one level deeper, and
-    // the measure is what bounds how deep values can grow.
+    // The whole group is measured although only its key is turned into text. A group nests its elements one level deeper, and
+    // this measure bounds how deep values can grow.
     measureJson(element, 0, context)
     const key = memberAt(element, path)
     const identity = stringifyJson(key)

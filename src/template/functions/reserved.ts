@@ -1,10 +1,13 @@
 import { type Syntax } from '../language.ts'
 import { FUNCTIONS } from './functions.ts'
 
-const GO_WORDS = ['and', 'block', 'break', 'call', 'continue', 'default', 'define', 'else', 'end', 'eq', 'false', 'ge', 'gt', 'html', 'if', 'index', 'js', 'le', 'len', 'lt', 'ne', 'nil', 'not', 'or', 'print', 'printf', 'println', 'range', 'slice', 'template', 'true', 'urlquery', 'with']
+const GO_WORDS = [
+  'and', 'block', 'break', 'call', 'continue', 'default', 'define', 'else', 'end', 'eq', 'false', 'ge', 'gt', 'html', 'if', 'index', 'js', 'le',
+  'len', 'lt', 'ne', 'nil', 'not', 'or', 'print', 'printf', 'println', 'range', 'slice', 'template', 'true', 'urlquery', 'with'
+]
 const HANDLEBARS_WORDS = ['as', 'blockHelperMissing', 'each', 'helperMissing', 'inline', 'log', 'lookup', 'null', 'this', 'undefined', 'unless']
 
-/** Names that every JavaScript object answers to: nothing looks them up, and nobody should have to wonder. */
+/** Names that every JavaScript object answers to. Nothing looks them up here, but a reader of a template should not have to wonder. */
 const JAVASCRIPT_WORDS = ['__proto__', 'constructor', 'hasOwnProperty', 'prototype', 'toString', 'valueOf']
 
 /** Words that a language has beside the functions that both share, some of them in both. */

@@ -2,12 +2,12 @@ import { chargeText } from './cost.ts'
 import { type FunctionContext } from './function.ts'
 
 /**
- * How much of a text V8 is asked to look for, in UTF-16 units. At worst it compares all of that at each place of the other
- * text; so much is covered by what was paid for reading it.
+ * How much of a text V8 is asked to look for at a time, in UTF-16 units. At worst V8 compares all of that at each place of
+ * the other text; this much is covered by what was paid for reading it.
  */
 const HEAD = 32
 
-/** The parts of a text between all places of another one, which is not empty; they are paid for before they are made. */
+/** The parts of a text between all places of another text, which is not empty. The parts are paid for before they are made. */
 export function partsBetween (text: string, separator: string, context: FunctionContext): string[] {
   if (separator.length > HEAD) return partsBetweenLong(text, separator, context)
   let parts = 1

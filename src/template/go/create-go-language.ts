@@ -1,4 +1,15 @@
-import { type FailingPart, type Frame, type Language, type OpenTemplate, type PathNeed, type Reference, type Syntax, type Template, type TemplateSource, type UnreachablePart } from '../language.ts'
+import {
+  type FailingPart,
+  type Frame,
+  type Language,
+  type OpenTemplate,
+  type PathNeed,
+  type Reference,
+  type Syntax,
+  type Template,
+  type TemplateSource,
+  type UnreachablePart
+} from '../language.ts'
 import { type Run } from '../run/run.ts'
 import { type Piece } from '../explain/piece.ts'
 import { traceOf } from '../explain/trace-of.ts'
@@ -39,8 +50,8 @@ export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunctio
 }
 
 /**
- * What a template has written, for those who know no bytes.
- * @param start the last piece that was there before it
+ * The text of a template, for readers that know no bytes.
+ * @param start the last piece that was there before the template
  */
 function unicodeOutput (run: Run, text: string, start: Piece | undefined): string {
   if (!hasLoneSurrogate(text)) return text
@@ -58,7 +69,11 @@ class GoTemplate implements Template {
   readonly #body: Body
   readonly #isExplained: boolean
 
-  constructor ({ references, paths, hasMorePaths, unreachable, failing }: Pick<GoTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable' | 'failing'>, body: Body, isExplained: boolean) {
+  constructor (
+    { references, paths, hasMorePaths, unreachable, failing }: Pick<GoTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable' | 'failing'>,
+    body: Body,
+    isExplained: boolean
+  ) {
     this.references = references
     this.paths = paths
     this.hasMorePaths = hasMorePaths
@@ -70,7 +85,8 @@ class GoTemplate implements Template {
 
   open (run: Run, frame: Frame): OpenTemplate {
     const { list } = this.#body
-    // Kept from one time to the next, but for a template that runs within itself: a loop's partial gets by with one.
+    // The machine is kept from one time to the next, so that a partial in a loop needs only one. A template that runs within
+    // itself needs another.
     let idle: Machine | undefined
     return (dot, before) => {
       const machine = idle ?? this.#machine(run, frame)

@@ -11,7 +11,10 @@ export class HandlebarsTemplate implements Template {
   readonly unreachable: readonly UnreachablePart[]
   readonly #render: Render
 
-  constructor ({ references, paths, hasMorePaths, unreachable }: Pick<HandlebarsTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable'>, render: Render) {
+  constructor (
+    { references, paths, hasMorePaths, unreachable }: Pick<HandlebarsTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable'>,
+    render: Render
+  ) {
     this.references = references
     this.paths = paths
     this.hasMorePaths = hasMorePaths
@@ -20,7 +23,8 @@ export class HandlebarsTemplate implements Template {
   }
 
   open (run: Run, { links, root, partials }: Frame): OpenTemplate {
-    return (dot, before = '') => before + this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined, partials, partial: run.within }, undefined)
+    return (dot, before = '') =>
+      before + this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined, partials, partial: run.within }, undefined)
   }
 
   /**

@@ -3,13 +3,12 @@ import { inTurn } from '../../runtime/fairness.ts'
 import { untilAborted } from '../../runtime/until-aborted.ts'
 import { type Run, type RunOptions } from './run.ts'
 
-/** How many shared variables are fetched at a time: each may have 1 MiB, and a loop over a branch notes all that is in it. */
+/** How many shared variables are fetched at a time. Each may have 1 MiB, and a loop over a branch notes all variables in it. */
 const FETCHED_AT_A_TIME = 100
 
 /**
- * Renders to a fixpoint: runs the pass, fetches the shared variables and makes the tool calls
- * that it noted, and runs it again, until it notes nothing. The output of that last pass is the result.
- *
+ * Renders to a fixpoint. A pass notes the shared variables and tool calls that it needs. They are fetched and called, and the
+ * pass runs again, until it notes nothing. The output of that last pass is the result.
  * @param id names the prompt in errors
  * @throws VARIABLE_MISSING with every miss of a round, RENDER_TIMEOUT, RENDER_BUDGET, or the pass's own error
  */
@@ -36,7 +35,7 @@ export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, 
   }
 }
 
-/** One pass. A spent budget ends the render at once; any other error waits for the misses, which explain it better. */
+/** One pass. A spent budget ends the render at once. Any other error waits for the misses, which explain it better. */
 function runPass<T> (run: Run, pass: () => T): { output: T } | { error: unknown } {
   run.beginPass()
   const started = run.trace === undefined ? 0 : performance.now()
@@ -60,7 +59,7 @@ async function fetchEnvirons (run: Run, { environs, signal }: RunOptions, expire
 
 async function makeCalls (run: Run, options: RunOptions): Promise<void> {
   await Promise.all(Array.from(run.notedCalls.values(), async call => {
-    // What a call begins with, such as checking its arguments, may be long, and there may be a hundred of them.
+    // The beginning of a call, such as checking its arguments, may take long, and there may be a hundred calls.
     const value = await inTurn(() => {
       if (performance.now() > options.deadline) throw renderTimeout(options.timeout)
       return options.callTool(call, options.signal)

@@ -3,8 +3,8 @@ import { type EnvironValue } from './environ-source.ts'
 import { type ToolCall } from './tool-call.ts'
 import { type Value } from '../value.ts'
 
-// Most renders need neither of these, and to make seven empty collections takes as long as to render a short prompt: a
-// run makes them when there is something to keep.
+// What a run keeps. A run makes it when there is something to keep: to make seven empty collections takes as long as to
+// render a short prompt, and most renders need none.
 
 /** What one pass has met and does not know yet. */
 export class PassNotes {

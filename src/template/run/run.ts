@@ -12,7 +12,7 @@ import { Absent, LazyNode, NOTHING, PENDING, type Pending, type Value } from '..
 const MAX_MISSES = 1000
 /** How much of a missing path is reported, in UTF-16 units. */
 const MAX_PATH_LENGTH = 500
-/** What a miss costs, and what it costs to find out whether a call has been made: both make a text to look up. */
+/** What a miss costs, and what it costs to find out whether a call was made before. Both make a text to look up. */
 const LOOK_UP_VISITS = 20
 
 /** What entering a partial or a local template costs, beside its nodes. */
@@ -26,9 +26,9 @@ const MAX_NESTED_BLOCKS = 1000
 /** What a run works with. */
 export interface RunOptions {
   readonly environs: EnvironSource
-  /** Makes one call; gives the tool's value, or what stands in for it; throws only when the render must end. */
+  /** Makes one call. Gives the tool's value, or what stands in for it. Throws only when the render must end. */
   readonly callTool: (call: ToolCall, signal: AbortSignal) => Promise<Value>
-  /** The value of a call that was made for others and is in memory still; `undefined` when the call must be made. */
+  /** The value of a call that was made for others and is still in memory. `undefined` when the call must be made. */
   recallTool? (call: ToolCall): Value | undefined
   /** The clock that templates see. @default the time at which one of them first looks */
   readonly now?: Date | undefined
@@ -39,15 +39,15 @@ export interface RunOptions {
   /** Aborts at the deadline, or when nobody waits for the render any more. */
   readonly signal: AbortSignal
   readonly limits: Limits
-  /** Whether values are missing whatever the passes use: then the first one that has all else ends with that. */
+  /** Whether values are missing whatever the passes use. Then the first pass that has everything else ends with that error. */
   readonly lacks?: boolean
   /** What templates that are compiled to be explained tell of themselves. */
   readonly trace?: Trace | undefined
 }
 
 /**
- * One render, over all its passes: what has been read and called stays as it was at first sight, so that every pass
- * gives the same answer. Templates call it synchronously; what is not known yet is noted and comes back as `PENDING`.
+ * One render, over all its passes. What has been read and called stays as it was at first sight, so that every pass gives the
+ * same answer. Templates call the run synchronously. A value that is not known yet is noted, and comes back as `PENDING`.
  */
 export class Run {
   readonly limits: Limits
@@ -62,7 +62,10 @@ export class Run {
   passes = 0
   /** Which message is being written, from 0; `undefined` for the only one. */
   messageIndex: number | undefined = undefined
-  /** Whose text is being written, if it is that of a partial. Who replaces it restores it, but for an error, which ends the pass. */
+  /**
+   * Whose text is being written, if it is that of a partial. Code that replaces it also restores it, except after an error,
+   * which ends the pass.
+   */
   within: string | undefined = undefined
 
   #now: Date | undefined
@@ -140,10 +143,10 @@ export class Run {
   }
 
   /**
-   * Enters a partial or a local template; every `enter` has its `leave` in a `finally`-free straight line, since errors
+   * Enters a partial or a local template. Every `enter` has its `leave` in a straight line without `finally`, since errors
    * end the pass.
-   * @param blocks how many blocks of the calling template lie around the call: together they are bounded too, so that
-   * partials with deep blocks cannot use up the stack
+   * @param blocks how many blocks of the calling template lie around the call. Together they are bounded, too, so that
+   * partials with deep blocks cannot use up the stack.
    */
   enter (blocks = 0): void {
     this.charge(ENTER_VISITS)
@@ -190,8 +193,8 @@ export class Run {
   }
 
   /**
-   * The answer to a question about the shared variables, worked out once: later passes get the same one, and a template
-   * that asks in a loop does not pay with time. One that is `PENDING` is asked for again.
+   * The answer to a question about the shared variables, worked out once. Later passes get the same answer, and a template
+   * that asks in a loop does not pay for it with time. A question whose answer is `PENDING` is asked again.
    */
   pin<T> (question: string, answer: () => T | Pending): T | Pending {
     const { answers } = this.#learned()
@@ -202,7 +205,7 @@ export class Run {
     return found
   }
 
-  /** Records that an absent value was consumed; the result of consuming it is pending for the rest of the pass. */
+  /** Records that an absent value was consumed. The result of consuming it is pending for the rest of the pass. */
   miss (absent: Absent, at: Position): Pending {
     this.charge(LOOK_UP_VISITS)
     // A name may be a half of a character: one that Go has cut, or that the length cuts here.
@@ -222,7 +225,7 @@ export class Run {
     return { ...(messageIndex === undefined ? {} : { messageIndex }), ...(within === undefined ? {} : { in: within }) }
   }
 
-  /** A value in full, for printing, comparing or passing on: absent is a miss, lazy is read, the rest is as it is. */
+  /** A value in full, for printing, comparing or passing on. Absent is a miss, and lazy is read. Any other value stays as it is. */
   consume (value: Value, at: Position): Exclude<Value, Absent | LazyNode> {
     if (typeof value !== 'object' || value === null) return value
     if (value instanceof Absent) return this.miss(value, at)

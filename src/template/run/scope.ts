@@ -5,7 +5,7 @@ import { type Run } from './run.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { Absent, isObject, LazyNode, PENDING, type Pending, type Value } from '../value.ts'
 
-/** Modules that publish shared variables; their names never fall back to a caller's variables, published or not. */
+/** Modules that publish shared variables. Their names never fall back to a caller's variables, whether they are published or not. */
 export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
 
 /** Names that a shared-variable module cannot take. */
@@ -94,7 +94,7 @@ class EnvironBranch extends LazyNode {
   readonly path: string
   readonly #run: Run
   #names: readonly string[] | undefined
-  /** Those below it that were asked for, by path: Handlebars tells by its identity whether a context is another one. */
+  /** The nodes below this one that were asked for, by path. Handlebars tells by a node's identity whether a context is another one. */
   #branches: Map<string, EnvironBranch> | undefined
 
   constructor (run: Run, path: string) {
@@ -149,7 +149,7 @@ class EnvironBranch extends LazyNode {
     return value
   }
 
-  /** The value of the key that is this branch itself: what lies deeper wins over it, member by member. */
+  /** The value of the key that is this branch itself. Deeper keys win over it, member by member. */
   #own (): Value {
     if (!this.#run.environs.has(this.path)) return null
     return this.#run.environ(this.path) ?? null
@@ -199,8 +199,8 @@ function segmentsAfter (name: string, ancestor: string): string[] {
 }
 
 /**
- * Builds one object from values and their paths: where a path is a value and a deeper one exists, objects merge and
- * anything else gives way. Paths must come with every ancestor before its descendants.
+ * Builds one object from values and their paths. Where a path is a value and a deeper path exists, objects merge and any
+ * other value gives way. Every ancestor must come before its descendants.
  */
 export function mergeEnvirons (entries: Iterable<readonly [path: readonly string[], value: Json | undefined]>): Json {
   type Building = { [key: string]: Json | Building }

@@ -16,9 +16,9 @@ export interface SyntaxSign extends Position {
 export type DetectedSyntax = { readonly syntax: Syntax } | { readonly mixed: readonly [go: SyntaxSign, handlebars: SyntaxSign] }
 
 /**
- * Tells which language the texts of one prompt are written in: by the tags
- * that only one of the languages has. Without any, it is Handlebars if every text parses as such, else Go.
- * @param rest lets others go on, where it is due: parsing takes milliseconds a text
+ * Tells which language the texts of one prompt are written in, by the tags that only one of the languages has. Without such a
+ * tag, it is Handlebars if every text parses as such, else Go.
+ * @param rest lets other work go on where that is due: parsing takes milliseconds a text
  */
 export async function detectSyntax (texts: readonly string[], rest: () => Promise<void>): Promise<DetectedSyntax> {
   let go: SyntaxSign | undefined
@@ -44,7 +44,7 @@ export function findForeignSign (text: string, syntax: Syntax): SyntaxSign | und
   return findSigns(text, 0)[syntax === 'go' ? 'handlebars' : 'go']
 }
 
-/** The first form of Go in a text of Handlebars that may parse there and means something else: `{{range .items}}` is a path. */
+/** The first form of Go in a text that may parse as Handlebars and means something else there: `{{range .items}}` is a path. */
 export function findMisread (text: string): Omit<SyntaxSign, 'text'> | undefined {
   for (const { start, inner } of scanTags(text, 'handlebars')) {
     const form = NAME.test(inner) ? undefined : findForm(inner.replace(BLOCK_PARAMS, ''), GO_FORMS)
@@ -66,7 +66,7 @@ const GO_FORMS: readonly RegExp[] = [
   /:=/,
   /\)\.[A-Za-z_]\w*/,
   /^\/\*/,
-  // Functions that only Go has, and no tool can be called so; alone, such a word is a name like any other.
+  // Functions that only Go has. No tool can have such a name. Alone in a tag, such a word is a name like any other.
   /(?<=^\s*|\(\s*)(?:call|html|js|print|printf|println|slice|urlquery)(?=[\s(]+[^\s(])/,
   /^\s*println\s*$/
 ]

@@ -9,16 +9,15 @@ const MAX_TAGS = 2000
 /** How many words and signs may stand in the tags together: parsers take microseconds for each. */
 const MAX_WORDS = 10_000
 /**
- * How deep blocks may nest, how deep parentheses within a tag, and how long its pipelines may be together. A link of an
- * `else if` chain counts as a block: parsers nest it, as evaluators nest the commands of a pipeline.
+ * How deep blocks may nest, how deep parentheses may nest within a tag, and how long the pipelines of a tag may be together.
+ * A link of an `else if` chain counts as a block: parsers nest it, as evaluators nest the commands of a pipeline.
  */
 const MAX_NESTING = 100
 
 /**
- * Refuses a source that would keep a parser busy or overflow its stack, in one linear scan and before any parser sees
- * it. It need not know the language: the source is measured by the rules of both, since what opens a block in one of
- * them cannot occur in a correct source of the other except in literals, comments and raw blocks.
- *
+ * Refuses a source that would keep a parser busy or overflow its stack, in one linear scan and before any parser sees it. The
+ * scan need not know the language and measures by the rules of both. What opens a block in one language occurs in a correct
+ * source of the other only in literals, comments and raw blocks.
  * @throws TemplateSyntaxError with the place where the bound is passed
  */
 export function prescan (text: string): void {
@@ -32,7 +31,7 @@ export function prescan (text: string): void {
   measure(text, 'go', inner => classifyGo(inner, hasEnd))
 }
 
-/** Whether a text has so little of everything that it cannot pass a bound, which is cheaper to know than what it has. */
+/** Whether a text is so small in everything that it cannot pass a bound. To know that takes less time than to count. */
 function isModest (text: string): boolean {
   return text.length <= MAX_WORDS && ['{{', '(', '|'].every(sign => hasAtMost(text, sign, MAX_NESTING))
 }

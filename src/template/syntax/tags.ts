@@ -27,8 +27,8 @@ const RAW_OPEN = /\{\{\{\{(?!\/)/y
 const RAW_BRACES = /\{\{\{\{(?!\/)|\{\{\{\{\/[^\s!"#%-,./;->@[-^`{-~]+\}\}\}\}/g
 
 /**
- * Finds the tags of a template in one linear scan, without knowing whether they make sense. What a tag's literals and
- * comments hold is not seen; a raw block is one tag, its opening one. Ends early at a literal that is not closed.
+ * Finds the tags of a template in one linear scan, without knowing whether they make sense. The contents of literals and
+ * comments are not looked at. A raw block is one tag, its opening one. The scan ends early at a literal that is not closed.
  */
 export function * scanTags (text: string, rules: TagRules): Generator<Tag> {
   const hasGo = rules !== 'handlebars'

@@ -4,10 +4,9 @@ import { type Parameters, propertiesOf } from '../schema/parameters.ts'
 import { type Violation } from '../../base/errors.ts'
 
 /**
- * Maps the arguments of a template's call to the tool's one argument object: positional ones
- * to the declared names in their order, named ones by name, a sole object as the whole, defaults where nothing is given.
- *
- * Never throws, since a call that does not fit is a failed call, not a failed render: what fits no name is kept under
+ * Maps the arguments of a template's call to the tool's one argument object. Positional arguments go to the declared names in
+ * their order, named ones to their names, and a sole object is the whole. Defaults fill what is not given. This never throws,
+ * since a call that does not fit is a failed call and no failed render: an argument without a name is kept under
  * `arguments[2]`, where `checkArguments` finds it.
  */
 export function mapArguments (parameters: Parameters | undefined, positional: readonly Json[], named: JsonObject): JsonObject {

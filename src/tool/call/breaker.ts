@@ -5,7 +5,7 @@ export type AttemptEnd = 'success' | 'failure' | 'unknown'
 
 /** What `GET /api/tools/{id}` shows of a breaker. */
 export interface BreakerState {
-  /** `closed`: calls are made. `open`: none is. `half-open`: one call finds out whether the tool works again. */
+  /** `closed`: calls are made. `open`: no call is made. `half-open`: one call finds out whether the tool works again. */
   readonly state: 'closed' | 'open' | 'half-open'
   /** Of the last calls, how many failed. */
   readonly failures: number
@@ -13,9 +13,9 @@ export interface BreakerState {
 }
 
 /**
- * A circuit breaker over a failure rate with a minimum volume, as Envoy and resilience4j have it: a few failures in a row
- * are nothing unusual for a tool that is called a hundred times at once. The rate is that of the last calls, twice as
- * many as the minimum.
+ * A circuit breaker over a failure rate with a minimum volume, as Envoy and resilience4j have it. A few failures in a row are
+ * nothing unusual for a tool that is called a hundred times at once. The rate is that of the last calls, twice as many as the
+ * minimum.
  */
 export class Breaker {
   readonly #policy: BreakerPolicy
@@ -33,7 +33,7 @@ export class Breaker {
 
   /**
    * Begins an attempt.
-   * @returns what to call when it has ended; `undefined` when the tool must not be called
+   * @returns a function to call when the attempt has ended; `undefined` when the tool must not be called
    */
   begin (): ((end: AttemptEnd) => void) | undefined {
     if (this.#openedAt === undefined) return end => { this.#count(end) }
@@ -48,7 +48,8 @@ export class Breaker {
   }
 
   #count (end: AttemptEnd): void {
-    // What ends after the breaker has opened began before: it says nothing that the next probe does not.
+    // An attempt that ends after the breaker has opened began before that. It tells nothing that the next probe does not
+    // tell.
     if (end === 'unknown' || this.#openedAt !== undefined) return
     const { minimumCalls, failureRate } = this.#policy
     this.#ends = [...this.#ends, end === 'failure'].slice(-2 * minimumCalls)

@@ -9,10 +9,9 @@ const REASONS: DeadlineReasons = {
 }
 
 /**
- * Runs work under a signal that is aborted, with a `ToolError`, when the time is over or when the caller gives up. The work
- * has to settle soon after: see `untilAborted`.
- *
- * @param milliseconds `undefined`: as long as the caller waits
+ * Runs work under a signal that is aborted, with a `ToolError`, when the time is over or the caller gives up. The work has to
+ * settle soon after that: see `untilAborted`.
+ * @param milliseconds `undefined` for as long as the caller waits
  * @throws ToolError `TIMEOUT` or `ABORTED`, or the work's own error
  */
 export async function withDeadline<T> (caller: AbortSignal, milliseconds: number | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -28,7 +27,7 @@ export async function withDeadline<T> (caller: AbortSignal, milliseconds: number
   }
 }
 
-/** Why the signal of a call was aborted: its caller ran out of time, or nobody waits for it any more. */
+/** Why the signal of a call was aborted: the caller's time was over, or nobody waits for the call any more. */
 export function reasonOf ({ reason }: CallerSignal): ToolError {
   const isTimeout = reason instanceof Error && (reason.name === 'TimeoutError' || (reason as { code?: unknown }).code === 'RENDER_TIMEOUT')
   return isTimeout

@@ -12,7 +12,7 @@ const MAX_WAITING = 1000
 /** Before the first retry, in ms; each further one waits three times as long. */
 const FIRST_RETRY_DELAY = 25
 
-/** A tool without a timeout that had this share of the caller's time and did not answer has failed. */
+/** A tool without a timeout has failed when it had this share of the caller's time and did not answer. */
 const FAIR_SHARE = 0.8
 
 /** The time that a caller has, in ms. */
@@ -25,7 +25,7 @@ export interface CallerTime {
 
 type Attempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
 
-/** Runs attempts under a policy: a slot among the concurrent calls, a closed breaker, a timeout, retries of what fails in passing. */
+/** Runs attempts under a policy: a slot among the concurrent calls, a closed breaker, a timeout, and retries of failures that pass. */
 export interface Guard {
   /**
    * @param attempt makes one attempt, until its signal aborts; `ends` is when that will be, on the clock of `performance.now()`
@@ -44,8 +44,8 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
   const durations = new RecentDurations()
 
   /**
-   * A call that cannot end in time would keep the tool busy for nobody, and those behind it waiting. One that need not wait
-   * may be luckier than most: it is refused only if it would be too late even as the fastest.
+   * A call that cannot end in time would keep the tool busy for nobody, and would keep the calls behind it waiting. A call
+   * that need not wait may be fast: it is refused only if even the fastest recent call would be too late.
    */
   function refuseHopeless (time: CallerTime | undefined, ahead: number): void {
     const recent = time && durations.read()
@@ -53,7 +53,12 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
     const wait = ahead * recent.median / concurrency
     const least = ahead === 0 ? recent.fastest : wait + recent.median
     const left = time.deadline - performance.now()
-    if (least > left) throw new ToolError('BUSY', `would have taken some ${Math.round(least)} ms, of which ${Math.round(wait)} ms are waiting, and its caller has ${Math.max(0, Math.round(left))} ms left`)
+    if (least > left) {
+      throw new ToolError(
+        'BUSY',
+        `would have taken some ${Math.round(least)} ms, of which ${Math.round(wait)} ms are waiting, and its caller has ${Math.max(0, Math.round(left))} ms left`
+      )
+    }
   }
 
   async function enter (signal: AbortSignal, time: CallerTime | undefined): Promise<Release> {

@@ -30,7 +30,7 @@ export function defaultOf ({ fallback }: ToolDefinition): Value {
 }
 
 /**
- * The value that a render goes on with.
+ * The value with which a render goes on.
  * @throws TOOL_FAILED when the registration wants the render to end
  */
 export function valueForRender (name: string, { value, abort, error }: ToolOutcome): Value {

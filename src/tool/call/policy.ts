@@ -1,13 +1,13 @@
 import { type JsonObject } from '../../base/json.ts'
 
-/** What to put in a failed call's place: the registered default, nothing, or an end of the whole render. */
+/** What stands in for a failed call: the registered default, nothing, or an end of the whole render. */
 export type OnError = 'default' | 'empty' | 'abort'
 
 /** How a tool is called. */
 export interface ToolPolicy {
-  /** The whole call with its retries, from when it is sent, in ms; `undefined`: what is left of the render. */
+  /** Time for the whole call with its retries, from when it is sent, in ms. `undefined`: what is left of the render. */
   readonly timeout: number | undefined
-  /** Whether calling twice does no more than calling once: so with what only reads, and with what says so. */
+  /** Whether two calls do no more than one. So it is with a call that only reads, and with a tool that says so. */
   readonly isRepeatable: boolean
   /** Further attempts after one that failed in passing. Only reads and idempotent tools have any. */
   readonly retries: number

@@ -10,26 +10,26 @@ const ATTEMPT = 10_000
 const FIRST_DELAY = 500
 const MAX_DELAY = 60_000
 
-/** What lasted shorter than this counts as one more failure, so that a server that dies at once is not restarted in a tight loop. */
+/** What lasted for a shorter time counts as one more failure, so that a server that dies at once is not restarted in a tight loop. */
 const STABLE = 5000
 
 /** What a preparation is doing. */
 export type PreparationState = 'preparing' | 'ready' | 'failed'
 
 /**
- * Something that calls need and that takes long to have: a connection, a description of a service, a running process.
- * It is prepared in the background, from the moment it is made, and again for as long as it fails.
+ * Something that calls need and that takes long to get: a connection, a description of a service, a running process. It is
+ * prepared in the background, from the moment when this object is made, and again for as long as it fails.
  */
 export interface Preparation<T> {
   /**
-   * What was prepared. Waits for the first attempt only: later the caller has a render to finish.
+   * What was prepared. A call waits for the first attempt only: later it has a render to finish.
    * @throws ToolError with the reason why there is nothing
    */
   get (): Promise<T>
   /** Settles when the first attempt has, whichever way. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Begins anew, since what was prepared is lost or out of date; does nothing when that has been noticed before. */
+  /** Begins anew, since what was prepared is lost or out of date. Does nothing when that was noticed before. */
   renew (lost: T, reason: string): void
   close (): Promise<void>
 }

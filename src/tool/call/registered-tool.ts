@@ -23,7 +23,7 @@ export interface RegisteredTool extends LinkedTool {
   /** Makes one call under the tool's policy. Never rejects. */
   call (values: JsonObject, options: CallOptions): Promise<ToolOutcome>
   /**
-   * What `call` would give at once, from the cache of results; `undefined` when the call has to be made.
+   * What `call` would give at once, from the cache of results. `undefined` when the call has to be made.
    * @param callKey the `toolCallKey` of the call
    */
   recall (callKey: string, activity: Activity | undefined): ToolOutcome | undefined
@@ -35,9 +35,9 @@ export interface RegisteredTool extends LinkedTool {
 }
 
 export interface CallOptions {
-  /** Ends the call. A reason called `TimeoutError`, or with the code `RENDER_TIMEOUT`: the caller's time is over. */
+  /** Ends the call. When the caller's time is over, the reason is called `TimeoutError`, or has the code `RENDER_TIMEOUT`. */
   readonly signal: AbortSignal
-  /** What the caller has; tools are told its end where the protocol can. Left out for a caller who waits for ever. */
+  /** The time that the caller has. Tools are told its end where the protocol can. Left out for a caller who waits for ever. */
   readonly time?: CallerTime
   /** Of the HTTP request that asked, for the log and for the tool. */
   readonly requestId: string
@@ -69,7 +69,11 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
   }
 
   /** The checked result. Arguments that have a cached one were checked when it was obtained. */
-  async function obtain (values: JsonObject, { signal, requestId, time }: CallOptions, traceparent: string | undefined): Promise<Result & Pick<ToolOutcome, 'outcome'>> {
+  async function obtain (
+    values: JsonObject,
+    { signal, requestId, time }: CallOptions,
+    traceparent: string | undefined
+  ): Promise<Result & Pick<ToolOutcome, 'outcome'>> {
     const key = keepsResults ? resultKey(toolCallKey(id, values)) : undefined
     const known = key === undefined ? undefined : cache.get(key)
     if (known !== undefined) return { ...known, outcome: 'cached' }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Json } from '../../base/json.ts'
 
-/** What keeping a result takes beside its key and value, about, in bytes: however small they are, there is an end to them. */
+/** What a result takes beside its key and value, about, in bytes. So even very small results come to an end. */
 const OVERHEAD = 200
 
 /** What a tool gave. */

@@ -11,7 +11,7 @@ export interface ToolStatistics {
   readonly latency: { readonly mean: number, readonly p50: number, readonly p99: number, readonly max: number } | undefined
 }
 
-/** Ten minutes, in µs: no call takes longer. Bounds and two figures keep a histogram at some 20 KB. */
+/** Ten minutes, in µs: no call takes longer. With bounds and two figures a histogram takes some 20 KB. */
 const LONGEST = 600_000_000
 
 /** Counts the calls of one tool. */
@@ -45,6 +45,11 @@ export class StatisticsCounter {
     if (this.#latency === undefined) return undefined
     const milliseconds = (microseconds: number) => Math.round(microseconds) / 1000
     const { mean, max } = this.#latency
-    return { mean: milliseconds(mean), p50: milliseconds(this.#latency.percentile(50)), p99: milliseconds(this.#latency.percentile(99)), max: milliseconds(max) }
+    return {
+      mean: milliseconds(mean),
+      p50: milliseconds(this.#latency.percentile(50)),
+      p99: milliseconds(this.#latency.percentile(99)),
+      max: milliseconds(max)
+    }
   }
 }

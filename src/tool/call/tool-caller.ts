@@ -16,7 +16,7 @@ export interface ToolCallerOptions {
   readonly types: readonly ToolType[]
   readonly operator: Operator
   readonly log: Log
-  /** Told when an MCP server offers other tools than before: register the same definitions again to have them. */
+  /** Told when an MCP server offers other tools than before. Whoever registers the same definitions again gets them. */
   readonly changed?: () => void
   /** Bytes of one reply. @default 1 MiB */
   readonly maxReply?: number
@@ -24,18 +24,18 @@ export interface ToolCallerOptions {
   readonly maxCache?: number
 }
 
-/** Calls registered tools. It holds all that outlives a call: connections, breakers, cached results, statistics. */
+/** Calls registered tools. This object holds everything that outlives a call: connections, breakers, cached results, statistics. */
 export interface ToolCaller {
   /**
-   * Makes these the registered tools, in place of all before, and begins to connect to new ones. A definition whose
-   * revision is known already keeps its tools with all they have learned. Of two tools with one name, the one that was
-   * registered wins over the one that an MCP server offers. Tools that are gone can be called for a while still, by
-   * the renders that began with them.
+   * Makes these definitions the registered tools, in place of all before, and begins to connect to new ones. A definition
+   * whose revision is known keeps its tools with everything that they have learned. Of two tools with one name, a registered
+   * tool wins over one that an MCP server offers. Renders that began with tools that are gone can call them for a while
+   * still.
    */
   register (definitions: readonly ToolDefinition[]): readonly RegisteredTool[]
-  /** Makes one call under the tool's policy, as templates do and as `POST /api/tools/{id}/call` does. Never rejects. */
+  /** Makes one call under the tool's policy. Templates and `POST /api/tools/{id}/call` do the same. Never rejects. */
   call (tool: LinkedTool, values: JsonObject, options: CallOptions): Promise<ToolOutcome>
-  /** What `call` would give at once, from the cache of results; `undefined` when the call has to be made. */
+  /** What `call` would give at once, from the cache of results. `undefined` when the call has to be made. */
   recall (call: ToolCall, activity: Activity | undefined): ToolOutcome | undefined
   /** How the cache of results does. */
   cacheStatistics (): ReturnType<ResultCache['statistics']>

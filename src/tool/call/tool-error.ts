@@ -17,7 +17,7 @@ export type ToolErrorCode =
   /** The tool itself says that it has failed. */
   | 'TOOL_ERROR'
 
-/** Failures after which nobody knows whether the tool has done what it was asked for. Others say that it has not, or come before it is asked. */
+/** Failures after which nobody knows whether the tool has done what it was asked for. After all other failures it has not. */
 const IN_DOUBT: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>(['TIMEOUT', 'UNREACHABLE', 'REPLY_INVALID', 'REPLY_TOO_LARGE', 'RETURNS_INVALID'])
 
 /** A call that failed. Its message names no secret and, but for what it quotes, no argument. */
@@ -32,7 +32,11 @@ export class ToolError extends Error {
   readonly isInDoubt: boolean
 
   /** @param facts with `quote` for the tool's own words, which may repeat the arguments; `wasSent: false` where the tool has not heard of the call */
-  constructor (code: ToolErrorCode, summary: string, { transient = false, cause, quote, wasSent = true }: { transient?: boolean, cause?: unknown, quote?: string, wasSent?: boolean } = {}) {
+  constructor (
+    code: ToolErrorCode,
+    summary: string,
+    { transient = false, cause, quote, wasSent = true }: { transient?: boolean, cause?: unknown, quote?: string, wasSent?: boolean } = {}
+  ) {
     super(quote === undefined ? summary : `${summary}: ${quote}`, cause === undefined ? undefined : { cause })
     this.summary = summary
     this.code = code

@@ -19,7 +19,10 @@ export function singleSource (definition: ToolDefinition, connector: Connector, 
   return { definition, tools: () => tools, attempted: connector.attempted, state: connector.state, close: connector.close }
 }
 
-/** Logs why a tool could not be prepared. One with a stand-in does without its server: a warning comes with a call that fails. */
+/**
+ * Logs why a tool could not be prepared. A tool with a stand-in can do without its server, so a warning comes only with a
+ * call that fails.
+ */
 export function logUnprepared ({ id, fallback }: ToolDefinition, { log }: Pick<ToolContext, 'log'>): (error: Error) => void {
   return error => log[fallback === undefined ? 'warn' : 'info']({ tool: id, reason: error.message }, 'a tool could not be prepared')
 }

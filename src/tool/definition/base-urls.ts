@@ -15,7 +15,7 @@ export interface BaseUrlOptions {
   readonly byModule: ReadonlyMap<string, URL>
   /** `TOOL_BASE_URL`, for all other modules. */
   readonly fallback?: URL
-  /** The shared variable `modules.{module}`: a text, or an object with `base_url`, `baseUrl` or `url`. */
+  /** What the shared variable `modules.{module}` may hold: a text, or an object with `base_url`, `baseUrl` or `url`. */
   readonly modules: ModuleDirectory
 }
 
@@ -25,7 +25,7 @@ export interface ModuleDirectory {
   get (module: string, signal: AbortSignal): Promise<Json | undefined>
 }
 
-/** Looks in the operator's `byModule`, then in what modules publish, then takes the operator's `fallback`. */
+/** Looks in the operator's `byModule`, then in what modules publish, and then takes the operator's `fallback`. */
 export function createBaseUrls ({ byModule, fallback, modules }: BaseUrlOptions): BaseUrls {
   return {
     knows: module => fallback !== undefined || (module !== undefined && (byModule.has(module) || modules.has(module))),
@@ -48,14 +48,17 @@ function publishedUrl (module: string, value: Json | undefined): URL | undefined
   try {
     return parseBaseUrl(text)
   } catch {
-    // Whoever calls the tool need not be one who may read the variable, so its value is not in the error.
-    throw new ToolError('BASE_URL_MISSING', `the shared variable modules.${module} holds no base URL: http, https, grpc or grpcs, without credentials, query or fragment`)
+    // A caller of the tool need not be allowed to read the variable, so the variable's value is not in the error.
+    throw new ToolError(
+      'BASE_URL_MISSING',
+      `the shared variable modules.${module} holds no base URL: http, https, grpc or grpcs, without credentials, query or fragment`
+    )
   }
 }
 
 /**
  * Reads `TOOL_BASE_URLS`: `module=url,…`.
- * @throws Error that names the entry, by its module where it has one, and shows no URL, which may hold a password
+ * @throws Error that names the entry, by its module where it has one. It shows no URL, which may hold a password.
  */
 export function parseBaseUrls (text: string): ReadonlyMap<string, URL> {
   const entries = text.split(',').map(entry => entry.trim()).filter(entry => entry !== '')
@@ -70,7 +73,7 @@ export function parseBaseUrls (text: string): ReadonlyMap<string, URL> {
 /**
  * Reads a base URL that the operator has set.
  * @param place the variable, and the entry of it
- * @throws Error that names the place, and does not show the URL, which may hold a password
+ * @throws Error that names the place. It does not show the URL, which may hold a password.
  */
 export function parseOperatorsUrl (place: string, text: string): URL {
   try {
@@ -82,7 +85,9 @@ export function parseOperatorsUrl (place: string, text: string): URL {
 
 function parseBaseUrl (text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['http:', 'https:', 'grpc:', 'grpcs:'].includes(url.protocol)) throw new Error('must be a URL with http, https, grpc or grpcs, such as http://orders.internal:8080')
+  if (url === undefined || !['http:', 'https:', 'grpc:', 'grpcs:'].includes(url.protocol)) {
+    throw new Error('must be a URL with http, https, grpc or grpcs, such as http://orders.internal:8080')
+  }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') throw new Error('must have no credentials, query or fragment')
   return url
 }

@@ -16,7 +16,7 @@ export interface CommonDefinition {
   readonly parameters: Parameters | undefined
   readonly returns: Parameters | undefined
   readonly policy: ToolPolicy
-  /** What stands in for a failed call: `default` of the registration, else of `returns`; `undefined`: nothing. */
+  /** What stands in for a failed call: `default` of the registration, else `default` of `returns`. `undefined`: nothing. */
   readonly fallback: Json | undefined
   readonly headers: readonly HeaderTemplate[]
   /** A hash of all the above: equal revisions are the same tool. */
@@ -31,7 +31,7 @@ export interface ToolDefinition extends CommonDefinition {
   readonly type: string
   /** Whether its module's base URL completes the address. */
   readonly isRelative: boolean
-  /** In words, `an MCP server`, where the registration brings the tools of a server and is none itself. */
+  /** What the registration is, in words, such as `an MCP server`, where it brings the tools of a server and is no tool itself. */
   readonly standsFor?: string | undefined
   /** The tool's name on the server that offers it, where one does. */
   readonly tool?: string | undefined

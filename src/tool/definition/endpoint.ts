@@ -9,7 +9,10 @@ export function policyOf ({ policy }: CommonDefinition, isRead = false): ToolPol
   return { ...policy, isRepeatable, retries: isRepeatable ? policy.retries : 0 }
 }
 
-/** Refuses, when the tool is registered, what would be refused at each call. @throws Error with the reason */
+/**
+ * Refuses at the registration what would be refused at each call.
+ * @throws Error with the reason
+ */
 export function checkHost (host: string, common: CommonDefinition, operator: Operator): void {
   const refusal = operator.egress.refusal(host.replace(/:\d+$/, ''))
   if (refusal !== undefined) throw new Error(`url: ${refusal}`)

@@ -22,8 +22,10 @@ export interface ResolvedHeaders {
 const REFERENCE = /\$\{secret:([A-Za-z_][A-Za-z0-9_]*)\}/g
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 
-/** Headers that belong to the connection or to us: https://fetch.spec.whatwg.org/#forbidden-request-header */
-const RESERVED = new Set(['accept-encoding', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'])
+/** Headers that belong to the connection or to this service: https://fetch.spec.whatwg.org/#forbidden-request-header */
+const RESERVED = new Set([
+  'accept-encoding', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'
+])
 
 /**
  * Reads the headers of a registration.

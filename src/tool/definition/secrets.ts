@@ -13,8 +13,8 @@ interface Secret { readonly hosts: ReadonlySet<string>, readonly value: string }
 const LEAST_LENGTH = 8
 
 /**
- * Reads the operator's secrets: `TOOL_SECRETS` says which may go where, `NAME=host|host:port,OTHER=host`, and each value is
- * in a variable of its own, `TOOL_SECRET_NAME`. A host without a port stands for all its ports.
+ * Reads the operator's secrets. `TOOL_SECRETS` says which secret may go to which host, `NAME=host|host:port,OTHER=host`. Each
+ * value is in a variable of its own, `TOOL_SECRET_NAME`. A host without a port stands for all its ports.
  * @throws Error that names the entry, never a value
  */
 export function parseSecrets (bindings: string, environment: Readonly<Record<string, string | undefined>>): Secrets {

@@ -84,7 +84,10 @@ function rejected (code: string, message: string, violation?: Violation): Parsed
 
 /** `tool.headers["x-a"][0]` as what leads there from the registration. */
 function fieldOf ({ path }: Violation): JsonPath {
-  return Array.from(path.slice('tool'.length).matchAll(/\.([^.[]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g), ([, name, index, quoted]) => name ?? index ?? JSON.parse(quoted as string) as string)
+  return Array.from(
+    path.slice('tool'.length).matchAll(/\.([^.[]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
+    ([, name, index, quoted]) => name ?? index ?? (JSON.parse(quoted as string) as string)
+  )
 }
 
 function parseCommon (name: string, id: string, registration: JsonObject, operator: Operator): CommonDefinition {

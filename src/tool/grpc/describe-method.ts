@@ -1,14 +1,17 @@
-// It makes the rest of protobuf's own files known to protobufjs, descriptor.proto for one, which options need.
+// The import makes the other files of protobuf itself known to protobufjs. Options need one of them, descriptor.proto.
 import '@grpc/proto-loader'
 import protobuf, { type AnyNestedObject, type Enum, type INamespace, type IType, type NamespaceBase, type Service, type Type } from 'protobufjs'
 import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { type GrpcDescription } from './grpc-definition.ts'
 import { restoreMaps } from './protobuf-maps.ts'
 
-/** Statements of a description in Protocol Buffers text, whose length the schema of registrations bounds. */
+/** Statements of a description in Protocol Buffers text. The schema of registrations bounds the text's length. */
 const MAX_STATEMENTS = 2000
 
-/** Fields of one message, which protobufjs adds each in time linear to those that are there, and of all that a call needs. */
+/**
+ * Fields of one message, and fields of all messages that a call needs. To add a field, protobufjs takes time linear to the
+ * fields that are there.
+ */
 const MAX_MESSAGE_FIELDS = 300
 const MAX_FIELDS = 2000
 
@@ -37,8 +40,8 @@ export interface MethodDescription {
 }
 
 /**
- * Finds a method in what somebody else has written. To be run where it can be ended: protobufjs may take long for it.
- * @throws Error with the reason why there is none that can be called
+ * Finds a method in a description of a stranger. To be run in a process that can be ended: protobufjs may take long.
+ * @throws Error with the reason why there is no method that can be called
  */
 export function describeMethod ({ source, origin, service, method }: MethodQuestion): MethodDescription {
   const root = protobuf.Root.fromJSON(source.kind === 'proto' ? parseProto(source.text) : restoreMaps(parseDescriptorSet(source.bytes, origin)))
@@ -49,7 +52,9 @@ export function describeMethod ({ source, origin, service, method }: MethodQuest
   if (found.requestStream === true || found.responseStream === true) throw new Error(`${service}/${method} is a stream; only unary methods can be tools`)
   const [request, reply] = [found.resolvedRequestType as Type, found.resolvedResponseType as Type]
   const nested = prune(root.toJSON().nested ?? {}, '', neededBy([request, reply], origin))
-  if (JSON.stringify(nested).length > MAX_DESCRIPTION) throw new Error(`the messages of ${service}/${method} have a description of more than ${MAX_DESCRIPTION} characters in ${origin}`)
+  if (JSON.stringify(nested).length > MAX_DESCRIPTION) {
+    throw new Error(`the messages of ${service}/${method} have a description of more than ${MAX_DESCRIPTION} characters in ${origin}`)
+  }
   return { path: `/${service}/${method}`, request: request.fullName, reply: reply.fullName, nested }
 }
 
@@ -84,7 +89,9 @@ function tooManyFields (origin: string, message: string, fields: number): Error 
 /** Nothing is read from disk: the only imports are those that come with protobuf itself. */
 function parseProto (text: string): INamespace {
   const statements = text.split(';').length - 1
-  if (statements > MAX_STATEMENTS) throw new Error(`"proto" has at most ${MAX_STATEMENTS} statements, not ${statements}: leave out what the service does not need`)
+  if (statements > MAX_STATEMENTS) {
+    throw new Error(`"proto" has at most ${MAX_STATEMENTS} statements, not ${statements}: leave out what the service does not need`)
+  }
   const { root, imports = [] } = protobuf.parse(text, new protobuf.Root(), { keepCase: true })
   for (const file of imports) {
     const bundled = protobuf.common.get(file)
@@ -104,7 +111,11 @@ function neededBy (messages: readonly Type[], origin: string): Set<string> {
     names.add(each.fullName)
     if (!('fieldsArray' in each)) continue
     const fields = each.fieldsArray.map(field => field.resolve())
-    const size = fields.reduce((sum, { resolvedType }) => sum + 1 + (resolvedType !== null && 'values' in resolvedType ? Object.keys(resolvedType.values).length * ENUM_VALUE_FIELDS : 0), each.oneofsArray.length)
+    const size = fields.reduce(
+      (sum, { resolvedType }) =>
+        sum + 1 + (resolvedType !== null && 'values' in resolvedType ? Object.keys(resolvedType.values).length * ENUM_VALUE_FIELDS : 0),
+      each.oneofsArray.length
+    )
     if (size > MAX_MESSAGE_FIELDS) throw tooManyFields(origin, each.name, Math.ceil(size))
     total += size
     if (total > MAX_FIELDS) throw new Error(`the messages of one method have at most ${MAX_FIELDS} fields together in ${origin}`)
@@ -128,5 +139,7 @@ function prune (nested: Readonly<Record<string, AnyNestedObject>>, path: string,
 }
 
 function withoutNotes (member: AnyNestedObject): Partial<IType> {
-  return Object.fromEntries(Object.entries(member).filter(([name]) => !['reserved', 'extensions', 'valuesOptions', 'methods', 'comment', 'comments'].includes(name)))
+  return Object.fromEntries(
+    Object.entries(member).filter(([name]) => !['reserved', 'extensions', 'valuesOptions', 'methods', 'comment', 'comments'].includes(name))
+  )
 }

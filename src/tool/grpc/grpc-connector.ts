@@ -23,7 +23,7 @@ export interface GrpcConnectorOptions {
   readonly failed: (error: Error) => void
 }
 
-/** Reaches a unary method over its server's channel; finds out how to speak to it when the tool is registered. */
+/** Reaches a unary method over its server's channel. How the method is spoken to is found out when the tool is registered. */
 export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, servers, reader, openServer, failed }: GrpcConnectorOptions): Connector {
   let held: { readonly key: string, readonly target: GrpcTarget, readonly server: GrpcServer } | undefined
 
@@ -87,7 +87,12 @@ function targetOf (base: URL): GrpcTarget {
 
 function encode ({ requestType }: GrpcMethod, values: JsonObject): Buffer {
   const unknown = Object.keys(values).find(name => !Object.hasOwn(requestType.fields, name))
-  if (unknown !== undefined) throw new ToolError('ARGUMENTS_INVALID', `arguments.${unknown} is no field of the request, which has ${Object.keys(requestType.fields).join(', ')}`)
+  if (unknown !== undefined) {
+    throw new ToolError(
+      'ARGUMENTS_INVALID',
+      `arguments.${unknown} is no field of the request, which has ${Object.keys(requestType.fields).join(', ')}`
+    )
+  }
   try {
     return encodeMessage(requestType, values)
   } catch (error) {
@@ -119,7 +124,9 @@ function toToolError (error: ServiceError, signal: AbortSignal, secrets: readonl
   if (signal.aborted) return signal.reason as ToolError
   const details = createRedactor(secrets)(String(error.details ?? error.message)).slice(0, 200)
   if (error.code === DEADLINE_EXCEEDED) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
-  if (error.code === UNAVAILABLE) return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: details, wasSent: !NOT_CONNECTED.test(details) })
+  if (error.code === UNAVAILABLE) {
+    return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: details, wasSent: !NOT_CONNECTED.test(details) })
+  }
   if (error.code === RESOURCE_EXHAUSTED && /larger than max/.test(details)) return new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
   return new ToolError('STATUS', `answered with gRPC status ${error.code}`, { transient: error.code === RESOURCE_EXHAUSTED, quote: details })
 }

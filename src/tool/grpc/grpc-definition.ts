@@ -48,6 +48,8 @@ function splitTarget (url: string): { target: GrpcTarget | undefined, path: stri
 /** @throws Error with the reason */
 export function parseGrpcTarget (scheme: string, authority: string): GrpcTarget {
   const [, host, port] = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s{}%]+):(\d{1,5})$/.exec(authority) ?? []
-  if (host === undefined || port === undefined || Number(port) === 0 || Number(port) > 65535) throw new Error('must be host:port, grpc://host:port or grpcs://host:port')
+  if (host === undefined || port === undefined || Number(port) === 0 || Number(port) > 65535) {
+    throw new Error('must be host:port, grpc://host:port or grpcs://host:port')
+  }
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), tls: scheme === 'grpcs' || scheme === 'https' }
 }

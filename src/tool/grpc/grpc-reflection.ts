@@ -77,7 +77,7 @@ function tooManyFiles (service: string): ToolError {
   return new ToolError('UNKNOWN_METHOD', `the server describes ${service} in more than ${MAX_FILES} files`)
 }
 
-/** The first reply to one question. A call for each, since there are servers that answer one a call. */
+/** The first reply to one question. Each question is a call of its own, since there are servers that answer only one a call. */
 async function ask (client: Client, version: string, deadline: number, field: number, text: string): Promise<Uint8Array> {
   const { Writer } = await loadWire()
   const pass = (bytes: Buffer) => bytes
@@ -97,7 +97,9 @@ async function ask (client: Client, version: string, deadline: number, field: nu
 
 function * readFiles (reader: typeof Reader, reply: Uint8Array, service: string): Generator<DescribedFile> {
   for (const [field, content] of members(reader, reply, new Set([FILE_DESCRIPTOR_RESPONSE, ERROR_RESPONSE]))) {
-    if (field === ERROR_RESPONSE) throw new ToolError('UNKNOWN_METHOD', `the server does not describe ${service}`, { quote: readError(reader, content).slice(0, 200) })
+    if (field === ERROR_RESPONSE) {
+      throw new ToolError('UNKNOWN_METHOD', `the server does not describe ${service}`, { quote: readError(reader, content).slice(0, 200) })
+    }
     for (const [, bytes] of members(reader, content, new Set([1]))) yield readFile(reader, bytes, service)
   }
 }

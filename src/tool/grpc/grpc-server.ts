@@ -6,7 +6,10 @@ import { type Egress, resolveHost } from '../egress.ts'
 import { createPreparation, type Preparation } from '../call/preparation.ts'
 import { type TlsFiles } from './tls.ts'
 
-/** grpc-js takes 180 ms to load, so only services with such tools pay for it, when the first is registered. */
+/**
+ * The package grpc-js takes 180 ms to load. It is loaded when the first tool over gRPC is registered, so that only services
+ * with such tools pay for it.
+ */
 export const loadGrpc = () => import('@grpc/grpc-js')
 
 /** Between two looks at what a name resolves to, in ms. */
@@ -16,7 +19,7 @@ const RESOLVE_INTERVAL = 5000
 export interface GrpcServer {
   /** @throws ToolError while there is no channel */
   client (): Promise<Client>
-  /** Looks, in the background, whether the name leads elsewhere by now; called when the server cannot be reached. */
+  /** Looks in the background whether the name leads to other addresses by now. Called when the server cannot be reached. */
   resolveAgain (): void
   close (): Promise<void>
 }
@@ -24,8 +27,8 @@ export interface GrpcServer {
 interface Channel { readonly client: Client, readonly addresses: string }
 
 /**
- * Opens a channel. The name is resolved here and not by grpc-js, so that each address passes the egress policy, and so
- * that the channel goes to the very addresses that did. Proxies of the environment are ignored for the same reason.
+ * Opens a channel. The name is resolved here and not by grpc-js, so that each address passes the egress policy, and so that
+ * the channel goes to the very addresses that passed. Proxies of the environment are ignored for the same reason.
  */
 export function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFiles, maxReply: number): GrpcServer {
   let looked = 0
@@ -84,12 +87,19 @@ function bracketed (host: string): string {
  * Makes one unary call with a message that is encoded already.
  * @throws ServiceError of grpc-js, or the reason of a signal that was aborted before
  */
-export function callUnary (client: Client, path: string, message: Buffer, metadata: Metadata, deadline: Date | undefined, signal: AbortSignal): Promise<Buffer> {
+export function callUnary (
+  client: Client,
+  path: string,
+  message: Buffer,
+  metadata: Metadata,
+  deadline: Date | undefined,
+  signal: AbortSignal
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // Whoever waited for the connection may have gone meanwhile; nothing must happen on his behalf then.
+    // The caller may have left while the connection was made. Nothing must happen on the caller's behalf then.
     signal.throwIfAborted()
     const pass = (bytes: Buffer) => bytes
-    const done = (error: ServiceError | null, bytes?: Buffer) => error === null ? resolve(bytes as Buffer) : reject(error)
+    const done = (error: ServiceError | null, bytes?: Buffer) => (error === null ? resolve(bytes as Buffer) : reject(error))
     const call: ClientUnaryCall = client.makeUnaryRequest(path, pass, pass, message, metadata, deadline === undefined ? {} : { deadline }, done)
     signal.addEventListener('abort', () => call.cancel(), { once: true })
   })

@@ -58,12 +58,20 @@ function toInteger (digits: string): number | bigint {
 }
 
 /** Converts the members of a message, and the keys of those that are maps. */
-function convertMembers<From, To> (message: Readonly<Record<string, From>>, type: Type | undefined, convertKey: (keyType: string, key: string) => string, convert: (value: From, type: Type | undefined, field: Field | undefined) => To): Record<string, To> {
+function convertMembers<From, To> (
+  message: Readonly<Record<string, From>>,
+  type: Type | undefined,
+  convertKey: (keyType: string, key: string) => string,
+  convert: (value: From, type: Type | undefined, field: Field | undefined) => To
+): Record<string, To> {
   return convertEntries(message, (name, value) => {
     const field = type !== undefined && Object.hasOwn(type.fields, name) ? type.fields[name] : undefined
     const inner = messageOf(field)
     if (field === undefined || !('keyType' in field) || typeof value !== 'object' || value === null) return [name, convert(value, inner, field)]
-    return [name, convertEntries(value as Record<string, From>, (key, member) => [convertKey(field.keyType as string, key), convert(member, inner, field)]) as To]
+    return [
+      name,
+      convertEntries(value as Record<string, From>, (key, member) => [convertKey(field.keyType as string, key), convert(member, inner, field)]) as To
+    ]
   })
 }
 

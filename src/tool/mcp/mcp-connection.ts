@@ -15,13 +15,13 @@ const MAX_TOOLS = 500
 /** To learn a server's protocol version, in ms: old servers may not answer at all. */
 const PROBE_TIMEOUT = 2000
 
-/** From one listing of a server's tools to the next, in ms, however often it says that they have changed. */
+/** The shortest time from one listing of a server's tools to the next, in ms, however often the server says that they have changed. */
 const LISTING_INTERVAL = 5000
 
 /** Calls without a deadline of their own, in ms. */
 const CALL_TIMEOUT = 60_000
 
-/** One MCP server with its session, shared by all tools of it: connected once, and again when it is lost. */
+/** One MCP server with its session, which all its tools share. It is connected once, and again when the session is lost. */
 export interface McpConnection {
   /** The tools that the server offers, as it said last; `undefined` before it has said anything. */
   tools (): readonly Tool[] | undefined
@@ -47,7 +47,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   const listeners = new Set<() => void>()
   let tools: readonly Tool[] | undefined
 
-  /** What the server says of its tools is shown, logged and quoted: the secrets that it was sent go first. */
+  /** Words of a server about its tools are shown, logged and quoted, so the secrets that the server was sent are taken out first. */
   function learn (listed: readonly Tool[]): void {
     tools = redactJson(listed.slice(0, MAX_TOOLS) as unknown as Json, options.secrets) as unknown as Tool[]
     for (const listener of listeners) listener()
@@ -65,11 +65,12 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   })
 
   async function call (name: string, values: JsonObject, { signal, timeLeft, traceparent }: Attempt): Promise<CallToolResult> {
-    // The client writes messages with JSON.stringify, which takes no bigint: a caller's long number is no fault of the session.
+    // The client writes messages with JSON.stringify, which takes no bigint. A long number of a caller must not count as a
+    // fault of the session.
     if (holdsBigint(values)) throw new ToolError('ARGUMENTS_INVALID', 'an integer beyond 2^53 cannot be sent to an MCP server: send it as a text')
     const client = await session.get()
     try {
-      // The connection's headers are those of all its calls, so the trace context goes into the message.
+      // The headers of the connection are the same for all its calls, so the trace context of a call goes into the message.
       const trace = traceparent === undefined ? {} : { _meta: { traceparent } }
       return await client.callTool({ name, arguments: values as Record<string, never>, ...trace }, { signal, timeout: timeLeft ?? CALL_TIMEOUT })
     } catch (error) {
@@ -101,7 +102,7 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
     // A server that wants to ask a person or a model something has come to the wrong place.
     inputRequired: { autoFulfill: false },
     listChanged: { tools: { autoRefresh: false, onChanged: () => { listing.request() } } },
-    // Results are checked by our own validator, which holds what a stranger's schema may do within bounds.
+    // Our own validator checks results, since it bounds what a stranger's schema may do.
     jsonSchemaValidator: { getValidator: acceptAll }
   })
   // What fails here is noticed by the next call.
@@ -123,19 +124,23 @@ function acceptAll<T> (): JsonSchemaValidator<T> {
   return data => ({ valid: true, data: data as T, errorMessage: undefined })
 }
 
-/** Statuses by which a server says that it does not know the session: the protocol's, and that of many servers. */
+/** Statuses by which a server says that it does not know the session: the protocol's status, and that of many servers. */
 const SESSION_LOST = new Set([404, 400])
 
-/** Only what tells that the session is lost is `UNREACHABLE`: whoever can make one call fail must not end those of others. */
+/** Only what shows that the session is lost is `UNREACHABLE`: a caller who can make one call fail must not end the calls of others. */
 async function describeFailure (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
-  if (error instanceof ProtocolError) return new ToolError('TOOL_ERROR', `answered with error ${error.code}`, { quote: createRedactor(secrets)(error.message).slice(0, 200) })
+  if (error instanceof ProtocolError) {
+    return new ToolError('TOOL_ERROR', `answered with error ${error.code}`, { quote: createRedactor(secrets)(error.message).slice(0, 200) })
+  }
   if (error instanceof SdkHttpError) return SESSION_LOST.has(error.status) ? sessionLost(error.status) : statusError(error.status)
   const code = error instanceof SdkError ? error.code : undefined
   if (code === SdkErrorCode.RequestTimeout) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
   const isNoResult = code === SdkErrorCode.InvalidResult || code === SdkErrorCode.UnsupportedResultType || code === SdkErrorCode.ClientHttpUnexpectedContent
   // What JSON.parse and the client's own schema of messages throw.
-  if (isNoResult || error instanceof SyntaxError || error.name.endsWith('ZodError')) return new ToolError('REPLY_INVALID', 'sent a reply that is no result of a tool')
+  if (isNoResult || error instanceof SyntaxError || error.name.endsWith('ZodError')) {
+    return new ToolError('REPLY_INVALID', 'sent a reply that is no result of a tool')
+  }
   return unreachable(error, secrets)
 }
 
@@ -143,7 +148,7 @@ function sessionLost (status: number): ToolError {
   return new ToolError('UNREACHABLE', `answered with status ${status}: the session is lost`, { transient: true })
 }
 
-/** Why there is no session: here every status is about the address. What came of asking for the protocol's version is inside. */
+/** Why there is no session. Here every status is about the address. The error of the question for the protocol's version is inside. */
 async function describeRefusal (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
   if (error instanceof SdkHttpError) return statusError(error.status)

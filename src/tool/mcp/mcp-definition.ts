@@ -7,7 +7,7 @@ import { parseUrlTemplate } from '../rest/url-template.ts'
 /** A tool of an MCP server, or the whole server. */
 export interface McpDefinition extends ToolDefinition {
   readonly server: McpServer
-  /** The tool's name on the server; `undefined`: this is the whole server, whose tools become `{name}_{tool}`. */
+  /** The tool's name on the server. `undefined` for the whole server, whose tools become `{name}_{tool}`. */
   readonly tool: string | undefined
   /** Whether the server puts the tool's result into an object `{"result": …}`, as its output schema shows (FastMCP does so). */
   readonly wrapsResult?: boolean

@@ -13,16 +13,26 @@ import { compileSchema, compileSchemaLater } from '../schema/schema.ts'
  * @param known definitions of an earlier list by their revisions: to compile the schemas of a hundred tools again would
  * hold everything else up for some time
  */
-export async function discoverTools (registered: McpDefinition, offered: readonly Tool[], rejected: (name: string, reason: string) => void, known: ReadonlyMap<string, McpDefinition> = new Map()): Promise<McpDefinition[]> {
+export async function discoverTools (
+  registered: McpDefinition,
+  offered: readonly Tool[],
+  rejected: (name: string, reason: string) => void,
+  known: ReadonlyMap<string, McpDefinition> = new Map()
+): Promise<McpDefinition[]> {
   const wanted = registered.tool === undefined ? offered : offered.filter(({ name }) => name === registered.tool)
   const named = new Map<string, McpDefinition>()
   const slices = createSlices()
-  for (const tool of [...wanted].sort((one, other) => one.name < other.name ? -1 : 1)) {
+  for (const tool of [...wanted].sort((one, other) => (one.name < other.name ? -1 : 1))) {
     const definition = registered.tool === undefined ? nameAmongAll(registered, tool) : registered
     try {
       if (named.has(definition.name)) throw new Error(`another tool is called ${definition.name} already`)
-      const revision = createHash('sha256').update(canonicalJson([definition.revision, tool as unknown as Json])).digest('base64url')
-      named.set(definition.name, known.get(revision) ?? complete(definition, tool, revision, registered.tool === undefined ? compileSchemaLater : compileSchema))
+      const revision = createHash('sha256')
+        .update(canonicalJson([definition.revision, tool as unknown as Json]))
+        .digest('base64url')
+      named.set(
+        definition.name,
+        known.get(revision) ?? complete(definition, tool, revision, registered.tool === undefined ? compileSchemaLater : compileSchema)
+      )
     } catch (error) {
       rejected(tool.name, (error as Error).message)
     }
@@ -34,7 +44,15 @@ export async function discoverTools (registered: McpDefinition, offered: readonl
 /** One of all tools of a server; what the registration says of parameters and results is not about any one of them. */
 function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
   const suffix = tool.name.replace(/[^\p{L}\p{Nd}_]/gu, '_')
-  return { ...registered, name: `${registered.name}_${suffix}`, id: `${registered.id}.${tool.name}`, tool: tool.name, standsFor: undefined, parameters: undefined, returns: undefined }
+  return {
+    ...registered,
+    name: `${registered.name}_${suffix}`,
+    id: `${registered.id}.${tool.name}`,
+    tool: tool.name,
+    standsFor: undefined,
+    parameters: undefined,
+    returns: undefined
+  }
 }
 
 /**
@@ -61,6 +79,8 @@ function complete (definition: McpDefinition, tool: Tool, revision: string, comp
 function unwrapOutput (schema: Tool['outputSchema']): { readonly schema: unknown, readonly wrapsResult: boolean } {
   const properties = (schema?.properties ?? {}) as Readonly<Record<string, object>>
   if (!Object.hasOwn(properties, 'result') || Object.keys(properties).length > 1) return { schema, wrapsResult: false }
-  const definitions = Object.fromEntries(['$defs', 'definitions'].filter(name => Object.hasOwn(schema as object, name)).map(name => [name, (schema as Record<string, unknown>)[name]]))
+  const definitions = Object.fromEntries(
+    ['$defs', 'definitions'].filter(name => Object.hasOwn(schema as object, name)).map(name => [name, (schema as Record<string, unknown>)[name]])
+  )
   return { schema: { ...definitions, ...properties['result'] }, wrapsResult: true }
 }

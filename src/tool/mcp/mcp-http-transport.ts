@@ -2,24 +2,24 @@ import { type JSONRPCMessage, type StreamableHTTPClientTransport, type Transport
 import { ReadableStream } from 'node:stream/web'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type HeadersInit } from 'undici'
-import { type HttpAgent, loadUndici } from '../rest/http-agent.ts'
+import { type HttpAgent } from '../rest/http-agent.ts'
 import { McpExchange } from './mcp-exchange.ts'
 import { ReconnectPace } from './reconnect-pace.ts'
 import { ToolError } from '../call/tool-error.ts'
 
 type SendOptions = NonNullable<Parameters<StreamableHTTPClientTransport['send']>[1]>
 
-/** Tells `fetch` which request it sends, since the SDK does not; it is taken off before that leaves. */
+/** Tells `fetch` which request it sends, since the SDK does not. The header is taken off before the request leaves. */
 const EXCHANGE = 'x-mcp-exchange'
 
 /**
- * The way to an MCP server over streamable HTTP. The SDK leaves a request to its deadline when the reply ends without the
- * answer. Here `send` fails then, once the SDK has resumed what can be resumed:
+ * The way to an MCP server over streamable HTTP. When a reply ends without the answer, the SDK leaves the request to its
+ * deadline. Here `send` fails then, once the SDK has resumed what can be resumed:
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
 export async function createHttpTransport (url: URL, headers: Readonly<Record<string, string>>, agent: HttpAgent, maxReply: number): Promise<Transport> {
   const { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
-  const { fetch: fetchWithUndici, Headers } = await loadUndici()
+  const { fetch: fetchWithUndici, Headers } = await import('undici')
   const dispatcher = await agent.get()
   const exchanges = new Map<string, McpExchange>()
   const pace = new ReconnectPace()
@@ -79,7 +79,7 @@ function findExchange (exchanges: ReadonlyMap<string, McpExchange>, id: string |
   return lastEvent === null ? undefined : [...exchanges.values()].find(exchange => exchange.lastEvent === lastEvent)
 }
 
-/** The same response, whose body fails beyond a size; the stream of notifications is opened again by the transport then. */
+/** The same response, whose body fails beyond a size. The transport then opens the stream of notifications again. */
 function receive (response: Response, limit: number, exchange: McpExchange | undefined): Response {
   if (response.body === null) return response
   const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')

@@ -6,18 +6,28 @@ import { createRedactor } from '../../base/redact.ts'
 import { ToolError } from '../call/tool-error.ts'
 
 /**
- * Reads a result: its structured content, else its text (read as JSON where `returns` says that it is), else, when
- * there is more than text in it, the list of its content blocks.
+ * Reads a result. The structured content comes first, then the text (read as JSON where `returns` says that it is). When
+ * there is more than text in the result, it is the list of its content blocks.
  * @throws ToolError for a result that the server calls an error, or that is too deep or too large
  */
-export function readMcpReply (result: CallToolResult, { returns, wrapsResult }: Pick<McpDefinition, 'returns' | 'wrapsResult'>, secrets: readonly string[], maxReply: number): Json {
+export function readMcpReply (
+  result: CallToolResult,
+  { returns, wrapsResult }: Pick<McpDefinition, 'returns' | 'wrapsResult'>,
+  secrets: readonly string[],
+  maxReply: number
+): Json {
   const { structuredContent, content } = result
-  const texts = content.flatMap(block => block.type === 'text' ? [block.text] : [])
+  const texts = content.flatMap(block => (block.type === 'text' ? [block.text] : []))
   const text = texts.join('\n')
   if (result.isError === true) throw new ToolError('TOOL_ERROR', 'answered with an error', { quote: createRedactor(secrets)(text).slice(0, 200) })
-  const value = structuredContent !== undefined
-    ? unwrapped(structuredContent as JsonObject, wrapsResult)
-    : texts.length < content.length ? content as unknown as Json : expectsStructure(returns) ? parseText(text) : text
+  const value =
+    structuredContent !== undefined
+      ? unwrapped(structuredContent as JsonObject, wrapsResult)
+      : texts.length < content.length
+        ? (content as unknown as Json)
+        : expectsStructure(returns)
+          ? parseText(text)
+          : text
   if (isDeeper(value, MAX_JSON_DEPTH)) throw new ToolError('REPLY_INVALID', `sent a reply that nests deeper than ${MAX_JSON_DEPTH}`)
   if (stringifyJson(value).length > maxReply) throw new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
   return value

@@ -16,19 +16,27 @@ export function openMcpSource (definition: McpDefinition, servers: SharedPool<Mc
   const { operator, maxReply, log, changed } = resources
   const failed = logUnprepared(definition, resources)
   const { server } = definition
-  const { headers, secrets } = server.kind === 'http' ? resolveHeaders(definition.headers, operator.secrets, new URL(server.url).host) : { headers: {}, secrets: [] }
+  const { headers, secrets } =
+    server.kind === 'http' ? resolveHeaders(definition.headers, operator.secrets, new URL(server.url).host) : { headers: {}, secrets: [] }
   const key = canonicalJson([server as unknown as Json, headers])
   const connection = servers.acquire(key, () => createMcpConnection({ server, headers, secrets, agent, commands: operator.commands, maxReply, failed }))
   let tools = new Map<string, RegisteredTool>()
   let definitions = new Map<string, McpDefinition>()
 
   function create (discovered: McpDefinition): RegisteredTool {
-    return createRegisteredTool(discovered, {
-      attempted: connection.attempted,
-      state: connection.state,
-      call: async (values, attempt) => ({ value: readMcpReply(await connection.call(discovered.tool as string, values, attempt), discovered, secrets, maxReply), secrets }),
-      close: async () => {}
-    }, resources)
+    return createRegisteredTool(
+      discovered,
+      {
+        attempted: connection.attempted,
+        state: connection.state,
+        call: async (values, attempt) => ({
+          value: readMcpReply(await connection.call(discovered.tool as string, values, attempt), discovered, secrets, maxReply),
+          secrets
+        }),
+        close: async () => {}
+      },
+      resources
+    )
   }
 
   function take (discovered: readonly McpDefinition[]): boolean {
@@ -61,7 +69,7 @@ export function openMcpSource (definition: McpDefinition, servers: SharedPool<Mc
   }
 }
 
-/** One tool of a server is a function from its registration on, as in other protocols, and until the server is there its calls fail. */
+/** One tool of a server is a function from its registration on, as in other protocols. Its calls fail until the server is there. */
 function beforeDiscovery (definition: McpDefinition): McpDefinition[] {
   return definition.tool === undefined ? [] : [definition]
 }

@@ -12,13 +12,17 @@ export interface McpTransportOptions {
 }
 
 /** Opens nothing yet: the way to an MCP server, for one connection. */
-export async function createMcpTransport (server: McpServer, headers: Readonly<Record<string, string>>, { agent, commands, maxReply }: McpTransportOptions): Promise<Transport> {
+export async function createMcpTransport (
+  server: McpServer,
+  headers: Readonly<Record<string, string>>,
+  { agent, commands, maxReply }: McpTransportOptions
+): Promise<Transport> {
   return server.kind === 'http'
     ? createHttpTransport(new URL(server.url), headers, agent, maxReply)
     : createStdioTransport(commands.get(server.command), maxReply)
 }
 
-/** Runs the operator's command, with the few environment variables that every program needs and none of the service's own. */
+/** Runs the operator's command with the few environment variables that every program needs, and with none of the service's own. */
 async function createStdioTransport (command: StdioCommand | undefined, maxReply: number): Promise<Transport> {
   if (command === undefined) throw new Error('the command is not one that the operator allows')
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')

@@ -9,8 +9,8 @@ const MAX_DELAY = 60_000
 const FREE = 2
 
 /**
- * How soon a stream may be opened again. The SDK waits for as long as the server says (`retry: 1` is 1 ms), so that a
- * server whose streams end at once would be asked a thousand times a second.
+ * How soon a stream may be opened again. The SDK waits for as long as the server says, and `retry: 1` is 1 ms: a server whose
+ * streams end at once would be asked a thousand times a second.
  */
 export class ReconnectPace {
   readonly #now: () => number
@@ -22,7 +22,7 @@ export class ReconnectPace {
     this.#now = now
   }
 
-  /** Gives how long to wait before the stream that is wanted now, in ms; it counts as opened after that. */
+  /** Gives how long to wait before the stream that is wanted now, in ms. From then on the stream counts as opened. */
   next (): number {
     const now = this.#now()
     this.#failures = now - this.#openedAt < STABLE ? this.#failures + 1 : 0

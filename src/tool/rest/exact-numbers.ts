@@ -3,11 +3,13 @@ import { holdsBigint, type Json, type JsonObject } from '../../base/json.ts'
 /** Objects and lists that have numbers in place of integers, with those that they were made from. */
 const originals = new WeakMap<object, Json>()
 
-/** ajv knows numbers only: the value with every `bigint` as the nearest number, which is an integer too. */
+/** The value with every `bigint` as the nearest number, which is an integer, too. The package ajv knows only numbers. */
 export function toNumbers (value: Json): Json {
   if (typeof value === 'bigint') return Number(value)
   if (typeof value !== 'object' || value === null || !holdsBigint(value)) return value
-  const numbers = Array.isArray(value) ? value.map(toNumbers) : Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toNumbers(member as Json)]))
+  const numbers = Array.isArray(value)
+    ? value.map(toNumbers)
+    : Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toNumbers(member as Json)]))
   originals.set(numbers, value)
   return numbers
 }
@@ -25,7 +27,7 @@ export function exactMember (value: Json, parent: Json, name: string | number): 
   return typeof exact === 'bigint' && Number(exact) === value ? exact : value
 }
 
-/** Whether a number is a multiple of another, as the decimals that were written: the double of each may be off by a rounding. */
+/** Whether a number is a multiple of another, as the decimals that were written. The doubles of both may be off by a rounding. */
 export function isMultiple (value: number | bigint, step: number | bigint): boolean {
   const areIntegers = isInteger(value) && isInteger(step)
   if (isInteger(step) && !isInteger(value)) return false

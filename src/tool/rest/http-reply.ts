@@ -4,14 +4,16 @@ import { expectsStructure, type Parameters } from '../schema/parameters.ts'
 import { ToolError } from '../call/tool-error.ts'
 
 /**
- * Reads a reply: JSON as data, text as text, an empty one as null. HTML is refused, since it is what gateways and login
- * pages answer in a tool's place.
+ * Reads a reply: JSON as data, text as text, an empty reply as null. HTML is refused, since gateways and login pages answer
+ * with it in a tool's place.
  * @throws ToolError, or the error of the connection
  */
 export async function readReply ({ headers, body }: Dispatcher.ResponseData, returns: Parameters | undefined): Promise<Json> {
   const encoding = headers['content-encoding']
   // The names of codings have no case: https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1
-  if (encoding !== undefined && String(encoding).toLowerCase() !== 'identity') throw new ToolError('REPLY_INVALID', `sent a compressed reply (${String(encoding)}) that was not asked for`)
+  if (encoding !== undefined && String(encoding).toLowerCase() !== 'identity') {
+    throw new ToolError('REPLY_INVALID', `sent a compressed reply (${String(encoding)}) that was not asked for`)
+  }
   const declared = String(headers['content-type'] ?? '')
   const type = (declared.split(';')[0] as string).trim().toLowerCase()
   const bytes = await body.bytes()

@@ -4,6 +4,7 @@ import { type BaseUrls } from '../definition/base-urls.ts'
 import { type Attempt, type Connector, identify, type Reply } from '../connector.ts'
 import { type RestfulDefinition } from './restful-definition.ts'
 import { type ResolvedHeaders, resolveHeaders } from '../definition/headers.ts'
+import { undici } from '../../runtime/undici.ts'
 import { type HttpAgent } from './http-agent.ts'
 import { readReply } from './http-reply.ts'
 import { type Secrets } from '../definition/secrets.ts'
@@ -14,9 +15,9 @@ import { appendQuery, fillUrl } from './url-template.ts'
 const BODILESS = new Set(['GET', 'DELETE'])
 
 /**
- * Reaches a tool over HTTP: arguments fill the URL's placeholders, the rest goes into the query or the JSON body.
- * Redirects are not followed, they are failures: an internal API that moves is registered anew, and a reply that could
- * choose the next address would be a way around the egress policy and the hosts that secrets are bound to.
+ * Reaches a tool over HTTP. Arguments fill the URL's placeholders, and the others go into the query or the JSON body. A
+ * redirect is a failure and is not followed. An internal API that moves is registered anew. A reply that could choose the
+ * next address would be a way around the egress policy and around the hosts that secrets are bound to.
  */
 export function createRestfulConnector (definition: RestfulDefinition, agent: HttpAgent, baseUrls: BaseUrls, secrets: Secrets): Connector {
   async function call (values: JsonObject, attempt: Attempt): Promise<Reply> {
@@ -32,7 +33,11 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Ht
     let response: Dispatcher.ResponseData
     try {
       // Compressed replies are refused, since a small one may unpack to any size; so none is asked for.
-      response = await pool.request({ ...request, signal, headers: { accept: 'application/json, text/*;q=0.9', ...headers, 'accept-encoding': 'identity', ...request.headers } })
+      response = await undici.request().call(pool, {
+        ...request,
+        signal,
+        headers: { accept: 'application/json, text/*;q=0.9', ...headers, 'accept-encoding': 'identity', ...request.headers }
+      })
     } catch (error) {
       throw toToolError(error, signal)
     }

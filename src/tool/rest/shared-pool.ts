@@ -1,7 +1,7 @@
 /** What can be shared and has to be closed in the end. */
 export interface Closable { close (): Promise<void> }
 
-/** Connections that several tools use, each made for the first that asks and closed after the last has let go. */
+/** Connections that several tools use. Each is made for the first tool that asks, and closed after the last has let go. */
 export class SharedPool<T extends Closable> {
   readonly #entries = new Map<string, { readonly value: T, users: number }>()
 

@@ -15,7 +15,7 @@ export interface UrlTemplate {
 const PLACEHOLDER = /\{([\p{L}_][\p{L}\p{Nd}_-]*)\}/gu
 
 /**
- * Reads a URL of a registration. The host can hold no placeholder, since no request may say where calls go.
+ * Reads a URL of a registration. The host can hold no placeholder, since no request may choose where calls go.
  * @throws Error with the reason
  */
 export function parseUrlTemplate (text: string): UrlTemplate {
@@ -24,7 +24,9 @@ export function parseUrlTemplate (text: string): UrlTemplate {
   if (absolute === null && !/^\/(?!\/)/.test(text)) throw new Error('must be http://…, https://… or a path that begins with one "/"')
   const origin = absolute === null ? undefined : parseOrigin(absolute[0])
   const path = text.slice(absolute?.[0].length ?? 0) || '/'
-  if (/[\s\p{Cc}\\#]/u.test(path) || /[{}]/.test(path.replace(PLACEHOLDER, ''))) throw new Error('has a blank, a control character, a backslash, a fragment or a broken {placeholder}')
+  if (/[\s\p{Cc}\\#]/u.test(path) || /[{}]/.test(path.replace(PLACEHOLDER, ''))) {
+    throw new Error('has a blank, a control character, a backslash, a fragment or a broken {placeholder}')
+  }
   return { origin, path: path.startsWith('/') ? path : `/${path}`, placeholders: [...path.matchAll(PLACEHOLDER)].map(match => match[1] as string) }
 }
 
@@ -41,8 +43,10 @@ function parseOrigin (text: string): string {
  * @throws ToolError when a value is missing, is no text, or would change the path
  */
 export function fillUrl (template: UrlTemplate, values: JsonObject): string {
-  const filled = template.path.replace(PLACEHOLDER, (_match, name: string) => encodeURIComponent(placeholderText(name, Object.hasOwn(values, name) ? values[name] as Json : null)))
-  // URL parsers take %2e for a dot, so encoding does not keep "..", alone in its segment, from climbing up.
+  const filled = template.path.replace(PLACEHOLDER, (_match, name: string) =>
+    encodeURIComponent(placeholderText(name, Object.hasOwn(values, name) ? (values[name] as Json) : null))
+  )
+  // URL parsers take %2e for a dot. So encoding does not stop a segment that is nothing but ".." from climbing up.
   const climbs = filled.replace(/\?.*$/s, '').split('/').some(segment => /^(\.|%2e){1,2}$/i.test(segment))
   if (climbs) throw new ToolError('ARGUMENTS_INVALID', 'an argument would make a "." or ".." of a path segment')
   // What a registration writes in letters of other alphabets is encoded as browsers do.

@@ -19,7 +19,11 @@ export function parseCheckedYaml (text: string, schema: Json, root: string): Che
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const [problem] = document.errors
-  if (problem !== undefined) throw new Error(`line ${lines.linePos(problem.pos[0]).line}: expected YAML, ${problem.message.split('\n', 1)[0]?.replace(/ at line .*$/, '') ?? ''}`)
+  if (problem !== undefined) {
+    throw new Error(
+      `line ${lines.linePos(problem.pos[0]).line}: expected YAML, ${problem.message.split('\n', 1)[0]?.replace(/ at line .*$/, '') ?? ''}`
+    )
+  }
   const value = plainOf(document)
   const lineOf = (path: ReadonlyArray<string | number>): number => {
     const node = document.getIn(path, true)
@@ -28,7 +32,9 @@ export function parseCheckedYaml (text: string, schema: Json, root: string): Che
   }
   // What an if/then refuses is reported by itself; the wrapper's own line says nothing more.
   const violations = compileSchema(schema).validate(value, root).filter(({ message }) => message !== 'must match "then" schema')
-  if (violations.length > 0) throw new Error(violations.map(violation => `line ${lineOf(segmentsOf(violation))}: ${describeViolations([violation])}`).join('; '))
+  if (violations.length > 0) {
+    throw new Error(violations.map(violation => `line ${lineOf(segmentsOf(violation))}: ${describeViolations([violation])}`).join('; '))
+  }
   return { value, lineOf }
 }
 

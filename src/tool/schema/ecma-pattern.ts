@@ -60,8 +60,24 @@ const LINE_ENDS: readonly Range[] = [[0x0a, 0x0a], [0x0d, 0x0d], [0x2028, 0x2029
 /** What a `\d`, `\s` or `\w` stands for, without the flag `i`: https://tc39.es/ecma262/#sec-compiletocharset */
 const CLASSES: Readonly<Record<string, readonly Range[]>> = {
   d: [[0x30, 0x39]],
-  s: [[0x09, 0x0d], [0x20, 0x20], [0xa0, 0xa0], [0x1680, 0x1680], [0x2000, 0x200a], [0x2028, 0x2029], [0x202f, 0x202f], [0x205f, 0x205f], [0x3000, 0x3000], [0xfeff, 0xfeff]],
-  w: [[0x30, 0x39], [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]]
+  s: [
+    [0x09, 0x0d],
+    [0x20, 0x20],
+    [0xa0, 0xa0],
+    [0x1680, 0x1680],
+    [0x2000, 0x200a],
+    [0x2028, 0x2029],
+    [0x202f, 0x202f],
+    [0x205f, 0x205f],
+    [0x3000, 0x3000],
+    [0xfeff, 0xfeff]
+  ],
+  w: [
+    [0x30, 0x39],
+    [0x41, 0x5a],
+    [0x5f, 0x5f],
+    [0x61, 0x7a]
+  ]
 }
 
 const CONTROLS: Readonly<Record<string, number>> = { t: 0x09, n: 0x0a, v: 0x0b, f: 0x0c, r: 0x0d }
@@ -71,27 +87,18 @@ const QUANTIFIER = /\{(\d+)(?:,(\d*))?\}/y
 const GROUP = /\((?:\?(?::|<(?![=!])[^>]*>|(<?[=!])|(.?)))?/suy
 
 const ESCAPE = new RegExp([
-  'u\\{(?<long>[\\da-fA-F]+)\\}',
-  'u(?<high>[dD][89abAB][\\da-fA-F]{2})\\\\u(?<low>[dD][c-fC-F][\\da-fA-F]{2})',
-  'u(?<unit>[\\da-fA-F]{4})',
-  'x(?<byte>[\\da-fA-F]{2})',
-  'c(?<control>[a-zA-Z])',
-  '(?<nul>0)(?!\\d)',
-  '[pP]\\{(?<property>[\\w=]+)\\}',
-  '(?<set>[dDsSwW])',
-  '(?<white>[tnvfr])',
-  '(?<boundary>[bB])',
-  '(?<back>[1-9]|k<)',
-  '(?<itself>[^\\da-zA-Z])'
+  'u\\{(?<long>[\\da-fA-F]+)\\}', 'u(?<high>[dD][89abAB][\\da-fA-F]{2})\\\\u(?<low>[dD][c-fC-F][\\da-fA-F]{2})', 'u(?<unit>[\\da-fA-F]{4})',
+  'x(?<byte>[\\da-fA-F]{2})', 'c(?<control>[a-zA-Z])', '(?<nul>0)(?!\\d)', '[pP]\\{(?<property>[\\w=]+)\\}', '(?<set>[dDsSwW])', '(?<white>[tnvfr])',
+  '(?<boundary>[bB])', '(?<back>[1-9]|k<)', '(?<itself>[^\\da-zA-Z])'
 ].map(form => `\\\\(?:${form})`).join('|'), 'suy')
 
 /** What stands for one character: a code point, or the inside of a class of RE2. */
 type Item = number | string
 
 /**
- * Writes a pattern of ECMA-262, flag `u`, in the syntax of RE2, which is a language of its own that looks alike: each of
- * its characters and classes is spelled out. Groups capture nothing, since nobody asks what they have matched. Of the
- * older grammar without `u`, needless backslashes before punctuation and brackets that close nothing stand for themselves.
+ * Writes a pattern of ECMA-262, flag `u`, in the syntax of RE2. RE2 is a language of its own that looks alike, so each
+ * character and class is spelled out. Groups capture nothing, since nobody asks what they have matched. The older grammar
+ * without `u` is read, too: needless backslashes before punctuation, and brackets that close nothing, stand for themselves.
  * @throws PatternError
  */
 export function toLinearPattern (pattern: string): string {
@@ -146,14 +153,20 @@ export function toLinearPattern (pattern: string): string {
 
   function takeGroup (): string {
     const [opening, around, other] = take(GROUP) as RegExpExecArray
-    if (around !== undefined) throw new PatternError('it looks ahead or behind, which cannot be checked in time linear to the text: use "not", or several patterns in "allOf"')
+    if (around !== undefined) {
+      throw new PatternError(
+        'it looks ahead or behind, which cannot be checked in time linear to the text: use "not", or several patterns in "allOf"'
+      )
+    }
     if (other !== undefined) throw new PatternError(`${opening} begins no group of ECMA-262`)
     return '(?:'
   }
 
   function takeQuantifier (): string | undefined {
     const [text, least, most] = take(QUANTIFIER) ?? []
-    if (text !== undefined && Math.max(Number(least), Number(most ?? 0)) > MAX_REPEATS) throw new PatternError(`it repeats something more than ${MAX_REPEATS} times`)
+    if (text !== undefined && Math.max(Number(least), Number(most ?? 0)) > MAX_REPEATS) {
+      throw new PatternError(`it repeats something more than ${MAX_REPEATS} times`)
+    }
     return text
   }
 
@@ -221,7 +234,9 @@ function propertyText (text: string, expression: string): string {
   try {
     RE2JS.compile(`\\p{${name}}`)
   } catch {
-    throw new PatternError(`${text} is not among the properties that it may use: general categories, as in \\p{L} or \\p{Letter}, and scripts by their long names, as in \\p{Script=Greek}`)
+    throw new PatternError(
+      `${text} is not among the properties that it may use: general categories, as in \\p{L} or \\p{Letter}, and scripts by their long names, as in \\p{Script=Greek}`
+    )
   }
   return `${text.slice(0, 2)}{${name}}`
 }

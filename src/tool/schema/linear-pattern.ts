@@ -14,9 +14,9 @@ const PROPERTY_STATES = 150
 const CHARACTER_STATES = 0.1
 
 /**
- * Makes the engine that ajv uses for `pattern` and `patternProperties` of one schema: patterns of ECMA-262, as JSON
- * Schema wants them, run by RE2 in time linear to the text, where a backtracking `RegExp` can be made to run for ever.
- * Look-around and back references, which are not regular, are refused when the schema is compiled.
+ * Makes the engine that ajv uses for `pattern` and `patternProperties` of one schema. Patterns are those of ECMA-262, as JSON
+ * Schema wants them. RE2 runs them in time linear to the text, where a backtracking `RegExp` can be made to run for ever.
+ * Look-around and back references are not regular, and are refused when the schema is compiled.
  */
 export function createPatternEngine (meter: WorkMeter): RegExpEngine {
   let states = 0

@@ -15,9 +15,10 @@ export interface Parameters {
 }
 
 /**
- * Reads parameters in any of the forms that publishers write: the list `[{ name, type, default, description, required }]`,
- * where one without `default` is required unless `required: false`; a JSON Schema; a bare map of properties.
- * @param compile `compileSchemaLater` for those that may never be used
+ * Reads parameters in any of the forms that publishers write. The first is the list `[{ name, type, default, description,
+ * required }]`, where a parameter without `default` is required unless `required: false`. The others are a JSON Schema, and a
+ * bare map of properties.
+ * @param compile `compileSchemaLater` for parameters that may never be used
  * @throws SchemaError
  */
 export function parseParameters (declared: Json, compile: typeof compileSchema = compileSchema): Parameters {
@@ -107,6 +108,8 @@ function isSchema (declared: JsonObject): boolean {
   if (['$schema', '$ref', '$id', 'type'].some(keyword => typeof own(keyword) === 'string')) return true
   if (['type', 'required', 'enum', 'allOf', 'anyOf', 'oneOf'].some(keyword => Array.isArray(own(keyword)))) return true
   const properties = own('properties')
-  if (properties !== undefined && isObject(properties)) return Object.values(properties).every(member => typeof member === 'boolean' || isObject(member as Json))
+  if (properties !== undefined && isObject(properties)) {
+    return Object.values(properties).every(member => typeof member === 'boolean' || isObject(member as Json))
+  }
   return Object.keys(declared).length === 0
 }

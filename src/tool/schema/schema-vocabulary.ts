@@ -11,9 +11,9 @@ import { installMeter, isContainer } from './schema-metering.ts'
 import { type WorkMeter } from './work-meter.ts'
 
 /**
- * Changes what ajv does where a stranger's schema or value could make it work without end: work is metered, `enum` and
- * `uniqueItems` compare each value once instead of with every other, `$dynamicRef` is refused; and where numbers have to
- * be equal, or multiples, as they were written.
+ * Changes what ajv does where a stranger's schema or value could make it work without end. Work is metered. `enum` and
+ * `uniqueItems` compare each value once instead of with every other value. `$dynamicRef` is refused. Numbers that must be
+ * equal, or multiples, are compared as they were written.
  */
 export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
   installFormats(ajv, meter)

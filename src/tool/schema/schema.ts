@@ -4,6 +4,8 @@ import { isDeeper, type Json, stringifyJson } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { toNumbers } from '../rest/exact-numbers.ts'
 import { createPatternEngine } from './linear-pattern.ts'
+import { validators as draft07 } from './metaschema-07.ts'
+import { validators as draft2020 } from './metaschema-2020.ts'
 import { installVocabulary, replaceUniqueItems } from './schema-vocabulary.ts'
 import { type Violation } from '../../base/errors.ts'
 import { toViolation } from './violation.ts'
@@ -21,8 +23,8 @@ const MAX_PARTS = 1000
 const MAX_VIOLATIONS = 20
 
 /**
- * Members of a value times those of its schema; beyond that only the first violation is told, since a list of all, of which
- * there may be one for each pair, could fill the memory.
+ * How many members of a value, times those of its schema, are checked for all violations. Beyond that only the first
+ * violation is told: a list of all, with up to one for each pair, could fill the memory.
  */
 const MAX_PAIRS_TOLD = 200_000
 
@@ -34,22 +36,23 @@ export class SchemaError extends Error {
 /** A compiled JSON Schema. */
 export interface CompiledSchema {
   /**
-   * What is wrong with a value: at most 20 violations, none if it is valid. Never throws, never changes the value.
+   * What is wrong with a value: at most 20 violations, none if the value is valid. Never throws, never changes the value.
    * @param root what the value is called in paths: `arguments` gives `arguments.list[0].name`
    */
   validate (value: Json, root?: string): Violation[]
 }
 
 /**
- * Compiles a JSON Schema that somebody else has written: draft 2020-12, or draft-07 when its `$schema` says so.
+ * Compiles a JSON Schema that somebody else has written: draft 2020-12, or draft-07 when its `$schema` says so. This is the
+ * only place that compiles one.
  *
- * This is the one place that does. ajv makes JavaScript out of schemas, which nothing else in this service does with
- * what strangers write. That is acceptable here since every text of a schema enters its code through ajv's own code
- * builder, which writes it as an escaped literal and has no way to write it raw, and since it is as fast as it has to
- * be in front of every render. What a schema could do beyond is taken from it: no `$ref` leaves the document, every
- * schema has an ajv of its own, so that an `$id` neither clashes nor is seen elsewhere, `$data`, coercion and defaults
- * are off, patterns run in linear time, work is metered, unknown keywords and formats are information.
+ * The package ajv makes JavaScript out of schemas; nothing else in this service does that with texts of strangers. It is
+ * acceptable here, since every text of a schema enters the code through ajv's own code builder, which writes it as an escaped
+ * literal and has no way to write it raw. It is also as fast as it has to be in front of every render.
  *
+ * Everything else that a schema could do is taken from it. No `$ref` leaves the document. Every schema has an ajv of its own,
+ * so that an `$id` neither clashes nor is seen elsewhere. `$data`, coercion and defaults are off, patterns run in linear
+ * time, work is metered, and unknown keywords and formats are information.
  * @throws SchemaError
  */
 export function compileSchema (schema: Json): CompiledSchema {
@@ -60,8 +63,8 @@ export function compileSchema (schema: Json): CompiledSchema {
 }
 
 /**
- * The same for a schema that may never be used: it is checked now, and compiled with the first value. What cannot be
- * compiled then is said of every value.
+ * The same for a schema that may never be used. It is checked now and compiled with the first value. If it cannot be compiled
+ * then, every value has that violation.
  * @throws SchemaError
  */
 export function compileSchemaLater (schema: Json): CompiledSchema {
@@ -82,7 +85,8 @@ interface CheckedSchema {
 function checkSchema (schema: Json): CheckedSchema {
   if (typeof schema !== 'boolean' && !isObject(schema)) throw new SchemaError('a schema is an object or a boolean')
   const plain = toNumbers(schema) as object | boolean
-  // ajv would make it a function that gives a promise: always true to us, and a crash when it is rejected.
+  // The package ajv would make of such a schema a function that gives a promise. A promise counts as true here, and crashes
+  // the process when it is rejected.
   if (typeof plain === 'object' && Object.hasOwn(plain, '$async')) throw new SchemaError('$async is not supported')
   const size = checkSize(plain)
   const dialect = chooseDialect(plain)
@@ -105,7 +109,7 @@ function validator (checked: CheckedSchema, meter: WorkMeter, checker: () => Val
       return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => toViolation(error, root))
     } catch (error) {
       if (error instanceof SchemaError) return [{ path: root, message: `cannot be checked: ${error.message}` }]
-      // A reference that leads to itself overflows the stack; that too is the value not being checkable.
+      // A reference that leads to itself overflows the stack. That, too, means that the value cannot be checked.
       return [{ path: root, message: error instanceof WorkError ? error.message : 'cannot be checked: its schema never ends' }]
     }
   }
@@ -152,6 +156,8 @@ const metaschemas = new Map<Dialect, InstanceType<Dialect>>()
 
 /** Schemas are mere data to this ajv, which all of them share: nothing of them stays in it. */
 function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): void {
+  // What was made by the build knows no integers in full, and refuses too much at most.
+  if ((Dialect === Ajv ? draft07 : draft2020).metaschema()(schema) === true) return
   let ajv = metaschemas.get(Dialect)
   if (ajv === undefined) {
     metaschemas.set(Dialect, ajv = new Dialect({ strict: false, logger: false, validateFormats: false }))

@@ -32,9 +32,9 @@ export class WorkError extends Error {
 }
 
 /**
- * Bounds the work of one validation. Without it, references that double (`allOf: [{$ref: a}, {$ref: a}]`), a thousand
- * `contains` over a long list and patterns with a large automaton would keep the event loop for seconds or minutes,
- * linear though each single step is. Time is what is bounded, since the work of an automaton cannot be told beforehand: from 1 to 3,000 ns a character.
+ * Bounds the work of one validation. Each step is linear, but references that double (`allOf: [{$ref: a}, {$ref: a}]`), a
+ * thousand `contains` over a long list, or patterns with a large automaton would keep the event loop for seconds or minutes.
+ * The bound is on time, since the work of an automaton cannot be told beforehand: from 1 to 3,000 ns a character.
  */
 export class WorkMeter {
   #spent = 0

@@ -1,5 +1,5 @@
 import { type Json } from '../../../base/json.ts'
-import { type OfferedTool } from '../../../engine/dialogue-start.ts'
+import { type OfferedTool } from '../../../engine/shared/dialogue-start.ts'
 import { type Generation } from '../../../registry/generation.ts'
 import { type AgentTool } from '../../../registry/kinds/agent/agent-setting.ts'
 

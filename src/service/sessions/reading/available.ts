@@ -1,5 +1,5 @@
 import { sessionsUnavailable } from '../../../base/errors.ts'
-import { SessionStoreError } from '../../../session/store/session-store.ts'
+import { SessionStoreError } from '../../../session/session-store.ts'
 
 /** Reads the first item now. A store that cannot be read is found before the answer has begun. */
 export async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {

@@ -1,6 +1,6 @@
 import { requestInvalid } from '../../../base/errors.ts'
 import { type Head } from '../../../session/model.ts'
-import { type SessionStore } from '../../../session/store/session-store.ts'
+import { type SessionStore } from '../../../session/session-store.ts'
 
 /** How many heads the store is asked for at a time. */
 const AT_ONCE = 500

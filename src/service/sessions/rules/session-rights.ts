@@ -6,7 +6,7 @@ import { KINDS } from '../../../registry/kinds/table.ts'
 import { rowOf } from '../../../session/effects.ts'
 import { type Effect, type Start } from '../../../session/model.ts'
 import { type Outcome } from '../../../session/performer.ts'
-import { type SessionRunner } from '../../../session/runner.ts'
+import { type SessionRunner } from '../../../session/run/runner.ts'
 import { type Session } from '../../../session/session.ts'
 import { isWanted, type Wanted } from '../kinds/session-kind.ts'
 

@@ -1,5 +1,5 @@
 import { tooManySessions } from '../../../base/errors.ts'
-import { type SessionStore } from '../../../session/store/session-store.ts'
+import { type SessionStore } from '../../../session/session-store.ts'
 
 /** How many sessions of one caller may be open. */
 const MAX_OPEN = 1000

@@ -1,5 +1,5 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
-import { contentOf, messageOf } from '../../../engine/choice.ts'
+import { contentOf, messageOf } from '../../../engine/shared/choice.ts'
 import { type PlanSetting } from '../../../engine/plan/plan-setting.ts'
 import { PLAN, type PlanResult } from '../../../engine/plan/plan-key.ts'
 import { resultOf, startedAs } from '../../../session/engine.ts'

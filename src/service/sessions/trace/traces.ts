@@ -1,7 +1,7 @@
 import { type Caller } from '../../../access/caller.ts'
 import { type Head, type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
-import { type ListQuery, type SessionPage } from '../../../session/store/session-store.ts'
+import { type ListQuery, type SessionPage } from '../../../session/session-store.ts'
 import { type Golden, goldenOf } from './golden.ts'
 import { isPlan, sessionOfTrace, type Trace, traceIdOf, traceOf } from './trace.ts'
 

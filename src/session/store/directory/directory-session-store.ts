@@ -1,9 +1,9 @@
 import { access } from 'node:fs/promises'
 import { type Log } from '../../../base/log.ts'
-import { checkAppend } from '../check-append.ts'
-import { SessionListeners } from '../session-listeners.ts'
-import { parseCursor } from '../session-order.ts'
-import { SessionStoreError, type SessionStore } from '../session-store.ts'
+import { checkAppend } from '../shared/check-append.ts'
+import { SessionListeners } from '../shared/session-listeners.ts'
+import { parseCursor } from '../shared/session-order.ts'
+import { SessionStoreError, type SessionStore } from '../../session-store.ts'
 import { ForeignChange } from './session-file.ts'
 import { SessionFolder } from './session-folder.ts'
 

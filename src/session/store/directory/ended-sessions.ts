@@ -4,7 +4,7 @@ import { isAbsent } from '../../../store/directory/directory-errors.ts'
 import { type Head } from '../../model.ts'
 import { PRIVATE_FOLDER } from '../../../base/private-folder.ts'
 import { createSlices } from '../../../runtime/slices.ts'
-import { isSessionId } from '../check-append.ts'
+import { isSessionId } from '../shared/check-append.ts'
 import { readTail, type SessionTail } from './session-file.ts'
 
 /** How long the heads of a month stay in memory after they were listed last, in ms. */

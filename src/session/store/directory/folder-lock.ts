@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { SessionStoreError } from '../session-store.ts'
+import { SessionStoreError } from '../../session-store.ts'
 
 /** How often the lock is made fresh, and after which time without that its process counts as dead, in ms. */
 const HEARTBEAT_MS = 1000

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { PRIVATE_FILE } from '../../../base/private-folder.ts'
 import { syncFolder } from '../../../base/sync-folder.ts'
 import { createSlices } from '../../../runtime/slices.ts'
-import { type Entry, PAGE_BYTES, PAGE_SIZE } from '../session-store.ts'
+import { type Entry, PAGE_BYTES, PAGE_SIZE } from '../../session-store.ts'
 import { linesBackwards, linesForwards } from './lines.ts'
 import { entryOfLine, parseLine, seqOfLine, type SessionLine } from './session-line.ts'
 

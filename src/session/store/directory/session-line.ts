@@ -1,6 +1,6 @@
 import { parseOwnJson, stringifyJson } from '../../../base/json.ts'
 import { type Head, type Transition } from '../../model.ts'
-import { type Entry } from '../session-store.ts'
+import { type Entry } from '../../session-store.ts'
 
 /** Where a line's transition begins, its last field: inside of a text, the quotes would be escaped. */
 const TRANSITION = ',"transition":'

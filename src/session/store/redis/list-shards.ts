@@ -1,6 +1,6 @@
-import { compareNewest, cursorOf, isWanted, type Place } from '../session-order.ts'
+import { compareNewest, cursorOf, isWanted, type Place } from '../shared/session-order.ts'
 import { type Head } from '../../model.ts'
-import { type ListQuery, type SessionPage } from '../session-store.ts'
+import { type ListQuery, type SessionPage } from '../../session-store.ts'
 
 /** How many sessions are looked at for one page, where few are what the list asks for. */
 const LOOKED_AT = 2000

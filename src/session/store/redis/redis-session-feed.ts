@@ -1,8 +1,8 @@
 import { type Redis } from 'ioredis'
 import { parseOwnJson, type JsonObject } from '../../../base/json.ts'
 import { type RedisConnection } from '../../../store/redis/redis-connection.ts'
-import { SessionListeners } from '../session-listeners.ts'
-import { SessionStoreError, type SessionListener } from '../session-store.ts'
+import { SessionListeners } from '../shared/session-listeners.ts'
+import { SessionStoreError, type SessionListener } from '../../session-store.ts'
 
 /** Until a lost connection is begun anew, in ms. */
 const RETRY_MS = 500

@@ -12,7 +12,7 @@ const CHARACTERS_PER_VISIT = 64
 
 /** Escaping looks at every single one. */
 const ESCAPED_CHARACTERS_PER_VISIT = 4
-/** What a format costs for each of its verbs or arguments: a verb does more than a node of a template. */
+/** What each verb or argument of a format costs: formatting a value does more than a node of a template. */
 const VISITS_PER_VERB = 24
 
 /** Go's Sprint: a space between operands where neither is a string. */

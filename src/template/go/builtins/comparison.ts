@@ -44,7 +44,9 @@ function isEqualReference ({ printer }: BuiltinContext, left: GoValue, right: Go
   const rightKind = kindOf(right)
   if (leftKind === 'nil' || rightKind === 'nil') return leftKind === rightKind
   const shown = (value: GoValue): string => printer.text(value)
-  if (leftKind !== rightKind) throw new CallError(`non-comparable types ${printer.argument(left, 's', VERB_FLAGS)}: ${typeName(left)}, ${typeName(right)}: ${shown(right)}`)
+  if (leftKind !== rightKind) {
+    throw new CallError(`non-comparable types ${printer.argument(left, 's', VERB_FLAGS)}: ${typeName(left)}, ${typeName(right)}: ${shown(right)}`)
+  }
   throw new CallError(`non-comparable type ${printer.argument(right, 's', VERB_FLAGS)}: ${typeName(right)}`)
 }
 

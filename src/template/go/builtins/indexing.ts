@@ -7,7 +7,7 @@ import { GoByte, type GoMap, type GoValue } from '../value/go-value.ts'
 import { integerOf, kindOf, typeName } from '../value/kind.ts'
 import { type BuiltinContext } from './builtin.ts'
 
-/** How much text one visit pays for, in UTF-16 units: less than elsewhere, since it becomes bytes and text again. */
+/** How much text one visit pays for, in UTF-16 units. It is less than elsewhere, since the text becomes bytes and then text again. */
 const UNITS_PER_VISIT = 16
 
 /**
@@ -71,13 +71,10 @@ function indexOf (key: GoValue, most: number): number {
   return Number(index)
 }
 
-/** Lists that `slice` made, with the list that they are a part of: Go lets a slice be sliced beyond its end. */
+/** Lists that `slice` made, each with the list that it is a part of: Go lets a slice be sliced beyond its end. */
 const backing = new WeakMap<object, { readonly whole: readonly GoValue[], readonly start: number, readonly end: number }>()
 
-/**
- * Go's `slice`.
- * @param isRefused whether Go would refuse the index at that place because it came straight out of a map
- */
+/** Go's `slice`. */
 export function sliceOf (context: BuiltinContext, item: GoValue, keys: readonly GoValue[]): GoValue {
   if (item === NOTHING) return NOTHING
   const kind = kindOf(item)

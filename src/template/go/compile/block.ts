@@ -5,7 +5,15 @@ import { type Context } from './unit.ts'
 const nothing: Evaluate = () => null
 
 /** Writes nothing. */
-export const NO_STATEMENT: Block = { evaluate: nothing, path: undefined, kind: Kind.Other, write: (_machine, _dot, _value, before) => before, assigns: [], jumps: 0, size: 0 }
+export const NO_STATEMENT: Block = {
+  evaluate: nothing,
+  path: undefined,
+  kind: Kind.Other,
+  write: (_machine, _dot, _value, before) => before,
+  assigns: [],
+  jumps: 0,
+  size: 0
+}
 
 /** The else list of a block, if it has one. */
 export function compileElse (context: Context, list: ListNode | undefined): List | undefined {

@@ -74,8 +74,8 @@ export interface Step extends Block {
 }
 
 /**
- * A path that begins with the dot or a variable and whose names only data has. Nearly all of what templates print, test,
- * loop over and hand on is one, and nearly always there, so its value has a short way: see `readPlain`.
+ * A path that begins with the dot or a variable and whose names only data has. Nearly every value that templates print, test,
+ * loop over and hand on is such a path, and nearly always there. So it has a short way: see `readPlain`.
  */
 export interface PlainPath {
   /** The variable that it begins with; -1 for the dot. */

@@ -1,7 +1,18 @@
 import { Absent, LazyNode, PENDING } from '../../value.ts'
 import { isRootName } from '../../run/scope.ts'
 import { describeNode, describeOperand } from '../syntax/describe-node.ts'
-import { type ChainNode, type Command, type FieldNode, type Node, type NumberNode, type Operand, type Pipe, startOf, type StringNode, type VariableNode } from '../syntax/node.ts'
+import {
+  type ChainNode,
+  type Command,
+  type FieldNode,
+  type Node,
+  type NumberNode,
+  type Operand,
+  type Pipe,
+  startOf,
+  type StringNode,
+  type VariableNode
+} from '../syntax/node.ts'
 import { hasLoneSurrogate } from '../value/bytes.ts'
 import { type GoValue, GoComplex, goFloat, goInt } from '../value/go-value.ts'
 import { kindOf } from '../value/kind.ts'
@@ -70,7 +81,7 @@ function compileCommand (context: Context, pipe: Pipe, command: Command, piped: 
   return notAFunction(context, first, first.type === 'pipe' ? pipe : first, piped)
 }
 
-/** A value that is given arguments. Go complains before it looks at them, and has not looked at a pipeline in parentheses. */
+/** A value that is given arguments. Go complains before it looks at the arguments, and before it looks into a pipeline in parentheses. */
 function notAFunction (context: Context, first: Operand, blamed: Node, piped: Expression | undefined): Expression {
   const isUnknown = first.type === 'variable' && context.scope.find(first.name) === undefined
   const reason = isUnknown ? undefinedVariable(context, first) : `can't give argument to non-function ${describeNode(first)}`
@@ -85,7 +96,7 @@ function notAFunction (context: Context, first: Operand, blamed: Node, piped: Ex
   }
 }
 
-/** A field that is given arguments: a mistake, unless there is nothing that it could be a field of. */
+/** A field that is given arguments. That is a mistake, unless its holder is something that has no fields. */
 function fieldWithArguments (context: Context, node: Operand, names: readonly string[], base: Expression, piped: Expression | undefined): Expression {
   const holder = names.length === 1 ? base : fieldsOf(context, node, base, names.slice(0, -1))
   const name = names.at(-1) as string
@@ -199,7 +210,7 @@ function compileChain (context: Context, node: ChainNode): Expression {
   return fieldsOf(context, node, compileOperand(context, node.base), node.fields)
 }
 
-/** `.a.b`, which starts from the dot. A partial's argument gives way to the scope root for the root's own names, if it does not have them. */
+/** `.a.b`, which starts from the dot. A name of the scope root's own is found at the root, if a partial's argument does not have it. */
 function compileField (context: Context, node: FieldNode): Expression {
   const { scope, isMain, unit } = context
   const base = dotExpression(context, node)
@@ -239,5 +250,13 @@ function fieldsOf (context: Context, node: Operand, base: Expression, names: rea
     for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, true)
     return value
   }
-  return { evaluate: context.unit.tracing.fields(evaluate, names, read), assigns, size: base.size + names.length, path, isBoxed: true, last, start: startOf(node) }
+  return {
+    evaluate: context.unit.tracing.fields(evaluate, names, read),
+    assigns,
+    size: base.size + names.length,
+    path,
+    isBoxed: true,
+    last,
+    start: startOf(node)
+  }
 }

@@ -3,8 +3,8 @@ import { hasLoneSurrogate, toUnicode } from '../value/bytes.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Machine } from './machine.ts'
 
-// Only `slice` and literals make texts of bytes. The run is told of them, so that all others cost nothing, and what a
-// caller has sent is not taken for bytes.
+// Only `slice` and literals make texts of bytes, and they tell the run. So all other texts cost nothing, and texts that a
+// caller has sent are not taken for bytes.
 
 /** Gives the value; tells the run if it is a text of bytes. */
 export function noteBytes ({ run }: Machine, value: GoValue): GoValue {

@@ -1,6 +1,6 @@
 /**
- * What a statement does to the loop around it: bits, so that they can be joined. The first two are jumps that happen,
- * the others jumps that skipped code might have made.
+ * What a statement does to the loop around it, as bits that can be joined. The first two are jumps that happen. The others
+ * are jumps that skipped code might have made.
  */
 export const Jump = {
   None: 0,

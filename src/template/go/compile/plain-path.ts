@@ -15,8 +15,8 @@ export function beginsAtRoot (machine: Machine, dot: GoValue, { slot, isOfVariab
 }
 
 /**
- * The value of a path, read as data; `undefined` where it is not, as shared variables are, or not there: then it has to
- * be evaluated to find out what it is.
+ * The value of a path, read as data. `undefined` where the path leads to no data, such as shared variables, or to nothing.
+ * Then the path has to be evaluated to find out.
  */
 export function readPlain (machine: Machine, dot: GoValue, { slot, names, isOfVariables }: PlainPath): GoValue | undefined {
   let value = slot < 0 ? dot : machine.variables[slot]

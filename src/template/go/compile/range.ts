@@ -102,7 +102,10 @@ function setHeader ({ variables }: Machine, { header: { key, element } }: Loop, 
   if (element >= 0) variables[element] = value
 }
 
-/** Runs a loop over a value: the text before it with its own, `undefined` when there is nothing to iterate over, `PENDING` when that is not known. */
+/**
+ * Runs a loop over a value. Gives the text before it with the loop's own, `undefined` when there is nothing to iterate over,
+ * `PENDING` when that is not known.
+ */
 type Iterate = (machine: Machine, value: GoValue, before: string) => string | typeof PENDING | undefined
 
 function iteration (context: Context, list: Expression, loop: Loop): Iterate {

@@ -18,8 +18,8 @@ export interface Dot {
 }
 
 /**
- * The variables that can be seen at a place, and the dot. It follows Go's stack of variables, which Go keeps at run time:
- * a name means the variable that was pushed last, and the end of a block pops.
+ * The variables that can be seen at a place, and the dot. It follows Go's stack of variables, which Go keeps at run time: a
+ * name means the variable that was pushed last, and the end of a block pops its variables.
  */
 export class Scope {
   readonly #variables: Variable[] = []

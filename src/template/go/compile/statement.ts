@@ -59,7 +59,16 @@ export function compilePrinting (context: Context, node: PrintNode, beside: Besi
   const path = pathOfPipe(context, node.pipe)
   const print = printerOf(context, node)
   const write: Write = (machine, _dot, value, before) => before + print(machine, value)
-  return { evaluate, path, kind: Kind.Print, write, writer: context.unit.tracing.writer(placeOf(context, node), beside, path?.names ?? []), assigns, jumps: 0, size }
+  return {
+    evaluate,
+    path,
+    kind: Kind.Print,
+    write,
+    writer: context.unit.tracing.writer(placeOf(context, node), beside, path?.names ?? []),
+    assigns,
+    jumps: 0,
+    size
+  }
 }
 
 /** Gives the text of a value. */
@@ -93,7 +102,12 @@ function compileBranch (context: Context, node: BranchNode): Block {
     evaluate: condition.evaluate,
     path,
     kind: setsDot ? Kind.Other : Kind.If,
-    write: writeBranch(setsDot ? context.unit.tracing.inner(list) : (machine, dot, _value, before) => writeList(machine, list, dot, before), otherwise, branches, maybe(jumps)),
+    write: writeBranch(
+      setsDot ? context.unit.tracing.inner(list) : (machine, dot, _value, before) => writeList(machine, list, dot, before),
+      otherwise,
+      branches,
+      maybe(jumps)
+    ),
     list,
     assigns: unionOf([condition.assigns, branches]),
     jumps,
@@ -101,7 +115,7 @@ function compileBranch (context: Context, node: BranchNode): Block {
   }
 }
 
-/** Whether a pipeline does no more than to look at values: then, as a condition, it is no source of anything. */
+/** Whether a pipeline only looks at values. As a condition it is then no source of anything that is printed. */
 function isReading ({ commands, variables }: Pipe): boolean {
   return variables.length === 0 && commands.every(({ operands }) => operands.every(({ type }) => type === 'field' || type === 'variable' || type === 'dot'))
 }

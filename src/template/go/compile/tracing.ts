@@ -11,8 +11,8 @@ import { writeList } from './write-list.ts'
 export type WriteBody = (machine: Machine, argument: GoValue, before: string) => string
 
 /**
- * What a compile puts around its closures, so that they tell a trace what they read and write; or nothing. Explained
- * templates are compiled apart: to ask at each expression whether there is a trace would take longer than most of them do.
+ * What a compile puts around its closures so that they tell a trace what they read and write, or nothing. Explained templates
+ * are compiled apart: to ask at each expression whether there is a trace would take longer than most expressions do.
  */
 export interface Tracing {
   /** Whether the pieces of the template's text are told of, too. */

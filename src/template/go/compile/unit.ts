@@ -53,7 +53,10 @@ export function placeOf ({ unit }: Context, node: Node): Position {
   return unit.tree.source.position(startOf(node))
 }
 
-/** What is wrong with a variable that is given a value, and that nobody declared. As in Go, that shows when the render gets there. */
+/**
+ * What is wrong with a variable that is given a value although nobody declared it. As in Go, the error comes when the render
+ * gets there.
+ */
 export function undefinedVariable (context: Context, node: VariableNode): string {
   const reason = `undefined variable: ${node.name}`
   noteFailing(context, node, reason)

@@ -11,10 +11,10 @@ import { type TracedMachine } from './explain/traced-machine.ts'
 import { resolveOrigin } from './explain/trace-paths.ts'
 
 /**
- * Writes a list behind a text. Each time it runs it pays for its nodes, and what it writes is held against the limit.
+ * Writes a list behind a text. Each time, the list pays for its nodes, and the length of the text is held against the limit.
  *
- * What templates are full of, printed and tested paths of plain data, is done right here: V8 takes longer to call
- * closures that it cannot foresee than those to do it.
+ * Printed and tested paths of plain data, which templates are full of, are handled here. To call a closure that V8 cannot
+ * foresee takes longer than what the closure does.
  * @throws RenderError, or a ServiceError such as RENDER_BUDGET
  */
 export function writeList (machine: Machine, list: List, dot: GoValue, before: string): string {

@@ -60,7 +60,8 @@ export class Printer {
     switch (kind) {
       case 'nil': return flags.sharpV ? 'interface {}(nil)' : '<nil>'
       case 'string':
-        // Paid for even where nearly all of it is cut: its characters are counted, and a format or a list can have it many times.
+        // The text is paid for even where nearly all of it is cut: its characters are counted, and a format or a list can
+        // have it many times.
         if ((value as string).length > CHARACTERS_PER_VISIT) this.#charge((value as string).length)
         return formatText(flags, value as string, verb, this.#charge) ?? this.#badVerb(value, verb, flags)
       case 'bool': return verb === 't' || verb === 'v' ? pad(flags, String(value), this.#charge) : this.#badVerb(value, verb, flags)

@@ -155,7 +155,8 @@ class Formatting {
     this.#isAfterIndex = false
     if (this.#format[this.#at] !== '[') return
     this.#isReordered = true
-    // Looked for only where there is one, or a format of many that are not closed would be searched to its end for each.
+    // The end is looked for only where there is a bracket behind. Otherwise a format with many open brackets would be
+    // searched to its end for each of them.
     const end = this.#at < this.#lastBracket ? this.#format.indexOf(']', this.#at) : -1
     if (this.#format.length - this.#at < 3 || end < 0) {
       this.#at++

@@ -1,14 +1,25 @@
 import { type PartialCall, type PathNeed } from '../../language.ts'
-import { type BranchNode, type Command, type ListNode, MAIN_BODY, type Operand, type Pipe, startOf, type Statement, type TemplateNode, type Tree } from '../syntax/node.ts'
+import {
+  type BranchNode,
+  type Command,
+  type ListNode,
+  MAIN_BODY,
+  type Operand,
+  type Pipe,
+  startOf,
+  type Statement,
+  type TemplateNode,
+  type Tree
+} from '../syntax/node.ts'
 import { below, type Found, resultOf, type Use, usesOf, type Values } from './values.ts'
 
-/** Operands looked at: a body is walked for each static argument, and a loop again while its variables change. */
+/** How many operands are looked at. A body is walked for each static argument, and a loop again while its variables change. */
 const MAX_LOOKED_AT = 20_000
 
 /** Paths that one expression may stand for. */
 const MAX_PATHS = 16
 
-/** Characters of a path that count as one operand: each call can put another one below a path as long as the text. */
+/** Characters of a path that count as one operand. Each call can put another path below it that is as long as the text. */
 const CHARACTERS_PER_OPERAND = 100
 
 /** An operand that is walked once it is known what its value is for. */
@@ -80,7 +91,7 @@ class Finder {
     this.#variables = variables
   }
 
-  /** Whether a body calls itself, through others or not, with a part of its own argument: a tree has no deepest level. */
+  /** Whether a body calls itself, directly or through others, with a part of its own argument: a tree has no deepest level. */
   #goesDeeper (name: string | undefined, dot: string | undefined): boolean {
     return this.#within.some(each => each.name === name && (each.dot === dot || (each.dot !== '' && dot?.startsWith(`${each.dot}.`) === true)))
   }
@@ -253,7 +264,7 @@ class Finder {
     return [...byPath.values()].slice(0, MAX_PATHS)
   }
 
-  /** Being used once outweighs being tested at the same place. Of the root, only that all of it is used is worth knowing. */
+  /** Being used once outweighs being tested at the same place. Of the root only the use as a whole is worth knowing. */
   #record (values: Values, use: Use): Values {
     for (const found of values) {
       const { path, offset, isThere } = found

@@ -20,7 +20,13 @@ export function findReferences (tree: Tree, isFunction: (name: string) => boolea
     references: found.map(({ node, args }) => {
       const known = node.type === 'template' ? calls.get(node) : undefined
       const place = tree.source.position(node.offset)
-      return { kind: node.type === 'template' ? 'partial' : 'function', name: node.name, arguments: args, ...(known === undefined ? {} : { calls: known }), ...place }
+      return {
+        kind: node.type === 'template' ? 'partial' : 'function',
+        name: node.name,
+        arguments: args,
+        ...(known === undefined ? {} : { calls: known }),
+        ...place
+      }
     }),
     links: new Map(found.map(({ node }, index) => [node, index]))
   }
@@ -41,7 +47,9 @@ class Finder {
       if ('pipe' in node && node.pipe !== undefined) this.#pipe(node.pipe)
       if ('list' in node) this.list(node.list)
       if ('otherwise' in node && node.otherwise !== undefined) this.list(node.otherwise)
-      if (node.type === 'template' && !this.#tree.bodies.has(node.name)) this.found.push({ node, args: node.pipe === undefined ? [] : [describeNode(node.pipe)] })
+      if (node.type === 'template' && !this.#tree.bodies.has(node.name)) {
+        this.found.push({ node, args: node.pipe === undefined ? [] : [describeNode(node.pipe)] })
+      }
     }
   }
 

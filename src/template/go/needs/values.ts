@@ -1,6 +1,6 @@
 import { type PathNeed } from '../../language.ts'
 
-/** What becomes of an expression's value: `descended` when what is read of it is noted instead, wherever that is. */
+/** What becomes of an expression's value. `descended`: the parts that are read of it are noted instead, wherever that is. */
 export type Use = PathNeed['use'] | 'descended'
 
 /** A value at a path from the scope root, `''` for the root itself. */
@@ -20,7 +20,10 @@ export function below (values: Values, names: readonly string[]): Values {
   return values.map(({ path, offset }) => ({ path: [...(path === '' ? [] : [path]), ...names].join('.'), offset }))
 }
 
-/** What a function does with each of its arguments. What survives `and`, `or` and `default` is used as their result is. */
+/**
+ * What a function does with each of its arguments. An argument that `and`, `or` or `default` gives back is used as their
+ * result is used.
+ */
 export function usesOf (name: string, count: number, use: Use): readonly Use[] {
   const all = (each: Use): Use[] => new Array<Use>(count).fill(each)
   switch (name) {

@@ -4,7 +4,9 @@ import { type ChainNode, type Command, type NumberNode, type Operand, type Pipe,
 import { type NumberLiteral, NumberError, parseCharacter, parseComplex, parseNumber } from './number.ts'
 import { type Token, type TokenKind } from './token.ts'
 
-const OPERAND_KINDS: ReadonlySet<TokenKind> = new Set<TokenKind>(['bool', 'constant-character', 'complex', '.', 'field', 'identifier', 'number', 'nil', 'raw-string', 'string', 'variable', 'left-paren'])
+const OPERAND_KINDS: ReadonlySet<TokenKind> = new Set<TokenKind>([
+  'bool', 'constant-character', 'complex', '.', 'field', 'identifier', 'number', 'nil', 'raw-string', 'string', 'variable', 'left-paren'
+])
 const VALUES_WITHOUT_FIELDS: ReadonlySet<Operand['type']> = new Set<Operand['type']>(['bool', 'string', 'number', 'nil', 'dot'])
 
 /** How deep parentheses may nest. */
@@ -149,7 +151,10 @@ function literalText (term: Operand): string {
   }
 }
 
-/** A list without the room for sixteen more that one has which grew: a compiled template keeps a tenth less. */
+/**
+ * A copy of a list without spare room. A list that grew has room for sixteen more, and without that room a compiled template
+ * takes a tenth less memory.
+ */
 function trimmed<T> (list: readonly T[]): readonly T[] {
   return list.slice()
 }

@@ -2,8 +2,8 @@ import { type NumberLiteral } from './number.ts'
 import { type Source } from './source.ts'
 
 /**
- * A template's text as a tree. `offset` is a place in the source, in UTF-16 units: the one Go names in messages, which
- * for `.a.b` is that of the second name; `start` is where such a node begins.
+ * A template's text as a tree. `offset` is a place in the source, in UTF-16 units: the place that Go names in messages. For
+ * `.a.b` that is the place of the second name, and `start` is where the node begins.
  */
 export type Node = Statement | Pipe | Command | Operand
 
@@ -51,10 +51,22 @@ export interface Command { readonly type: 'command', readonly offset: number, re
 export interface FieldNode { readonly type: 'field', readonly start: number, readonly offset: number, readonly names: readonly string[] }
 
 /** `$x.a.b`; `name` has its dollar sign. */
-export interface VariableNode { readonly type: 'variable', readonly start: number, readonly offset: number, readonly name: string, readonly fields: readonly string[] }
+export interface VariableNode {
+  readonly type: 'variable'
+  readonly start: number
+  readonly offset: number
+  readonly name: string
+  readonly fields: readonly string[]
+}
 
 /** `(pipeline).a.b`, `function.a`. */
-export interface ChainNode { readonly type: 'chain', readonly start: number, readonly offset: number, readonly base: Operand, readonly fields: readonly string[] }
+export interface ChainNode {
+  readonly type: 'chain'
+  readonly start: number
+  readonly offset: number
+  readonly base: Operand
+  readonly fields: readonly string[]
+}
 
 /** The name of a function. */
 export interface IdentifierNode { readonly type: 'identifier', readonly offset: number, readonly name: string }

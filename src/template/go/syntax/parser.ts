@@ -55,7 +55,10 @@ class Parser {
     this.#add(MAIN_BODY, { nodes })
   }
 
-  /** `{{define "name"}} … {{end}}`; the word `define` has been read. Its parser starts here and reads on from the same lexer. */
+  /**
+   * `{{define "name"}} … {{end}}`; the word `define` has been read. The parser of the definition starts here and reads on
+   * from the same lexer.
+   */
   #definition (opening: Token): void {
     const definition = new Parser(this.#state.session)
     const name = definition.#definitionName()

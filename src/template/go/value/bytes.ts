@@ -1,8 +1,8 @@
 import { rememberingNames } from '../../member-names.ts'
 
 /**
- * Go strings are bytes, JavaScript strings are UTF-16. A text that is valid UTF-8 is kept as it is; a byte that is no
- * part of valid UTF-8 is kept as the lone surrogate U+DC00 + byte, the way Python's `surrogateescape` does.
+ * Go strings are bytes, JavaScript strings are UTF-16. A text that is valid UTF-8 is kept as it is. A byte that is part of no
+ * valid UTF-8 is kept as the lone surrogate U+DC00 + byte, as Python's `surrogateescape` does it.
  */
 const ESCAPE = 0xdc00
 
@@ -62,17 +62,20 @@ export function fromBytes (bytes: Uint8Array): string {
   return text + utf8(bytes, valid, bytes.length)
 }
 
-/** The same text with bytes joined to characters where they have become valid UTF-8 by being put side by side. */
+/** The same text, with bytes joined to characters where they have become valid UTF-8 by standing side by side. */
 export function joinBytes (text: string): string {
   return hasLoneSurrogate(text) ? fromBytes(toBytes(text)) : text
 }
 
-/** The text as all but Go know it: what is no character even with the bytes beside it becomes U+FFFD, as in Go's JSON. */
+/**
+ * The text as all code but Go's knows it. A byte that is part of no character, even with the bytes beside it, becomes U+FFFD,
+ * as in Go's JSON.
+ */
 export function toUnicode (text: string): string {
   return joinBytes(text).toWellFormed()
 }
 
-/** The same of a text that comes in pieces: a character that the bytes of several make up is in the one that it begins in. */
+/** The same of a text that comes in pieces. A character whose bytes lie in several pieces goes to the piece in which it begins. */
 export function toUnicodePieces (pieces: readonly string[]): string[] {
   const parts = pieces.map(toBytes)
   const bytes = Buffer.concat(parts)
@@ -101,7 +104,7 @@ export function runeCount (text: string): number {
   return runes
 }
 
-/** The order of two texts by their bytes: that of code points, which differs from JavaScript's where surrogates occur. */
+/** The order of two texts by their bytes. That is the order of code points, which differs from JavaScript's where surrogates occur. */
 export function compareTexts (left: string, right: string): number {
   const length = Math.min(left.length, right.length)
   for (let index = equalPieces(left, right, length); index < length; index++) {
@@ -114,7 +117,10 @@ export function compareTexts (left: string, right: string): number {
   return left.length - right.length
 }
 
-/** Where the first piece begins in which texts differ: V8 compares pieces as fast as memory is read, this code does not. */
+/**
+ * Where the first piece begins in which two texts differ. V8 compares pieces as fast as memory is read; a loop over
+ * characters does not.
+ */
 function equalPieces (left: string, right: string, length: number): number {
   let start = 0
   while (start < length && left.slice(start, start + PIECE) === right.slice(start, start + PIECE)) start += PIECE

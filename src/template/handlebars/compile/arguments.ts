@@ -32,7 +32,7 @@ export function compileArgument (expression: Expression, environment: Environmen
   return { evaluate: consume, where }
 }
 
-/** All arguments, each consumed; pending when one of them is, but only after all have been evaluated. */
+/** All arguments, each consumed. Pending when one of them is pending, but only after all have been evaluated. */
 export function compileArguments (params: readonly Expression[], environment: Environment): (scope: Scope) => readonly Value[] | typeof PENDING {
   return evaluating(params.map(param => compileArgument(param, environment).evaluate))
 }
@@ -59,7 +59,12 @@ export type WrapArgument = (argument: Pick<Compiled, 'evaluate' | 'where'>, name
  * @param order in which the members are assigned, which shows where the object is printed
  * @param wrap what is put around the evaluation of each argument
  */
-export function compileHash (hash: Hash | undefined, environment: Environment, order: 'as written' | 'from the last', wrap: WrapArgument = ({ evaluate }) => evaluate): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
+export function compileHash (
+  hash: Hash | undefined,
+  environment: Environment,
+  order: 'as written' | 'from the last',
+  wrap: WrapArgument = ({ evaluate }) => evaluate
+): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
   const pairs = (hash?.pairs ?? []).filter(pair => pair.value.type !== 'UndefinedLiteral')
   const evaluateAll = evaluating(pairs.map(({ key, value }) => wrap(compileArgument(value, environment), key)))
   const targets = pairs.map(({ key }, index) => ({ key, index }))

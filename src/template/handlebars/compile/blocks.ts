@@ -74,8 +74,8 @@ function compileEach (block: Block, environment: Environment): Render {
 }
 
 /**
- * A block over a value: true keeps the context, a list is iterated, anything else but false, null and absent is the
- * context. A tool's result is a context as `with` has it.
+ * A block over a value. True keeps the context and a list is iterated. Any other value but false, null and absent becomes the
+ * context. A tool's result becomes the context as in `with`.
  */
 function compileValueBlock (block: Block, environment: Environment): Render {
   const head = compileHead(block, environment, 'tested')

@@ -7,8 +7,8 @@ import { NOTHING, type Value } from '../../value.ts'
 export type Builtin = Pick<TemplateFunction, 'name' | 'arity' | 'apply'>
 
 /**
- * Go's comparison functions as Handlebars has them: values of different types are unequal rather than an error, null
- * and nothing are the same, integers of any size compare exactly.
+ * Go's comparison functions as Handlebars has them. Values of different types are unequal, where Go has an error. Null and
+ * nothing are the same, and integers of any size compare exactly.
  */
 export const COMPARISONS: ReadonlyMap<string, Builtin> = new Map([
   compare('eq', Number.MAX_SAFE_INTEGER, ([value, ...others], context) => others.some(other => isEqual(value as Value, other, context))),

@@ -4,7 +4,7 @@ import { type Render } from './scope.ts'
 /** What a sequence is made of: texts, and closures for what is computed. */
 export type Part = string | Render
 
-/** Runs the parts in order; entering costs as many visits as there are nodes, however much of them is reached. */
+/** Runs the parts in order. To enter costs as many visits as there are nodes, however many of them are reached. */
 export function concatenate (parts: readonly Part[], nodes: number): Render {
   // Texts and closures by turns: start renders[0] rest[0] renders[1] rest[1] …
   let start = ''

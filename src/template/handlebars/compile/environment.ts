@@ -11,7 +11,7 @@ import { type Tracing } from './tracing.ts'
 /** Paths told of what has several: a few times as many as there may be tags. */
 const MAX_OF_SEVERAL = 10_000
 
-/** How a partial is called, before it is known what the inline partials around the call are called with. */
+/** How a partial is called, as far as that is known before the contexts of the inline partials around the call are known. */
 export interface RawCall {
   readonly argument: StaticPath
   readonly named: ReadonlyArray<{ readonly name: string, readonly where: StaticPath }>
@@ -62,7 +62,10 @@ export class Collection {
     const common = { ...rest, named: named.map(({ name, where }) => ({ name, path: solePath(this.inlines.resolve(where)) })) }
     // A name may be the root's or a member of something else there: only what is always the root's is told.
     const members = possible.filter(path => path !== '')
-    return [...(certain.length === 0 ? [undefined] : certain).map(dot => ({ ...common, dot })), ...members.map((dot): PartialCall => ({ ...common, dot, isPossible: true }))]
+    return [
+      ...(certain.length === 0 ? [undefined] : certain).map(dot => ({ ...common, dot })),
+      ...members.map((dot): PartialCall => ({ ...common, dot, isPossible: true }))
+    ]
   }
 
   /** What is read, in source order; of the root, only that all of it is used is worth knowing. */
@@ -134,7 +137,7 @@ export interface Sequence { readonly render: Render, readonly inlines: readonly 
 /** What compiles the parts inside a part: given along, since no file imports one that imports it. */
 export interface Compilers {
   /** Compiles an expression in the place of an argument, where a name is always a path. */
-  expression (expression: Expression, environment: Environment, use: Use): Compiled
+  expression(expression: Expression, environment: Environment, use: Use): Compiled
   /**
    * Compiles a sequence of statements: the template itself, the body of a block.
    * @param outside the environment around the block, for the inline partials that the sequence defines: as in the
@@ -143,7 +146,13 @@ export interface Compilers {
    * @param isHanded whether it is the body of a partial's call: the partial has its inline partials in force, and their own
    * bodies do not, since they run in what is around the call
    */
-  sequence (program: Program, environment: Environment, outside: Environment | undefined, definedIn: (scope: Scope) => Scope | undefined, isHanded?: boolean): Sequence
+  sequence(
+    program: Program,
+    environment: Environment,
+    outside: Environment | undefined,
+    definedIn: (scope: Scope) => Scope | undefined,
+    isHanded?: boolean
+  ): Sequence
 }
 
 /** A mistake at a node. */

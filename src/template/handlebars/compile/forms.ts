@@ -141,7 +141,7 @@ function literalKey (key: Expression): string {
   return key.type === 'StringLiteral' || key.type === 'NumberLiteral' ? String(key.value) : '*'
 }
 
-/** As in the package, what is false gives itself; an absent holder stays absent, and to look into it is no miss. */
+/** As in the package, a false value gives itself. An absent holder stays absent, and to look into it is no miss. */
 function elementOf (holder: Value, key: Value, label: string): Value {
   if (holder === PENDING || holder === NOTHING) return holder
   if (typeof holder !== 'object' || holder === null) return holder ? missing(holder, false, label) : holder

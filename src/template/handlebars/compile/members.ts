@@ -4,9 +4,10 @@ import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Value, type Valu
 import { type Scope } from './scope.ts'
 
 /**
- * The own member of a value, or `undefined` when it has none of that name. Texts have no members and lists have
- * elements only, so that no property of JavaScript's own is ever found. What is pending or nothing, its members are too.
- * @param isOfData what `isDataName` says of the name, for one that is known before
+ * The own member of a value, or `undefined` when it has none of that name. Texts have no members and lists have only
+ * elements, so that no property of JavaScript's own is ever found. Members of a pending value are pending, and members of
+ * nothing are nothing.
+ * @param isOfData what `isDataName` says of the name, for a name that is known before
  */
 export function memberOf (holder: Value, name: string, isOfData = false): Value | undefined {
   if (typeof holder !== 'object' || holder === null) return undefined

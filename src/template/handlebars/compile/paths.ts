@@ -64,7 +64,7 @@ function outward (environment: Environment, depth: number): Environment | undefi
 
 /**
  * A member of the context, or `undefined`. In a partial, `variables`, `args`, `caller` and the shared variables stay
- * reachable: a name of the root that the partial's own context lacks is found at the root.
+ * reachable: a name of the root that the partial's context lacks is found at the root.
  */
 function contextMember (scope: Scope, name: string, isOfData: boolean): Value | undefined {
   const { context } = scope
@@ -86,8 +86,8 @@ function wayOf (names: readonly string[], label: string): Way {
   return { names, isOfData: names.every(isDataName), label }
 }
 
-// A closure for each of the common lengths, since a loop over segments is most of what a short path costs. What is not
-// there takes the long way again, which finds out what it is.
+// Each of the common lengths has a closure of its own, since a loop over segments takes most of the time of a short path. A
+// path that leads to nothing takes the long way again, which finds out what it is.
 function fromContext (way: Way): Evaluate {
   const { names, isOfData, label } = way
   const [first, second, third] = names

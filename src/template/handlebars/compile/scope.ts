@@ -71,7 +71,7 @@ function isSame (context: Value, outer: Value): boolean {
   return context === outer || (typeof context !== 'object' && typeof outer !== 'object' && context == outer)
 }
 
-/** Where a block runs. A loop has one for all its rounds and changes it in each: nothing outlives a round. */
+/** Where a block runs. A loop has one scope for all its rounds and changes it in each, since nothing outlives a round. */
 export class Scope {
   context: Value
   /** What `../` means: the nearest outer scope with another context. */

@@ -12,12 +12,16 @@ import { type Inline, type Render, type Scope } from './scope.ts'
 import { traceLiteral, tracePart } from './explain/trace-statements.ts'
 
 /** Compiles a sequence of statements; see `Compilers.sequence`. */
-export function compileSequence (program: Program, environment: Environment, outside: Environment | undefined, definedIn: (scope: Scope) => Scope | undefined, isHanded = false): Sequence {
+export function compileSequence (
+  program: Program,
+  environment: Environment,
+  outside: Environment | undefined,
+  definedIn: (scope: Scope) => Scope | undefined,
+  isHanded = false
+): Sequence {
   const { collection } = environment
   const decorators = program.body.filter(statement => statement.type === 'DecoratorBlock')
-  const inner = decorators.length === 0
-    ? environment
-    : { ...environment, inlines: new Set([...environment.inlines, ...decorators.map(inlineName)]) }
+  const inner = decorators.length === 0 ? environment : { ...environment, inlines: new Set([...environment.inlines, ...decorators.map(inlineName)]) }
 
   const nodesOutside = collection.nodes
   collection.nodes = 0
@@ -40,7 +44,7 @@ function compileParts (program: Program, environment: Environment): Part[] {
   return parts
 }
 
-/** The same parts, but for closures that tell of texts: mostly what is printed tells of the texts beside it. */
+/** The same parts, with closures that tell of texts. Mostly a closure that prints tells of the texts beside it. */
 function compileTracedParts ({ body }: Program, environment: Environment): Part[] {
   const parts: Part[] = []
   let before: Literal | undefined

@@ -3,12 +3,22 @@ import { type Position } from '../../position.ts'
 import { type Path } from '../syntax/ast.ts'
 import { type Compiled, type FoundParam } from './compiled.ts'
 import { traceContext, tracePath } from './explain/trace-paths.ts'
-import { traceArgument, traceEntry, traceFallback, traceHeader, traceIndentation, traceInner, traceMaking, traceNamedArgument, traceWriting } from './explain/trace-statements.ts'
+import {
+  traceArgument,
+  traceEntry,
+  traceFallback,
+  traceHeader,
+  traceIndentation,
+  traceInner,
+  traceMaking,
+  traceNamedArgument,
+  traceWriting
+} from './explain/trace-statements.ts'
 import { type Evaluate, type Render } from './scope.ts'
 
 /**
- * What a compile puts around its closures, so that they tell a trace what they read and write; or nothing. Explained
- * templates are compiled apart: one compile for both would take a fifth longer, and a template twice the heap.
+ * What a compile puts around its closures so that they tell a trace what they read and write, or nothing. Explained templates
+ * are compiled apart: one compile for both would take a fifth longer, and a template twice the heap.
  */
 export interface Tracing {
   /** Whether the pieces of the template's text are told of, too. */

@@ -7,8 +7,8 @@ const MAX_CONTEXTS = 50
 const PERHAPS_ROOT: StaticPath = { certain: [], possible: [''] }
 
 /**
- * What the inline partials of a template are called with. A body may be compiled before a call of it, so that what it
- * reads starts from a mark of its name, in whose place the paths of the calls are put when all of them are known.
+ * What the inline partials of a template are called with. A body may be compiled before a call of it. So what the body reads
+ * starts from a mark of its name, and when all calls are known their paths take the place of the mark.
  */
 export class InlineContexts {
   /** Names of all inline partials, wherever they are defined. */

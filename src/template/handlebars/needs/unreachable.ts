@@ -28,7 +28,9 @@ function inBlock (block: Block): UnreachablePart[] {
 
 /** The place of what is more than white space. */
 function beginning (program: Program | undefined, truth: boolean): UnreachablePart[] {
-  const first = program?.body.find(statement => statement.type !== 'CommentStatement' && !(statement.type === 'ContentStatement' && statement.value.trim() === ''))
+  const first = program?.body.find(
+    statement => statement.type !== 'CommentStatement' && !(statement.type === 'ContentStatement' && statement.value.trim() === '')
+  )
   return first === undefined ? [] : [{ reason: `the condition is always ${String(truth)}`, ...positionOf(first.loc.start) }]
 }
 

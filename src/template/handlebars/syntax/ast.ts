@@ -1,6 +1,6 @@
 /**
- * The tree that the handlebars package's parser gives. Its own types leave every statement and expression open; these
- * close them, so that the compiler is checked for completeness.
+ * The tree that the parser of the handlebars package gives. The package's own types leave every statement and expression
+ * open. These types close them, so that the compiler is checked for completeness.
  */
 export interface Program {
   readonly body: readonly Statement[]

@@ -2,7 +2,7 @@ import { TemplateSyntaxError } from '../../language.ts'
 import { classifyHandlebars } from '../../syntax/prescan.ts'
 import { positionAt, scanTags } from '../../syntax/tags.ts'
 
-/** What is wrong with the first tag that does not end; a parser stops somewhere behind it, and cannot tell. */
+/** What is wrong with the first tag that does not end. A parser stops somewhere behind that tag, and cannot tell. */
 export function findUnclosedTag (text: string): TemplateSyntaxError | undefined {
   for (const { start, inner } of scanTags(text, 'handlebars')) {
     if (inner.startsWith('!') || inner.startsWith('{{')) continue

@@ -18,14 +18,22 @@ export interface Call {
   readonly written: readonly Operand[]
 }
 
-/** The expression of a call that `evaluate` makes. Its last node is that of its last argument, unless it has none. */
+/** The expression of a call that `evaluate` makes. Its last node is that of its last argument, or the name where there are no arguments. */
 export function callExpression ({ identifier, operands, node }: Call, evaluate: Evaluate): Expression {
   const { all, isPiped, assigns, size } = operands
   const last = all.at(isPiped ? -2 : -1)
-  return { evaluate, assigns, size: size + 1, path: `(${describeNode(node)})`, isBoxed: false, last: last?.last ?? (() => identifier), start: identifier.offset }
+  return {
+    evaluate,
+    assigns,
+    size: size + 1,
+    path: `(${describeNode(node)})`,
+    isBoxed: false,
+    last: last?.last ?? (() => identifier),
+    start: identifier.offset
+  }
 }
 
-/** An expression that fails when a call has too few or too many arguments; Go looks at that before it evaluates them. */
+/** An expression that fails when a call has too few or too many arguments. Go checks that before it evaluates the arguments. */
 export function checkCount (context: Context, call: Call, least: number, most: number): Expression | undefined {
   const count = call.operands.all.length
   if (count >= least && count <= most) return undefined

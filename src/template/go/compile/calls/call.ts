@@ -38,12 +38,24 @@ const FORMS: ReadonlyMap<string, readonly [least: number, most: number, compile:
 export const GO_FUNCTION_NAMES: ReadonlySet<string> = new Set([...FORMS.keys(), ...BUILTINS.keys()])
 
 /** Compiles a call by name: a builtin, a function of both languages, else a tool. */
-export function callFunction (context: Context, identifier: IdentifierNode, node: Command | IdentifierNode, written: readonly Operand[], piped: Expression | undefined): Expression {
+export function callFunction (
+  context: Context,
+  identifier: IdentifierNode,
+  node: Command | IdentifierNode,
+  written: readonly Operand[],
+  piped: Expression | undefined
+): Expression {
   const expression = callByName(context, identifier, node, written, piped)
   return { ...expression, evaluate: context.unit.tracing.making(expression.evaluate) }
 }
 
-function callByName (context: Context, identifier: IdentifierNode, node: Command | IdentifierNode, written: readonly Operand[], piped: Expression | undefined): Expression {
+function callByName (
+  context: Context,
+  identifier: IdentifierNode,
+  node: Command | IdentifierNode,
+  written: readonly Operand[],
+  piped: Expression | undefined
+): Expression {
   const { unit } = context
   const { name } = identifier
   const call: Call = { name, identifier, node, operands: compileOperands(context, written, piped), written }
@@ -109,7 +121,7 @@ function calledWrongly (context: Context, { node, name }: Call, error: unknown):
   return error instanceof FunctionError ? failure(context, node, `error calling ${name}: ${error.message}`) : error
 }
 
-/** A tool: arguments by position. A null that it gives is nothing, so that its fields are nothing too. */
+/** A tool: arguments by position. A null that the tool gives is nothing, so that its fields are nothing, too. */
 function callTool (context: Context, call: Call): Expression {
   const { operands, identifier } = call
   const slot = context.unit.links.get(identifier) as number

@@ -6,8 +6,8 @@ import { type Machine, tracedOf } from '../machine.ts'
 import { type TracedMachine } from './traced-machine.ts'
 import { writeList } from '../write-list.ts'
 
-// What is noted of statements that are compiled to be explained. What lists do with all of them is here, what else a
-// kind of statement does is around its closure.
+// What is noted of statements that are compiled to be explained. What lists do with all statements is in `write-list.ts`;
+// what a kind of statement adds is around its closure, here.
 
 /** Runs a body that a template defines with its argument as dot and `$`. */
 export function traceBody (body: Body): (machine: Machine, argument: GoValue, before: string) => string {
@@ -48,7 +48,10 @@ export function traceWith (list: List): Write {
   }
 }
 
-/** Keeps what a `range` goes over for its rounds, and what the one around it does. Before the first round its variables hold the list. */
+/**
+ * Keeps what a `range` goes over for its rounds, and puts back what the range around it goes over. Before the first round the
+ * header's variables hold the list.
+ */
 export function traceLoop ({ key, element }: Header, write: Write): Write {
   return (machine, dot, value, before) => {
     const traced = tracedOf(machine)

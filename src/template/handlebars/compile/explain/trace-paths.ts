@@ -17,7 +17,14 @@ export function provenanceOf (scope: Scope | undefined): Provenance {
 /** What is known of a path; `undefined` for one of `@root`, which has no such beginning. */
 function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefined, evaluate: Evaluate): TracedPath | undefined {
   if (data) return parts[0] === 'root' ? undefined : { evaluate, names: [], startOf: scope => ofLoop(outerData(scope, depth)), isPlain: false }
-  if (param === undefined) return { evaluate, names: parts, startOf: depth === 0 ? provenanceOf : scope => provenanceOf(outward(scope, depth)), isPlain: depth === 0 && parts.every(isDataName) }
+  if (param === undefined) {
+    return {
+      evaluate,
+      names: parts,
+      startOf: depth === 0 ? provenanceOf : scope => provenanceOf(outward(scope, depth)),
+      isPlain: depth === 0 && parts.every(isDataName)
+    }
+  }
   // The second one is a key: it belongs to the element, and is none of its members.
   const names = param.index > 0 ? [] : parts.slice(1)
   return { evaluate, names, startOf: scope => paramsOf(scope, param.hops)?.provenance ?? NOWHERE, isPlain: false }

@@ -9,8 +9,8 @@ import { type Evaluate, type Render, type Scope } from '../scope.ts'
 import { type Compiled, type TracedPath } from '../compiled.ts'
 import { provenanceOf, readPlain, rootOf } from './trace-paths.ts'
 
-// What a template that is compiled to be explained has around its closures. Where the context of a scope comes from,
-// block parameters and loop data too, is kept with them.
+// What a template that is compiled to be explained has around its closures. Each scope keeps where its context, its block
+// parameters and its loop data come from.
 
 /** Puts a trace around a whole template, the body of an inline partial, or a block that is given to a partial. */
 export function traceEntry (render: Render): Render {
@@ -30,8 +30,8 @@ export function traceLiteral (literal: Literal): Render {
 }
 
 /**
- * Makes a block or a partial one that tells of the text before it.
- * @param leavesReads what a block looks at is forgotten after it; a partial takes all that is read for it
+ * Makes a block or a partial tell of the text before it.
+ * @param leavesReads a block forgets what it has looked at; a partial keeps everything that was read for it
  */
 export function tracePart (render: Render, before: Literal | undefined, leavesReads: boolean): Render {
   const clean = leavesReads ? forgetting(render) : render

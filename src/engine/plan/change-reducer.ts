@@ -1,0 +1,232 @@
+import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
+import { type Next } from '../../session/engine.ts'
+import { clip } from '../shared/clip.ts'
+import { cutMiddle } from '../shared/cut-middle.ts'
+import { cleanOutputForAI } from '../skill/clean-output.ts'
+import { type Ended } from '../shared/reducer.ts'
+import { ranAs } from '../shared/outbox.ts'
+import { changedIn, failedCheck, previewOf } from './change-result.ts'
+import { type PlanProblem } from './parse-plan.ts'
+import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
+import { MAX_SHOWN_OUTPUT, TurnBack } from './turn-back.ts'
+
+/** In ms. */
+const TIMEOUTS = { preview: 30_000, check: 600_000 } as const
+
+/** Of the output of a failed check the model reads so much, in UTF-16 units; the middle is cut. */
+const MAX_OUTPUT = 12_000
+
+/** Codes of a change that the model can mend once it has read the files again. */
+const STALE: ReadonlySet<string> = new Set(['ERR_BASE_CHANGED', 'PATH_NOT_FOUND', 'ERR_FILE_EXISTS'])
+
+/** The files of a plan: its change is shown, made, checked, and mended where a check fails. */
+export abstract class ChangeReducer extends TurnBack {
+  /** An effect has ended. */
+  abstract end (effect: string, ended: Ended): Next<PlanState>
+
+  /** Has the model mend its last answer. @param paths files that are read again first */
+  protected abstract askAgain (problem: PlanProblem | undefined, paths: readonly string[]): Next<PlanState>
+
+  /** Asks the model for the changes that the goal needs, once what it speaks of is read. */
+  protected abstract begin (): Next<PlanState>
+
+  /** What was done to files has ended. */
+  protected endOfChange (purpose: ChangePurpose, ended: Ended, effect: string): Next<PlanState> {
+    switch (purpose) {
+      case 'preview': return this.#previewed(ended)
+      case 'apply': return this.#applied(ended, effect)
+      case 'check': return this.#checked(ended, effect)
+      case 'rollback': return this.rolledBack(ended)
+      case 'undo': return this.turned('undo', ended)
+      case 'redo': return this.#showAnew(ended) ?? this.turned('redo', ended)
+    }
+  }
+
+  /** A person has said yes to a deletion. */
+  allow (effect: string): Next<PlanState> {
+    const { awaits } = this.state
+    if (awaits?.effect !== effect) return this.next()
+    this.goTo('applying')
+    this.state = { ...this.state, awaits, error: undefined }
+    return this.next()
+  }
+
+  /** A person has said no to a deletion. */
+  reject (effect: string): Next<PlanState> {
+    const { awaits } = this.state
+    if (awaits?.effect !== effect) return this.next()
+    this.state = { ...this.state, error: undefined }
+    if (awaits.purpose === 'apply') return this.finish('rejected')
+    if (awaits.purpose === 'redo') return this.settle()
+    return this.end(effect, { failure: 'refused by a person', code: 'REFUSED' })
+  }
+
+  /** The user agrees to the diff that waits: exactly that is written. */
+  protected writeHeld (): Next<PlanState> {
+    const { held, agreed } = this.state
+    if (held === undefined) return this.next()
+    this.state = { ...this.state, held: undefined, agreed: [...new Set([...agreed, ...held.paths])] }
+    this.goTo('applying')
+    return this.change('apply', held.change, false)
+  }
+
+  protected preview (wish: JsonObject): Next<PlanState> {
+    const { setting: { workspace } } = this.state
+    this.state = { ...this.state, change: { wish, isAsked: false } }
+    return this.wait('preview', this.outbox.readFrom({ from: { workspace }, requests: [{ type: 'preview', change: wish }], timeout: TIMEOUTS.preview }))
+  }
+
+  /** Nothing is written that was not shown: the change is made where all is still as the preview says. */
+  #previewed (ended: Ended): Next<PlanState> {
+    const { change: { wish } = { wish: {} } } = this.state
+    const [kind = '', given = {}] = Object.entries(wish as Record<string, JsonObject>)[0] ?? []
+    const purpose = kind === 'redo' ? 'redo' : 'apply'
+    const preview = 'failure' in ended ? { code: ended.code, message: ended.failure } : previewOf(ended.value)
+    if ('code' in preview) return purpose === 'redo' ? this.turned('redo', { failure: preview.message, code: preview.code }) : this.#notMade(preview)
+    const { files, more, shown, conflicts } = preview
+    if (purpose === 'redo' && shown.length === 0) return this.turned('redo', { value: { applied: [], conflicts: conflicts.map(each => ({ ...each })) } })
+    this.outbox.notice('files', { stage: 'preview', files, ...(more > 0 ? { more } : {}) })
+    this.log('debug', 'PREVIEW_READY', { files: shown.length })
+    const change = { [kind]: { ...given, shown } }
+    const paths = shown.map(each => String(each['path']))
+    const isAsked = this.state.setting.confirm !== 'none' && shown.some(each => isDeletion({ kind: String(each['kind']) }))
+    this.state = { ...this.state, change: { wish, isAsked } }
+    if (purpose === 'apply' && !isAsked && this.#waitsForUser(paths)) return this.#hold(change, paths)
+    if (isAsked) this.goTo('awaiting_confirmation')
+    if (purpose === 'apply') this.state = { ...this.state, agreed: [...new Set([...this.state.agreed, ...paths])] }
+    return this.change(purpose, change, isAsked)
+  }
+
+  /** Whether a diff waits for consent: a round goes on without it in the files that were agreed to. */
+  #waitsForUser (paths: readonly string[]): boolean {
+    const { setting: { confirm, repair }, agreed, hasApplied } = this.state
+    if (confirm !== 'diff') return false
+    return !hasApplied || repair.confirm || paths.some(path => !agreed.includes(path))
+  }
+
+  #hold (change: JsonObject, paths: readonly string[]): Next<PlanState> {
+    this.state = { ...this.state, held: { digest: contentHash(change), change, paths } }
+    this.goTo('awaiting_confirmation')
+    this.tellUser('planDiff')
+    return this.listen()
+  }
+
+  /** What was shown to a person is so no more: it is shown anew, and asked for again. */
+  #showAnew (ended: Ended): Next<PlanState> | undefined {
+    const { change } = this.state
+    if (!('failure' in ended) || ended.code !== 'ERR_BASE_CHANGED' || change?.isAsked !== true) return undefined
+    this.tell({ code: ended.code, message: ended.failure })
+    return this.preview(change.wish)
+  }
+
+  /** The change cannot be made as things are: nothing was written, and the model may mend it. */
+  #notMade (error: PlanProblem): Next<PlanState> {
+    if (!this.mayRepair) return this.fail(error)
+    const paths = STALE.has(error.code) ? (this.state.reply?.actions ?? []).map(({ path }) => path).filter(path => error.message.includes(JSON.stringify(path))) : []
+    for (const path of paths) this.tellUser('planBase', { path })
+    // What is agreed to is a diff of files as they were.
+    this.state = { ...this.state, agreed: this.state.agreed.filter(path => !paths.includes(path)) }
+    return this.askAgain(error, paths)
+  }
+
+  #applied (ended: Ended, effect: string): Next<PlanState> {
+    if ('failure' in ended) {
+      const anew = this.#showAnew(ended)
+      if (anew !== undefined) return anew
+      if (ended.code === 'APPLY_FAILED_ROLLED_BACK') this.log('error', 'APPLY_ROLLBACK', { code: ended.code })
+      const error = { code: ended.code, message: ended.failure }
+      return STALE.has(ended.code) ? this.#notMade(error) : this.fail(error)
+    }
+    const { reply, applied, changes, hasApplied } = this.state
+    const changed = changedIn(ended.value) ?? (reply?.actions ?? []).map(({ kind, path }) => ({ kind, path }))
+    const before = hasApplied ? applied.filter(({ path }) => !changed.some(each => each.path === path)) : []
+    this.state = { ...this.state, applied: [...before, ...changed], undone: [], changes: [...hasApplied ? changes : [], effect], reversed: 0, hasApplied: true, check: 0 }
+    this.goTo('applying')
+    this.outbox.notice('files', { stage: 'applied', files: changed.map(each => ({ ...each })) })
+    return this.#runCheck()
+  }
+
+  #runCheck (): Next<PlanState> {
+    const { setting: { checks }, check } = this.state
+    const name = checks[check]
+    if (name === undefined) {
+      this.log('debug', 'APPLY_SUCCESS', { files: this.state.applied.length, checks: checks.length })
+      return this.settle()
+    }
+    return this.#waitForCheck(name)
+  }
+
+  /** Runs the check that the goal is about, before anything is asked. */
+  protected runFix (check: string): Next<PlanState> {
+    this.goTo('applying')
+    return this.#waitForCheck(check)
+  }
+
+  #waitForCheck (check: string): Next<PlanState> {
+    return this.wait('check', this.outbox.runCheck({ workspace: this.state.setting.workspace, check, timeout: TIMEOUTS.check }))
+  }
+
+  /** A check that could not be made has not passed. */
+  #checked (ended: Ended, effect: string): Next<PlanState> {
+    const { setting: { checks }, check, fix } = this.state
+    const name = fix ?? checks[check] ?? ''
+    const failed = 'failure' in ended ? ended.failure : failedCheck(ended.value)
+    this.outbox.notice('command', { check: name, phase: 'ended', passed: failed === undefined, ...ranAs(effect, 'value' in ended ? ended.value : null), ...(failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }) })
+    if (fix !== undefined) return this.#checkedFirst(name, failed)
+    if (failed === undefined) {
+      this.state = { ...this.state, check: check + 1 }
+      return this.#runCheck()
+    }
+    this.state = { ...this.state, checkFailed: this.failureOf(name, failed), failedCheck: reportOf(name, failed) }
+    if (this.mayRepair && !this.#isRepeated()) return this.#nextRound(name)
+    return this.#giveUp(name)
+  }
+
+  /** The check that the goal is about has run: its failure is what the goal reports. */
+  #checkedFirst (name: string, failed: string | undefined): Next<PlanState> {
+    this.state = { ...this.state, fix: undefined }
+    if (failed === undefined) return this.finish('no_changes')
+    this.state = { ...this.state, report: reportOf(name, failed) }
+    return this.begin()
+  }
+
+  /** The change stays, and the model reads what the check said. */
+  #nextRound (check: string): Next<PlanState> {
+    const { used, setting: { repair: { rounds } }, applied } = this.state
+    this.log('warning', 'CHECK_FAILED_ROUND', { check, round: used + 1 })
+    this.tellUser('planRound', { check, n: used + 1, rounds })
+    this.state = { ...this.state, lastActions: this.#actionsHash() }
+    return this.askAgain(undefined, applied.map(({ path }) => path))
+  }
+
+  #giveUp (check: string): Next<PlanState> {
+    const { setting: { repair: { then }, schemaVersion }, checkFailed = '' } = this.state
+    this.log('error', 'APPLY_ROLLBACK', { check })
+    if (then === 'rollback') {
+      if (schemaVersion !== 1) this.tellUser('planGivenUp', { check })
+      return this.takeBack('rollback')
+    }
+    this.state = { ...this.state, rest: 'applied' }
+    return this.fail({ code: 'AUTO_CHECK_FAILED_KEPT', message: checkFailed })
+  }
+
+  /** Whether the model has done the same again as in the round before. */
+  #isRepeated (): boolean {
+    return this.state.lastActions === this.#actionsHash()
+  }
+
+  #actionsHash (): string {
+    return contentHash((this.state.reply?.actions ?? []) as unknown as Json)
+  }
+}
+
+type ChangePurpose = Extract<PlanPurpose, 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo'>
+
+/** What a failed check said, as a model reads it. */
+function reportOf (check: string, output: string): string {
+  return `CHECK[${check}]: ${cutMiddle(cleanOutputForAI(output), MAX_OUTPUT)}`
+}
+
+function isDeletion ({ kind }: Pick<ChangedPath, 'kind'>): boolean {
+  return kind === 'DELETE_FILE' || kind === 'DELETE_DIR'
+}

@@ -1,0 +1,86 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type Moment, type Next } from '../../session/engine.ts'
+import { clip } from '../shared/clip.ts'
+import { type Level } from '../shared/messages.ts'
+import { renderText } from '../shared/render-text.ts'
+import { PLAN_TEXTS, type PlanText } from '../texts/plan-texts.ts'
+import { Outbox } from '../shared/outbox.ts'
+import { type PlanProblem } from './parse-plan.ts'
+import { type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
+
+/** So many errors are remembered, each so long, in code points. */
+const MAX_ERRORS = 5
+const MAX_ERROR = 300
+
+/** What every part of a turn of a plan does: it changes the state, tells of it, and asks for effects. */
+export abstract class PlanReducerBase {
+  protected readonly outbox: Outbox
+  protected state: PlanState
+
+  constructor (state: PlanState, moment: Moment) {
+    this.state = state
+    this.outbox = new Outbox(moment)
+  }
+
+  next (): Next<PlanState> {
+    return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
+  }
+
+  /** Ends with an error, by schema 1; else goes back to where the user was waited for last. */
+  protected fail (error: PlanProblem): Next<PlanState> {
+    this.tell(error)
+    if (this.state.setting.schemaVersion === 1) return this.finish('failed')
+    this.state = { ...this.state, held: undefined, repair: undefined }
+    this.goTo(this.state.rest)
+    return this.listen()
+  }
+
+  /** Whether the model may mend what it has done once more. */
+  protected get mayRepair (): boolean {
+    return this.state.used < this.state.setting.repair.rounds
+  }
+
+  /** A line of the service's own for the user. */
+  protected tellUser (text: PlanText, values: JsonObject = {}): void {
+    this.outbox.show(renderText(PLAN_TEXTS[this.state.setting.language][text], values))
+  }
+
+  protected tell (error: PlanProblem): void {
+    this.state = { ...this.state, error }
+    this.outbox.notice('error', { code: error.code, message: error.message })
+    this.keepError(error)
+  }
+
+  protected keepError ({ code, message }: PlanProblem): void {
+    this.state = { ...this.state, recentErrors: [...this.state.recentErrors, clip(`${code}: ${message}`, MAX_ERROR)].slice(-MAX_ERRORS) }
+  }
+
+  protected finish (step: 'no_changes' | 'rejected' | 'failed'): Next<PlanState> {
+    this.goTo(step)
+    return this.next()
+  }
+
+  protected listen (): Next<PlanState> {
+    const { step, rest } = this.state
+    this.state = { ...this.state, rest: step === 'planned' || step === 'applied' || step === 'undone' ? step : rest }
+    this.outbox.wait()
+    return this.next()
+  }
+
+  protected wait (purpose: PlanPurpose, effect: string): Next<PlanState> {
+    this.state = { ...this.state, awaits: { effect, purpose } }
+    return this.next()
+  }
+
+  protected goTo (step: PlanStep): void {
+    if (step !== this.state.step) this.outbox.notice('state', { word: step })
+    this.state = { ...this.state, step, awaits: undefined }
+  }
+
+  /** A line of the log, `[trace_id] EVENT k=v …` (P-38). */
+  protected log (level: Level, event: string, values: Readonly<Record<string, string | number>> = {}): void {
+    const { setting: { traceId } } = this.state
+    const data: JsonObject = { prefix: traceId, level, text: [event, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join(' '), trace_id: traceId, event, ...values }
+    this.outbox.notice('log', data)
+  }
+}

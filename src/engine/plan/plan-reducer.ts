@@ -1,0 +1,319 @@
+import { type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type Next } from '../../session/engine.ts'
+import { type Action } from '../../session/model.ts'
+import { contentOf, messageOf } from '../shared/choice.ts'
+import { clip } from '../shared/clip.ts'
+import { renderText } from '../shared/render-text.ts'
+import { type Language } from '../texts/language.ts'
+import { PLAN_TEXTS } from '../texts/plan-texts.ts'
+import { type Reducer, type Ended } from '../shared/reducer.ts'
+import { autoContext } from './auto-context.ts'
+import { ChangeReducer } from './change-reducer.ts'
+import { type ContextBlock, contextBlockOf, writeContext } from './context-blocks.ts'
+import { cacheName, keyOf, normaliseRequest } from './cycle-cache.ts'
+import { judgeReply } from './judge-reply.ts'
+import { cleanPatch } from './memory.ts'
+import { notWritten } from './messages.ts'
+import { modelRequest } from './model-request.ts'
+import { type PlanProblem, type PlanReply } from './parse-plan.ts'
+import { intentOf, LISTENING } from './plan-input.ts'
+import { type ContextEntry, type PendingRead, type PlanState } from './plan-state.ts'
+import { recordRead } from './record-read.ts'
+import { routeMode } from './route-mode.ts'
+
+/** In ms. */
+const TIMEOUTS = { read: 30_000, remember: 10_000 } as const
+
+/** Of one answer so many requests for context are looked at; the diet would drop the rest. */
+const MAX_REQUESTS = 16
+
+/** Lines of a file that is read again: as many as there may be. */
+const MAX_LINES = 5000
+
+/** What an API says that knows no `response_format` (P-07). */
+const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/i
+
+/** An empty cache. */
+export const NO_CACHE: PlanState['cache'] = { env: { hits: 0, misses: 0 }, logs: { hits: 0, misses: 0 }, read: { hits: 0, misses: 0 }, search: { hits: 0, misses: 0 } }
+
+/** One fact of a plan: the state that it leads to, and what is said and done on the way. */
+export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
+  /** Begins a cycle: what the words speak of is read, with what is remembered. */
+  start (): Next<PlanState> {
+    const { words, report, context } = this.state
+    const auto = autoContext(words, report).map((each): PendingRead => each)
+    // What an earlier cycle has read is read again: it may have changed since.
+    const again = context.flatMap(({ key, block }): PendingRead[] => block?.section === 'FULFILLED_CONTEXT' ? [{ header: undefined, requests: [JSON.parse(key) as JsonObject] }] : [])
+    const { fix, setting: { schemaVersion } } = this.state
+    if (fix !== undefined) return this.runFix(fix)
+    const root: PendingRead[] = schemaVersion === 1 ? [] : [{ header: undefined, requests: [{ type: 'list' }] }]
+    this.state = { ...this.state, context: [], cache: NO_CACHE, rounds: 0, repair: undefined, hasRepaired: false, reply: undefined }
+    this.goTo(this.state.mode === 'plan' ? 'planning' : 'applying')
+    return this.#read([{ header: undefined, requests: [{ type: 'memory' }] }, ...root, ...auto, ...again])
+  }
+
+  protected begin (): Next<PlanState> {
+    return this.start()
+  }
+
+  /** The user says something, or does. */
+  hear (text: string, action?: Action): Next<PlanState> {
+    const intent = intentOf(this.state, text, action)
+    if ('kind' in intent) return LISTENING.has(this.state.step) ? this.listen() : this.next()
+    this.state = { ...this.state, error: undefined, conflicts: [], used: 0, failedCheck: '', lastActions: '' }
+    switch (intent.wants) {
+      case 'write': return this.writeHeld()
+      case 'retry': return this.#retry()
+      case 'goal': {
+        const { mode, goal } = routeMode(intent.words, false)
+        this.state = { ...this.state, mode: mode ?? 'plan', isDirect: mode === 'apply', words: goal, goal, agreed: [], hasApplied: false, plan: undefined, exchanges: [], report: '' }
+        return this.start()
+      }
+      case 'change': {
+        const { words, reply, exchanges } = this.state
+        this.state = { ...this.state, held: undefined, exchanges: reply === undefined ? exchanges : [...exchanges, { words, reply: stringifyJson(reply.json) }], words: notWritten(this.state.setting.language, intent.words), rounds: 0 }
+        this.goTo('applying')
+        return this.#askModel()
+      }
+      case 'reject': return this.finish('rejected')
+      case 'remember': return this.wait('accept', this.outbox.remember({ workspace: this.state.setting.workspace, patch: intent.patch, timeout: TIMEOUTS.remember }))
+      case 'plan':
+        this.state = { ...this.state, mode: 'plan', words: intent.words, goal: intent.words }
+        return this.start()
+      case 'apply':
+        this.state = { ...this.state, mode: 'apply', words: intent.words === '' ? 'apply' : intent.words, goal: intent.words === '' ? this.state.goal : intent.words, hasRepaired: false, repair: undefined, rounds: 0, agreed: [], hasApplied: false }
+        this.goTo('applying')
+        return this.#askModel()
+      case 'undo':
+      case 'redo': {
+        // To take a creation back is asked for by whoever does it; what a person had to allow is shown and asked for again.
+        return intent.wants === 'undo' ? this.takeBack('undo', intent.paths) : this.doAgain(intent.paths)
+      }
+    }
+  }
+
+  /** An effect has ended. */
+  end (effect: string, ended: Ended): Next<PlanState> {
+    const { awaits } = this.state
+    if (awaits?.effect !== effect) return this.next()
+    this.state = { ...this.state, awaits: undefined }
+    switch (awaits.purpose) {
+      case 'context': return this.#hasRead(ended)
+      case 'model': return this.#answered(ended)
+      case 'remember': return this.#remembered(ended)
+      case 'accept': return this.#accepted(ended)
+      default: return this.endOfChange(awaits.purpose, ended, effect)
+    }
+  }
+
+  #read (pending: readonly PendingRead[]): Next<PlanState> {
+    const { setting: { workspace } } = this.state
+    this.state = { ...this.state, pending }
+    return this.wait('context', this.outbox.readFrom({ from: { workspace }, requests: pending.flatMap(({ requests }) => requests), timeout: TIMEOUTS.read }))
+  }
+
+  #hasRead (ended: Ended): Next<PlanState> {
+    // The model goes on without what could not be read; without a workspace there is nothing to plan.
+    if ('failure' in ended && this.state.rounds === 0) return this.fail({ code: ended.code, message: ended.failure })
+    this.state = recordRead(this.state, ended)
+    if (this.state.mode === 'apply') this.goTo('applying')
+    return this.#askModel()
+  }
+
+  #askModel (): Next<PlanState> {
+    const { setting } = this.state
+    const blocks = this.state.context.flatMap(({ block }) => block ?? [])
+    const { text, diet } = writeContext(blocks, setting.limits)
+    const stats = { files: diet.blocks.length, dropped: diet.dropped, truncated: diet.truncated, totalChars: text.length, logsChars: diet.logsChars }
+    if (diet.dropped > 0 || diet.truncated > 0) this.log('warning', 'CONTEXT_DIET_APPLIED', { files: stats.files, dropped: stats.dropped, truncated: stats.truncated, total_chars: stats.totalChars })
+    this.state = { ...this.state, stats, bases: { ...this.state.bases, ...basesIn(diet.blocks) }, whole: wholeIn(this.state.whole, blocks, diet.blocks) }
+    const { messages, fields, inputChars, tokenBudget } = modelRequest(this.state, text)
+    this.log('debug', 'LLM_REQUEST_SENT', { token_budget: tokenBudget, input_chars: inputChars })
+    return this.wait('model', this.outbox.askModel({ purpose: this.state.mode, messages, fields, timeout: setting.timeout }))
+  }
+
+  #answered (ended: Ended): Next<PlanState> {
+    if ('failure' in ended) return this.#modelFailed(ended.failure, ended.code)
+    const message = messageOf(ended.value)
+    if (message === undefined) return this.#modelFailed('the answer has no message', 'LLM_ERROR')
+    const text = contentOf(message)
+    this.log('debug', 'LLM_RESPONSE_OK', { output_chars: text.length })
+    const { setting: { isStrict, schema, schemaHash }, isFormatRefused } = this.state
+    const judged = judgeReply(text, { ...this.state, strict: isStrict && !isFormatRefused ? { schema, hash: schemaHash } : undefined })
+    switch (judged.verdict) {
+      case 'repair': return this.#repair(text, judged.problem)
+      case 'read': return this.#readMore(judged.reply)
+      case 'read-bases': return this.#readNew(judged.paths.map(path => ({ type: 'read_file', path })))
+      case 'take': return this.#take(judged.reply)
+    }
+  }
+
+  #modelFailed (reason: string, code: string): Next<PlanState> {
+    const { setting: { isStrict }, isFormatRefused } = this.state
+    if (isStrict && !isFormatRefused && FORMAT_REFUSED.test(reason)) {
+      this.log('warning', 'LLM_RESPONSE_FORMAT_FALLBACK')
+      this.state = { ...this.state, isFormatRefused: true }
+      return this.#askModel()
+    }
+    if (code === 'TIMEOUT') this.log('error', 'LLM_REQUEST_TIMEOUT')
+    if (this.state.hasApplied) this.state = { ...this.state, rest: this.state.applied.length > 0 ? 'applied' : 'undone' }
+    return this.fail({ code: 'LLM_ERROR', message: reason })
+  }
+
+  /** One repair in all; a second answer that cannot be taken ends the plan (P-06). */
+  #repair (reply: string, problem: PlanProblem): Next<PlanState> {
+    this.log('warning', 'VALIDATION_FAILED', { code: problem.code })
+    const { hasRepaired, setting: { schemaVersion } } = this.state
+    const mayRepair = schemaVersion === 1 ? !hasRepaired : this.mayRepair
+    if (mayRepair) this.keepError(problem)
+    else return this.#cannotGoOn(problem)
+    this.log('warning', 'LLM_RESPONSE_REPAIR_RETRY', { code: problem.code })
+    this.state = { ...this.state, repair: { reply, problem }, hasRepaired: true, used: this.state.used + 1 }
+    return this.#askModel()
+  }
+
+  /** No round is left: a change whose check failed is taken back, if that is wanted. */
+  #cannotGoOn (problem: PlanProblem): Next<PlanState> {
+    const { failedCheck, hasApplied, setting: { repair } } = this.state
+    if (failedCheck === '' || !hasApplied || repair.then === 'keep') return this.fail(problem)
+    this.tell(problem)
+    return this.takeBack('rollback')
+  }
+
+  /** The model reads what is wrong with what it has done. @param paths files that it reads as they are now */
+  protected askAgain (problem: PlanProblem | undefined, paths: readonly string[]): Next<PlanState> {
+    const { reply, words, exchanges, context, used } = this.state
+    const json = reply === undefined ? '' : stringifyJson(reply.json)
+    if (problem !== undefined) this.keepError(problem)
+    this.state = {
+      ...this.state,
+      used: used + 1,
+      repair: problem === undefined ? undefined : { reply: json, problem },
+      exchanges: problem === undefined ? [...exchanges, { words, reply: json }] : exchanges,
+      context: context.filter(({ block }) => block?.base === undefined || !paths.includes(block.base.path))
+    }
+    if (paths.length === 0) return this.#askModel()
+    return this.#read(paths.slice(0, MAX_REQUESTS).map(path => ({ header: undefined, requests: [{ type: 'read_file', path, end_line: MAX_LINES }] })))
+  }
+
+  /** Asks again for what has failed, without new words. */
+  #retry (): Next<PlanState> {
+    const { mode, plan } = this.state
+    if (mode === 'plan' || plan === undefined) return this.start()
+    this.goTo('applying')
+    return this.#askModel()
+  }
+
+  #readMore ({ requests }: PlanReply): Next<PlanState> {
+    const wanted: JsonObject[] = []
+    for (const asked of requests.slice(0, MAX_REQUESTS)) {
+      const normalised = normaliseRequest(asked)
+      if ('request' in normalised) wanted.push(normalised.request)
+      else this.#know({ key: keyOf({ ...asked }), block: contextBlockOf({ type: 'missing', request: { ...asked }, reason: normalised.reason }, undefined) })
+    }
+    return this.#readNew(wanted)
+  }
+
+  /** A round of context; what the cycle has read already is not read again (P-28). */
+  #readNew (wanted: readonly JsonObject[]): Next<PlanState> {
+    const missed = new Map<string, JsonObject>()
+    for (const request of wanted) {
+      const key = keyOf(request)
+      const isKnown = missed.has(key) || this.state.context.some(entry => entry.key === key)
+      this.#count(request, isKnown)
+      if (!isKnown) missed.set(key, request)
+    }
+    this.state = { ...this.state, rounds: this.state.rounds + 1, repair: undefined }
+    if (missed.size === 0) return this.#askModel()
+    return this.#read([...missed.values()].map(request => ({ header: undefined, requests: [request] })))
+  }
+
+  #count (request: JsonObject, isHit: boolean): void {
+    const name = cacheName(request)
+    this.log('debug', isHit ? 'CONTEXT_CACHE_HIT' : 'CONTEXT_CACHE_MISS', { key: keyOf(request) })
+    const { [name]: { hits, misses }, ...others } = this.state.cache
+    this.state = { ...this.state, cache: { ...others, [name]: isHit ? { hits: hits + 1, misses } : { hits, misses: misses + 1 } } as PlanState['cache'] }
+  }
+
+  #know (entry: ContextEntry): void {
+    if (!this.state.context.some(({ key }) => key === entry.key)) this.state = { ...this.state, context: [...this.state.context, entry] }
+  }
+
+  #take (reply: PlanReply): Next<PlanState> {
+    const summary = reply.summary.trim() === '' ? describe(reply, this.state.setting.language) : reply.summary
+    this.log('debug', 'LLM_PLAN_OK', { mode: this.state.mode, actions: reply.actions.length })
+    this.state = { ...this.state, reply, summary, repair: undefined }
+    this.outbox.show(summary)
+    this.outbox.notice('message', { role: 'assistant', content: summary, mode: this.state.mode })
+    const { patch, dropped } = cleanPatch(reply.patch)
+    if (dropped.length > 0) this.log('warning', 'MEMORY_PATCH_DROPPED', { keys: dropped.slice(0, 10).map(key => clip(key, 60)).join(',') })
+    if (Object.keys(patch).length === 0) return this.#proceed()
+    const { setting: { remembers, workspace } } = this.state
+    this.outbox.notice('memory', { patch, isApplied: false, ...(remembers ? {} : { isOffered: true }) })
+    if (!remembers) this.state = { ...this.state, offered: patch }
+    return remembers ? this.wait('remember', this.outbox.remember({ workspace, patch, timeout: TIMEOUTS.remember })) : this.#proceed()
+  }
+
+  /** A plan is not worth less when nothing could be remembered. */
+  #remembered (ended: Ended): Next<PlanState> {
+    if ('failure' in ended) this.log('warning', 'MEMORY_PATCH_FAILED', { code: ended.code })
+    else this.outbox.notice('memory', { patch: cleanPatch(this.state.reply?.patch ?? {}).patch, isApplied: true })
+    return this.#proceed()
+  }
+
+  /** Its user has agreed to what is to be remembered. */
+  #accepted (ended: Ended): Next<PlanState> {
+    const { offered = {}, reply, mode } = this.state
+    if ('failure' in ended) {
+      this.tell({ code: ended.code, message: ended.failure })
+      return this.listen()
+    }
+    this.state = { ...this.state, offered: undefined }
+    this.outbox.notice('memory', { patch: offered, isApplied: true })
+    // Where nothing was to be done but this, all is done.
+    return this.state.step === 'planned' && mode === 'apply' && reply?.actions.length === 0 ? this.finish('no_changes') : this.listen()
+  }
+
+  #proceed (): Next<PlanState> {
+    const { mode, reply, words, exchanges, bases, setting: { eol } } = this.state
+    if (reply === undefined) return this.next()
+    if (mode === 'plan') {
+      const json = stringifyJson(reply.json)
+      const { text } = writeContext(this.state.context.flatMap(({ block }) => block ?? []), this.state.setting.limits)
+      this.state = { ...this.state, plan: { json, context: text }, exchanges: [...exchanges, { words, reply: json }] }
+      this.goTo('planned')
+      return this.listen()
+    }
+    if (reply.actions.length === 0) {
+      if (this.state.offered === undefined) return this.finish('no_changes')
+      this.goTo('planned')
+      return this.listen()
+    }
+    this.state = { ...this.state, held: undefined }
+    const known = Object.fromEntries(reply.actions.flatMap(({ path }) => Object.hasOwn(bases, path) ? [[path, bases[path] as string]] : []))
+    return this.preview({ do: { actions: reply.actions.map(action => ({ ...action })), bases: known, eol } })
+  }
+}
+
+function basesIn (blocks: readonly ContextBlock[]): Record<string, string> {
+  return Object.fromEntries(blocks.flatMap(({ base }) => base === undefined ? [] : [[base.path, base.sha256]]))
+}
+
+/** Files that the model has been shown in full: what a later read has cut is so no more. */
+function wholeIn (known: readonly string[], blocks: readonly ContextBlock[], shown: readonly ContextBlock[]): string[] {
+  const isUncut = ({ head, body, isWhole }: ContextBlock): boolean => isWhole === true && blocks.some(each => each.head === head && each.body === body)
+  const paths = (given: readonly ContextBlock[]): string[] => given.flatMap(({ base }) => base === undefined ? [] : [base.path])
+  const uncut = paths(shown.filter(isUncut))
+  const cut = paths(shown).filter(path => !uncut.includes(path))
+  return [...new Set([...known.filter(path => !cut.includes(path)), ...uncut])]
+}
+
+/** What an answer without a summary does (P-05). */
+function describe ({ actions, patch }: PlanReply, language: Language): string {
+  const texts = PLAN_TEXTS[language]
+  const most = 10
+  if (actions.length === 0) return renderText(texts.planMemory, { list: Object.keys(patch).slice(0, most).join(', ') })
+  const listed = actions.slice(0, most).map(({ kind, path }) => `${kind} ${path}`).join(', ')
+  const list = actions.length > most ? renderText(texts.planMore, { list: listed, n: actions.length - most }) : listed
+  return renderText(texts.planActions, { list })
+}

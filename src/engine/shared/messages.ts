@@ -1,0 +1,80 @@
+/** How loud a log line is; `critical` ends the dialogue. */
+export type Level = 'debug' | 'warning' | 'error' | 'critical'
+
+/** Where an agent is, as its log lines begin: `[cls] …`; a free agent knows `main`, `turn` and `exec`. */
+export type Prefix = 'main' | 'cls' | 'select' | 'valid' | 'exec' | 'turn'
+
+/** What the user reads, in words that an agent's definition may replace (A-10 to A-33; the last two are for what it leaves out). */
+export const TEXTS = {
+  farewell: 'До свидания!',
+  cleared: 'История сообщений очищена.',
+  classifying: 'Анализирую релевантность запроса..',
+  modelFailed: 'Ошибка при запросе LLM, завершаюсь..',
+  unreadable: 'Ошибка при разборе ответа LLM, завершаюсь..',
+  irrelevant: 'Запрос не связан с функционалом агента.',
+  relevant: 'Запрос релевантен, думаю..',
+  selecting: 'Выбираю подходящий инструмент..',
+  noTool: 'Не удалось определить инструмент. Просьба переформулировать запрос.',
+  selected: 'Выбран инструмент {{name}} с параметрами {{params}}',
+  validating: 'Валидирую инструмент..',
+  unknownTool: 'Не удалось провалидировать запрос. Просьба переформулировать.',
+  executing: 'Выполняю инструмент..',
+  toolFailed: 'Не удалось выполнить инструмент. Попробуем снова?',
+  toolUnknown: 'Вызов {{name}} прерван. Возможно, он выполнен: проверьте, прежде чем повторять.',
+  noAnswer: 'Не удалось получить ответ. Просьба переформулировать запрос.'
+} as const
+
+export type TextName = keyof typeof TEXTS
+
+/** One row: what is shown, whether the model reads it later too, what is logged, and the code of the outcome (A-40). */
+export interface Row {
+  /** Where the definition of the tool may have the text, it is what stands in for one that is left out. */
+  readonly text?: TextName
+  readonly toHistory?: true
+  /** `{{reason}}` and `{{name}}` stand for what came. */
+  readonly log: string
+  readonly level: Level
+  readonly code?: number
+  /** Whether `{{name}}` is what a model has made up. */
+  readonly isModelsName?: true
+}
+
+/** Every outcome of every step (A-09 to A-37), then those of a free agent; what comes next is in `AgentReducer` and `LoopReducer`. */
+export const ROWS = {
+  start: { log: 'AgentStart', level: 'debug' },
+  restart: { log: 'AgentRestart', level: 'debug' },
+  end: { text: 'farewell', log: 'AgentEnd', level: 'debug' },
+  help: { log: 'AgentHelp', level: 'debug' },
+  clear: { text: 'cleared', log: 'AgentClear', level: 'debug' },
+  classify: { text: 'classifying', log: 'AgentClassify', level: 'debug' },
+  relevant: { text: 'relevant', toHistory: true, log: 'classify_intent // Relevant query', level: 'debug', code: 100 },
+  irrelevant: { text: 'irrelevant', toHistory: true, log: 'classify_intent // Irrelevant query', level: 'warning', code: 101 },
+  classifyUnreadable: { text: 'unreadable', log: 'classify_intent // LLM Response Parse Error: {{reason}}', level: 'critical', code: 102 },
+  classifyFailed: { text: 'modelFailed', log: 'classify_intent // LLM Error: {{reason}}', level: 'critical', code: 103 },
+  select: { text: 'selecting', log: 'AgentSelect', level: 'debug' },
+  selected: { text: 'selected', toHistory: true, log: 'select_tool_call // Selection OK', level: 'debug', code: 200 },
+  noTool: { text: 'noTool', toHistory: true, log: 'select_tool_call // Selection Fail', level: 'warning', code: 201 },
+  selectUnreadable: { text: 'unreadable', log: 'select_tool_call // LLM Response Parse Error: {{reason}}', level: 'critical', code: 202 },
+  selectFailed: { text: 'modelFailed', log: 'select_tool_call // LLM Error: {{reason}}', level: 'critical', code: 203 },
+  validate: { text: 'validating', log: 'AgentValidate', level: 'debug' },
+  valid: { toHistory: true, log: 'validate_tool_call // Validation OK', level: 'debug', code: 300 },
+  absent: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Missing Param: {{name}}', level: 'warning', code: 301 },
+  empty: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Empty Param: {{name}}', level: 'warning', code: 301 },
+  tooLong: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Too Long Param: {{name}}', level: 'warning', code: 301 },
+  unknownTool: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Unknown tool: {{name}}', level: 'warning', code: 301, isModelsName: true },
+  execute: { text: 'executing', log: 'AgentExecute', level: 'debug' },
+  unhealthy: { text: 'toolFailed', toHistory: true, log: '{{name}} // Health check failed', level: 'error', code: 402 },
+  callFailed: { text: 'toolFailed', toHistory: true, log: '{{name}} // Unexpected error: {{reason}}', level: 'error', code: 401 },
+  callUnknown: { text: 'toolUnknown', toHistory: true, log: '{{label}} // Outcome unknown: {{reason}}', level: 'error', code: 403 },
+  toolReported: { text: 'toolFailed', toHistory: true, log: '{{name}}: {{reason}}', level: 'error', code: 401 },
+  answerFailed: { text: 'modelFailed', log: 'ask_model // LLM Error: {{reason}}', level: 'critical' },
+  answerUnreadable: { text: 'unreadable', log: 'ask_model // LLM Response Parse Error: {{reason}}', level: 'critical' },
+  noAnswer: { text: 'noAnswer', log: 'ask_model // No answer: {{reason}}', level: 'warning' },
+  toolCalled: { log: 'call_tool // {{name}}', level: 'debug' },
+  toolUsable: { log: 'call_tool // {{name}}: OK', level: 'debug' },
+  callInterrupted: { text: 'toolUnknown', log: 'call_tool // {{name}}: outcome unknown: {{reason}}', level: 'error' },
+  callRefused: { log: 'call_tool // {{name}}: {{reason}}', level: 'warning', isModelsName: true },
+  toolRefused: { log: 'call_tool // {{name}}: {{reason}}', level: 'warning' }
+} as const satisfies Readonly<Record<string, Row>>
+
+export type Outcome = keyof typeof ROWS

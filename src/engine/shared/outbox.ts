@@ -1,0 +1,126 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { effectId, type Moment } from '../../session/engine.ts'
+import { type ApplyEffect, type CheckEffect, type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type RememberEffect, type ToolEffect } from '../../session/model.ts'
+import { type Level, type Outcome, type Prefix, type Row, ROWS, TEXTS } from './messages.ts'
+import { renderText } from './render-text.ts'
+
+/** How long a model is waited for, in ms (A-04). */
+export const MODEL_TIMEOUT = 30_000
+
+/** How long a tool is waited for, in ms (A-34). */
+export const CALL_TIMEOUT = 10_000
+
+/** What a user says is cut at this length, in code points (A-04). */
+export const MAX_MESSAGE = 4000
+
+/** Stands for the words of others. */
+const LEFT_OUT = '…'
+
+/** What an engine gathers while it takes one fact. */
+export class Outbox {
+  readonly effects: Effect[] = []
+  readonly notices: Notice[] = []
+  readonly #moment: Moment
+
+  constructor (moment: Moment) {
+    this.#moment = moment
+  }
+
+  /** Of the session. */
+  get session (): string {
+    return this.#moment.session
+  }
+
+  /** Milliseconds since 1970. */
+  get at (): number {
+    return this.#moment.at
+  }
+
+  /** The id that the next notice has among the events of all sessions. */
+  get noticeId (): string {
+    const { session, seq, notices } = this.#moment
+    return `${session}:${seq}.${notices + this.notices.length}`
+  }
+
+  /** Each gives the effect's id. */
+  askModel (effect: Omit<ModelEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'llm' }))
+  }
+
+  callTool (effect: Omit<ToolEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'tool' }))
+  }
+
+  runCommand (effect: Omit<ExecEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'exec' }))
+  }
+
+  runCheck (effect: Omit<CheckEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'check' }))
+  }
+
+  readFrom (effect: Omit<ReadEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'read' }))
+  }
+
+  change (effect: Omit<ApplyEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'apply' }))
+  }
+
+  remember (effect: Omit<RememberEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'remember' }))
+  }
+
+  /** Waits for the user. */
+  wait (): string {
+    return this.#add(id => ({ id, kind: 'wait' }))
+  }
+
+  /**
+   * Says what a row of the table says.
+   * @param texts of the definition, in place of the built-in ones
+   * @param own goes before the row's text, where it is not empty
+   * @returns what was shown, if anything
+   */
+  say (outcome: Outcome, prefix: Prefix, texts: Readonly<Record<string, string>>, values: JsonObject, own?: string): string | undefined {
+    const row: Row = ROWS[outcome]
+    const text = own !== undefined && own !== '' ? own : row.text === undefined ? undefined : Object.hasOwn(texts, row.text) ? texts[row.text] : TEXTS[row.text]
+    const shown = text === undefined || text === '' ? undefined : renderText(text, values)
+    if (shown !== undefined) this.show(shown)
+    // What a model or a tool has said is left out of the line that every operator reads.
+    const brief = renderText(row.log, { ...values, reason: LEFT_OUT, ...(row.isModelsName === true ? { name: LEFT_OUT } : {}) })
+    this.log(prefix, row.level, renderText(row.log, values), { brief, ...(Object.hasOwn(values, 'code') ? { code: values['code'] } : {}) })
+    return shown
+  }
+
+  /** A line for the user. */
+  show (text: string): void {
+    this.notice('stdout', { text })
+  }
+
+  /**
+   * A line for the log.
+   * @param more with the line as it may be written where no text of a user, a model or a tool may be, `brief`, unless it is the
+   *   same; and the code of what failed
+   */
+  log (prefix: Prefix, level: Level, text: string, { brief, ...more }: JsonObject = {}): void {
+    this.notice('log', { prefix, level, text, ...(brief === undefined || brief === text ? {} : { brief }), ...more })
+  }
+
+  notice (type: Notice['type'], data: JsonObject): void {
+    this.notices.push({ type, data })
+  }
+
+  #add (make: (id: string) => Effect): string {
+    const id = effectId(this.#moment, this.effects.length)
+    this.effects.push(make(id))
+    return id
+  }
+}
+
+/** What an event says of a command that has ended: the effect that ran it, and how long that took. @param effect none where the service ran nothing */
+export function ranAs (effect: string | undefined, result: Json): JsonObject {
+  if (effect === undefined) return {}
+  const duration = isJsonObject(result) ? result['durationMs'] : undefined
+  return { effect, ...(typeof duration === 'number' ? { durationMs: duration } : {}) }
+}

@@ -1,0 +1,32 @@
+import { type Json } from '../../base/json.ts'
+import { type LaterFact, type Next } from '../../session/engine.ts'
+
+/** How an effect ended, as a dialogue sees it. */
+export type Ended = { readonly value: Json } | { readonly failure: string, readonly code: string }
+
+/** @param reason what is known of the end */
+export function unknownOutcome (reason = 'it was interrupted'): string {
+  return `${reason}. Nobody knows whether it was done`
+}
+
+/** One fact of a dialogue, once it has begun. */
+export interface Reducer<S> {
+  /** The user says something. */
+  hear (text: string): Next<S>
+  /** An effect has ended. */
+  end (effect: string, ended: Ended): Next<S>
+  /** What came of it so far: of a fact that does not concern the dialogue, nothing. */
+  next (): Next<S>
+}
+
+/** Gives a fact to a dialogue. */
+export function takeFact<S> (reducer: Reducer<S>, fact: LaterFact): Next<S> {
+  switch (fact.kind) {
+    case 'input': return reducer.hear(fact.text)
+    case 'result': return reducer.end(fact.effect, { value: fact.result })
+    case 'failure': return reducer.end(fact.effect, { failure: fact.message, code: fact.code })
+    case 'refused': return reducer.end(fact.effect, { failure: `refused: ${fact.reason}`, code: 'REFUSED' })
+    case 'unknown': return reducer.end(fact.effect, { failure: unknownOutcome(fact.reason), code: 'UNKNOWN' })
+    default: return reducer.next()
+  }
+}

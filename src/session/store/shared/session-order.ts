@@ -1,0 +1,28 @@
+import { type Head } from '../../model.ts'
+import { type ListQuery } from '../../session-store.ts'
+
+/** A place in a list of sessions. */
+export type Place = Pick<Head, 'createdAt' | 'id'>
+
+/** Orders sessions: the newest first, and of one millisecond those with the greater id. */
+export function compareNewest (a: Place, b: Place): number {
+  return b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
+}
+
+/** The cursor of what follows a session. */
+export function cursorOf ({ createdAt, id }: Place): string {
+  return `${createdAt}-${id}`
+}
+
+/** The place that a cursor names. @throws RangeError when no page has given it */
+export function parseCursor (cursor: string | undefined): Place | undefined {
+  if (cursor === undefined) return undefined
+  const [, createdAt, id] = /^(\d{1,15})-([0-9a-f]{32})$/.exec(cursor) ?? []
+  if (createdAt === undefined || id === undefined) throw new RangeError('the cursor is not one that a page of sessions has given as "next"')
+  return { createdAt: Number(createdAt), id }
+}
+
+/** Whether a session is what a list asks for. */
+export function isWanted (head: Head, { owner, statuses, isAsking, definition }: ListQuery): boolean {
+  return (isAsking === undefined || head.isAsking) && (owner === undefined || head.owner === owner) && (statuses === undefined || statuses.includes(head.status)) && (definition === undefined || head.definition === definition)
+}

@@ -12,7 +12,7 @@ export function useCounts (): Counts {
   const mayRead = useMay('read')
   const mayRun = useMay('run')
   const mayApprove = useMay('approve')
-  const problems = useQuery({ queryKey: ['registry', 'problems', 'count'], queryFn: async () => (await takePage<{ state: string }>(api.GET('/api/status/entries', { params: { query: { limit: 500 } } }))).rows.filter(({ state }) => state !== 'valid').length, enabled: mayRead, refetchInterval: 15_000 })
+  const problems = useQuery({ queryKey: ['registry', 'problems', 'count'], queryFn: async () => (await takePage<{ state: string, diagnostics: ReadonlyArray<{ severity: string }> }>(api.GET('/api/status/entries', { params: { query: { limit: 500 } } }))).rows.filter(({ state, diagnostics }) => state !== 'valid' && diagnostics.some(({ severity }) => severity === 'error')).length, enabled: mayRead, refetchInterval: 15_000 })
   const waiting = useQuery({ queryKey: ['sessions', 'waiting'], queryFn: async () => (await take(api.GET('/api/sessions', { params: { query: { status: 'waiting_input', limit: 100 } } }))).sessions.length, enabled: mayRun, refetchInterval: INTERVAL })
   const approvals = useQuery({ queryKey: ['approvals'], queryFn: async () => (await take(api.GET('/api/approvals', {}))).approvals, enabled: mayApprove, refetchInterval: INTERVAL })
   return {

@@ -16,8 +16,8 @@ interface Problem { readonly key?: string, readonly id?: string, readonly cursor
 export function ProblemsPage () {
   const query = useQuery({ queryKey: ['registry', 'problems'], queryFn: async () => (await takePage<Problem>(api.GET('/api/status/entries', { params: { query: { limit: 500 } } }))).rows, refetchInterval: 5000 })
   const tools = useQuery({ queryKey: ['registry', 'tools', 'down'], queryFn: findDown, refetchInterval: 10_000 })
-  const wrong = (query.data ?? []).filter(({ state }) => state !== 'valid')
-  const noticed = (query.data ?? []).filter(({ state }) => state === 'valid')
+  const wrong = (query.data ?? []).filter(isWrong)
+  const noticed = (query.data ?? []).filter(problem => !isWrong(problem))
   return (
     <>
       <PageTitle title={t.problems} note={query.data === undefined ? undefined : wrong.length === 0 ? t.problemsNone : t.problemsCount(wrong.length)} />
@@ -35,16 +35,22 @@ export function ProblemsPage () {
   )
 }
 
+/** Whether an entry is not served as it is stored; others are, with a remark. */
+function isWrong ({ diagnostics, state }: Problem): boolean {
+  return state !== 'valid' && diagnostics.some(({ severity }) => severity === 'error')
+}
+
 function ProblemPanel ({ problem: { key, id, state, diagnostics } }: { readonly problem: Problem }) {
   const kind = key === undefined ? '' : /:(\w+):[^:]*(?::.*)?$/.exec(key)?.[1] ?? ''
   const path = placeOf(key, id, diagnostics[0])
+  const tone = diagnostics.some(({ severity }) => severity === 'error') ? 'bad' : 'warn'
   return (
     <section className='panel'>
       <header>
-        <span className={state === 'valid' ? 'dot warn' : 'dot bad'} />
+        <span className={tone === 'bad' ? 'dot bad' : 'dot warn'} />
         <h2 className='wrap'>{path === undefined ? <Revealed text={id ?? key ?? ''} /> : <Link href={path}><Revealed text={id ?? key ?? ''} /></Link>}</h2>
         <span className='quiet'>{kind}</span><span className='grow' />
-        {diagnostics[0] !== undefined && <span className={state === 'valid' ? 'chip warn' : 'chip bad'}>{diagnostics[0].code}</span>}
+        {diagnostics[0] !== undefined && <span className={`chip ${tone}`}>{diagnostics[0].code}</span>}
       </header>
       <div className='body stack tight'>
         {diagnostics.slice(0, 20).map((mistake, index) => (

@@ -247,6 +247,7 @@ export const en = {
   stateRunning: 'is working',
   stateApplying: 'writes files',
   statePlanned: 'planned: waits for you',
+  stateWaitsChange: 'waits for you: a change',
   stateApplied: 'applied',
   stateUndone: 'undone',
   stateWaitsYou: 'waits for you',

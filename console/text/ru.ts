@@ -248,6 +248,7 @@ export const ru: Texts = {
   stateRunning: 'работает',
   stateApplying: 'пишет файлы',
   statePlanned: 'план готов: ждёт вас',
+  stateWaitsChange: 'ждёт вас: изменение',
   stateApplied: 'применён',
   stateUndone: 'отменён',
   stateWaitsYou: 'ждёт вас',

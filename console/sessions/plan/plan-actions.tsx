@@ -34,6 +34,7 @@ export function PlanActions ({ session, plan, files, mayApply }: { readonly sess
   return (
     <div className='stack tight actions'>
       <div className='row wrap-row'>
+        {plan.state === 'awaiting_confirmation' && plan.confirm === undefined && <ApplyButton count={files.length} isOff={isBusy || session.status !== 'waiting_input'} mayApply={mayApply} apply={() => { void act(() => take(api.POST('/api/plans/{id}/apply', params))) }} />}
         <Confirm plan={plan} count={files.length} mayApply={mayApply} isBusy={isBusy} send={digest => { void act(() => take(api.POST('/api/plans/{id}/confirm', { ...params, body: { digest } }))) }} />
         <Steps
           plan={plan} isOff={session.status !== 'waiting_input' || isBusy} undo={() => { void undo() }} redo={() => { void redo() }}
@@ -54,9 +55,14 @@ function Confirm ({ plan: { confirm }, count, mayApply, isBusy, send }: { readon
   const mayApprove = useMay('approve')
   if (confirm === undefined) return null
   if (!mayApprove) return <span className='quiet'>{t.waitsForApprover}</span>
+  return <ApplyButton count={count} isOff={isBusy} mayApply={mayApply} apply={() => { send(confirm.digest) }} />
+}
+
+/** Off until every file was looked at. */
+function ApplyButton ({ count, isOff, mayApply, apply }: { readonly count: number, readonly isOff: boolean, readonly mayApply: boolean, readonly apply: () => void }) {
   return (
     <>
-      <DeliberateButton className='button primary' disabled={isBusy || !mayApply} onPress={() => { send(confirm.digest) }}>{t.applyFiles(count)}</DeliberateButton>
+      <DeliberateButton className='button primary' disabled={isOff || !mayApply} onPress={apply}>{t.applyFiles(count)}</DeliberateButton>
       {!mayApply && <span className='quiet'>{t.lookAtAll}</span>}
     </>
   )

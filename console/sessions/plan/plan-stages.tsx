@@ -8,7 +8,7 @@ export function PlanStages ({ plan: { state }, events, seen, all }: { readonly p
   const last = checks.at(-1)?.data['passed']
   const isWritten = state === 'applied'
   const stages = [
-    { words: t.stagePlanned, tone: state === 'planning' ? 'warn' : state === 'failed' ? 'bad' : 'good' },
+    { words: t.stagePlanned, tone: ({ planning: 'warn', failed: 'bad', draft: 'bad' })[state] ?? 'good' },
     { words: all === 0 ? t.stageLookedAt : t.stageLookedAtOf(seen, all), tone: all === 0 ? '' : seen === all ? 'good' : 'warn' },
     { words: state === 'undone' ? t.stageUndone : t.stageWritten, tone: isWritten ? 'good' : state === 'applying' ? 'warn' : '' },
     { words: last === false ? t.stageCheckFailed : t.stageChecked, tone: last === undefined ? '' : last === true ? 'good' : 'bad' }

@@ -57,7 +57,8 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
     examplePage: config.EXAMPLE_PAGE,
-    mcpServer: config.MCP_SERVER === 'on'
+    mcpServer: config.MCP_SERVER === 'on',
+    console: config.CONSOLE === 'on'
   })
   app.addHook('onListen', async () => { service.running.begin() })
   app.addHook('onClose', async () => {

@@ -60,6 +60,7 @@ export const configSchema = Type.Object({
   TOOL_TLS_CERT_FILE: optional({ description: 'PEM file with that certificate; given together with its key.' }),
   MCP_STDIO_COMMANDS: optional({ description: 'Commands that MCP tools may be served by: `name=command argument;name=command`.' }),
   MCP_SERVER: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Whether the service is an MCP server at `/mcp`, where clients find prompts, shared variables, and tools that are registered as `callable`.' }),
+  CONSOLE: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Whether the console is served at `/console/`, and `/` leads browsers to it.' }),
   OPERATOR_FILE: optional({ description: 'YAML or JSON file with the folders, hosts and commands that sessions may reach, read at the start; `jsonschema/operator.json` has its form. Nothing can be reached without it.' }),
   ALLOW_ROOT: Type.Boolean({ default: false, description: 'Whether sessions may run commands on this machine although the service runs as root.' }),
   RENDER_TIMEOUT_MS: milliseconds({ default: 500, description: 'Time that a render may take, tools and waiting for its turn included.' }),

@@ -53,6 +53,7 @@ import { acceptSockets } from './socket/accept-sockets.ts'
 import { socketRoutes } from './socket/websocket.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { schemaController } from './openapi/schema-controller.ts'
+import { consoleRoutes } from './console/console-routes.ts'
 
 /** The service, and what HTTP alone needs. */
 export interface ServerOptions {
@@ -75,6 +76,8 @@ export interface ServerOptions {
   readonly examplePage: string
   /** Whether MCP clients are answered at `/mcp`. */
   readonly mcpServer: boolean
+  /** Whether the console is served at `/console/`. */
+  readonly console: boolean
   /** What the routes of each kind are called. */
   readonly kindRoutes: readonly KindRoute[]
 }
@@ -156,6 +159,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     healthRoutes(api, { registry, rotation, sessions: service.running })
     metricsRoutes(api, options)
     socketRoutes(api, service, options.corsOrigins)
+    if (options.console) consoleRoutes(api)
     if (options.examplePage !== '') examplePageRoute(api, options.examplePage)
   })
   return app

@@ -52,3 +52,8 @@ export const NOBODY: Caller = { ...ANYONE, roles: new Set(), prompts: new NamePa
 export function seesEverything ({ roles, prompts, environs }: Caller): boolean {
   return roles.has('read') && prompts === undefined && environs === undefined
 }
+
+/** A caller who may do less. */
+export function withoutRoles (caller: Caller, withheld: ReadonlySet<Role>): Caller {
+  return { ...caller, roles: new Set([...caller.roles].filter(role => !withheld.has(role))) }
+}

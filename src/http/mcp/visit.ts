@@ -1,7 +1,7 @@
 import { type Activity } from '../../runtime/activity.ts'
 import { type Caller } from '../../access/caller.ts'
 import { type Environs } from '../../registry/kinds/environ/environs.ts'
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { type ReadEnviron } from '../../service/render/read-environ.ts'
 import { type RenderPrompt } from '../../service/render/render-prompt.ts'
 import { type TryTool } from '../../service/tools/try-tool.ts'

@@ -5,7 +5,7 @@ import { lookUpPrompt } from '../../service/render/render-prompt.ts'
 import { type App } from '../base/app-types.ts'
 import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { toPath } from '../../store/keys.ts'
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { resolveId } from '../../service/release/choose-prompt.ts'
 
 /**

@@ -1,9 +1,9 @@
 import { type JsonObject } from '../../base/json.ts'
 import { beginningOf } from '../../base/text.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { skillKind, type SkillDefinition } from '../../registry/kinds/skill/skill-kind.ts'
-import { definitionsOf } from '../../registry/offered.ts'
+import { definitionsOf } from '../../registry/generation/offered.ts'
 import { type ForeignSkill, type ForeignSkillList } from '../../service/sessions/offers/foreign-skills.ts'
 import { oneOf } from '../base/schemas.ts'
 

@@ -1,6 +1,6 @@
 import { createSlices } from '../../runtime/slices.ts'
 import { type Link, type LinkedPartial } from '../../template/language.ts'
-import { type Generation, type Prompt, type Release } from '../../registry/generation.ts'
+import { type Generation, type Prompt, type Release } from '../../registry/generation/generation.ts'
 import { everyPath } from '../../registry/needs/own-paths.ts'
 import { overlaps } from '../../registry/needs/path-overlap.ts'
 import { type PromptPartial } from '../../registry/link/link-prompts.ts'

@@ -1,6 +1,6 @@
 import { entryChanged } from '../../base/errors.ts'
-import { contentTag } from '../../registry/entries/content-tag.ts'
-import { type Kind } from '../../registry/kind.ts'
+import { contentTag } from '../../registry/kinds/content-tag.ts'
+import { type Kind } from '../../registry/kinds/kind.ts'
 import { type Expected, type StoredValue } from '../../store/store.ts'
 
 /** What must be stored for a change to be made; tags are those of `contentTag`. Left out: whatever. */

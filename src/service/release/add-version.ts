@@ -1,6 +1,6 @@
 import { entryInvalid, storeRefused } from '../../base/errors.ts'
 import { contentHash, type Json } from '../../base/json.ts'
-import { RejectedEntry } from '../../registry/diagnose/diagnostic.ts'
+import { RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
 import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { labelledVersions, MAX_KEPT, type ReleaseRecord, type VersionNote } from '../../registry/kinds/release/release-record.ts'
 import { versionKey, versionText } from '../../registry/kinds/release/version-text.ts'

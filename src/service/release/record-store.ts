@@ -1,6 +1,6 @@
 import { entryUnstorable, releasesUnreadable, storeReadOnly, storeRefused, storeUnwritable } from '../../base/errors.ts'
 import { contentHash } from '../../base/json.ts'
-import { inWords, RejectedEntry } from '../../registry/diagnose/diagnostic.ts'
+import { inWords, RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
 import { decodeJson } from '../../registry/entries/decode-value.ts'
 import { releaseKind } from '../../registry/kinds/release/release-kind.ts'
 import { NO_RELEASES, parseReleaseRecord, type ReleaseRecord, stringifyRecord } from '../../registry/kinds/release/release-record.ts'

@@ -2,8 +2,8 @@ import { contentHash, type Json, type JsonObject } from '../../../base/json.ts'
 import { isObject } from '../../../template/value.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
 import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
-import { defineKind } from '../definition/define-kind.ts'
-import { type Definition } from '../definition/definition.ts'
+import { defineKind } from '../define-kind.ts'
+import { type Definition } from '../definition.ts'
 
 const SCHEMA = entrySchema('plan')
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
-import { reject, type RejectedEntry } from '../../diagnose/diagnostic.ts'
+import { reject, type RejectedEntry } from '../../diagnostic/diagnostic.ts'
 
 /** How many versions, and how many moves of labels, a record keeps; versions that a label means are kept beside them. */
 export const MAX_KEPT = 50

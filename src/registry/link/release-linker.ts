@@ -1,14 +1,14 @@
 import { type Slices } from '../../runtime/slices.ts'
 import { type EntryProblem, type EntryTable } from '../entries/entry-table.ts'
-import { type Diagnostic } from '../diagnose/diagnostic.ts'
+import { type Diagnostic } from '../diagnostic/diagnostic.ts'
 import { sharesOf } from '../kinds/release/release-record.ts'
 import { type ReleaseEntry } from '../kinds/release/release-kind.ts'
-import { type Lookup } from '../link/link-prompts.ts'
+import { type Lookup } from './link-prompts.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { heaviest, LabelEnvironment, type Shares, type Surroundings } from './label-environment.ts'
 import { Pins } from './pins.ts'
 import { nameOfVersion, readReference } from './prompt-reference.ts'
-import { type Release, type ReleasedVersion } from '../generation.ts'
+import { type Release, type ReleasedVersion } from '../generation/generation.ts'
 import { type VersionShelf } from './version-shelf.ts'
 
 export interface ReleaseLinkerOptions extends Surroundings {

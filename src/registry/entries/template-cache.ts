@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { getHeapStatistics } from 'node:v8'
 import { LRUCache } from 'lru-cache'
-import { type Language, type Syntax, type Template, type TemplateSource } from '../../../template/language.ts'
+import { type Language, type Syntax, type Template, type TemplateSource } from '../../template/language.ts'
 
 /** How much memory compiled templates may take at most, in bytes, and which share of the heap that Node has been given. */
 const MOST = 512 * 1024 * 1024

@@ -1,6 +1,6 @@
-import { type Diagnostic } from './diagnostic.ts'
-import { type Generation, type Wanted } from '../generation.ts'
-import { Effort, likelyMatches } from './near-matches.ts'
+import { type Diagnostic } from '../diagnostic/diagnostic.ts'
+import { type Generation, type Wanted } from '../generation/generation.ts'
+import { Effort, likelyMatches } from '../diagnostic/near-matches.ts'
 
 /** What is there, as far as whoever reads the hints may know of it. */
 export interface KnownNames extends Pick<Generation, 'tools'> {

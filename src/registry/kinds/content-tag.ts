@@ -1,6 +1,6 @@
 import { contentHash } from '../../base/json.ts'
-import { RejectedEntry } from '../diagnose/diagnostic.ts'
-import { type Kind } from '../kind.ts'
+import { RejectedEntry } from '../diagnostic/diagnostic.ts'
+import { type Kind } from './kind.ts'
 
 /**
  * A hash of what a stored text means: the same for a served entry's content, on every replica, and for every way to write

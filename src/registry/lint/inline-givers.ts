@@ -1,5 +1,5 @@
 import { type PartialCall } from '../../template/language.ts'
-import { type Generation, type Prompt } from '../generation.ts'
+import { type Generation, type Prompt } from '../generation/generation.ts'
 import { type PromptLookup } from '../needs/needs.ts'
 import { idsMeant } from '../link/references.ts'
 import { usageOf } from '../needs/usage-index.ts'

@@ -1,6 +1,6 @@
 import { scanTags } from '../../template/syntax/tags.ts'
-import { type Diagnostic } from './diagnostic.ts'
-import { type Generation, type Prompt } from '../generation.ts'
+import { type Diagnostic } from '../diagnostic/diagnostic.ts'
+import { type Generation, type Prompt } from '../generation/generation.ts'
 import { advise, type KnownNames, Suggestions, type Unanswered } from './suggestions.ts'
 import { type CallersOf, giverOf } from './inline-givers.ts'
 import { ownPaths } from '../needs/own-paths.ts'

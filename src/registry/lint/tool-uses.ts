@@ -1,7 +1,7 @@
-import { type Generation } from '../generation.ts'
-import { type ToolUse } from '../kinds/definition/definition.ts'
-import { type Diagnostic } from './diagnostic.ts'
-import { Effort, nearMatches } from './near-matches.ts'
+import { type Generation } from '../generation/generation.ts'
+import { type ToolUse } from '../kinds/definition.ts'
+import { type Diagnostic } from '../diagnostic/diagnostic.ts'
+import { Effort, nearMatches } from '../diagnostic/near-matches.ts'
 import { advise } from './suggestions.ts'
 
 type Tools = Pick<Generation, 'tools'>
@@ -19,11 +19,6 @@ export function findToolProblems (uses: readonly ToolUse[], { tools }: Tools): D
     seen.add(tool)
   }
   return found
-}
-
-/** The same where an entry is taken all the same: what it names may be registered later. */
-export function asWarnings (diagnostics: readonly Diagnostic[]): Diagnostic[] {
-  return diagnostics.map(diagnostic => diagnostic.severity === 'error' ? { ...diagnostic, severity: 'warning' } : diagnostic)
 }
 
 function unknownTool (tool: string, isServer: boolean): Diagnostic {

@@ -1,11 +1,11 @@
-import { isOffered, missingDependences } from './dependences.ts'
-import { type Diagnostic, shadowed } from '../../diagnose/diagnostic.ts'
-import { type EntryTable } from '../../entries/entry-table.ts'
-import { type ExtensionDefinition } from './extension-definition.ts'
-import { type ExtensionEntry } from './extension-entry.ts'
-import { type ContestedKind } from '../../link/key-conflicts.ts'
-import { type Extension } from '../../generation.ts'
-import { type Slices } from '../../../runtime/slices.ts'
+import { isOffered, missingDependences } from '../kinds/extension/dependences.ts'
+import { type Diagnostic, shadowed } from '../diagnostic/diagnostic.ts'
+import { type EntryTable } from '../entries/entry-table.ts'
+import { type ExtensionDefinition } from '../kinds/extension/extension-definition.ts'
+import { type ExtensionEntry } from '../kinds/extension/extension-entry.ts'
+import { type ContestedKind } from './key-conflicts.ts'
+import { type Extension } from '../generation/generation.ts'
+import { type Slices } from '../../runtime/slices.ts'
 
 /** Every extension, with what others make of it: missing dependences, prompts and others that give way. */
 export async function describeExtensions (table: EntryTable<ExtensionEntry>, contested: readonly ContestedKind[], slices: Slices): Promise<Map<string, Extension>> {

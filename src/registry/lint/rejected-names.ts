@@ -1,6 +1,6 @@
-import { type Diagnostic } from './diagnostic.ts'
+import { type Diagnostic } from '../diagnostic/diagnostic.ts'
 import { type EntryProblem } from '../entries/entry-table.ts'
-import { type FindRejected, type Prompt } from '../generation.ts'
+import { type FindRejected, type Prompt } from '../generation/generation.ts'
 import { extensionKind } from '../kinds/extension/extension-kind.ts'
 import { promptKind } from '../kinds/prompt/prompt-kind.ts'
 import { toolKind } from '../kinds/tool/tool-kind.ts'

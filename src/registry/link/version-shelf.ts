@@ -1,9 +1,9 @@
 import { type Slices } from '../../runtime/slices.ts'
 import { type Store, StoreError, type StoredValue } from '../../store/store.ts'
-import { reject, RejectedEntry, type Diagnostic, unreadable } from '../diagnose/diagnostic.ts'
+import { reject, RejectedEntry, type Diagnostic, unreadable } from '../diagnostic/diagnostic.ts'
 import { entryOfVersion, versionKey } from '../kinds/release/version-text.ts'
 import { isSound, parsePromptEntry, type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
-import { type TemplateCache } from '../kinds/prompt/template-cache.ts'
+import { type TemplateCache } from '../entries/template-cache.ts'
 import { readAll } from '../sync/store-snapshot.ts'
 import { nameOfVersion } from './prompt-reference.ts'
 

@@ -1,11 +1,11 @@
-import { type Json } from '../base/json.ts'
-import { type ToolReader } from '../tool/definition/tool-reader.ts'
-import { type Diagnostic } from './diagnose/diagnostic.ts'
-import { type DecodedValue } from './entries/decode-value.ts'
-import { type EntryParser } from './entries/entry-table.ts'
-import { type Definition, type ToolUse } from './kinds/definition/definition.ts'
+import { type Json } from '../../base/json.ts'
+import { type ToolReader } from '../../tool/definition/tool-reader.ts'
+import { type Diagnostic } from '../diagnostic/diagnostic.ts'
+import { type DecodedValue } from '../entries/decode-value.ts'
+import { type EntryParser } from '../entries/entry-table.ts'
+import { type Definition, type ToolUse } from './definition.ts'
 import { type KindAccess } from './kind-access.ts'
-import { type TemplateCache } from './kinds/prompt/template-cache.ts'
+import { type TemplateCache } from '../entries/template-cache.ts'
 
 /**
  * One kind of things that are registered: its row in the table that every loop over kinds reads. A kind is one folder in

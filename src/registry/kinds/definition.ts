@@ -1,5 +1,5 @@
-import { type JsonObject } from '../../../base/json.ts'
-import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type Diagnostic } from '../diagnostic/diagnostic.ts'
 
 /** An entry that stands for itself: an agent, a skill, a plan. Its kind adds what it means. */
 export interface Definition {

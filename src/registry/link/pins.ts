@@ -1,4 +1,4 @@
-import { idsMeant, isPartial } from '../link/references.ts'
+import { idsMeant, isPartial } from './references.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { readReference } from './prompt-reference.ts'
 

@@ -1,5 +1,5 @@
-import { type Entry, type EntryKind } from '../kind.ts'
-import { type EntryTable } from './entry-table.ts'
+import { type Entry, type EntryKind } from '../kinds/kind.ts'
+import { type EntryTable } from '../entries/entry-table.ts'
 
 /** The table of each kind that is read as a whole. */
 export class EntryTables {

@@ -1,7 +1,7 @@
-import { keyToPath } from '../../../store/keys.ts'
-import { decodeJson } from '../../entries/decode-value.ts'
-import { asWarnings } from '../../diagnose/tool-uses.ts'
-import { type DefinitionKind } from '../../kind.ts'
+import { keyToPath } from '../../store/keys.ts'
+import { decodeJson } from '../entries/decode-value.ts'
+import { asWarnings } from '../diagnostic/diagnostic.ts'
+import { type DefinitionKind } from './kind.ts'
 import { type Definition } from './definition.ts'
 
 /** What tells one kind of definitions from another. */

@@ -1,6 +1,6 @@
-import { type Slices } from '../runtime/slices.ts'
+import { type Slices } from '../../runtime/slices.ts'
 import { type Extension, type Generation, type Tool } from './generation.ts'
-import { isEntryKind, type Kind } from './kind.ts'
+import { isEntryKind, type Kind } from '../kinds/kind.ts'
 import { offeredOf } from './offered.ts'
 
 /** Something that is, or was, offered, and has changed. */

@@ -1,9 +1,9 @@
-import { type CallableTool } from '../generation.ts'
-import { Linker, type Lookup } from '../link/link-prompts.ts'
+import { type CallableTool } from '../generation/generation.ts'
+import { Linker, type Lookup } from './link-prompts.ts'
 import { type LabelShare } from '../kinds/release/release-record.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type Slices } from '../../runtime/slices.ts'
-import { type ReleasedVersion } from '../generation.ts'
+import { type ReleasedVersion } from '../generation/generation.ts'
 
 /** What a label of a prompt means, with its texts. */
 export type Shares = ReadonlyArray<LabelShare & { readonly entry: PromptEntry }>

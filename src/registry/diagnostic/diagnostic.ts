@@ -62,6 +62,11 @@ export function unreadable ({ reason, hint, place }: Extract<StoredValue, { kind
   return reject('VALUE_INVALID', `the value ${reason}`, hint, place)
 }
 
+/** Errors as warnings, for an entry that is taken all the same: what it names may be registered later. */
+export function asWarnings (diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  return diagnostics.map(diagnostic => diagnostic.severity === 'error' ? { ...diagnostic, severity: 'warning' } : diagnostic)
+}
+
 /** A diagnostic's message with its place, for where there are only words. */
 export function inWords ({ message, messageIndex, line, column }: Pick<Diagnostic, 'message' | 'messageIndex' | 'line' | 'column'>): string {
   if (line === undefined) return message

@@ -1,6 +1,6 @@
 import { type Generation } from './generation.ts'
-import { type DefinitionKind, type Kind } from './kind.ts'
-import { type Definition } from './kinds/definition/definition.ts'
+import { type DefinitionKind, type Kind } from '../kinds/kind.ts'
+import { type Definition } from '../kinds/definition.ts'
 
 const NONE: ReadonlyMap<string, never> = new Map<string, never>()
 

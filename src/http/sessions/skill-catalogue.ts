@@ -40,7 +40,7 @@ export function catalogueOf (generation: Generation, foreign: ForeignSkillList):
   const all = definitionsOf(generation, skillKind).values()
   const registered = Array.from(all, skill => ({ ...wordsOf(skill), id: skill.id, path: skill.id, source: 'project' }))
   const { skills, problems } = describeForeign(foreign)
-  return { skills: [...registered, ...skills], problems } as unknown as JsonObject
+  return { skills: [...registered, ...skills], problems }
 }
 
 function describeOne ({ target, place: { name, path, source }, skill }: ForeignSkill): Static<typeof SkillRow> {

@@ -108,5 +108,5 @@ function parseBounded (text: string): Json {
 }
 
 function hashOf (content: BundleContent): string {
-  return createHash('sha256').update(canonicalJson(content as unknown as Json)).digest('base64url')
+  return createHash('sha256').update(canonicalJson(content)).digest('base64url')
 }

@@ -17,7 +17,7 @@ const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
 /** Reads an agent. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
   AGENT_SCHEMA.check(value)
-  const { mode, model, help, system, classify, select, historyLimit, maxTurns, commands, budget, ask, messages, tools } = value as unknown as Partial<AgentSetting>
+  const { mode, model, help, system, classify, select, historyLimit, maxTurns, commands, budget, ask, messages, tools } = value as Partial<AgentSetting>
   const setting: AgentSetting = {
     mode: mode ?? 'steps',
     model: model ?? '',

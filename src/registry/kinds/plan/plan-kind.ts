@@ -65,7 +65,7 @@ export const planKind = defineKind<PlanDefinition>({
 /** Reads a profile, with its defaults. @throws RejectedEntry when it breaks `jsonschema/plan.json` */
 export function parseProfile (value: Json): PlanProfile {
   checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintFields(value as JsonObject, SCHEMA.fields) : [])
-  return profileFrom(value as unknown as GivenProfile)
+  return profileFrom(value as GivenProfile)
 }
 
 /** A profile as it may be written: all is optional. */

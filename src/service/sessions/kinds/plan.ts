@@ -140,5 +140,5 @@ function limitsOf (config: Config, version: number): PlanLimits {
 
 /** Whoever registers a profile can make limits only tighter. */
 function tightened (limits: PlanLimits, own: PlanProfile['limits']): PlanLimits {
-  return Object.fromEntries(PLAN_LIMITS.map(name => [name, Math.min(limits[name], own[name] ?? Infinity)])) as unknown as PlanLimits
+  return Object.fromEntries(PLAN_LIMITS.map(name => [name, Math.min(limits[name], own[name] ?? Infinity)])) as PlanLimits
 }

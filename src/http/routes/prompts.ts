@@ -11,7 +11,7 @@ import { entityTag, ListedTag } from '../base/entity-tags.ts'
 import { selectIds, pageOf } from '../base/listing.ts'
 import { RevisionQuery } from '../prompts/prompt-revision.ts'
 import { listReply, PlacedDiagnosticReply, PromptId, SupportsListQuery } from '../base/schemas.ts'
-import { type ChoosePrompt } from '../../service/release/choose-prompt.ts'
+import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
 import { choose, WishQuery } from '../prompts/prompt-choice.ts'
 
 const PromptSummary = Type.Object({

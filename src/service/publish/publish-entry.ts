@@ -10,11 +10,11 @@ import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { kindPrefix, pathToKey, toPath } from '../../store/keys.ts'
 import { type Expected, type RemoveOutcome, type Store, type StoredValue, type WriteOutcome } from '../../store/store.ts'
-import { type VersionAbout, type VersionPublisher } from '../release/publish-version.ts'
-import { asked, checkOutcome } from '../release/record-store.ts'
-import { type Audit } from './audit.ts'
+import { type VersionAbout, type VersionPublisher } from '../versions/publish-version.ts'
+import { asked, checkOutcome } from '../versions/record-store.ts'
+import { type Audit } from '../audit.ts'
 import { type CheckEntry } from './check-entry.ts'
-import { changedSince, expectation, holds, isUnconditional, type Precondition } from './precondition.ts'
+import { changedSince, expectation, holds, isUnconditional, type Precondition } from '../precondition.ts'
 
 /** How often a change is tried anew when others write the same key at the same moment. */
 const MAX_ATTEMPTS = 5

@@ -1,7 +1,7 @@
-import { entryChanged } from '../../base/errors.ts'
-import { contentTag } from '../../registry/kinds/content-tag.ts'
-import { type Kind } from '../../registry/kinds/kind.ts'
-import { type Expected, type StoredValue } from '../../store/store.ts'
+import { entryChanged } from '../base/errors.ts'
+import { contentTag } from '../registry/kinds/content-tag.ts'
+import { type Kind } from '../registry/kinds/kind.ts'
+import { type Expected, type StoredValue } from '../store/store.ts'
 
 /** What must be stored for a change to be made; tags are those of `contentTag`. Left out: whatever. */
 export interface Precondition {

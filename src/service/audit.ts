@@ -1,4 +1,4 @@
-import { type Log } from '../../base/log.ts'
+import { type Log } from '../base/log.ts'
 
 /** One change of what is registered, as the log tells it. */
 export interface AuditedChange {

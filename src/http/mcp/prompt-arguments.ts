@@ -1,7 +1,7 @@
 import { type PromptArgument } from '@modelcontextprotocol/server'
 import { isJsonObject, type Json, type JsonObject, JsonError, parseJson } from '../../base/json.ts'
 import { type VisibleEnvirons } from '../../access/environ-view.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 
 /** The arguments of a prompt as MCP has them: its parameters; where it declares none, the variables that a render needs. */

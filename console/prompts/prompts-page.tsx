@@ -9,6 +9,7 @@ import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { number } from '../parts/time.ts'
+import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
 import { FirstPrompts } from './first-prompts.tsx'
 import { NewPrompt } from './new-prompt.tsx'
@@ -61,7 +62,7 @@ function PromptTable ({ rows }: { readonly rows: readonly PromptRow[] }) {
         : (
           <div className='panel'>
             <table>
-              <thead><tr><th scope='col'>{t.prompt}</th><th scope='col' className='wide'>{t.description}</th><th scope='col'>{t.state}</th><th scope='col' className='wide'>{t.language}</th><th scope='col' className='wide'>{t.form}</th><th scope='col' className='wide'>{t.from}</th></tr></thead>
+              <thead><tr><th scope='col'>{t.prompt}</th><th scope='col' className='wide'>{t.description}</th><th scope='col'>{t.state}</th><th scope='col' className='wide'>{t.language}</th><th scope='col' className='wide'>{t.from}</th><th scope='col' className='wide'>{t.changed}</th><th scope='col' className='wide'>{t.by}</th></tr></thead>
               <tbody>
                 {found.slice(0, most).map(row => (
                   <tr key={row.id} className={changed.has(row.id) ? 'changed' : undefined}>
@@ -69,8 +70,9 @@ function PromptTable ({ rows }: { readonly rows: readonly PromptRow[] }) {
                     <td className='wide quiet cut limited' title={words(row.description)}><Revealed text={words(row.description)} /></td>
                     <td>{row.state === 'valid' ? <span className='chip'>latest</span> : <span className='chip bad'>{t.entryState(row.state)}</span>}</td>
                     <td className='wide quiet'>{row.syntax === 'go' ? 'Go' : row.syntax === 'handlebars' ? 'Handlebars' : ''}</td>
-                    <td className='wide quiet'>{row.form === 'messages' ? t.formMessages : t.formText}</td>
                     <td className='wide quiet'>{row.origin === 'extension' ? t.fromExtension : t.fromKey}</td>
+                    <td className='wide quiet'><When at={row.updatedAt} /></td>
+                    <td className='wide quiet'>{row.by}</td>
                   </tr>
                 ))}
               </tbody>

@@ -39,6 +39,7 @@ import { eventRoutes } from './authors/events.ts'
 import { previewRoutes } from './authors/preview.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
+import { releaseRoutes } from './routes/releases.ts'
 import { renderRoutes } from './routes/render.ts'
 import { skillRoutes } from './routes/skills.ts'
 import { planRoutes } from './routes/plans.ts'
@@ -130,8 +131,8 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   app.register(async routes => {
     const api = routes.withTypeProvider<SchemaTypes>()
     extensionRoutes(api)
-    promptRoutes(api, registry)
-    needsRoutes(api, registry)
+    promptRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
+    needsRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
     environRoutes(api, { environs: registry.environs, readEnviron: service.readEnviron })
     toolRoutes(api, service)
     usedByRoutes(api, service)
@@ -141,6 +142,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     eventRoutes(api, registry, service.keyPrefix)
     definitionRoutes(api, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)
+    releaseRoutes(api, service.releases)
     renderRoutes(api, service)
     chatRoutes(api, service)
     openAiRoutes(api, service)

@@ -51,9 +51,36 @@ function PromptTable ({ rows }: { readonly rows: readonly PromptRow[] }) {
   return (
     <>
       <div className='filters'>
-        <div className='filter'><input className='field' placeholder={t.filterPrompts} aria-label={t.filterPrompts} value={q} onChange={event => { set('q', event.target.value) }} onKeyDown={event => { if (event.key === 'Enter' && found[0] !== undefined) go(`/prompts/${encodeURIComponent(found[0].id)}`) }} /></div>
-        <select className='field auto' aria-label={t.language} value={syntax} onChange={event => { set('syntax', event.target.value) }}><option value=''>{t.everyLanguage}</option><option value='handlebars'>Handlebars</option><option value='go'>Go</option></select>
-        <select className='field auto' aria-label={t.state} value={state} onChange={event => { set('state', event.target.value) }}><option value=''>{t.everyState}</option><option value='valid'>{t.stateServed}</option><option value='wrong'>{t.stateProblem}</option></select>
+        <div className='filter'>
+          <input
+            className='field'
+            placeholder={t.filterPrompts}
+            aria-label={t.filterPrompts}
+            value={q}
+            onChange={event => { set('q', event.target.value) }}
+            onKeyDown={event => { if (event.key === 'Enter' && found[0] !== undefined) go(`/prompts/${encodeURIComponent(found[0].id)}`) }}
+          />
+        </div>
+        <select
+          className='field auto'
+          aria-label={t.language}
+          value={syntax}
+          onChange={event => { set('syntax', event.target.value) }}
+        >
+          <option value=''>{t.everyLanguage}</option>
+          <option value='handlebars'>Handlebars</option>
+          <option value='go'>Go</option>
+        </select>
+        <select
+          className='field auto'
+          aria-label={t.state}
+          value={state}
+          onChange={event => { set('state', event.target.value) }}
+        >
+          <option value=''>{t.everyState}</option>
+          <option value='valid'>{t.stateServed}</option>
+          <option value='wrong'>{t.stateProblem}</option>
+        </select>
         <span className='grow' />
         <span className='quiet num' role='status'>{t.rowsOf(Math.min(most, found.length), number(found.length))}</span>
       </div>

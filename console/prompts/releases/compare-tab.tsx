@@ -31,8 +31,15 @@ export function CompareTab ({ id, piece }: { readonly id: string, readonly piece
     <div className='stack'>
       <div className='row wrap-row'>
         {(['a', 'b'] as const).map(side => (
-          <select key={side} className='field auto' aria-label={side === 'a' ? t.before : t.after} value={names[side]} onChange={event => { setSearch(before => { const next = new URLSearchParams(before); next.set(side, event.target.value); return next }) }}>
-            <option value='draft'>{t.yourDraft}</option><option value='latest'>latest</option>
+          <select
+            key={side}
+            className='field auto'
+            aria-label={side === 'a' ? t.before : t.after}
+            value={names[side]}
+            onChange={event => { setSearch(before => { const next = new URLSearchParams(before); next.set(side, event.target.value); return next }) }}
+          >
+            <option value='draft'>{t.yourDraft}</option>
+            <option value='latest'>latest</option>
             {versions.map(({ n }) => <option key={n} value={n}>{t.versionOf(n)}</option>)}
           </select>
         ))}

@@ -56,7 +56,15 @@ function Versions ({ id, releases, restore }: { readonly id: string, readonly re
     <div className='panel'>
       <table>
         <thead><tr><th scope='col' className='right'>{t.version}</th><th scope='col'>{t.note}</th><th scope='col'>{t.labels}</th><th scope='col' className='wide'>{t.made}</th><th scope='col'><span className='unseen'>{t.actions}</span></th></tr></thead>
-        <tbody>{newestFirst.map(version => <VersionRow key={version.n} id={id} version={version} releases={releases} restore={restore} />)}</tbody>
+        <tbody>
+          {newestFirst.map(version => <VersionRow
+            key={version.n}
+            id={id}
+            version={version}
+            releases={releases}
+            restore={restore}
+                                      />)}
+        </tbody>
       </table>
     </div>
   )

@@ -7,7 +7,7 @@ import { createScratch, REMEMBERING } from '../../plans/scratch.ts'
 import { startRestfulToolServer } from '../../helpers/restful-tool-server.ts'
 import { startService } from '../../helpers/service.ts'
 
-const USUAL_COUNT = 3200
+const USUAL_COUNT = 3400
 
 /** `npm run test:long` makes five times as many, others each time. */
 const COUNT = Number(process.env['GENERATED_REQUESTS'] ?? USUAL_COUNT)

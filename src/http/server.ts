@@ -51,6 +51,7 @@ import { seekPrompts } from './prompts/seek-prompt.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
 import { socketRoutes } from './socket/websocket.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
+import { typedRoutes } from './typed/typed-routes.ts'
 import { schemaController } from './openapi/schema-controller.ts'
 
 /** The service, and what HTTP alone needs. */
@@ -129,6 +130,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     extensionRoutes(api)
     promptRoutes(api, registry)
     needsRoutes(api, registry)
+    typedRoutes(api, registry)
     environRoutes(api, { environs: registry.environs, readEnviron: service.readEnviron })
     toolRoutes(api, service)
     usedByRoutes(api, service)

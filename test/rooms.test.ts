@@ -65,6 +65,26 @@ describe('rooms', () => {
   })
 })
 
+describe('the console', () => {
+  const pages = readdirSync('console', { recursive: true, encoding: 'utf8' }).filter(file => /\.tsx?$/.test(file))
+  const read = (file: string): string => readFileSync(join('console', file), 'utf8')
+
+  it('takes nothing of the service but types', () => {
+    const outside = pages.flatMap(file => Array.from(read(file).matchAll(/^import (.+) from '(\.[^']+)'/gm)).filter(([, , path]) => normalize(join('console', dirname(file), path as string)).split('/')[0] !== 'console').map(([, names, path]) => ({ file, names, path })))
+    assert.deepEqual(outside.filter(({ names }) => !/^type /.test(names as string)), [])
+  })
+
+  it('has floors, too', () => {
+    const sizes = new Map<string, number>()
+    for (const file of pages) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1)
+    assert.deepEqual([...sizes].filter(([, size]) => size > 25), [])
+  })
+
+  it('never makes HTML of a text', () => {
+    assert.deepEqual(pages.filter(file => /dangerouslySetInnerHTML|innerHTML|insertAdjacentHTML|document\.write/.test(read(file))), [])
+  })
+})
+
 function rank (file: string): number {
   const room = file.split('/')[0] as string
   const index = ROOMS.indexOf(room)

@@ -27,18 +27,18 @@ const SHARED_SCHEMAS = {
 /**
  * Describes prompts as an OpenAPI 3.1 document: for each an operation that renders it and one that asks the model, with the types of its own
  * variables and answer. Works in slices.
- * @param prompts sorted by id
+ * @param prompts by the id that they are asked for by, sorted
  */
-export async function describePrompts (prompts: readonly Prompt[], generation: Generation, environs: EnvironNames): Promise<PromptsDocument> {
+export async function describePrompts (prompts: ReadonlyArray<readonly [id: string, prompt: Prompt]>, generation: Generation, environs: EnvironNames): Promise<PromptsDocument> {
   const slices = createSlices()
   const names = new OperationNames()
   const paths: [string, JsonObject][] = []
   const schemas: [string, JsonObject][] = []
   let length = 0
   let count = 0
-  for (const prompt of prompts) {
+  for (const [id, prompt] of prompts) {
     if (slices.isDue()) await slices.pause()
-    const described = describePrompt(prompt, names.nameOf(prompt.id), generation, environs)
+    const described = describePrompt(id, prompt, names.nameOf(id), generation, environs)
     length += stringifyJson(described).length
     if (count > 0 && length > MAX_LENGTH) break
     count++
@@ -72,8 +72,8 @@ class OperationNames {
   }
 }
 
-function describePrompt (prompt: Prompt, name: string, generation: Generation, environs: EnvironNames): { paths: [string, JsonObject][], schemas: [string, JsonObject][] } {
-  const { id, entry } = prompt
+function describePrompt (id: string, prompt: Prompt, name: string, generation: Generation, environs: EnvironNames): { paths: [string, JsonObject][], schemas: [string, JsonObject][] } {
+  const { entry } = prompt
   const variablesName = `variables_${name}`
   const answerName = `answer_${name}`
   const variables = variablesSchema(prompt, generation, environs, `#/components/schemas/${variablesName}`)

@@ -29,7 +29,7 @@ function examples (): Record<string, unknown> {
 }
 
 async function assertValid (document: Document): Promise<void> {
-  const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)) as object)
+  const { valid, errors } = await new Validator().validate(structuredClone(document) as unknown as Record<string, unknown>)
   assert.ok(valid, JSON.stringify(errors))
   for (const reference of JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)) assert.notEqual(pointed(document, reference[1] as string), undefined, reference[1])
 }

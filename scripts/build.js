@@ -1,4 +1,5 @@
 // npm run build: src as JavaScript in dist, console/ as what browsers load in dist/console. Types are checked by npm run typecheck.
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -58,6 +59,9 @@ await build({
 })
 // Their licences ask for it.
 writeFileSync('dist/cli/LICENSES.txt', BUNDLED.map(name => `${name}\n\n${readFileSync(licenceOf(name), 'utf8')}`).join('\n\n'))
+// The client for programs of others: for Node and for browsers, with its types.
+await build({ entryPoints: ['src/client/client.ts'], outdir: 'dist/client', bundle: true, format: 'esm', platform: 'neutral', target: 'es2022', logLevel: 'warning' })
+execFileSync(process.execPath, ['node_modules/typescript7/bin/tsc', '-p', 'src/client/tsconfig.json'], { stdio: 'inherit' })
 await buildConsole()
 
 function licenceOf (name) {

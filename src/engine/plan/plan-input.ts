@@ -26,28 +26,42 @@ export type Intent =
   /** @param paths as they go into the change; all without them */
   | { readonly wants: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly changes: readonly ChangedPath[] }
 
+/** What a user may do beside saying something. */
+const ACTIONS = ['apply', 'reject', 'undo', 'redo', 'remember', 'retry']
+
 /** Reads an input, or says why it is of no use now. */
 export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined && text.trim() === '') return invalid('expected words, or an action; got neither')
-  if (action !== undefined && !['apply', 'reject', 'undo', 'redo', 'remember', 'retry'].includes(action.name)) return invalid(`expected the action apply, reject, undo, redo, remember or retry, got ${shown(action.name)}`)
-  if (action?.name === 'remember' || (action === undefined && state.offered !== undefined && REMEMBER.test(text))) {
-    if (!LISTENING.has(state.step)) return busy(`the plan is ${state.step}`)
-    return state.offered === undefined ? busy('there is nothing to remember') : { wants: 'remember', patch: state.offered }
-  }
-  if (action?.name === 'retry' || (action === undefined && RETRY.test(text) && state.error !== undefined)) {
-    return LISTENING.has(state.step) && state.error !== undefined ? { wants: 'retry' } : busy('nothing has failed that could be asked for again')
-  }
+  if (action !== undefined && !ACTIONS.includes(action.name)) return invalid(`expected the action ${ACTIONS.slice(0, -1).join(', ')} or ${ACTIONS.at(-1) ?? ''}, got ${shown(action.name)}`)
+  if (action?.name === 'remember' || (action === undefined && state.offered !== undefined && REMEMBER.test(text))) return intentToRemember(state)
+  if (action?.name === 'retry' || (action === undefined && RETRY.test(text) && state.error !== undefined)) return intentToRetry(state)
+  return intentIn(state, text, action)
+}
+
+function intentIn (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   switch (state.step) {
     case 'draft': return action === undefined ? { wants: 'goal', words: text.trim() } : action.name === 'reject' ? { wants: 'reject' } : busy(`there is nothing to ${action.name}`)
     case 'planned': return intentOfPlan(text, action)
     case 'awaiting_confirmation': return intentOfHeld(state, text, action)
     case 'applied':
-    case 'undone': {
-      if (action === undefined && state.setting.schemaVersion !== 1 && !/^(?:undo|redo)$/i.test(text.trim())) return { wants: 'goal', words: text.trim() }
-      return intentOfChange(state, action?.name ?? text.trim().toLowerCase(), action?.data ?? {})
-    }
+    case 'undone': return action === undefined ? intentOfWords(state, text.trim()) : intentOfChange(state, action.name, action.data)
     default: return busy(`the plan is ${state.step}`)
   }
+}
+
+function intentToRemember ({ step, offered }: PlanState): Intent | Refused {
+  if (!LISTENING.has(step)) return busy(`the plan is ${step}`)
+  return offered === undefined ? busy('there is nothing to remember') : { wants: 'remember', patch: offered }
+}
+
+function intentToRetry ({ step, error }: PlanState): Intent | Refused {
+  return LISTENING.has(step) && error !== undefined ? { wants: 'retry' } : busy('nothing has failed that could be asked for again')
+}
+
+/** What the user says when a change is there, or was taken back. */
+function intentOfWords (state: PlanState, words: string): Intent | Refused {
+  if (/^(?:undo|redo)$/i.test(words) || state.setting.schemaVersion === 1) return intentOfChange(state, words.toLowerCase(), {})
+  return { wants: 'goal', words }
 }
 
 /** What the user says to a diff that waits. */
@@ -60,7 +74,7 @@ function intentOfHeld ({ step, held }: PlanState, text: string, action: Action |
   if (action.name === 'reject') return { wants: 'reject' }
   if (action.name !== 'apply') return busy(`there is nothing to ${action.name}`)
   const { digest } = action.data
-  return digest === undefined || digest === held.digest ? { wants: 'write' } : busy('the diff is another one by now; look at it again')
+  return digest === undefined || digest === held.digest ? { wants: 'write' } : { kind: 'outdated', message: 'the diff is another one by now; look at it again' }
 }
 
 function intentOfPlan (text: string, action: Action | undefined): Intent | Refused {

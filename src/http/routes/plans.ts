@@ -6,7 +6,7 @@ import { type Progress, type UserInput, type Visitor } from '../../service/sessi
 import { type App } from '../app-types.ts'
 import { replies } from '../openapi/schemas.ts'
 import { describePlan, describePreview, PlanReply, PreviewReply, PreviewText } from '../sessions/plan-view.ts'
-import { Confirmation, Goal, Paths, PlanMessage, PreviewQuery } from '../sessions/plan-bodies.ts'
+import { Agreement, Confirmation, Goal, Paths, PlanMessage, PreviewQuery } from '../sessions/plan-bodies.ts'
 import { visitorOf } from '../sessions/visitor.ts'
 import { SessionId } from './sessions.ts'
 
@@ -54,8 +54,13 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
 
   app.post('/api/plans/:id/apply', {
     config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'applyPlan', summary: 'Carry a plan out', description: WAITS, params: SessionId, response: goesOn }
-  }, (request, reply) => say(request, reply, request.params.id, { action: { name: 'apply', data: {} } }))
+    schema: { tags: ['Plans'], operationId: 'applyPlan', summary: 'Carry a plan out, or write the diff that waits', description: `With \`digest\` nothing is written but the diff that was shown with it; another one is 409 APPROVAL_OUTDATED. ${WAITS}`, params: SessionId, body: Type.Union([Agreement, Type.Null()]), response: goesOn }
+  }, (request, reply) => say(request, reply, request.params.id, { action: { name: 'apply', data: { ...request.body } } }))
+
+  app.post('/api/plans/:id/retry', {
+    config: { role: 'run' },
+    schema: { tags: ['Plans'], operationId: 'retryPlan', summary: 'Ask again for what has failed', description: `Only behind a failure: the reply before had an \`error_code\`. ${WAITS}`, params: SessionId, response: goesOn }
+  }, (request, reply) => say(request, reply, request.params.id, { action: { name: 'retry', data: {} } }))
 
   app.post('/api/plans/:id/remember', {
     config: { role: 'run' },

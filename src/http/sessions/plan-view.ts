@@ -1,7 +1,7 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
 import { PLAN, type PlanResult } from '../../engine/plan/plan-key.ts'
-import { type Page } from '../../files/change/page.ts'
+import { type Page, type Touched } from '../../files/change/page.ts'
 import { type Progress } from '../../service/sessions/door.ts'
 import { shownIn } from '../../service/sessions/plan-previews.ts'
 import { traceIdOf } from '../../service/sessions/trace/trace.ts'
@@ -11,17 +11,17 @@ import { type Session } from '../../session/session.ts'
 import { nullable, oneOf } from '../openapi/schemas.ts'
 import { SessionStatus } from './session-view.ts'
 
-const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREATE_DIR, UPDATE_FILE, DELETE_FILE or DELETE_DIR' }), path: Type.String() })
+const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREATE_DIR, UPDATE_FILE, EDIT_FILE, DELETE_FILE or DELETE_DIR' }), path: Type.String() })
 
 /** A plan as programs read it: AgentPlan of the protocol, and where its session is. */
 export const PlanReply = Type.Object({
   id: Type.String({ description: 'Of the session' }),
   status: SessionStatus,
-  state: Type.String({ description: 'planning, planned, applying, awaiting_confirmation, applied, no_changes, rejected, failed or undone' }),
+  state: Type.String({ description: 'draft, planning, planned, applying, awaiting_confirmation, applied, no_changes, rejected, failed or undone' }),
   trace_id: Type.String(),
   ok: Type.Boolean(),
   summary: Type.String(),
-  actions: Type.Array(Type.Object({ ...Change.properties, content: Type.Optional(Type.String()) }), { description: 'What is changed; empty while a plan is made' }),
+  actions: Type.Array(Type.Object({ ...Change.properties, content: Type.Optional(Type.String()), edits: Type.Optional(Type.Array(Type.Object({ search: Type.String(), replace: Type.String() }))) }), { description: 'What is changed; empty while a plan is made' }),
   error: Type.Optional(Type.String()),
   error_code: Type.Optional(Type.String({ description: 'docs/plans.md has all of them' })),
   plan_json: Type.Optional(Type.String({ description: 'The plan as the model wrote it' })),
@@ -37,9 +37,11 @@ export const PlanReply = Type.Object({
     recent_errors: Type.Array(Type.String())
   }, { description: 'What the session remembers of itself; no model is told' })),
   confirm: Type.Optional(Type.Object({
+    kind: oneOf(['diff', 'deletions'], { description: '`diff`: its user agrees by `/apply` with the digest. `deletions`: whoever has the role `approve` does by `/confirm`' }),
     digest: Type.String({ description: 'Of what waits to be confirmed: all of the change, and what was there when it was shown' }),
+    paths: Type.Optional(Type.Array(Type.String(), { description: 'Of a diff: what it touches; the first 500' })),
     deletes: Type.Array(Type.String(), { description: 'Files and folders that it deletes, those below a folder too; the first 500' }),
-    more: Type.Optional(Type.Integer({ description: 'How many further ones it deletes: `/preview` has all of them' }))
+    more: Type.Optional(Type.Integer({ description: 'How many further ones there are: `/preview` has all of them' }))
   }))
 })
 
@@ -81,7 +83,7 @@ export function describePlan ({ session, isOwn }: Pick<Progress, 'session' | 'is
     trace_id: traceIdOf(id),
     ok,
     summary,
-    actions: [...actions],
+    actions: actions.map(({ edits, ...action }) => ({ ...action, ...(edits === undefined ? {} : { edits: [...edits] }) })),
     ...withDefined({ error: result.error, error_code: result.error_code, plan_json: result.plan_json }),
     ...(isOwn ? withDefined({ plan_context: result.plan_context }) : {}),
     applied: [...applied],
@@ -101,16 +103,24 @@ export function describePreview (session: Session, { files, more }: Page) {
   return { files: [...files], more, ...confirmOf(session) }
 }
 
-/** So many deletions are listed in one reply. */
+/** So many paths are listed in one reply. */
 const MAX_LISTED = 500
 
 /** What is waiting for a confirmation, if anything is. */
-function confirmOf (session: Session): { readonly confirm?: { readonly digest: string, readonly deletes: string[], readonly more?: number } } {
-  const [held] = approvalsIn(session)
-  if (held === undefined) return {}
-  const deletes = shownIn(held.content['change'] as JsonObject).filter(({ kind }) => kind.startsWith('DELETE_')).map(({ path }) => path)
-  const more = Math.max(0, deletes.length - MAX_LISTED)
-  return { confirm: { digest: held.digest, deletes: deletes.slice(0, MAX_LISTED), ...(more > 0 ? { more } : {}) } }
+function confirmOf (session: Session): { readonly confirm?: Waiting } {
+  const { held } = resultOf(session, PLAN)
+  if (held !== undefined) return { confirm: { kind: 'diff', digest: held.digest, ...listed('paths', shownIn(held.change)), deletes: [] } }
+  const [asked] = approvalsIn(session)
+  if (asked === undefined) return {}
+  const deleted = shownIn(asked.content['change'] as JsonObject).filter(({ kind }) => kind.startsWith('DELETE_'))
+  return { confirm: { kind: 'deletions', digest: asked.digest, deletes: [], ...listed('deletes', deleted) } }
+}
+
+type Waiting = NonNullable<Static<typeof PlanReply>['confirm']>
+
+function listed (name: 'paths' | 'deletes', touched: readonly Touched[]): Pick<Waiting, 'paths' | 'more'> {
+  const more = Math.max(0, touched.length - MAX_LISTED)
+  return { [name]: touched.slice(0, MAX_LISTED).map(({ path }) => path), ...(more > 0 ? { more } : {}) }
 }
 
 /** An object without the members that are undefined. */

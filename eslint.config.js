@@ -24,6 +24,17 @@ export default [
     }
   },
   {
+    files: ['src/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': ['error', {
+        paths: [
+          { name: 'node:http', message: 'An import of it costs a start 40 ms: nodeHttp of src/base/node-http.ts does not.', allowTypeImports: true },
+          { name: 'undici', message: 'Its index loads 110 files: src/runtime/undici.ts has its parts.', allowTypeImports: true }
+        ]
+      }]
+    }
+  },
+  {
     files: WRAPPED.map(room => `src/${room}/**/*.ts`),
     // Others are at work there.
     ignores: [

@@ -1,11 +1,12 @@
 import { type FastifyBaseLogger } from 'fastify'
 import { type Config } from './config/config.ts'
 import { accessFrom, corsOrigins } from './http/security/access-from.ts'
-import { type App } from './http/app-types.ts'
-import { KIND_ROUTES, type KindRoute } from './http/kind-routes.ts'
+import { type App } from './http/base/app-types.ts'
+import { KIND_ROUTES, type KindRoute } from './http/kinds/kind-routes.ts'
 import { createServer } from './http/server.ts'
 import { Metrics } from './observe/metrics.ts'
 import { createObserver } from './observe/observer.ts'
+import { processMetrics } from './observe/process-metrics.ts'
 import { addCacheMetrics, addRegistryMetrics } from './observe/registry-metrics.ts'
 import { openTracer } from './observe/tracing.ts'
 import { openService } from './service.ts'
@@ -33,6 +34,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   const access = await accessFrom(config, log)
   const origins = corsOrigins(config)
   const metrics = new Metrics()
+  processMetrics()
   const tracer = await openTracer(process.env, log)
   const observer = createObserver(metrics, tracer)
   const service = await openService(config, log, { store, kinds: kindRoutes.map(({ kind }) => kind), toolTypes, peers: siblings, onServed: metrics.served, sessionObserver: observer, ...(access.mode === 'tokens' ? { owners: access } : {}) })

@@ -90,6 +90,8 @@ export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_r
 /** The whole service without HTTP: what is registered, and the use cases over it. */
 export interface Service extends SessionServices {
   readonly registry: Registry
+  /** What all keys of the store begin with. */
+  readonly keyPrefix: string
   readonly models: CountedModels
   /** For a request of embeddings that names no model; empty for the provider's. */
   readonly embeddingModel: string
@@ -178,6 +180,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
   await tools.prepared(TOOL_PATIENCE)
   return {
     registry,
+    keyPrefix: config.KEY_PREFIX,
     models,
     embeddingModel: config.LLM_EMBEDDING_MODEL,
     llmFunctionsFor: caller => createLlmFunctions({ models, log, caller, defaultModel: config.LLM_MODEL, defaultEmbeddingModel: config.LLM_EMBEDDING_MODEL }),

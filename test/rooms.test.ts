@@ -4,12 +4,12 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, it } from 'node:test'
 
 /** The rooms of docs/architecture.md, in their order. */
-const ROOMS = ['base', 'runtime', 'template', 'store', 'tool', 'registry', 'llm', 'config', 'access', 'files', 'exec', 'session', 'engine', 'service', 'service.ts', 'http', 'observe', 'workers', 'app.ts', 'early-signals.ts', 'process.ts', 'main.ts', 'cli']
+const ROOMS = ['base', 'runtime', 'template', 'store', 'tool', 'registry', 'llm', 'config', 'access', 'files', 'exec', 'session', 'engine', 'service', 'service.ts', 'http', 'observe', 'workers', 'app.ts', 'warm-up', 'early-signals.ts', 'process.ts', 'main.ts', 'cli']
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
 
 /** What may not grow; whoever lowers a figure lowers its bound too. */
-const BOUNDS = { casts: 36, longLines: 749, pairs: 55 }
+const BOUNDS = { casts: 36, longLines: 501, pairs: 45 }
 
 /** The longest line, in columns. */
 const WIDTH = 160
@@ -32,12 +32,16 @@ describe('rooms', () => {
 
   it('load no engine before the first session', () => {
     const loaded = loadedBy(['main.ts', 'process.ts', 'app.ts', 'http/server.ts'])
-    assert.ok(loaded.has('http/plan-view.ts') && loaded.has('session/engine.ts'))
+    assert.ok(loaded.has('http/sessions/plan-view.ts') && loaded.has('session/engine.ts'))
     assert.deepEqual([...loaded].filter(file => /^engine\/.+-(?:engine|reducer)\.ts$/.test(file)), [])
   })
 
-  it('have no folders of sessions or engines that import each other', () => {
-    assert.deepEqual(foldersThatImportEachOther().filter(pair => /^(?:session|engine)\b/.test(pair)), [])
+  it('have no folders of sessions, engines or http that import each other', () => {
+    assert.deepEqual(foldersThatImportEachOther().filter(pair => /^(?:session|engine|http)\b/.test(pair)), [])
+  })
+
+  it('have server.ts alone loose in http', () => {
+    assert.deepEqual(files.filter(file => dirname(file) === 'http'), ['http/server.ts'])
   })
 
   it('have no more folders that import each other than before', t => {

@@ -21,15 +21,19 @@ export class ServiceError extends Error {
   }
 }
 
+/** Makes an error; says under which code and HTTP status before there is one. */
+type Maker<Code extends string, A extends readonly unknown[]> = ((...args: A) => ServiceError) & { readonly code: Code, readonly statusCode: number }
+
 /** Declares one error: a stable code, its HTTP status, and how its message is made. */
-function define<A extends readonly unknown[]> (
-  code: string,
+function define<const Code extends string, A extends readonly unknown[]> (
+  code: Code,
   statusCode: number,
   message: (...args: A) => string,
   details?: (...args: A) => ErrorDetails,
   headers?: (...args: A) => ErrorHeaders
-) {
-  return (...args: A) => new ServiceError(code, statusCode, message(...args), details?.(...args), undefined, headers?.(...args))
+): Maker<Code, A> {
+  const make = (...args: A): ServiceError => new ServiceError(code, statusCode, message(...args), details?.(...args), undefined, headers?.(...args))
+  return Object.assign(make, { code, statusCode })
 }
 
 /** What a text was read as. */
@@ -81,14 +85,14 @@ function describeMiss (miss: MissingPath): string {
 
 const quoted = (ids: readonly string[]): string => ids.map(id => `"${id}"`).join(', ')
 
-function notFound (kind: string, code: string) {
+function notFound<const Code extends string> (kind: string, code: Code) {
   return define(code, 404,
     (id: string, near: readonly string[]) => `${kind} "${id}" not found${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
     (id, near) => ({ id, near }))
 }
 
 /** For what is stored and cannot be used, under the id or as the extension that it would be in. */
-function notUsable (kind: string, code: string) {
+function notUsable<const Code extends string> (kind: string, code: Code) {
   return define(code, 404,
     (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) =>
       `${kind} "${id}" not found; what is stored under ${key} cannot be used: ${problems.join('; ')}`,

@@ -160,7 +160,6 @@ export class Metrics {
     const help = 'Always 1; the label tells the version'
     const build = new Gauge({ name: 'prompt_shell_build_info', aggregator: 'first', help, labelNames: ['version'], registers: [this.registry] })
     build.set({ version: ENGINE_VERSION }, 1)
-    processMetrics()
   }
 
   /** Takes notice of a change that is served now. @param milliseconds since the store told of it */

@@ -78,6 +78,7 @@ export class Registry {
   readonly #refreshing = oneAtATime(() => this.#refreshOnce())
   readonly #following = oneAtATime(() => this.#followOnce())
   readonly #listeners = new Set<(generation: Generation) => void>()
+  readonly #readers = new Set<(environKeys: readonly string[]) => void>()
   readonly #seeker = new Seeker(key => this.#ask(key))
   /** Tables and generation change by one hand at a time; reading goes on beside it. */
   readonly #exclusively = pLimit(1)
@@ -114,6 +115,16 @@ export class Registry {
   onPublished (listener: (generation: Generation) => void): () => void {
     this.#listeners.add(listener)
     return () => { this.#listeners.delete(listener) }
+  }
+
+  /**
+   * Calls back whenever something was read from the store, be there a new generation or not: shared variables and entries
+   * that cannot be used make none. Gives the way to end that.
+   * @param listener told the keys of shared variables that the store has told of
+   */
+  onRead (listener: (environKeys: readonly string[]) => void): () => void {
+    this.#readers.add(listener)
+    return () => { this.#readers.delete(listener) }
   }
 
   /** Reads everything once, then follows the store. A store that is absent is no error: the registry waits for it. */
@@ -252,6 +263,7 @@ export class Registry {
         await this.#publish(false)
         this.#endHolds()
       })
+      for (const reader of this.#readers) reader(environKeys)
       onServed?.(performance.now() - since)
       await this.environs.readAhead(environKeys)
     } catch (error) {
@@ -288,6 +300,7 @@ export class Registry {
         await this.#publish(this.#generation.number === 0)
       })
       this.#verified()
+      for (const reader of this.#readers) reader([])
       await this.environs.readAhead()
       if (store.status().changes === 'pushed') void this.environs.verifyValues()
     } catch (error) {

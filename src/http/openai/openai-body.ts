@@ -1,7 +1,7 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
 import { type JsonObject } from '../../base/json.ts'
-import { nullable } from '../openapi/schemas.ts'
+import { nullable } from '../base/schemas.ts'
 
 const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template of the prompt that model names' })
 

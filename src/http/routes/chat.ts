@@ -4,14 +4,15 @@ import { type Explanation } from '../../service/render/explanation.ts'
 import { type ToolStep } from '../../service/chat/model-tool-calls.ts'
 import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
 import { type JsonObject } from '../../base/json.ts'
-import { type App } from '../app-types.ts'
-import { abortWhenGone } from '../client-gone.ts'
-import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../explanation-reply.ts'
-import { ChatBody, givenVariables } from '../prompt-body.ts'
-import { RevisionQuery, setRevision } from '../prompt-revision.ts'
-import { oneOf, PromptId, replies, upstreamRefusals } from '../openapi/schemas.ts'
-import { sendReply, sendStream, withMember } from '../send-answer.ts'
-import { setToolDefaults } from '../tool-defaults.ts'
+import { type App } from '../base/app-types.ts'
+import { CHATS } from '../base/route-errors.ts'
+import { abortWhenGone } from '../base/client-gone.ts'
+import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../prompts/explanation-reply.ts'
+import { ChatBody, givenVariables } from '../prompts/prompt-body.ts'
+import { RevisionQuery, setRevision } from '../prompts/prompt-revision.ts'
+import { oneOf, PromptId, upstreamRefusals } from '../base/schemas.ts'
+import { sendReply, sendStream, withMember } from '../prompts/send-answer.ts'
+import { setToolDefaults } from '../prompts/tool-defaults.ts'
 
 const ChatQuery = Type.Object({
   ...ExplainQuery.properties,
@@ -28,8 +29,8 @@ const PATHS = [
 export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: ChatWithPrompt }): void {
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
-      config: { role: 'chat', seeksPrompt: true },
-      schema: { tags: [tag], operationId, summary, description: 'With `stream: true` in the body, `explain` must not be true: a stream has no place for an explanation.', params: PromptId, querystring: ChatQuery, body: ChatBody, response: { ...replies(explainedCompletionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
+      config: { role: 'chat', seeksPrompt: true, fails: CHATS, headers: ['x-prompt-revision', 'x-tool-defaults'] },
+      schema: { tags: [tag], operationId, summary, description: 'With `stream: true` in the body, `explain` must not be true: a stream has no place for an explanation.', params: PromptId, querystring: ChatQuery, body: ChatBody, response: { 200: explainedCompletionReply, ...upstreamRefusals } }
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
       refuseExplainedStream(request.query, fields.stream)

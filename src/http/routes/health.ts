@@ -3,7 +3,7 @@ import { isEntryKind, type Kind } from '../../registry/kind.ts'
 import { offeredOf } from '../../registry/offered.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 import { type RunningSessions } from '../../service/sessions/running-sessions.ts'
 import { type Rotation } from '../admission/rotation.ts'
 

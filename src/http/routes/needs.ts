@@ -2,8 +2,9 @@ import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
-import { type App } from '../app-types.ts'
-import { PromptId, replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { READS_PROMPT } from '../base/route-errors.ts'
+import { PromptId } from '../base/schemas.ts'
 
 const place = {
   line: Type.Integer(),
@@ -48,8 +49,8 @@ const NeedsReply = Type.Object({ id: Type.String(), revision: Type.String(), ...
 /** What a prompt needs before it can run, through all its partials. */
 export function needsRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
   app.get('/api/prompts/:id/needs', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, response: replies(NeedsReply, 400, 404) }
+    config: { role: 'read', fails: READS_PROMPT },
+    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, response: { 200: NeedsReply } }
   }, request => {
     const prompt = findPrompt(request.generation, request.params.id)
     const error = whyNotRunnable(prompt, request.generation)

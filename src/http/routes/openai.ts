@@ -9,14 +9,15 @@ import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
 import { withDefaultModel } from '../../service/chat/llm-functions.ts'
 import { splitFields } from '../../service/chat/split-fields.ts'
 import { type JsonObject } from '../../base/json.ts'
-import { type App } from '../app-types.ts'
-import { abortWhenGone } from '../client-gone.ts'
+import { type App } from '../base/app-types.ts'
+import { ASKS_MODEL, CHATS } from '../base/route-errors.ts'
+import { abortWhenGone } from '../base/client-gone.ts'
 import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai/openai-body.ts'
-import { setRevision } from '../prompt-revision.ts'
-import { completionReply, openAiReplies, upstreamRefusals } from '../openapi/schemas.ts'
-import { seekPrompt } from '../seek-prompt.ts'
-import { sendReply, sendStream } from '../send-answer.ts'
-import { setToolDefaults } from '../tool-defaults.ts'
+import { setRevision } from '../prompts/prompt-revision.ts'
+import { completionReply, upstreamRefusals } from '../base/schemas.ts'
+import { seekPrompt } from '../prompts/seek-prompt.ts'
+import { sendReply, sendStream } from '../prompts/send-answer.ts'
+import { setToolDefaults } from '../prompts/tool-defaults.ts'
 
 /** What the front door leads to. */
 export interface FrontDoorOptions {
@@ -42,12 +43,12 @@ const STARTED = Math.floor(Date.now() / 1000)
 export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
   app.get('/v1/models', {
     config: { role: 'chat' },
-    schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models', response: openAiReplies(ModelList) }
-  }, () => ({ object: 'list', data: models.list().map(asModel) }))
+    schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models', response: { 200: ModelList } }
+  }, () => ({ object: 'list' as const, data: models.list().map(asModel) }))
 
   app.get('/v1/models/:model', {
-    config: { role: 'chat' },
-    schema: { tags: ['OpenAI'], operationId: 'getModel', summary: 'Tell of a model', params: ModelParameters, response: openAiReplies(Model, 400, 404) }
+    config: { role: 'chat', fails: ['MODEL_NOT_FOUND'] },
+    schema: { tags: ['OpenAI'], operationId: 'getModel', summary: 'Tell of a model', params: ModelParameters, response: { 200: Model } }
   }, ({ params }) => {
     const known = models.list()
     const found = known.find(({ id }) => id === params.model)
@@ -56,14 +57,14 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embe
   })
 
   app.post('/v1/chat/completions', {
-    config: { role: 'chat' },
+    config: { role: 'chat', fails: CHATS, headers: ['x-prompt-revision', 'x-tool-defaults'] },
     schema: {
       tags: ['OpenAI'],
       operationId: 'createChatCompletion',
       summary: 'Ask the model with a prompt, or as it is',
       description: 'With `prompt: {id, variables, revision}`, or `model: "prompt:{id}"` and `variables`, a registered prompt is run; without them the request goes to the model as it is.',
       body: CompletionBody,
-      response: { ...openAiReplies(completionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503), ...upstreamRefusals }
+      response: { 200: completionReply, ...upstreamRefusals }
     }
   }, (request, reply) => {
     const prompt = readPromptCall(request.body)
@@ -71,8 +72,8 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embe
   })
 
   app.post('/v1/embeddings', {
-    config: { role: 'chat' },
-    schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', description: 'The request goes to the provider of its model as it is, and the reply comes back as it came. Without `model` it is that of `LLM_EMBEDDING_MODEL`.', body: EmbeddingsBody, response: { ...openAiReplies(EmbeddingsReply, 400, 404, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
+    config: { role: 'chat', fails: [...ASKS_MODEL, 'INTERNAL'] },
+    schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', description: 'The request goes to the provider of its model as it is, and the reply comes back as it came. Without `model` it is that of `LLM_EMBEDDING_MODEL`.', body: EmbeddingsBody, response: { 200: EmbeddingsReply, ...upstreamRefusals } }
   }, async (request, reply) => sendReply(reply, await models.ask({ kind: 'embeddings', request: withDefaultModel(request.body as JsonObject, embeddingModel), call: callOf(request, reply) })))
 
   async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>): Promise<FastifyReply> {

@@ -5,11 +5,12 @@ import { callersIn } from '../../registry/diagnose/inline-givers.ts'
 import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
-import { type App } from '../app-types.ts'
-import { entityTag } from '../entity-tags.ts'
-import { selectIds, sendPage } from '../listing.ts'
-import { RevisionQuery, setRevision } from '../prompt-revision.ts'
-import { listReply, PlacedDiagnosticReply, PromptId, replies, SupportsListQuery } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { READS_PROMPT } from '../base/route-errors.ts'
+import { entityTag, ListedTag } from '../base/entity-tags.ts'
+import { selectIds, pageOf } from '../base/listing.ts'
+import { RevisionQuery, setRevision } from '../prompts/prompt-revision.ts'
+import { listReply, PlacedDiagnosticReply, PromptId, SupportsListQuery } from '../base/schemas.ts'
 
 const PromptSummary = Type.Object({
   id: Type.String(),
@@ -19,7 +20,10 @@ const PromptSummary = Type.Object({
   form: Type.String({ description: 'text or messages: what it renders to' }),
   supports: Type.Array(Type.String()),
   description: Type.Optional(Type.Unknown()),
-  revision: Type.String()
+  revision: Type.String(),
+  etag: ListedTag,
+  updatedAt: Type.String({ format: 'date-time', description: 'When this process saw it change, or read it first' }),
+  by: Type.String({ description: 'Who changed it, as far as it is known: `store`, since whoever writes to the store does not say' })
 })
 
 const PromptReply = Type.Object({
@@ -31,21 +35,24 @@ const PromptReply = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply)
 })
 
+/** Who has changed what nobody has signed. */
+const STORE = 'store'
+
 /** What prompts are registered. */
 export function promptRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
   app.get('/api/prompts', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: replies(listReply(PromptSummary), 400) }
+    config: { role: 'read', headers: ['link'] },
+    schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: { 200: listReply(PromptSummary) } }
   }, (request, reply) => {
     const { prompts } = request.generation
     const { query } = request
     const ids = selectIds(prompts, query, ({ entry }) => query.supports === undefined || entry.definition.supports.includes(query.supports))
-    return sendPage(request, reply, query, ids, id => summarise(prompts.get(id) as Prompt))
+    return pageOf(request, reply, query, ids, id => summarise(prompts.get(id) as Prompt))
   })
 
   app.get('/api/prompts/:id', {
-    config: { role: 'read', seeksPrompt: true },
-    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: PromptId, querystring: RevisionQuery, response: replies(PromptReply, 400, 404, 409) }
+    config: { role: 'read', seeksPrompt: true, fails: [...READS_PROMPT, 'PROMPT_REVISION'], headers: ['etag', 'x-prompt-revision'] },
+    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: PromptId, querystring: RevisionQuery, response: { 200: PromptReply } }
   }, async (request, reply) => {
     const { generation, params, query } = request
     setRevision(reply, generation, params.id)
@@ -63,5 +70,5 @@ export function promptRoutes (app: App, { environs }: { environs: VisibleEnviron
 
 function summarise ({ id, entry, state, revision }: Prompt) {
   const { form, supports, source } = entry.definition
-  return { id, origin: entry.origin, state, syntax: entry.compiled.syntax, form, supports, description: source['description'], revision }
+  return { id, origin: entry.origin, state, syntax: entry.compiled.syntax, form, supports, description: source['description'], revision, etag: entry.origin === 'direct' ? entityTag(entry.hash) : undefined, updatedAt: new Date(entry.seenAt).toISOString(), by: STORE }
 }

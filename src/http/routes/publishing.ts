@@ -1,20 +1,17 @@
 import { mediaTypeUnsupported, requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type Publisher } from '../../service/publish/publish-entry.ts'
-import { type App } from '../app-types.ts'
-import { ConditionalHeaders, entityTag, readPrecondition } from '../entity-tags.ts'
-import { type KindRoute, withArticle } from '../kind-routes.ts'
-import { readEntryBodies } from '../entry-body.ts'
-import { errorReplies, idParameters, PlacedDiagnosticReply, replies, type Replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { ConditionalHeaders, entityTag, readPrecondition } from '../base/entity-tags.ts'
+import { type KindRoute, withArticle } from '../kinds/kind-routes.ts'
+import { readEntryBodies } from '../base/entry-body.ts'
+import { idParameters, PlacedDiagnosticReply } from '../base/schemas.ts'
 
 const PublishedReply = Type.Object({
   id: Type.String(),
   key: Type.String({ description: 'The key in the store' }),
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'What was noticed: warnings and hints' })
 })
-
-const PUT_REPLIES: Replies = { ...replies(PublishedReply, 400, 405, 412, 413, 415, 503), 201: PublishedReply }
-const DELETE_REPLIES: Replies = { 204: Type.Null({ description: 'Removed' }), ...errorReplies(400, 404, 405, 412, 413, 415, 503) }
 
 const CHECKED = 'It is checked as `POST /api/lint` and loading do; with an error in it, nothing is stored. When the reply comes, this process serves it; other replicas follow.'
 const CONDITIONS = '`If-Match` with the ETag of a GET or PUT refuses to overwrite what somebody else has changed since; without it, what is there is replaced.'
@@ -37,7 +34,7 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
   }
   const types = Object.keys(content)
   app.put(`/api/${path}/:id`, {
-    config: { role: 'write' },
+    config: { role: 'write', fails: ['ENTRY_INVALID', 'ENTRY_FORBIDDEN', 'STORE_READ_ONLY', 'ENTRY_CHANGED', 'LINT_BUSY'], headers: ['etag'] },
     schema: {
       tags: ['Publishing'],
       operationId: `put${name}`,
@@ -46,7 +43,7 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
       params: idParameters(example.id),
       headers: ConditionalHeaders,
       body: { content },
-      response: PUT_REPLIES
+      response: { 200: PublishedReply, 201: PublishedReply }
     }
   }, async (request, reply) => {
     const { generation, caller, params, headers, entryText: text } = request
@@ -60,7 +57,7 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
 
 function deleteRoute (app: App, { kind, path, name, example }: KindRoute, publisher: Publisher): void {
   app.delete(`/api/${path}/:id`, {
-    config: { role: 'write' },
+    config: { role: 'write', fails: ['ENTRY_FORBIDDEN', 'ENTRY_NOT_FOUND', 'STORE_READ_ONLY', 'ENTRY_CHANGED'] },
     schema: {
       tags: ['Publishing'],
       operationId: `delete${name}`,
@@ -68,10 +65,10 @@ function deleteRoute (app: App, { kind, path, name, example }: KindRoute, publis
       description: 'What uses it stops running until it is there again. `If-Match` refuses to remove what somebody else has changed since.',
       params: idParameters(example.id),
       headers: ConditionalHeaders,
-      response: DELETE_REPLIES
+      response: { 204: Type.Null({ description: 'Removed' }) }
     }
   }, async (request, reply) => {
     await publisher.withdraw({ caller: request.caller, kind, id: request.params.id, precondition: readPrecondition(request.headers) })
-    return reply.code(204).send()
+    return reply.code(204).send(null)
   })
 }

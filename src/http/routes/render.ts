@@ -5,12 +5,13 @@ import { type Explanation } from '../../service/render/explanation.ts'
 import { type Recordings } from '../../service/render/recordings.ts'
 import { type Rendering, type RenderPrompt, type RenderRequest } from '../../service/render/render-prompt.ts'
 import { type JsonObject } from '../../base/json.ts'
-import { type App } from '../app-types.ts'
-import { ExplainQuery } from '../explanation-reply.ts'
-import { givenVariables, RenderBody } from '../prompt-body.ts'
-import { RevisionQuery, setRevision } from '../prompt-revision.ts'
-import { oneOf, PromptId, replies } from '../openapi/schemas.ts'
-import { setToolDefaults } from '../tool-defaults.ts'
+import { type App } from '../base/app-types.ts'
+import { RENDERS } from '../base/route-errors.ts'
+import { ExplainQuery } from '../prompts/explanation-reply.ts'
+import { givenVariables, RenderBody } from '../prompts/prompt-body.ts'
+import { RevisionQuery, setRevision } from '../prompts/prompt-revision.ts'
+import { oneOf, PromptId } from '../base/schemas.ts'
+import { setToolDefaults } from '../prompts/tool-defaults.ts'
 
 const RenderQuery = Type.Object({
   ...ExplainQuery.properties,
@@ -44,8 +45,8 @@ export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRout
 
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
-      config: { role: 'render', seeksPrompt: true },
-      schema: { tags: [tag], operationId, summary, params: PromptId, querystring: RenderQuery, body: RenderBody, response: replies(RenderReply, 400, 404, 409, 413, 415, 500, 502, 503) }
+      config: { role: 'render', seeksPrompt: true, fails: [...RENDERS, 'BUNDLE_INVALID', 'BUNDLE_STALE', 'BUNDLE_INCOMPLETE'], headers: ['x-prompt-revision', 'x-tool-defaults'] },
+      schema: { tags: [tag], operationId, summary, params: PromptId, querystring: RenderQuery, body: RenderBody, response: { 200: RenderReply } }
     }, async (request, reply) => {
       const { generation, caller, params, body, query, activity, arrivedAt, id: requestId } = request
       const variables = givenVariables(body)
@@ -62,6 +63,6 @@ export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRout
 }
 
 function describe ({ prompt, messages, bundle }: Rendering & { readonly bundle?: Bundle }, explain: Explanation | undefined) {
-  const rendered = prompt.entry.definition.form === 'text' ? messages[0]?.content : messages
-  return { rendered_prompt: rendered, status: 'success', ...(bundle === undefined ? {} : { bundle }), ...(explain === undefined ? {} : { explain }) }
+  const rendered = prompt.entry.definition.form === 'text' ? messages[0]?.content ?? '' : messages
+  return { rendered_prompt: rendered, status: 'success' as const, ...(bundle === undefined ? {} : { bundle }), ...(explain === undefined ? {} : { explain }) }
 }

@@ -1,4 +1,4 @@
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 
 /** Headers of replies that a page may read. */
 const EXPOSED = ['etag', 'link', 'retry-after', 'x-prompt-revision', 'x-registry-revision', 'x-request-id', 'x-should-retry', 'x-usage-estimate',

@@ -15,7 +15,7 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
   const variables = new VariableNeeds(prompt)
   const environNeeds = new Map<string, EnvironNeed>()
   const caller = new Map<string, PromptNeeds['caller'][number]>()
-  const references: { tools: ReferenceNeed[], partials: ReferenceNeed[] } = { tools: [], partials: [] }
+  const references: { tools: ReferenceNeed[], partials: Array<ReferenceNeed & NeedPlace> } = { tools: [], partials: [] }
   const listed = new Set<Prompt>()
   let hasMorePaths = false
 
@@ -50,7 +50,7 @@ function remember<T extends NeedPlace> (rows: Map<string, T & { path: string, us
   else if (use === 'used') rows.set(key, { ...known, use })
 }
 
-function addReferences (visit: Visit, { tools, partials }: { tools: ReferenceNeed[], partials: ReferenceNeed[] }): void {
+function addReferences (visit: Visit, { tools, partials }: { tools: ReferenceNeed[], partials: Array<ReferenceNeed & NeedPlace> }): void {
   for (const [message, { references }] of visit.prompt.entry.compiled.messages.entries()) {
     for (const [index, reference] of references.entries()) {
       const link = visit.prompt.messages[message]?.links[index]
@@ -69,7 +69,7 @@ function offeredTools ({ entry, loopTools }: Prompt): ReferenceNeed[] {
   })
 }
 
-function describe ({ name, arguments: written }: Reference, link: Link | undefined, place: NeedPlace): ReferenceNeed {
+function describe ({ name, arguments: written }: Reference, link: Link | undefined, place: NeedPlace): ReferenceNeed & NeedPlace {
   return { name, ...(link === undefined ? {} : { id: link.id }), arguments: written, ...place }
 }
 

@@ -48,8 +48,8 @@ const renders = [{ variables }, { variables: { level: 'low' } }, { variables: { 
 const chats = [chat, { ...chat, stream: true }, { variables, model: 'other', temperature: 0.5 }]
 
 const VOCABULARY: Omit<Vocabulary, 'below'> = {
-  // It goes on as long as its session does.
-  without: new Set(['followSession']),
+  // The one goes on as long as its session does, the other as long as somebody reads it.
+  without: new Set(['followSession', 'followChanges']),
   ids: ['team.handlebars', 'team.go', 'team.checked', 'team.syntax', 'team.missing', 'team.failing', 'team.fact', 'm.echo', 'm.fail', 'evaluator', 'evaluator.rate'],
   writableIds: ['scratch.a', 'scratch.b', 'scratch:c', 'scratch'],
   models: ['m', 'other'],

@@ -7,6 +7,7 @@ import { createApp } from '../../../src/app.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { undeclared } from '../../helpers/declared-replies.ts'
 import { API, type Operation } from '../../helpers/generated-requests.ts'
+import { assertListed } from '../../helpers/listed-errors.ts'
 import { startService } from '../../helpers/service.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
@@ -96,6 +97,19 @@ describe('openapi.json', () => {
         assert.ok(Object.hasOwn(declared, name), `${url} ${reply.statusCode} declares ${name}`)
       }
     }
+  })
+})
+
+describe('the errors that routes list', () => {
+  it('have an example each: the document cannot be made without', async t => {
+    const { app } = await startService(t, registrations)
+    assert.doesNotThrow(() => app.swagger())
+  })
+
+  it('keep an error that is not listed from a test', async t => {
+    const { app } = await startService(t, registrations)
+    assert.throws(() => { assertListed({ method: 'GET', url: '/api/prompts/a' }, { statusCode: 404, headers: { 'content-type': 'application/json' }, json: () => ({ code: 'TOOL_NOT_FOUND' }) } as unknown as LightMyRequestResponse) }, /getPrompt answers with TOOL_NOT_FOUND/)
+    assert.equal((await app.inject('/api/prompts/gone')).statusCode, 404)
   })
 })
 

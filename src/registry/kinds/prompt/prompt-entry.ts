@@ -18,6 +18,8 @@ export interface PromptEntry {
   readonly chat: PromptChat
   readonly compiled: CompiledPrompt
   readonly diagnostics: readonly Diagnostic[]
+  /** When this process read it, on the clock of `Date.now()`: what does not change is not read again. */
+  readonly seenAt: number
   /** A hash of the definition alone. */
   readonly hash: string
   /** A hash of what of it decides what is rendered and sent: callers who pin it do not care who owns the prompt. */
@@ -40,6 +42,7 @@ export async function parsePromptEntry (id: string, origin: PromptEntry['origin'
     chat: parsePromptChat(id, definition.source),
     compiled,
     diagnostics: [...lintPromptDefinition(definition), ...compiled.diagnostics],
+    seenAt: Date.now(),
     hash: contentHash(definition.source),
     revision: contentHash(Object.fromEntries(Object.entries(definition.source).filter(([field]) => PINNED.includes(field))))
   }

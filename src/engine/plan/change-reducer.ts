@@ -85,13 +85,14 @@ export abstract class ChangeReducer extends TurnBack {
     if ('code' in preview) return purpose === 'redo' ? this.turned('redo', { failure: preview.message, code: preview.code }) : this.#notMade(preview)
     const { files, more, shown, conflicts } = preview
     if (purpose === 'redo' && shown.length === 0) return this.turned('redo', { value: { applied: [], conflicts: conflicts.map(each => ({ ...each })) } })
-    this.outbox.notice('files', { stage: 'preview', files, ...(more > 0 ? { more } : {}) })
-    this.log('debug', 'PREVIEW_READY', { files: shown.length })
     const change = { [kind]: { ...given, shown } }
     const paths = shown.map(each => String(each['path']))
     const isAsked = this.state.setting.confirm !== 'none' && shown.some(each => isDeletion({ kind: String(each['kind']) }))
+    const digest = purpose === 'apply' && !isAsked && this.#waitsForUser(paths) ? contentHash(change) : undefined
+    this.outbox.notice('files', { stage: 'preview', files, ...(more > 0 ? { more } : {}), ...(digest === undefined ? {} : { digest }) })
+    this.log('debug', 'PREVIEW_READY', { files: shown.length })
     this.state = { ...this.state, change: { wish, isAsked } }
-    if (purpose === 'apply' && !isAsked && this.#waitsForUser(paths)) return this.#hold(change, paths)
+    if (digest !== undefined) return this.#hold({ digest, change, paths })
     if (isAsked) this.goTo('awaiting_confirmation')
     if (purpose === 'apply') this.state = { ...this.state, agreed: [...new Set([...this.state.agreed, ...paths])] }
     return this.change(purpose, change, isAsked)
@@ -104,8 +105,8 @@ export abstract class ChangeReducer extends TurnBack {
     return !hasApplied || repair.confirm || paths.some(path => !agreed.includes(path))
   }
 
-  #hold (change: JsonObject, paths: readonly string[]): Next<PlanState> {
-    this.state = { ...this.state, held: { digest: contentHash(change), change, paths } }
+  #hold (held: NonNullable<PlanState['held']>): Next<PlanState> {
+    this.state = { ...this.state, held }
     this.goTo('awaiting_confirmation')
     this.tellUser('planDiff')
     return this.listen()
@@ -121,7 +122,7 @@ export abstract class ChangeReducer extends TurnBack {
 
   /** The change cannot be made as things are: nothing was written, and the model may mend it. */
   #notMade (error: PlanProblem): Next<PlanState> {
-    if (!this.mayRepair) return this.fail(error)
+    if (!this.mayRepair) return this.cannotGoOn(error)
     const paths = STALE.has(error.code) ? (this.state.reply?.actions ?? []).map(({ path }) => path).filter(path => error.message.includes(JSON.stringify(path))) : []
     for (const path of paths) this.tellUser('planBase', { path })
     // What is agreed to is a diff of files as they were.
@@ -151,6 +152,7 @@ export abstract class ChangeReducer extends TurnBack {
     const name = checks[check]
     if (name === undefined) {
       this.log('debug', 'APPLY_SUCCESS', { files: this.state.applied.length, checks: checks.length })
+      this.state = { ...this.state, failedCheck: '' }
       return this.settle()
     }
     return this.#waitForCheck(name)
@@ -179,13 +181,13 @@ export abstract class ChangeReducer extends TurnBack {
     }
     this.state = { ...this.state, checkFailed: this.failureOf(name, failed), failedCheck: reportOf(name, failed) }
     if (this.mayRepair && !this.#isRepeated()) return this.#nextRound(name)
-    return this.#giveUp(name)
+    return this.giveUp()
   }
 
   /** The check that the goal is about has run: its failure is what the goal reports. */
   #checkedFirst (name: string, failed: string | undefined): Next<PlanState> {
     this.state = { ...this.state, fix: undefined }
-    if (failed === undefined) return this.finish('no_changes')
+    if (failed === undefined) return this.nothingToDo()
     this.state = { ...this.state, report: reportOf(name, failed) }
     return this.begin()
   }
@@ -199,15 +201,34 @@ export abstract class ChangeReducer extends TurnBack {
     return this.askAgain(undefined, applied.map(({ path }) => path))
   }
 
-  #giveUp (check: string): Next<PlanState> {
-    const { setting: { repair: { then }, schemaVersion }, checkFailed = '' } = this.state
+  /** Whether a change is there whose check has failed. */
+  protected get isMending (): boolean {
+    return this.state.hasApplied && this.state.failedCheck !== ''
+  }
+
+  /** The check still fails: all rounds are taken back, unless they are to be kept. */
+  protected giveUp (): Next<PlanState> {
+    const { setting: { repair: { then }, schemaVersion, checks }, check: index, checkFailed = '' } = this.state
+    const check = checks[index] ?? ''
     this.log('error', 'APPLY_ROLLBACK', { check })
     if (then === 'rollback') {
       if (schemaVersion !== 1) this.tellUser('planGivenUp', { check })
       return this.takeBack('rollback')
     }
-    this.state = { ...this.state, rest: 'applied' }
     return this.fail({ code: 'AUTO_CHECK_FAILED_KEPT', message: checkFailed })
+  }
+
+  /** No round is left for what cannot be done. */
+  protected cannotGoOn (problem: PlanProblem): Next<PlanState> {
+    if (!this.isMending) return this.fail(problem)
+    this.tell(problem)
+    return this.giveUp()
+  }
+
+  /** What was wanted is so already. A session in which something was changed goes on, so that it can still be undone. */
+  protected nothingToDo (): Next<PlanState> {
+    const { setting: { schemaVersion }, applied, undone } = this.state
+    return schemaVersion === 1 || applied.length + undone.length === 0 ? this.finish('no_changes') : this.settle()
   }
 
   /** Whether the model has done the same again as in the round before. */

@@ -87,7 +87,7 @@ export interface PlanState {
   readonly hasRepaired: boolean
   /** Rounds in which the model has mended what it had done, since its user spoke last. */
   readonly used: number
-  /** What the last failed check said, for the model; empty once its user has spoken again. */
+  /** What the last failed check said, for the model; empty once it has passed, or its user wants something else. */
   readonly failedCheck: string
   /** Where the user was waited for last: a session goes on from here. */
   readonly rest: 'draft' | 'planned' | 'applied' | 'undone'

@@ -55,6 +55,8 @@ async function readReport (file: string): Promise<string> {
 /** `undo: a.ts b.ts` names paths; whatever else is no word of a plan's is for the model. */
 export function readPlanLine (line: string): Said {
   if (/^\s*(?:remember|запомни)\s*$/i.test(line)) return { action: { name: 'remember', data: {} } }
+  const [, message] = /^\s*commit(?:\s*:\s*|\s+|$)(.*)$/i.exec(line) ?? []
+  if (message !== undefined) return { action: { name: 'commit', data: message.trim() === '' ? {} : { message: message.trim() } } }
   const [, name = '', paths = ''] = /^\s*(undo|redo|reject)\s*(?::\s*(\S.*))?$/i.exec(line) ?? []
   if (name === '') return { text: line }
   return { action: { name: name.toLowerCase(), data: paths === '' ? {} : { paths: paths.trim().split(/\s+/) } } }

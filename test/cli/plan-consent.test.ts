@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { runAps } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
@@ -101,6 +103,24 @@ describe('aps plan of schema 2', () => {
     assert.match(stdout, /^test failed; attempt 1 of 3\.$[^]*^test still fails\. The change was taken back\.$/m)
     assert.match(stderr, /\naps: it has failed: \w+; to go on: /)
     assert.deepEqual(await scratch.tree(), before)
+  })
+
+  it('asks before it commits, also with --yes', async t => {
+    const scratch = await create(t)
+    const git = (...words: string[]): string => execFileSync('git', ['-C', scratch.path, '-c', 'user.name=Ann', '-c', 'user.email=ann@example.com', ...words], { encoding: 'utf8' })
+    git('config', 'user.name', 'Ann')
+    git('config', 'user.email', 'ann@example.com')
+    git('add', '.')
+    git('commit', '--quiet', '-m', 'First')
+    await writeFile(scratch.environment['OPERATOR_FILE'] as string, 'workspaces:\n  shop: { path: shop, checks: { test: node --test }, commit: true }\n')
+    const fix = ['plan', '--fix', 'test', '--workspace', 'shop', '--profile', 'careful', '--yes']
+    const left = await runAps(fix, scratch.environment, 'commit Mend the price\n')
+    assert.equal(left.code, 1)
+    assert.match(left.stderr, /commits are approved one by one: commit src\/price\.js\nMend the price\n; allow it\? y or n/)
+    const { code, stdout, stderr } = await runAps(['plan', '--resume', '--profile', 'careful', '--yes'], scratch.environment, 'y\nundo\n')
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^Committed [0-9a-f]{10}\.\nThe commit [0-9a-f]{10} stays; git revert takes it back\.$/m)
+    assert.equal(git('log', '-1', '--format=%s').trim(), 'Mend the price')
   })
 
   it('needs a goal, or a check', async t => {

@@ -38,6 +38,7 @@ export abstract class ChangeReducer extends TurnBack {
       case 'check': return this.#checked(ended, effect)
       case 'rollback': return this.rolledBack(ended)
       case 'undo': return this.turned('undo', ended)
+      case 'commit': return this.committed(ended)
       case 'redo': return this.#showAnew(ended) ?? this.turned('redo', ended)
     }
   }
@@ -57,7 +58,7 @@ export abstract class ChangeReducer extends TurnBack {
     if (awaits?.effect !== effect) return this.next()
     this.state = { ...this.state, error: undefined }
     if (awaits.purpose === 'apply') return this.finish('rejected')
-    if (awaits.purpose === 'redo') return this.settle()
+    if (awaits.purpose === 'redo' || awaits.purpose === 'commit') return this.settle()
     return this.end(effect, { failure: 'refused by a person', code: 'REFUSED' })
   }
 
@@ -141,7 +142,7 @@ export abstract class ChangeReducer extends TurnBack {
     const { reply, applied, changes, hasApplied } = this.state
     const changed = changedIn(ended.value) ?? (reply?.actions ?? []).map(({ kind, path }) => ({ kind, path }))
     const before = hasApplied ? applied.filter(({ path }) => !changed.some(each => each.path === path)) : []
-    this.state = { ...this.state, applied: [...before, ...changed], undone: [], changes: [...hasApplied ? changes : [], effect], reversed: 0, hasApplied: true, check: 0 }
+    this.state = { ...this.state, applied: [...before, ...changed], undone: [], changes: [...hasApplied ? changes : [], effect], reversed: 0, hasApplied: true, check: 0, done: this.state.summary, commit: undefined }
     this.goTo('applying')
     this.outbox.notice('files', { stage: 'applied', files: changed.map(each => ({ ...each })) })
     return this.#runCheck()
@@ -153,6 +154,8 @@ export abstract class ChangeReducer extends TurnBack {
     if (name === undefined) {
       this.log('debug', 'APPLY_SUCCESS', { files: this.state.applied.length, checks: checks.length })
       this.state = { ...this.state, failedCheck: '' }
+      // Where nothing was checked, nothing has passed.
+      if (this.state.setting.commit === 'passed' && checks.length > 0) return this.commit('')
       return this.settle()
     }
     return this.#waitForCheck(name)
@@ -241,7 +244,7 @@ export abstract class ChangeReducer extends TurnBack {
   }
 }
 
-type ChangePurpose = Extract<PlanPurpose, 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo'>
+type ChangePurpose = Extract<PlanPurpose, 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo' | 'commit'>
 
 /** What a failed check said, as a model reads it. */
 function reportOf (check: string, output: string): string {

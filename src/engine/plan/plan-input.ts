@@ -19,6 +19,8 @@ export const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['draft', 'pla
 export type Intent =
   | { readonly wants: 'plan' | 'apply', readonly words: string }
   | { readonly wants: 'reject' | 'write' | 'retry' }
+  /** @param message empty for the summary of the change */
+  | { readonly wants: 'commit', readonly message: string }
   /** Another goal in the same session, or words that change a diff which waits. */
   | { readonly wants: 'goal' | 'change', readonly words: string }
   /** What the model wants remembered is. */
@@ -27,7 +29,10 @@ export type Intent =
   | { readonly wants: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly changes: readonly ChangedPath[] }
 
 /** What a user may do beside saying something. */
-const ACTIONS = ['apply', 'reject', 'undo', 'redo', 'remember', 'retry']
+const ACTIONS = ['apply', 'reject', 'undo', 'redo', 'commit', 'remember', 'retry']
+
+/** Words that commit what was changed, with a message or without. */
+const COMMIT = /^commit(?:\s*:\s*|\s+|$)([^]*)$/i
 
 /** Reads an input, or says why it is of no use now. */
 export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
@@ -35,6 +40,7 @@ export function intentOf (state: PlanState, text: string, action: Action | undef
   if (action !== undefined && !ACTIONS.includes(action.name)) return invalid(`expected the action ${ACTIONS.slice(0, -1).join(', ')} or ${ACTIONS.at(-1) ?? ''}, got ${shown(action.name)}`)
   if (action?.name === 'remember' || (action === undefined && state.offered !== undefined && REMEMBER.test(text))) return intentToRemember(state)
   if (action?.name === 'retry' || (action === undefined && RETRY.test(text) && state.error !== undefined)) return intentToRetry(state)
+  if (action?.name === 'commit' && state.setting.commit === 'never') return disabled(state)
   return intentIn(state, text, action)
 }
 
@@ -61,7 +67,19 @@ function intentToRetry ({ step, error }: PlanState): Intent | Refused {
 /** What the user says when a change is there, or was taken back. */
 function intentOfWords (state: PlanState, words: string): Intent | Refused {
   if (/^(?:undo|redo)$/i.test(words) || state.setting.schemaVersion === 1) return intentOfChange(state, words.toLowerCase(), {})
-  return { wants: 'goal', words }
+  const [, message] = COMMIT.exec(words) ?? []
+  return message === undefined ? { wants: 'goal', words } : intentToCommit(state, message)
+}
+
+function intentToCommit (state: PlanState, message: Json | undefined): Intent | Refused {
+  if (state.setting.commit === 'never') return disabled(state)
+  if (state.applied.length === 0) return busy('there is nothing to commit')
+  if (message !== undefined && typeof message !== 'string') return invalid(`message: expected a text, got ${shown(message)}`)
+  return { wants: 'commit', message: (message ?? '').trim() }
+}
+
+function disabled ({ setting: { workspace } }: PlanState): Refused {
+  return { kind: 'disabled', message: `Nothing is committed in the workspace "${workspace}" by this plan: its operator and its profile would have to allow that` }
 }
 
 /** What the user says to a diff that waits. */
@@ -86,7 +104,9 @@ function intentOfPlan (text: string, action: Action | undefined): Intent | Refus
   return goal === '' ? invalid('expected words behind "plan:", got none') : { wants: 'plan', words: goal }
 }
 
-function intentOfChange ({ step, applied, undone }: PlanState, name: string, { paths: given }: JsonObject): Intent | Refused {
+function intentOfChange (state: PlanState, name: string, { paths: given, message }: JsonObject): Intent | Refused {
+  const { step, applied, undone } = state
+  if (name === 'commit' && state.setting.schemaVersion !== 1) return intentToCommit(state, message)
   if (name !== 'undo' && name !== 'redo') return busy(`the plan is ${step}; it takes "undo" and "redo", and another goal is another session`)
   const changes = name === 'undo' ? applied : undone
   if (changes.length === 0) return busy(`there is nothing to ${name}`)

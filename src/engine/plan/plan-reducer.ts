@@ -65,17 +65,9 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     switch (intent.wants) {
       case 'write': return this.writeHeld()
       case 'retry': return this.#retry()
-      case 'goal': {
-        const { mode, goal } = routeMode(intent.words, false)
-        this.state = { ...this.state, mode: mode ?? 'plan', isDirect: mode === 'apply', words: goal, goal, agreed: [], hasApplied: false, plan: undefined, exchanges: [], report: '' }
-        return this.start()
-      }
-      case 'change': {
-        const { words, reply, exchanges } = this.state
-        this.state = { ...this.state, held: undefined, exchanges: reply === undefined ? exchanges : [...exchanges, { words, reply: stringifyJson(reply.json) }], words: notWritten(this.state.setting.language, intent.words), rounds: 0 }
-        this.goTo('applying')
-        return this.#askModel()
-      }
+      case 'goal': return this.#nextGoal(intent.words)
+      case 'change': return this.#askForAnother(intent.words)
+      case 'commit': return this.commit(intent.message)
       case 'reject': return this.isMending ? this.giveUp() : this.finish('rejected')
       case 'remember': return this.wait('accept', this.outbox.remember({ workspace: this.state.setting.workspace, patch: intent.patch, timeout: TIMEOUTS.remember }))
       case 'plan':
@@ -91,6 +83,22 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
         return intent.wants === 'undo' ? this.takeBack('undo', intent.paths) : this.doAgain(intent.paths)
       }
     }
+  }
+
+  /** Another goal in the same session. */
+  #nextGoal (words: string): Next<PlanState> {
+    const { mode, goal } = routeMode(words, false)
+    this.state = { ...this.state, mode: mode ?? 'plan', isDirect: mode === 'apply', words: goal, goal, agreed: [], hasApplied: false, plan: undefined, exchanges: [], report: '' }
+    return this.start()
+  }
+
+  /** The user wants another diff than the one that was shown. */
+  #askForAnother (said: string): Next<PlanState> {
+    const { words, reply, exchanges, setting: { language } } = this.state
+    const before = reply === undefined ? exchanges : [...exchanges, { words, reply: stringifyJson(reply.json) }]
+    this.state = { ...this.state, held: undefined, exchanges: before, words: notWritten(language, said), rounds: 0 }
+    this.goTo('applying')
+    return this.#askModel()
   }
 
   /** An effect has ended. */

@@ -19,6 +19,7 @@ export function describePlan (state: PlanState): PlanResult {
     applied,
     undone,
     ...(conflicts.length === 0 ? {} : { conflicts }),
+    ...(state.commit === undefined ? {} : { commit: state.commit }),
     ...(held === undefined ? {} : { held }),
     ...(offered === undefined ? {} : { memory_patch: offered }),
     session_memory: sessionMemoryOf(state),

@@ -19,6 +19,9 @@ export const Goal = Type.Object({
 /** Which diff is agreed to. */
 export const Agreement = Type.Object({ digest: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of the diff that was shown; without it the one that waits' })) }, { additionalProperties: false })
 
+/** What a commit says. */
+export const CommitMessage = Type.Object({ message: Type.Optional(Type.String({ maxLength: 4000, description: 'The summary of the change without it' })) }, { additionalProperties: false })
+
 /** Which paths of a change are meant. */
 export const Paths = Type.Object({ paths: Type.Optional(Type.Array(Type.String({ maxLength: 240 }), { minItems: 1, maxItems: 10_000, description: 'Of the change; all of them without it' })) })
 

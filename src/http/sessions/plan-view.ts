@@ -1,7 +1,7 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
 import { PLAN, type PlanResult } from '../../engine/plan/plan-key.ts'
-import { type Page, type Touched } from '../../files/change/page.ts'
+import { type Page } from '../../files/change/page.ts'
 import { type Progress } from '../../service/sessions/door.ts'
 import { shownIn } from '../../service/sessions/plan-previews.ts'
 import { traceIdOf } from '../../service/sessions/trace/trace.ts'
@@ -29,6 +29,7 @@ export const PlanReply = Type.Object({
   applied: Type.Array(Change, { description: 'Changes that are on the disk' }),
   undone: Type.Array(Change, { description: 'Changes that were taken back' }),
   conflicts: Type.Optional(Type.Array(Type.Object({ path: Type.String(), reason: oneOf(['changed', 'gone', 'there', 'filled']) }), { description: 'What the last undo or redo has left alone, since somebody else had been there' })),
+  commit: Type.Optional(Type.String({ description: 'Hash of the commit of what is applied' })),
   memory_patch: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'What the model wants remembered; `remember` agrees to it' })),
   session_memory: Type.Optional(Type.Object({
     current_task_goal: Type.String(),
@@ -37,9 +38,10 @@ export const PlanReply = Type.Object({
     recent_errors: Type.Array(Type.String())
   }, { description: 'What the session remembers of itself; no model is told' })),
   confirm: Type.Optional(Type.Object({
-    kind: oneOf(['diff', 'deletions'], { description: '`diff`: its user agrees by `/apply` with the digest. `deletions`: whoever has the role `approve` does by `/confirm`' }),
+    kind: oneOf(['diff', 'deletions', 'commit'], { description: '`diff`: its user agrees by `/apply` with the digest. `deletions` and `commit`: whoever has the role `approve` does by `/confirm`' }),
     digest: Type.String({ description: 'Of what waits to be confirmed: all of the change, and what was there when it was shown' }),
-    paths: Type.Optional(Type.Array(Type.String(), { description: 'Of a diff: what it touches; the first 500' })),
+    paths: Type.Optional(Type.Array(Type.String(), { description: 'Of a diff and of a commit: what it touches; the first 500' })),
+    message: Type.Optional(Type.String({ description: 'Of a commit' })),
     deletes: Type.Array(Type.String(), { description: 'Files and folders that it deletes, those below a folder too; the first 500' }),
     more: Type.Optional(Type.Integer({ description: 'How many further ones there are: `/preview` has all of them' }))
   }))
@@ -88,7 +90,7 @@ export function describePlan ({ session, isOwn }: Pick<Progress, 'session' | 'is
     ...(isOwn ? withDefined({ plan_context: result.plan_context }) : {}),
     applied: [...applied],
     undone: [...undone],
-    ...withDefined({ conflicts: result.conflicts === undefined ? undefined : [...result.conflicts], memory_patch: result.memory_patch }),
+    ...withDefined({ conflicts: result.conflicts === undefined ? undefined : [...result.conflicts], commit: result.commit, memory_patch: result.memory_patch }),
     ...(isOwn ? { session_memory: describeMemory(result.session_memory) } : {}),
     ...confirmOf(session)
   }
@@ -109,18 +111,20 @@ const MAX_LISTED = 500
 /** What is waiting for a confirmation, if anything is. */
 function confirmOf (session: Session): { readonly confirm?: Waiting } {
   const { held } = resultOf(session, PLAN)
-  if (held !== undefined) return { confirm: { kind: 'diff', digest: held.digest, ...listed('paths', shownIn(held.change)), deletes: [] } }
+  if (held !== undefined) return { confirm: { kind: 'diff', digest: held.digest, ...listed('paths', shownIn(held.change).map(({ path }) => path)), deletes: [] } }
   const [asked] = approvalsIn(session)
   if (asked === undefined) return {}
-  const deleted = shownIn(asked.content['change'] as JsonObject).filter(({ kind }) => kind.startsWith('DELETE_'))
+  const { kind, paths = [], message = '' } = asked.content
+  if (kind === 'commit') return { confirm: { kind, digest: asked.digest, ...listed('paths', paths as string[]), message: String(message), deletes: [] } }
+  const deleted = shownIn(asked.content['change'] as JsonObject).filter(each => each.kind.startsWith('DELETE_')).map(({ path }) => path)
   return { confirm: { kind: 'deletions', digest: asked.digest, deletes: [], ...listed('deletes', deleted) } }
 }
 
 type Waiting = NonNullable<Static<typeof PlanReply>['confirm']>
 
-function listed (name: 'paths' | 'deletes', touched: readonly Touched[]): Pick<Waiting, 'paths' | 'more'> {
-  const more = Math.max(0, touched.length - MAX_LISTED)
-  return { [name]: touched.slice(0, MAX_LISTED).map(({ path }) => path), ...(more > 0 ? { more } : {}) }
+function listed (name: 'paths' | 'deletes', all: readonly string[]): Pick<Waiting, 'paths' | 'more'> {
+  const more = Math.max(0, all.length - MAX_LISTED)
+  return { [name]: all.slice(0, MAX_LISTED), ...(more > 0 ? { more } : {}) }
 }
 
 /** An object without the members that are undefined. */

@@ -100,7 +100,7 @@ export class PlanPreviews {
 /** The change that waits, be it for its user's consent or for an approval. */
 function changeIn (session: Session): JsonObject | undefined {
   const { held } = resultOf(session, PLAN)
-  return held?.change ?? approvalsIn(session)[0]?.content['change'] as JsonObject | undefined
+  return held?.change ?? approvalsIn(session).find(({ content }) => content['kind'] === 'apply')?.content['change'] as JsonObject | undefined
 }
 
 /** What the newest preview in a log has. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import pRetry from 'p-retry'
-import { approvalDecided, approvalNotFound, approvalOutdated, requestInvalid, ServiceError, sessionBusy, sessionEnded, sessionFull, sessionNotFound } from '../../base/errors.ts'
+import { approvalDecided, approvalNotFound, approvalOutdated, commitDisabled, requestInvalid, ServiceError, sessionBusy, sessionEnded, sessionFull, sessionNotFound } from '../../base/errors.ts'
 import { type Log } from '../../base/log.ts'
 import { advance, type Advanced, begin, type Stamp } from '../advance.ts'
 import { type Approval, approvalId, approvalOf, approvalsIn, describeApproval } from '../approval.ts'
@@ -190,7 +190,7 @@ export class SessionRunner {
   async stop (id: string, by: StopCause, reason: string): Promise<Session> {
     return await this.#commit(id, session => {
       if (ENDED.has(session.status)) return undefined
-      if (openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply')) throw sessionBusy(id, session.status, 'it is writing files; try again when it has')
+      if (openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply' || effect.kind === 'commit')) throw sessionBusy(id, session.status, 'it is writing files; try again when it has')
       return { kind: 'stopped', by, reason }
     })
   }
@@ -399,6 +399,7 @@ function refusalOf ({ kind, message }: Refused, { id, status }: Session): Servic
     case 'busy': return sessionBusy(id, status, message)
     case 'invalid': return requestInvalid(message, { part: 'body' })
     case 'outdated': return approvalOutdated(id, undefined)
+    case 'disabled': return commitDisabled(id, message)
   }
 }
 

@@ -85,8 +85,7 @@ export abstract class TurnBack extends PlanReducerBase {
   /** The user's undo or redo has ended, or one change of it. */
   protected turned (name: 'undo' | 'redo', ended: Ended): Next<PlanState> {
     const { applied, undone, turning } = this.state
-    // Of a change of the goal nothing may be left that could be taken back: the others still can.
-    const isNothing = 'failure' in ended && ended.code === 'NOTHING_TO_UNDO' && (turning?.left.length ?? 0) > 0
+    const isNothing = isNothingOfMore(ended, turning)
     if ('failure' in ended && !isNothing) {
       this.tell({ code: ended.code, message: ended.failure })
       this.state = { ...this.state, turning: undefined }
@@ -150,6 +149,11 @@ export abstract class TurnBack extends PlanReducerBase {
   protected failureOf (name: string, output: string): string {
     return `the check "${name}" failed: ${clip(output, MAX_SHOWN_OUTPUT)}`
   }
+}
+
+/** Of one change of the goal nothing may be left that could be taken back: of the others there still is. */
+function isNothingOfMore (ended: Ended, turning: PlanState['turning']): boolean {
+  return 'failure' in ended && ended.code === 'NOTHING_TO_UNDO' && (turning?.left.length ?? 0) > 0
 }
 
 function withConflicts (conflicts: readonly Conflict[]): JsonObject {

@@ -24,7 +24,7 @@ export async function showEvent ({ type, data }: DialogueEvent, output: Output):
 }
 
 function checkInWords ({ check, passed, output }: JsonObject): string {
-  return `check ${textOf(check)}: ${passed === true ? 'passed' : `failed\n${textOf(output)}`}`
+  return `check ${textOf(check)}: ${passed === true ? 'passed' : `failed${output === undefined ? '' : `\n${textOf(output)}`}`}`
 }
 
 function memoryInWords ({ patch = null, isApplied, isOffered }: JsonObject): string {

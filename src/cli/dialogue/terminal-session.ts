@@ -57,6 +57,8 @@ export class TerminalSession {
   #failed: string | undefined
   /** Whether what a command has printed ends within a line. */
   #isMidLine = false
+  /** Whether output of the check that runs was shown as it came. */
+  #hasPrinted = false
 
   constructor (options: TerminalSessionOptions) {
     this.#options = options
@@ -93,6 +95,7 @@ export class TerminalSession {
     if ((type === 'approval' && data['kind'] === 'apply') || (type === 'state' && data['word'] === DIFF_WAITS)) await this.#change.finish(this.#id)
     if (type === 'error') this.#failed = textOf(data['code'])
     await this.#show(event)
+    if (type === 'command') this.#hasPrinted = false
     if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
     if (type === 'approval' && data['rule'] !== undefined) return await this.#decide(event)
@@ -109,12 +112,14 @@ export class TerminalSession {
     if (output.wantsJson) return await output.jsonLine({ type, data })
     if (type === 'live') return data['type'] === 'command.output' ? await this.#print(textOf(data['text'])) : undefined
     if (this.#isMidLine) await this.#print('\n')
+    if (data['check'] !== undefined && this.#hasPrinted) return await showEvent({ type, data: withoutOutput(data) }, output)
     if (type === 'log') await writeLog(`${textOf(data['level'])} [${textOf(data['prefix'])}] ${textOf(data['text'])}`)
     else await showEvent(event, output)
   }
 
   async #print (text: string): Promise<void> {
     if (this.#options.output.wantsJson) return await this.#options.output.jsonLine({ type: 'live', data: { type: 'command.output', text } })
+    this.#hasPrinted = true
     this.#isMidLine = !text.endsWith('\n')
     await this.#options.output.piece(revealHidden(text))
   }
@@ -236,4 +241,9 @@ export class TerminalSession {
       return (await dialogues.find(this.#id)).status !== 'waiting_input'
     }
   }
+}
+
+/** What a check has printed was read as it came. */
+function withoutOutput ({ output: _output, ...data }: DialogueEvent['data']): DialogueEvent['data'] {
+  return data
 }

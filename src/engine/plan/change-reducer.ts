@@ -1,4 +1,4 @@
-import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
+import { contentHash, type JsonObject } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
 import { clip } from '../shared/clip.ts'
 import { cutMiddle } from '../shared/cut-middle.ts'
@@ -240,7 +240,7 @@ export abstract class ChangeReducer extends TurnBack {
   }
 
   #actionsHash (): string {
-    return contentHash((this.state.reply?.actions ?? []) as unknown as Json)
+    return contentHash((this.state.reply?.actions ?? []).map(action => ({ ...action })))
   }
 }
 

@@ -1,7 +1,8 @@
-// npm run build: src as JavaScript in dist. Types are checked by npm run typecheck.
+// npm run build: src as JavaScript in dist, console/ as what browsers load in dist/console. Types are checked by npm run typecheck.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildConsole } from './build-console.js'
 import { readyValidators } from './ready-validators.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
@@ -57,6 +58,7 @@ await build({
 })
 // Their licences ask for it.
 writeFileSync('dist/cli/LICENSES.txt', BUNDLED.map(name => `${name}\n\n${readFileSync(licenceOf(name), 'utf8')}`).join('\n\n'))
+await buildConsole()
 
 function licenceOf (name) {
   const folder = `node_modules/${name}`

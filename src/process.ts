@@ -9,7 +9,7 @@ import { endEarlyBy, leaveEarlySignals } from './early-signals.ts'
 import { listen } from './http/base/listen.ts'
 import { openLog } from './observe/log.ts'
 import { StoreError } from './store/store.ts'
-import { warmUp } from './warm-up/warm-up.ts'
+import { warmUp } from './warm-up.ts'
 import { Primary, WorkerError } from './workers/primary.ts'
 import { WorkerLink } from './workers/worker-link.ts'
 

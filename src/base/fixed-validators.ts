@@ -17,7 +17,7 @@ export function fixedValidators<Name extends string> (ajv: Ajv.default, ids: Rea
     if (validate === undefined) throw new Error(`no schema ${id}`)
     return validate
   }] as const)
-  const validators = Object.fromEntries(entries) as unknown as FixedValidators<Name>
+  const validators = Object.fromEntries(entries) as FixedValidators<Name>
   sources.set(validators, { ajv, ids })
   return validators
 }

@@ -1,6 +1,7 @@
 import { Type } from '../base/schema-builder.ts'
 
-const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number }) => Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
+const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number }) =>
+  Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
 const optional = (options: { description: string, writeOnly?: boolean }) => Type.String({ default: '', ...options })
 
 /**
@@ -17,11 +18,14 @@ export const configSchema = Type.Object({
   STATE_DIR: Type.String({ default: '.ai-prompt-shell', minLength: 1, description: 'Folder of what the service keeps on this machine: sessions, the journal of changed files, preferences of users.' }),
   SESSION_KEEP_MS: milliseconds({ default: 604_800_000, description: 'How long a session is kept after its end.' }),
   KEY_PREFIX: Type.String({ default: 'shenma:', minLength: 1, description: 'What all keys begin with.' }),
+  VERSIONS: Type.Union(['auto', 'http', 'off'].map(mode => Type.Literal(mode)), { default: 'auto', description: 'Whether prompts that are published over HTTP are recorded as versions: `http`, or `off`; `auto` records them in a Redis, and not in a folder, whose history is that of git.' }),
+  DEFAULT_LABEL: optional({ description: 'Label of prompts that is served where neither a request nor its token says one; by default what was published last is.' }),
+  PROTECTED_LABELS: Type.String({ default: 'production', description: 'Labels that only the role `admin`, and tokens with `labels=`, may move: names separated by commas; `,` for none.' }),
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
   PORT: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'Port to listen on; 0 takes a free one.' }),
   WORKERS: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 1, maximum: 1024 })], { default: 1, description: 'Processes that share the port, each of them the whole service; `auto` is one for every core.' }),
   WARM_UP_MS: Type.Integer({ default: 0, minimum: 0, maximum: 10_000, description: 'How long the service runs its own code hot before it listens, in ms, so that the first requests do not wait for it; 300 in the image and the chart.' }),
-  API_TOKENS: optional({ description: 'Who may call: one token a line, or several with commas between them, `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:requests=n][:tokens=n]`; `npm run token` makes one.', writeOnly: true }),
+  API_TOKENS: optional({ description: 'Who may call: one token a line, or several with commas between them, `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=n][:tokens=n]`; `npm run token` makes one.', writeOnly: true }),
   API_TOKENS_FILE: optional({ description: 'File with the same, read again when it changes, so that tokens are given and revoked without a restart; in place of `API_TOKENS`.' }),
   AUTH: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Without tokens, `on` keeps the service on loopback addresses, and `off` lets in everyone who can reach it.' }),
   ALLOWED_HOSTS: optional({ description: 'Names that the service may be called by where no token is asked for, separated by commas: `prompts.example.com`; addresses and `localhost` always may.' }),
@@ -56,6 +60,7 @@ export const configSchema = Type.Object({
   TOOL_TLS_CERT_FILE: optional({ description: 'PEM file with that certificate; given together with its key.' }),
   MCP_STDIO_COMMANDS: optional({ description: 'Commands that MCP tools may be served by: `name=command argument;name=command`.' }),
   MCP_SERVER: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Whether the service is an MCP server at `/mcp`, where clients find prompts, shared variables, and tools that are registered as `callable`.' }),
+  CONSOLE: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Whether the console is served at `/console/`, and `/` leads browsers to it.' }),
   OPERATOR_FILE: optional({ description: 'YAML or JSON file with the folders, hosts and commands that sessions may reach, read at the start; `jsonschema/operator.json` has its form. Nothing can be reached without it.' }),
   ALLOW_ROOT: Type.Boolean({ default: false, description: 'Whether sessions may run commands on this machine although the service runs as root.' }),
   RENDER_TIMEOUT_MS: milliseconds({ default: 500, description: 'Time that a render may take, tools and waiting for its turn included.' }),

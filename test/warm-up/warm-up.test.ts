@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Log } from '../../src/base/log.ts'
-import { warmUp } from '../../src/warm-up/warm-up.ts'
+import { warmUp } from '../../src/warm-up.ts'
 import { quietLog } from '../helpers/quiet-log.ts'
 
 const NEVER = new AbortController().signal

@@ -12,6 +12,12 @@ const REMEMBER = /^\s*(?:remember|запомни)[\s.!]*$/i
 /** Words that ask again for what has failed. */
 const RETRY = /^\s*\/retry\s*$/i
 
+/** What a user may do beside saying something. */
+const ACTIONS = ['apply', 'reject', 'undo', 'redo', 'commit', 'remember', 'retry']
+
+/** Words that commit what was changed, with a message or without. */
+const COMMIT = /^commit(?:\s*:\s*|\s+|$)([^]*)$/i
+
 /** Where the user is waited for. */
 export const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['draft', 'planned', 'awaiting_confirmation', 'applied', 'undone'])
 
@@ -28,31 +34,29 @@ export type Intent =
   /** @param paths as they go into the change; all without them */
   | { readonly wants: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly changes: readonly ChangedPath[] }
 
-/** What a user may do beside saying something. */
-const ACTIONS = ['apply', 'reject', 'undo', 'redo', 'commit', 'remember', 'retry']
-
-/** Words that commit what was changed, with a message or without. */
-const COMMIT = /^commit(?:\s*:\s*|\s+|$)([^]*)$/i
-
 /** Reads an input, or says why it is of no use now. */
 export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined && text.trim() === '') return invalid('expected words, or an action; got neither')
-  if (action !== undefined && !ACTIONS.includes(action.name)) return invalid(`expected the action ${ACTIONS.slice(0, -1).join(', ')} or ${ACTIONS.at(-1) ?? ''}, got ${shown(action.name)}`)
-  if (action?.name === 'remember' || (action === undefined && state.offered !== undefined && REMEMBER.test(text))) return intentToRemember(state)
-  if (action?.name === 'retry' || (action === undefined && RETRY.test(text) && state.error !== undefined)) return intentToRetry(state)
-  if (action?.name === 'commit' && state.setting.commit === 'never') return disabled(state)
-  return intentIn(state, text, action)
-}
-
-function intentIn (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
+  if (action !== undefined && !ACTIONS.includes(action.name)) return invalid(`expected as action one of ${ACTIONS.join(', ')}, got ${shown(action.name)}`)
+  switch (action?.name ?? wordOf(state, text)) {
+    case 'remember': return intentToRemember(state)
+    case 'commit': return intentToCommit(state, action?.data['message'])
+    case 'retry': return LISTENING.has(state.step) && state.error !== undefined ? { wants: 'retry' } : busy('nothing has failed that could be asked for again')
+  }
   switch (state.step) {
-    case 'draft': return action === undefined ? { wants: 'goal', words: text.trim() } : action.name === 'reject' ? { wants: 'reject' } : busy(`there is nothing to ${action.name}`)
+    case 'draft': return intentOfDraft(text, action)
     case 'planned': return intentOfPlan(text, action)
     case 'awaiting_confirmation': return intentOfHeld(state, text, action)
     case 'applied':
-    case 'undone': return action === undefined ? intentOfWords(state, text.trim()) : intentOfChange(state, action.name, action.data)
+    case 'undone': return intentOfDone(state, text, action)
     default: return busy(`the plan is ${state.step}`)
   }
+}
+
+/** The action that words stand for, wherever the plan waits. */
+function wordOf ({ offered, error }: PlanState, text: string): 'remember' | 'retry' | undefined {
+  if (offered !== undefined && REMEMBER.test(text)) return 'remember'
+  return error !== undefined && RETRY.test(text) ? 'retry' : undefined
 }
 
 function intentToRemember ({ step, offered }: PlanState): Intent | Refused {
@@ -60,26 +64,30 @@ function intentToRemember ({ step, offered }: PlanState): Intent | Refused {
   return offered === undefined ? busy('there is nothing to remember') : { wants: 'remember', patch: offered }
 }
 
-function intentToRetry ({ step, error }: PlanState): Intent | Refused {
-  return LISTENING.has(step) && error !== undefined ? { wants: 'retry' } : busy('nothing has failed that could be asked for again')
+/** What the user says where nothing was planned yet. */
+function intentOfDraft (text: string, action: Action | undefined): Intent | Refused {
+  if (action === undefined) return { wants: 'goal', words: text.trim() }
+  return action.name === 'reject' ? { wants: 'reject' } : busy(`there is nothing to ${action.name}`)
 }
 
-/** What the user says when a change is there, or was taken back. */
-function intentOfWords (state: PlanState, words: string): Intent | Refused {
-  if (/^(?:undo|redo)$/i.test(words) || state.setting.schemaVersion === 1) return intentOfChange(state, words.toLowerCase(), {})
-  const [, message] = COMMIT.exec(words) ?? []
-  return message === undefined ? { wants: 'goal', words } : intentToCommit(state, message)
+/** What the user says to a change that is there, or was taken back. By schema 1 another goal is another session. */
+function intentOfDone (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
+  const words = text.trim()
+  if (action === undefined && state.setting.schemaVersion !== 1 && !/^(?:undo|redo)$/i.test(words)) {
+    const [, message] = COMMIT.exec(words) ?? []
+    return message === undefined ? { wants: 'goal', words } : intentToCommit(state, message)
+  }
+  return intentOfChange(state, action?.name ?? words.toLowerCase(), action?.data ?? {})
 }
 
-function intentToCommit (state: PlanState, message: Json | undefined): Intent | Refused {
-  if (state.setting.commit === 'never') return disabled(state)
-  if (state.applied.length === 0) return busy('there is nothing to commit')
+/** @param message of the user's; the summary of the change without it */
+function intentToCommit ({ step, applied, setting: { commit, workspace } }: PlanState, message: Json | undefined): Intent | Refused {
+  if (commit === 'never') {
+    return { kind: 'disabled', message: `Nothing is committed in the workspace "${workspace}" by this plan: its operator and its profile would have to allow that` }
+  }
+  if (step !== 'applied' || applied.length === 0) return busy('there is nothing to commit')
   if (message !== undefined && typeof message !== 'string') return invalid(`message: expected a text, got ${shown(message)}`)
   return { wants: 'commit', message: (message ?? '').trim() }
-}
-
-function disabled ({ setting: { workspace } }: PlanState): Refused {
-  return { kind: 'disabled', message: `Nothing is committed in the workspace "${workspace}" by this plan: its operator and its profile would have to allow that` }
 }
 
 /** What the user says to a diff that waits. */
@@ -104,9 +112,7 @@ function intentOfPlan (text: string, action: Action | undefined): Intent | Refus
   return goal === '' ? invalid('expected words behind "plan:", got none') : { wants: 'plan', words: goal }
 }
 
-function intentOfChange (state: PlanState, name: string, { paths: given, message }: JsonObject): Intent | Refused {
-  const { step, applied, undone } = state
-  if (name === 'commit' && state.setting.schemaVersion !== 1) return intentToCommit(state, message)
+function intentOfChange ({ step, applied, undone }: PlanState, name: string, { paths: given }: JsonObject): Intent | Refused {
   if (name !== 'undo' && name !== 'redo') return busy(`the plan is ${step}; it takes "undo" and "redo", and another goal is another session`)
   const changes = name === 'undo' ? applied : undone
   if (changes.length === 0) return busy(`there is nothing to ${name}`)

@@ -20,7 +20,7 @@ export interface SchemaTypes extends FastifyTypeProvider {
 export type App = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, SchemaTypes>
 
 /** Headers that only some routes send with a success. */
-export type ReplyHeader = 'etag' | 'link' | 'x-prompt-revision' | 'x-tool-defaults'
+export type ReplyHeader = 'etag' | 'link' | 'x-prompt-revision' | 'x-prompt-version' | 'x-prompt-label' | 'x-tool-defaults'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

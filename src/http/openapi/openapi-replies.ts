@@ -62,6 +62,8 @@ const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: stri
   { name: 'etag', description: 'The tag of what is stored, for `If-Match`; not of what has no key of its own', isOn: hasOwn('etag') },
   { name: 'link', description: 'The next page, when there is one: `<…>; rel="next"`', isOn: hasOwn('link') },
   { name: 'x-prompt-revision', description: 'The revision of the prompt', isOn: hasOwn('x-prompt-revision') },
+  { name: 'x-prompt-version', description: 'The version of the prompt; only where its content is one', isOn: hasOwn('x-prompt-version') },
+  { name: 'x-prompt-label', description: 'The label that it was served under; only where there is one', isOn: hasOwn('x-prompt-label') },
   { name: 'x-tool-defaults', description: 'Functions of tools whose calls failed, percent-encoded: their defaults, or nothing, stood in for what they give; only when there are any', isOn: hasOwn('x-tool-defaults') },
   { name: 'www-authenticate', description: 'How a token is sent', isOn: ({ status }) => status === '401' },
   { name: 'retry-after', description: 'After how many seconds to try again; not where that would not help', isOn: ({ status }) => ['429', '502', '503'].includes(status) },

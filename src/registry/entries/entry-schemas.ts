@@ -18,7 +18,6 @@ interface Schema {
   readonly $defs?: Readonly<Record<string, Schema>>
 }
 
-
 /** What `jsonschema/` says of one kind of entries. */
 export interface EntrySchema {
   /** @throws RejectedEntry with every violation */

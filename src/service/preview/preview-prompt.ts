@@ -20,6 +20,7 @@ import { type Bundle } from '../render/bundle.ts'
 import { type Explanation } from '../render/explanation.ts'
 import { type Recordings } from '../render/recordings.ts'
 import { type RenderedMessage, type RenderPrompt } from '../render/render-prompt.ts'
+import { type VersionReader } from '../release/version-reader.ts'
 import { knownTools } from './known-tools.ts'
 import { type Mistake, mistakeOf, mistakesOfRender } from './mistake.ts'
 import { type PlacedExplanation, placeSpans } from './place-spans.ts'
@@ -69,6 +70,7 @@ export interface PreviewerOptions {
   /** Parses in a process that nobody else waits for. */
   readonly lintCandidate: LintCandidate
   readonly languages: readonly Language[]
+  readonly versions: Pick<VersionReader, 'pinned'>
   readonly environs: VisibleEnvirons
   readonly renderPrompt: RenderPrompt
   readonly recordings: Pick<Recordings, 'record'>
@@ -78,11 +80,11 @@ export interface PreviewerOptions {
  * Tries a prompt without storing it, for whoever may publish it. What takes too long to be parsed is found out in another
  * process; what is left goes the way of registered prompts, within their bounds.
  */
-export function createPreviewer ({ lintCandidate, languages, environs, renderPrompt, recordings }: PreviewerOptions): PreviewPrompt {
+export function createPreviewer ({ lintCandidate, languages, versions, environs, renderPrompt, recordings }: PreviewerOptions): PreviewPrompt {
   async function read (generation: Generation, path: string, text: string): Promise<Prompt | undefined> {
     try {
       const entry = await templateParser('', ownTemplates(languages)).parse(path, text, createSlices())
-      return (await linkCandidates(generation, [entry])).get(path)
+      return (await linkCandidates(generation, [entry], await versions.pinned(generation, [entry]))).get(path)
     } catch (error) {
       // The lint has said why.
       if (error instanceof RejectedEntry) return undefined

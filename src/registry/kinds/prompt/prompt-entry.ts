@@ -12,6 +12,8 @@ export interface PromptEntry {
   /** `evaluator.evaluate_quality` */
   readonly id: string
   readonly origin: 'direct' | 'extension'
+  /** Which version of the prompt, where it is one; left out for what is served where nobody says a label. */
+  readonly version?: number
   readonly definition: PromptDefinition
   /** What the prompt declares; `undefined` when it declares nothing. */
   readonly parameters: PromptParameters | undefined

@@ -1,16 +1,16 @@
 import { type AddressInfo } from 'node:net'
 import { pino } from 'pino'
-import { type Log } from '../base/log.ts'
-import { loadConfig } from '../config/config.ts'
-import { KIND_ROUTES } from '../http/kinds/kind-routes.ts'
-import { hostNames } from '../http/security/host-names.ts'
-import { createServer } from '../http/server.ts'
-import { Metrics } from '../observe/metrics.ts'
-import { createObserver } from '../observe/observer.ts'
-import { openService } from '../service.ts'
-import { fixedStore } from './fixed-store.ts'
-import { OWN_ENTRIES, OWN_PREFIX, OWN_REQUESTS } from './own-prompts.ts'
-import { sendInTurn } from './send-in-turn.ts'
+import { type Log } from './base/log.ts'
+import { loadConfig } from './config/config.ts'
+import { KIND_ROUTES } from './http/kinds/kind-routes.ts'
+import { hostNames } from './http/security/host-names.ts'
+import { createServer } from './http/server.ts'
+import { Metrics } from './observe/metrics.ts'
+import { createObserver } from './observe/observer.ts'
+import { openService } from './service.ts'
+import { fixedStore } from './warm-up/fixed-store.ts'
+import { OWN_ENTRIES, OWN_PREFIX, OWN_REQUESTS } from './warm-up/own-prompts.ts'
+import { sendInTurn } from './warm-up/send-in-turn.ts'
 
 /** Connections of a warm-up. */
 const CONNECTIONS = 8
@@ -59,7 +59,8 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
     examplePage: '',
-    mcpServer: false
+    mcpServer: false,
+    console: false
   })
   try {
     // On its own port, `exclusive`: else workers would share it, and warm each other.

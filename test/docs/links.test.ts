@@ -14,7 +14,7 @@ const { paths } = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as { 
 const OTHER_PATHS = [/^\/docs(\/|$)/, /^\/openapi\.json$/, /^\/mcp$/, /^\/console\//, /^\/ws$/, /^\/metrics$/, /^\/$/]
 
 /** Variables of other programs, of the command line, of the scripts, and those that an operator names; and what plans do. */
-const OTHER_VARIABLES = [/^OTEL_/, /^TOOL_SECRET_/, /^EXAMPLE_/, /^GF_/, /^NODE_ENV$/, /^APS_/, /^(?:CREATE|UPDATE|DELETE)_(?:FILE|DIR)$/]
+const OTHER_VARIABLES = [/^OTEL_/, /^TOOL_SECRET_/, /^EXAMPLE_/, /^GF_/, /^NODE_ENV$/, /^APS_/, /^(?:CREATE|UPDATE|EDIT|DELETE)_(?:FILE|DIR)$/]
 
 describe('the pages', () => {
   for (const page of pages) {

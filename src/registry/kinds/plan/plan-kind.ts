@@ -17,6 +17,9 @@ export const PLAN_CONFIRMS = ['diff', 'deletions', 'none'] as const
 
 export type PlanConfirm = typeof PLAN_CONFIRMS[number]
 
+/** When a change is committed: never, when its user asks for it, or once its checks have passed. */
+export type PlanCommit = 'never' | 'request' | 'passed'
+
 /** What happens when a check fails, or an answer cannot be taken. */
 export interface PlanRepair {
   /** How often the model may mend what it has done since its user spoke last. */
@@ -41,6 +44,8 @@ export interface PlanProfile {
   readonly language?: 'en' | 'ru'
   readonly confirm: PlanConfirm
   readonly repair: PlanRepair
+  /** When a change is committed, where the operator allows that. */
+  readonly commit: PlanCommit
   /** A limit of the service that is tighter wins. */
   readonly limits: Readonly<Partial<Record<PlanLimit, number>>>
 }
@@ -72,6 +77,6 @@ export function parseProfile (value: Json): PlanProfile {
 type GivenProfile = Partial<Omit<PlanProfile, 'repair'>> & { readonly repair?: Partial<PlanRepair> }
 
 /** A profile with the defaults of what is left out. */
-export function profileFrom ({ description = '', schema = 2, confirm = 'diff', repair, limits = {}, ...rest }: GivenProfile): PlanProfile {
-  return { description, schema, confirm, repair: { rounds: schema === 1 ? 0 : 3, confirm: false, then: 'rollback', ...repair }, limits, ...rest }
+export function profileFrom ({ description = '', schema = 2, confirm = 'diff', repair, commit = schema === 1 ? 'never' : 'request', limits = {}, ...rest }: GivenProfile): PlanProfile {
+  return { description, schema, confirm, repair: { rounds: schema === 1 ? 0 : 3, confirm: false, then: 'rollback', ...repair }, commit, limits, ...rest }
 }

@@ -88,7 +88,7 @@ interface Asked {
 }
 
 function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, { traceId, asked }: Asked): PlanSetting {
-  const { prompt = '', checks, limits, schema: version, language, confirm, repair } = profile
+  const { prompt = '', checks, limits, schema: version, language, confirm, repair, commit } = profile
   const known = [...workspace.checks.keys()]
   const unknown = checks?.find(check => !workspace.checks.has(check))
   if (unknown !== undefined) {
@@ -115,6 +115,7 @@ function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, 
     language: language ?? config.DEFAULT_LANGUAGE,
     confirm: strictest([workspace.confirm, confirm, asked]),
     repair,
+    commit: workspace.mayCommit ? commit : 'never',
     remembers: config.PAPAYU_MEMORY_AUTOPATCH === 1,
     limits: tightened(limitsOf(config, version), limits),
     whitelist: widened(DEFAULT_WHITELIST, workspace.mayChange ?? [])

@@ -10,6 +10,7 @@ import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporar
 // The built program as a process: in process over a folder, and against a service.
 
 const AGENT = {
+  mode: 'steps',
   help: 'Ask me.',
   classify: { prompt: 'classifier' },
   select: { prompt: 'selector' },

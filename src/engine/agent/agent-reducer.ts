@@ -4,6 +4,7 @@ import { type Next } from '../../session/engine.ts'
 import { callsOf, contentOf, messageOf, parseArguments } from '../shared/choice.ts'
 import { clip } from '../shared/clip.ts'
 import { Dialogue } from '../shared/dialogue.ts'
+import { INSTRUCTIONS } from '../texts/instructions.ts'
 import { type Outcome, type Prefix, type Row, ROWS } from '../shared/messages.ts'
 import { renderText } from '../shared/render-text.ts'
 import { type Ended } from '../shared/reducer.ts'
@@ -17,9 +18,6 @@ const HEALTH_TIMEOUT = 5000
 
 /** An answer that is neither yes nor no is logged up to this length, in code points. */
 const MAX_SHOWN_ANSWER = 200
-
-/** How a model that calls no functions is asked for its choice (A-42). */
-const JSON_CHOICE = 'Answer with JSON only: {"tool": "<name>", "arguments": {…}}, or {"tool": null} when none fits. The tools: '
 
 /** One fact of a dialogue: the state that it leads to, and what is said and done on the way. */
 export class AgentReducer extends Dialogue<AgentState> {
@@ -39,8 +37,10 @@ export class AgentReducer extends Dialogue<AgentState> {
 
   protected override ask (question: string): Next<AgentState> {
     this.remember({ role: 'user', content: question, kind: 'said' })
+    const { classify } = this.state.setting
+    if (classify === undefined) return this.#select()
     this.say('classify', 'cls')
-    return this.#askModel('classify', 'classify', this.state.setting.classify.prompt, { temperature: 0 })
+    return this.#askModel('classify', 'classify', classify.prompt, { temperature: 0 })
   }
 
   #classified (ended: Ended): Next<AgentState> {
@@ -59,13 +59,18 @@ export class AgentReducer extends Dialogue<AgentState> {
 
   #select (): Next<AgentState> {
     this.say('select', 'select')
-    const { tools, select } = this.state.setting
-    return this.#askModel('select', 'select', select.prompt, { temperature: 0, tools: tools.map(declare), tool_choice: 'auto' })
+    const { tools } = this.state.setting
+    return this.#askModel('select', 'select', this.#selectPrompt(), { temperature: 0, tools: tools.map(declare), tool_choice: 'auto' })
   }
 
   #selectByText (): Next<AgentState> {
-    const { tools, select } = this.state.setting
-    return this.#askModel('select', 'select-json', `${select.prompt}\n\n${JSON_CHOICE}${stringifyJson(tools.map(declare))}`, { temperature: 0 })
+    const { tools, language } = this.state.setting
+    return this.#askModel('select', 'select-json', `${this.#selectPrompt()}\n\n${INSTRUCTIONS[language].choice}${stringifyJson(tools.map(declare))}`, { temperature: 0 })
+  }
+
+  #selectPrompt (): string {
+    const { select, language } = this.state.setting
+    return select?.prompt ?? INSTRUCTIONS[language].select
   }
 
   #selected (ended: Ended, choiceIn: (message: JsonObject) => Choice): Next<AgentState> {
@@ -113,7 +118,7 @@ export class AgentReducer extends Dialogue<AgentState> {
   #healthy (ended: Ended): Next<AgentState> {
     const tool = this.#pendingTool()
     if ('failure' in ended) this.outbox.log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`, { brief: 'check_health // Unexpected error: …', code: ended.code })
-    if ('failure' in ended || !isJsonObject(ended.value) || ended.value['status'] !== 'ok') return this.#fail('unhealthy', tool, { name: tool.label })
+    if ('failure' in ended || !isJsonObject(ended.value) || ended.value['status'] !== 'ok') return this.#fail('unhealthy', tool, {})
     return this.#call(tool)
   }
 
@@ -128,9 +133,9 @@ export class AgentReducer extends Dialogue<AgentState> {
       this.say('callUnknown', 'exec', { name: tool.name, label: tool.label, reason: ended.failure, code: ended.code })
       return this.#again()
     }
-    if ('failure' in ended) return this.#fail('callFailed', tool, { name: tool.label, reason: ended.failure, code: ended.code })
+    if ('failure' in ended) return this.#fail('callFailed', tool, { reason: ended.failure, code: ended.code })
     const { value } = ended
-    if (isJsonObject(value) && Object.hasOwn(value, 'error')) return this.#fail('toolReported', tool, { name: `${tool.label} // ${tool.errorLabel}`, reason: textOf(value['error'] as Json) })
+    if (isJsonObject(value) && Object.hasOwn(value, 'error')) return this.#fail('toolReported', tool, { errorLabel: tool.errorLabel, reason: textOf(value['error'] as Json) })
     this.state = { ...this.state, codes: { ...this.state.codes, execute: 400 } }
     // What was asked for is shown as it was asked for, whatever the tool says of it (X9).
     const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.state.pending?.arguments }
@@ -145,7 +150,7 @@ export class AgentReducer extends Dialogue<AgentState> {
   }
 
   #fail (outcome: Outcome, tool: AgentTool, values: JsonObject): Next<AgentState> {
-    this.say(outcome, 'exec', values, tool.failed)
+    this.say(outcome, 'exec', { name: tool.name, label: tool.label, ...values }, tool.failed)
     return this.#again()
   }
 

@@ -1,7 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
-import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
 import { type EngineKey } from '../../session/engine.ts'
-import { type DialogueStart } from '../shared/dialogue-start.ts'
+import { type DialogueSetting, type DialogueStart } from '../shared/dialogue-start.ts'
 
 /** One message of a dialogue. */
 export interface DialogueMessage {
@@ -16,7 +15,7 @@ export type Step = 'await_input' | 'classify' | 'select' | 'validate' | 'execute
 
 /** A dialogue that classifies, selects, validates and executes (A-39). */
 export interface AgentState {
-  readonly setting: AgentSetting
+  readonly setting: DialogueSetting
   readonly step: Step
   readonly hasFailed: boolean
   /** All messages; the model is sent the last ones (X4). */

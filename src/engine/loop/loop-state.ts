@@ -1,7 +1,6 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
-import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
 import { type EngineKey } from '../../session/engine.ts'
-import { type DialogueStart, type OfferedTool } from '../shared/dialogue-start.ts'
+import { type DialogueSetting, type DialogueStart, type OfferedTool } from '../shared/dialogue-start.ts'
 
 /** A call of the model's last answer. */
 export interface LoopCall {
@@ -18,7 +17,7 @@ export interface LoopCall {
 
 /** A dialogue in which the model calls tools as it likes. */
 export interface LoopState {
-  readonly setting: AgentSetting
+  readonly setting: DialogueSetting
   readonly tools: readonly OfferedTool[]
   readonly step: 'await_input' | 'ask_model' | 'call_tools' | 'ended'
   readonly hasFailed: boolean

@@ -1,15 +1,17 @@
 import { type JsonObject } from '../../base/json.ts'
-import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
 import { type Moment, type Next } from '../../session/engine.ts'
+import { AGENT_TEXTS } from '../texts/agent-texts.ts'
+import { COMMAND_WORDS } from '../texts/command-words.ts'
 import { clip } from './clip.ts'
 import { commandIn } from './commands.ts'
+import { type DialogueSetting } from './dialogue-start.ts'
 import { type Outcome, type Prefix } from './messages.ts'
 import { MAX_MESSAGE, Outbox } from './outbox.ts'
 import { type Ended, type Reducer } from './reducer.ts'
 
 /** What the states of all dialogues have. */
 export interface DialogueState {
-  readonly setting: AgentSetting
+  readonly setting: DialogueSetting
   /** The dialogue hears its user in `await_input` only. */
   readonly step: string
   readonly hasFailed: boolean
@@ -35,9 +37,9 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
 
   /** The user says something; a dialogue that waits for no user does not hear it. */
   hear (text: string): Next<S> {
-    const { step, setting: { commands } } = this.state
+    const { step, setting: { language, commands } } = this.state
     if (step !== 'await_input') return this.next()
-    switch (commandIn(text, commands)) {
+    switch (commandIn(text, { ...COMMAND_WORDS[language], ...commands })) {
       case 'nothing':
         return this.listen()
       case 'exit':
@@ -51,6 +53,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
         this.state = { ...this.state, messages: [] }
         this.say('clear', 'main')
         return this.listen()
+      case 'retry':
       case undefined:
         return this.ask(clip(text.trim(), MAX_MESSAGE))
     }
@@ -75,7 +78,8 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
    * @returns what the user was shown, if anything
    */
   protected say (outcome: Outcome, prefix: Prefix, values: JsonObject = {}, own?: string): string | undefined {
-    return this.outbox.say(outcome, prefix, this.state.setting.messages, values, own)
+    const { language, messages } = this.state.setting
+    return this.outbox.say(outcome, prefix, { ...AGENT_TEXTS[language], ...messages }, values, own)
   }
 
   protected remember (message: S['messages'][number]): void {

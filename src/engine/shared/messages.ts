@@ -1,35 +1,15 @@
+import { type AgentText } from '../texts/agent-texts.ts'
+
 /** How loud a log line is; `critical` ends the dialogue. */
 export type Level = 'debug' | 'warning' | 'error' | 'critical'
 
 /** Where an agent is, as its log lines begin: `[cls] …`; a free agent knows `main`, `turn` and `exec`. */
 export type Prefix = 'main' | 'cls' | 'select' | 'valid' | 'exec' | 'turn'
 
-/** What the user reads, in words that an agent's definition may replace (A-10 to A-33; the last two are for what it leaves out). */
-export const TEXTS = {
-  farewell: 'До свидания!',
-  cleared: 'История сообщений очищена.',
-  classifying: 'Анализирую релевантность запроса..',
-  modelFailed: 'Ошибка при запросе LLM, завершаюсь..',
-  unreadable: 'Ошибка при разборе ответа LLM, завершаюсь..',
-  irrelevant: 'Запрос не связан с функционалом агента.',
-  relevant: 'Запрос релевантен, думаю..',
-  selecting: 'Выбираю подходящий инструмент..',
-  noTool: 'Не удалось определить инструмент. Просьба переформулировать запрос.',
-  selected: 'Выбран инструмент {{name}} с параметрами {{params}}',
-  validating: 'Валидирую инструмент..',
-  unknownTool: 'Не удалось провалидировать запрос. Просьба переформулировать.',
-  executing: 'Выполняю инструмент..',
-  toolFailed: 'Не удалось выполнить инструмент. Попробуем снова?',
-  toolUnknown: 'Вызов {{name}} прерван. Возможно, он выполнен: проверьте, прежде чем повторять.',
-  noAnswer: 'Не удалось получить ответ. Просьба переформулировать запрос.'
-} as const
-
-export type TextName = keyof typeof TEXTS
-
 /** One row: what is shown, whether the model reads it later too, what is logged, and the code of the outcome (A-40). */
 export interface Row {
   /** Where the definition of the tool may have the text, it is what stands in for one that is left out. */
-  readonly text?: TextName
+  readonly text?: AgentText
   readonly toHistory?: true
   /** `{{reason}}` and `{{name}}` stand for what came. */
   readonly log: string
@@ -63,10 +43,10 @@ export const ROWS = {
   tooLong: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Too Long Param: {{name}}', level: 'warning', code: 301 },
   unknownTool: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Unknown tool: {{name}}', level: 'warning', code: 301, isModelsName: true },
   execute: { text: 'executing', log: 'AgentExecute', level: 'debug' },
-  unhealthy: { text: 'toolFailed', toHistory: true, log: '{{name}} // Health check failed', level: 'error', code: 402 },
-  callFailed: { text: 'toolFailed', toHistory: true, log: '{{name}} // Unexpected error: {{reason}}', level: 'error', code: 401 },
+  unhealthy: { text: 'toolFailed', toHistory: true, log: '{{label}} // Health check failed', level: 'error', code: 402 },
+  callFailed: { text: 'toolFailed', toHistory: true, log: '{{label}} // Unexpected error: {{reason}}', level: 'error', code: 401 },
   callUnknown: { text: 'toolUnknown', toHistory: true, log: '{{label}} // Outcome unknown: {{reason}}', level: 'error', code: 403 },
-  toolReported: { text: 'toolFailed', toHistory: true, log: '{{name}}: {{reason}}', level: 'error', code: 401 },
+  toolReported: { text: 'toolFailed', toHistory: true, log: '{{label}} // {{errorLabel}}: {{reason}}', level: 'error', code: 401 },
   answerFailed: { text: 'modelFailed', log: 'ask_model // LLM Error: {{reason}}', level: 'critical' },
   answerUnreadable: { text: 'unreadable', log: 'ask_model // LLM Response Parse Error: {{reason}}', level: 'critical' },
   noAnswer: { text: 'noAnswer', log: 'ask_model // No answer: {{reason}}', level: 'warning' },

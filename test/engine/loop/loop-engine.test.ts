@@ -148,7 +148,7 @@ describe('the free agent', () => {
     dialogue.take({ kind: 'unknown', effect: dialogue.effect().id, reason: 'no answer within 10000 ms' })
     assert.equal(sent(dialogue).at(-1), 'c1={"error":"interrupted","outcome":"unknown","note":"It may have happened. Do not repeat it without asking the user."}')
     assert.deepEqual(dialogue.told(), {
-      stdout: ['Вызов owners прерван. Возможно, он выполнен: проверьте, прежде чем повторять.'],
+      stdout: ['owners was interrupted. It may have done its work: please check before you ask again.'],
       log: ['[exec] call_tool // owners: outcome unknown: no answer within 10000 ms. Nobody knows whether it was done (error)']
     })
   })
@@ -179,7 +179,7 @@ describe('the free agent', () => {
     const dialogue = begin({ maxTurns: 1 })
     dialogue.say('Who?')
     dialogue.end(call(callOf('owners', '{}')))
-    assert.deepEqual(dialogue.told(), { stdout: ['Не удалось получить ответ. Просьба переформулировать запрос.'], log: ['[turn] ask_model // No answer: it still calls tools after 1 turns (warning)'] })
+    assert.deepEqual(dialogue.told(), { stdout: ['I have no answer. Could you say it in other words?'], log: ['[turn] ask_model // No answer: it still calls tools after 1 turns (warning)'] })
     dialogue.say('Where?')
     dialogue.end(answerWith({ content: 'There.' }))
     assert.deepEqual(dialogue.told().stdout, ['There.'])
@@ -196,7 +196,7 @@ describe('the free agent', () => {
     const dialogue = begin()
     dialogue.say('Who?')
     dialogue.fail('connection refused')
-    assert.deepEqual(dialogue.told(), { stdout: ['Ошибка при запросе LLM, завершаюсь..'], log: ['[turn] ask_model // LLM Error: connection refused (critical)'] })
+    assert.deepEqual(dialogue.told(), { stdout: ['The model cannot be reached. Goodbye.'], log: ['[turn] ask_model // LLM Error: connection refused (critical)'] })
     assert.equal(dialogue.session.status, 'failed')
   })
 

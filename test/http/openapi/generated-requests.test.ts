@@ -21,7 +21,7 @@ const PLANS = 8
 
 const variables = { name: 'Ada', list: ['a', 'b'], text: 'x' }
 
-const GUIDE = { help: 'Ask me.', classify: { prompt: 'Yes or no?' }, select: { prompt: 'Which?' }, tools: [] }
+const GUIDE = { mode: 'steps', help: 'Ask me.', classify: { prompt: 'Yes or no?' }, select: { prompt: 'Which?' }, tools: [] }
 
 function registrations (tools: string): Readonly<Record<string, unknown>> {
   return {

@@ -3,15 +3,20 @@ import { type JsonObject } from '../../../base/json.ts'
 /** An agent with all its defaults, as plain data: a session keeps it in its log. */
 export interface AgentSetting {
   readonly mode: 'steps' | 'tools'
+  /** Of the service's own texts, and of its words to the model. @default `DEFAULT_LANGUAGE` */
+  readonly language?: 'en' | 'ru'
   /** `''` for the service's default. */
   readonly model: string
   readonly help: string
   readonly system: string
-  readonly classify: { readonly prompt: string }
-  readonly select: { readonly prompt: string }
+  /** Without it every message goes on to select. */
+  readonly classify?: { readonly prompt: string }
+  /** Without it the built-in words ask for a choice. */
+  readonly select?: { readonly prompt: string }
   readonly historyLimit: number
   readonly maxTurns: number
-  readonly commands: { readonly exit: readonly string[], readonly help: readonly string[], readonly clear: readonly string[] }
+  /** In place of the words of the language. */
+  readonly commands: Readonly<Partial<Record<'exit' | 'help' | 'clear' | 'retry', readonly string[]>>>
   readonly budget: { readonly steps: number, readonly tokens: number, readonly idleMinutes: number }
   /** Names of tools. */
   readonly ask: readonly string[]

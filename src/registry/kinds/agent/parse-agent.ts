@@ -8,26 +8,24 @@ import { toPath } from '../../../store/keys.ts'
 
 export const AGENT_SCHEMA = entrySchema('agent')
 
-/** What a user writes to leave a dialogue, to get help, and to clear the history. */
-const COMMANDS = { exit: ['/exit', '/quit', '/q', 'exit', 'quit', 'q'], help: ['/help', 'help', '?'], clear: ['/clear'] }
-
 /** Bounds of a dialogue that says nothing else: no honest one comes near them. */
 const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
 
 /** Reads an agent. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
   AGENT_SCHEMA.check(value)
-  const { mode, model, help, system, classify, select, historyLimit, maxTurns, commands, budget, ask, messages, tools } = value as unknown as Partial<AgentSetting>
+  const { mode, language, model, help, system, classify, select, historyLimit, maxTurns, commands, budget, ask, messages, tools } = value as unknown as Partial<AgentSetting>
   const setting: AgentSetting = {
-    mode: mode ?? 'steps',
+    mode: mode ?? 'tools',
+    ...(language === undefined ? {} : { language }),
     model: model ?? '',
     help: help ?? '',
     system: system ?? '',
-    classify: classify ?? { prompt: '' },
-    select: select ?? { prompt: '' },
+    ...(classify === undefined ? {} : { classify }),
+    ...(select === undefined ? {} : { select }),
     historyLimit: historyLimit ?? 10,
     maxTurns: maxTurns ?? 20,
-    commands: { ...COMMANDS, ...commands },
+    commands: commands ?? {},
     budget: { ...BUDGET, ...budget },
     ask: ask ?? [],
     messages: messages ?? {},

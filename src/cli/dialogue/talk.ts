@@ -47,6 +47,8 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
     const { url } = command.optsWithGlobals<{ readonly url?: string }>()
     const onwards = `${beginning.resume(state.id)}${url === undefined ? '' : ` --url ${url}`}`
     if (left.status !== 'waiting_input' || !beginning.isSettled(left.word)) throw new CliError(EXIT.NO, `the session waits for an answer; to go on: ${onwards}`)
+    // A person has read it; a script has its exit code alone.
+    if (beginning.hasTurns === true && left.hasFailed && (cli.stdin as { readonly isTTY?: boolean }).isTTY !== true) throw new CliError(EXIT.NO, `the last turn has failed; to go on: ${onwards}`)
     const missed = left.missed === 1 ? '1 path is as somebody else has left it' : `${left.missed} paths are as somebody else has left them`
     if (left.missed > 0) throw new CliError(EXIT.NO, `not all was done: ${missed}; to go on: ${onwards}`)
     await output.words(`to go on: ${onwards}`)

@@ -33,6 +33,8 @@ export interface Left {
   readonly word: string
   /** How many paths the last undo or redo has left alone. */
   readonly missed: number
+  /** Whether the last turn has failed. */
+  readonly hasFailed: boolean
 }
 
 /** A session on a terminal: shows what it says, and asks the user whenever it waits, until one of them ends it. */
@@ -45,6 +47,8 @@ export class TerminalSession {
   readonly #change: ShownChange
   /** What the last undo or redo has left alone. */
   #missed = 0
+  /** Whether something went wrong since the user spoke. */
+  #hasFailed = false
   /** Whether what a command has printed ends within a line. */
   #isMidLine = false
 
@@ -73,7 +77,7 @@ export class TerminalSession {
   }
 
   #left (status: string, word: string): Left {
-    return { status, word, missed: this.#missed }
+    return { status, word, missed: this.#missed, hasFailed: this.#hasFailed }
   }
 
   /** @returns false when nobody answers what was asked: it waits on */
@@ -81,6 +85,7 @@ export class TerminalSession {
     const { type, data } = event
     if (type === 'files' && data['stage'] === 'preview') this.#change.begin(data)
     if (type === 'approval' && data['kind'] === 'apply') await this.#change.finish(this.#id)
+    if (type === 'input' || type === 'error') this.#hasFailed = type === 'error'
     await this.#show(event)
     if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])

@@ -4,8 +4,7 @@ import { type AskedCall, askedMessage, callsOf, contentOf, describeError, descri
 import { clip } from '../shared/clip.ts'
 import { Dialogue } from '../shared/dialogue.ts'
 import { type Ended } from '../shared/reducer.ts'
-import { CALL_TIMEOUT, MODEL_TIMEOUT } from '../shared/outbox.ts'
-import { lastMessages } from './last-messages.ts'
+import { sentHistory } from '../shared/sent-history.ts'
 import { type LoopCall, type LoopState } from './loop-state.ts'
 
 /** Calls of one answer; those beyond are refused, so that no answer begins work without end. */
@@ -16,6 +15,11 @@ const MAX_RESULT = 16_000
 
 /** What the model reads of a call that may have been done. */
 const UNKNOWN_RESULT = stringifyJson({ error: 'interrupted', outcome: 'unknown', note: 'It may have happened. Do not repeat it without asking the user.' })
+
+const SECOND = 1000
+
+/** Of a turn that the model spoils. */
+const ABOUT = { step: 'answer', prefix: 'turn', retry: 'turn' } as const
 
 /** One fact of a free dialogue: the state that it leads to, and what is said and done on the way. */
 export class LoopReducer extends Dialogue<LoopState> {
@@ -32,46 +36,63 @@ export class LoopReducer extends Dialogue<LoopState> {
 
   protected override ask (question: string): Next<LoopState> {
     this.remember({ role: 'user', content: question })
-    this.state = { ...this.state, turn: 0 }
-    return this.#askModel()
+    return this.#askModel(1)
   }
 
-  #askModel (): Next<LoopState> {
-    const { setting: { system, historyLimit, maxTurns, model }, tools, messages } = this.state
-    const turn = this.state.turn + 1
-    const sent = [...system === '' ? [] : [{ role: 'system', content: system }], ...lastMessages(messages, historyLimit)]
+  protected override askAgain (): Next<LoopState> {
+    return this.#askModel(Math.max(1, this.state.turn))
+  }
+
+  /** @param turn how often the model is asked then since the user spoke; what it is sent back does not count */
+  #askModel (turn: number): Next<LoopState> {
+    const { setting: { system, history, maxTurns, model, timeouts }, tools, messages, corrections } = this.state
+    const sent = [...system === '' ? [] : [{ role: 'system', content: system }], ...sentHistory(messages, history), ...corrections]
     const fields: JsonObject = {
       ...(model === '' ? {} : { model }),
       ...(tools.length === 0 ? {} : { tools: tools.map(({ declaration }) => declaration) }),
       // It has to answer with what it knows.
       ...(tools.length === 0 || turn < maxTurns ? {} : { tool_choice: 'none' })
     }
-    const asked = this.outbox.askModel({ purpose: 'turn', messages: sent, fields, timeout: MODEL_TIMEOUT })
+    const asked = this.outbox.askModel({ purpose: 'turn', messages: sent, fields, timeout: timeouts.model * SECOND })
     this.state = { ...this.state, turn, asked, calls: [] }
     return this.goTo('ask_model')
   }
 
   #answered (ended: Ended): Next<LoopState> {
-    if ('failure' in ended) return this.give('answerFailed', 'turn', { reason: ended.failure, code: ended.code })
+    if ('failure' in ended) {
+      if (ended.isSpent === true) return this.spend(ended.failure)
+      return this.give({ ...ABOUT, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
+    }
     const message = messageOf(ended.value)
-    if (message === undefined) return this.give('answerUnreadable', 'turn', { reason: 'the answer has no message' })
+    if (message === undefined) return this.#unreadable('the answer has no message')
     const { turn, setting: { maxTurns } } = this.state
     const calls = callsOf(message)
     if (calls.length > 0 && turn < maxTurns) return this.#callTools(message, calls)
     const content = contentOf(message)
-    if (content.trim() === '') {
-      this.say('noAnswer', 'turn', { reason: calls.length > 0 ? `it still calls tools after ${turn} turns` : 'its message is empty' })
-      return this.listen()
-    }
+    if (content.trim() === '') return calls.length > 0 ? this.#neverEnds(turn) : this.#unreadable('its message is empty')
     this.outbox.show(content)
     this.outbox.notice('message', { role: 'assistant', content })
     this.remember({ role: 'assistant', content })
+    this.reply(content)
+    return this.listen()
+  }
+
+  #unreadable (reason: string): Next<LoopState> {
+    if (!this.correct('', `${this.instruction('repairAnswer')}${reason}`)) return this.give({ ...ABOUT, cause: 'MODEL_UNREADABLE', reason })
+    this.say('answerRepaired', 'turn', { reason })
+    return this.#askModel(this.state.turn)
+  }
+
+  #neverEnds (turn: number): Next<LoopState> {
+    const reason = `it still calls tools after ${turn} turns`
+    this.say('noAnswer', 'turn', { reason })
+    this.blame('MODEL_UNREADABLE', reason)
     return this.listen()
   }
 
   #callTools (message: JsonObject, asked: readonly AskedCall[]): Next<LoopState> {
     this.remember(askedMessage(message))
-    this.state = { ...this.state, step: 'call_tools', calls: asked.map((call, index) => this.#begin(call, index)) }
+    this.state = { ...this.state, step: 'call_tools', corrections: [], calls: asked.map((call, index) => this.#begin(call, index)) }
     return this.#proceed()
   }
 
@@ -87,7 +108,7 @@ export class LoopReducer extends Dialogue<LoopState> {
       return { ...as, effect: undefined, content: describeError(reason) }
     }
     const fixed = this.state.setting.tools.find(each => each.name === name)?.arguments ?? {}
-    const effect = this.outbox.callTool({ name, tool: offered.tool, arguments: { ...values, ...fixed }, timeout: CALL_TIMEOUT })
+    const effect = this.outbox.callTool({ name, tool: offered.tool, arguments: { ...values, ...fixed }, timeout: this.state.setting.timeouts.tool * SECOND })
     this.say('toolCalled', 'exec', { name })
     return { ...as, effect, content: undefined }
   }
@@ -95,6 +116,7 @@ export class LoopReducer extends Dialogue<LoopState> {
   #called (call: LoopCall, ended: Ended): Next<LoopState> {
     const { name } = call
     const isUnknown = 'failure' in ended && ended.code === 'UNKNOWN'
+    if (isUnknown) this.blame('TOOL_UNKNOWN', ended.failure)
     if ('failure' in ended) this.say(isUnknown ? 'callInterrupted' : 'toolRefused', 'exec', { name, reason: ended.failure, code: ended.code })
     else this.say('toolUsable', 'exec', { name })
     const content = isUnknown ? UNKNOWN_RESULT : clip('failure' in ended ? describeError(ended.failure) : describeResult(ended.value), MAX_RESULT)
@@ -108,7 +130,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     const results = calls.flatMap(call => call.content === undefined ? [] : [resultMessage(call, call.content)])
     if (results.length < calls.length) return this.next()
     for (const result of results) this.remember(result)
-    return this.#askModel()
+    return this.#askModel(this.state.turn + 1)
   }
 
   protected override goTo (step: LoopState['step']): Next<LoopState> {

@@ -1,6 +1,7 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type EngineKey } from '../../session/engine.ts'
-import { type DialogueSetting, type DialogueStart, type OfferedTool } from '../shared/dialogue-start.ts'
+import { type DialogueState, type TurnError } from '../shared/dialogue.ts'
+import { type DialogueStart, type OfferedTool } from '../shared/dialogue-start.ts'
 
 /** A call of the model's last answer. */
 export interface LoopCall {
@@ -16,11 +17,9 @@ export interface LoopCall {
 }
 
 /** A dialogue in which the model calls tools as it likes. */
-export interface LoopState {
-  readonly setting: DialogueSetting
+export interface LoopState extends DialogueState {
   readonly tools: readonly OfferedTool[]
   readonly step: 'await_input' | 'ask_model' | 'call_tools' | 'ended'
-  readonly hasFailed: boolean
   /** All of them, as the model's API has them, without the system message. */
   readonly messages: readonly JsonObject[]
   /** How often the model was asked since the user spoke last. */
@@ -35,6 +34,10 @@ export interface LoopState {
 export interface LoopResult {
   readonly last_state: LoopState['step']
   readonly messages: readonly JsonObject[]
+  /** What the user was answered in the last turn. */
+  readonly answer: string | null
+  /** Why the last turn has failed. */
+  readonly error: TurnError | null
 }
 
 /** The free agent: the model calls tools until it has an answer. */

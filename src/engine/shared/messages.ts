@@ -10,7 +10,8 @@ export type Prefix = 'main' | 'cls' | 'select' | 'valid' | 'exec' | 'turn'
 export interface Row {
   /** Where the definition of the tool may have the text, it is what stands in for one that is left out. */
   readonly text?: AgentText
-  readonly toHistory?: true
+  /** `status`: a line of the agent about its own work, which models are sent only where the definition says so (X10). */
+  readonly toHistory?: 'reply' | 'status'
   /** `{{reason}}` and `{{name}}` stand for what came. */
   readonly log: string
   readonly level: Level
@@ -21,34 +22,45 @@ export interface Row {
 
 /** Every outcome of every step (A-09 to A-37), then those of a free agent; what comes next is in `AgentReducer` and `LoopReducer`. */
 export const ROWS = {
+  budgetUsed: { text: 'budgetUsed', log: 'Budget used up: {{reason}}', level: 'critical' },
   start: { log: 'AgentStart', level: 'debug' },
   restart: { log: 'AgentRestart', level: 'debug' },
   end: { text: 'farewell', log: 'AgentEnd', level: 'debug' },
   help: { log: 'AgentHelp', level: 'debug' },
   clear: { text: 'cleared', log: 'AgentClear', level: 'debug' },
   classify: { text: 'classifying', log: 'AgentClassify', level: 'debug' },
-  relevant: { text: 'relevant', toHistory: true, log: 'classify_intent // Relevant query', level: 'debug', code: 100 },
-  irrelevant: { text: 'irrelevant', toHistory: true, log: 'classify_intent // Irrelevant query', level: 'warning', code: 101 },
+  relevant: { text: 'relevant', toHistory: 'status', log: 'classify_intent // Relevant query', level: 'debug', code: 100 },
+  irrelevant: { text: 'irrelevant', toHistory: 'reply', log: 'classify_intent // Irrelevant query', level: 'warning', code: 101 },
   classifyUnreadable: { text: 'unreadable', log: 'classify_intent // LLM Response Parse Error: {{reason}}', level: 'critical', code: 102 },
   classifyFailed: { text: 'modelFailed', log: 'classify_intent // LLM Error: {{reason}}', level: 'critical', code: 103 },
+  classifySilent: { text: 'modelSilent', log: 'classify_intent // LLM Error: {{reason}}', level: 'error', code: 103 },
+  classifyUnclear: { text: 'modelUnclear', log: 'classify_intent // LLM Response Parse Error: {{reason}}', level: 'error', code: 102 },
+  classifyRepaired: { log: 'classify_intent // Asked again: {{reason}}', level: 'warning' },
+  classifyTaken: { log: 'classify_intent // Taken as {{taken}}: {{reason}}', level: 'warning' },
   select: { text: 'selecting', log: 'AgentSelect', level: 'debug' },
-  selected: { text: 'selected', toHistory: true, log: 'select_tool_call // Selection OK', level: 'debug', code: 200 },
-  noTool: { text: 'noTool', toHistory: true, log: 'select_tool_call // Selection Fail', level: 'warning', code: 201 },
+  selected: { text: 'selected', toHistory: 'status', log: 'select_tool_call // Selection OK', level: 'debug', code: 200 },
+  noTool: { text: 'noTool', toHistory: 'reply', log: 'select_tool_call // Selection Fail', level: 'warning', code: 201 },
   selectUnreadable: { text: 'unreadable', log: 'select_tool_call // LLM Response Parse Error: {{reason}}', level: 'critical', code: 202 },
   selectFailed: { text: 'modelFailed', log: 'select_tool_call // LLM Error: {{reason}}', level: 'critical', code: 203 },
+  selectSilent: { text: 'modelSilent', log: 'select_tool_call // LLM Error: {{reason}}', level: 'error', code: 203 },
+  selectUnclear: { text: 'modelUnclear', log: 'select_tool_call // LLM Response Parse Error: {{reason}}', level: 'error', code: 202 },
+  selectRepaired: { log: 'select_tool_call // Asked again: {{reason}}', level: 'warning' },
   validate: { text: 'validating', log: 'AgentValidate', level: 'debug' },
-  valid: { toHistory: true, log: 'validate_tool_call // Validation OK', level: 'debug', code: 300 },
-  absent: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Missing Param: {{name}}', level: 'warning', code: 301 },
-  empty: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Empty Param: {{name}}', level: 'warning', code: 301 },
-  tooLong: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Too Long Param: {{name}}', level: 'warning', code: 301 },
-  unknownTool: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Unknown tool: {{name}}', level: 'warning', code: 301, isModelsName: true },
+  valid: { toHistory: 'status', log: 'validate_tool_call // Validation OK', level: 'debug', code: 300 },
+  absent: { text: 'unknownTool', toHistory: 'reply', log: 'validate_tool_call // Missing Param: {{name}}', level: 'warning', code: 301 },
+  empty: { text: 'unknownTool', toHistory: 'reply', log: 'validate_tool_call // Empty Param: {{name}}', level: 'warning', code: 301 },
+  tooLong: { text: 'unknownTool', toHistory: 'reply', log: 'validate_tool_call // Too Long Param: {{name}}', level: 'warning', code: 301 },
+  unknownTool: { text: 'unknownTool', toHistory: 'reply', log: 'validate_tool_call // Unknown tool: {{name}}', level: 'warning', code: 301, isModelsName: true },
   execute: { text: 'executing', log: 'AgentExecute', level: 'debug' },
-  unhealthy: { text: 'toolFailed', toHistory: true, log: '{{label}} // Health check failed', level: 'error', code: 402 },
-  callFailed: { text: 'toolFailed', toHistory: true, log: '{{label}} // Unexpected error: {{reason}}', level: 'error', code: 401 },
-  callUnknown: { text: 'toolUnknown', toHistory: true, log: '{{label}} // Outcome unknown: {{reason}}', level: 'error', code: 403 },
-  toolReported: { text: 'toolFailed', toHistory: true, log: '{{label}} // {{errorLabel}}: {{reason}}', level: 'error', code: 401 },
+  unhealthy: { text: 'toolFailed', toHistory: 'reply', log: '{{label}} // Health check failed', level: 'error', code: 402 },
+  callFailed: { text: 'toolFailed', toHistory: 'reply', log: '{{label}} // Unexpected error: {{reason}}', level: 'error', code: 401 },
+  callUnknown: { text: 'toolUnknown', toHistory: 'reply', log: '{{label}} // Outcome unknown: {{reason}}', level: 'error', code: 403 },
+  toolReported: { text: 'toolFailed', toHistory: 'reply', log: '{{label}} // {{errorLabel}}: {{reason}}', level: 'error', code: 401 },
   answerFailed: { text: 'modelFailed', log: 'ask_model // LLM Error: {{reason}}', level: 'critical' },
   answerUnreadable: { text: 'unreadable', log: 'ask_model // LLM Response Parse Error: {{reason}}', level: 'critical' },
+  answerSilent: { text: 'modelSilent', log: 'ask_model // LLM Error: {{reason}}', level: 'error' },
+  answerUnclear: { text: 'modelUnclear', log: 'ask_model // LLM Response Parse Error: {{reason}}', level: 'error' },
+  answerRepaired: { log: 'ask_model // Asked again: {{reason}}', level: 'warning' },
   noAnswer: { text: 'noAnswer', log: 'ask_model // No answer: {{reason}}', level: 'warning' },
   toolCalled: { log: 'call_tool // {{name}}', level: 'debug' },
   toolUsable: { log: 'call_tool // {{name}}: OK', level: 'debug' },

@@ -5,11 +5,8 @@ import { type Level, type Outcome, type Prefix, type Row, ROWS } from './message
 import { type AgentText } from '../texts/agent-texts.ts'
 import { renderText } from './render-text.ts'
 
-/** How long a model is waited for, in ms (A-04). */
+/** How long a skill waits for its model, in ms. */
 export const MODEL_TIMEOUT = 30_000
-
-/** How long a tool is waited for, in ms (A-34). */
-export const CALL_TIMEOUT = 10_000
 
 /** What a user says is cut at this length, in code points (A-04). */
 export const MAX_MESSAGE = 4000

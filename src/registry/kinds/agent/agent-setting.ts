@@ -10,10 +10,16 @@ export interface AgentSetting {
   readonly help: string
   readonly system: string
   /** Without it every message goes on to select. */
-  readonly classify?: { readonly prompt: string }
+  readonly classify?: AgentClassify
   /** Without it the built-in words ask for a choice. */
   readonly select?: { readonly prompt: string }
-  readonly historyLimit: number
+  /** What becomes of a dialogue whose model has failed, or cannot be understood after all repairs. */
+  readonly onError: 'listen' | 'end'
+  /** How often an answer that cannot be read is sent back with what is wrong with it. */
+  readonly repairs: number
+  readonly history: AgentHistory
+  /** How long each is waited for, in seconds. */
+  readonly timeouts: { readonly model: number, readonly tool: number, readonly health: number }
   readonly maxTurns: number
   /** In place of the words of the language. */
   readonly commands: Readonly<Partial<Record<'exit' | 'help' | 'clear' | 'retry', readonly string[]>>>
@@ -22,6 +28,25 @@ export interface AgentSetting {
   readonly ask: readonly string[]
   readonly messages: Readonly<Record<string, string>>
   readonly tools: readonly AgentTool[]
+}
+
+/** How the model is asked whether a message is for this agent. */
+export interface AgentClassify {
+  readonly prompt: string
+  /** `exact`: one word and nothing else (A-41). */
+  readonly answers: 'lenient' | 'exact'
+  /** What an answer counts as that is neither yes nor no, after all repairs. */
+  readonly unclear: 'relevant' | 'irrelevant' | 'error'
+}
+
+/** What of a dialogue the model is sent. */
+export interface AgentHistory {
+  /** From the user's so many last messages on. */
+  readonly turns: number
+  /** In place of turns: so many messages as they are. */
+  readonly messages?: number
+  /** Whether it is sent the agent's lines about its own work. */
+  readonly status: boolean
 }
 
 /** A tool as an agent offers it to its model. */

@@ -3,7 +3,7 @@ import { handlebarsLanguage } from '../../../template/handlebars/handlebars-lang
 import { type Diagnostic, RejectedEntry } from '../../diagnose/diagnostic.ts'
 import { asMistake } from '../../diagnose/syntax-mistake.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
-import { type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
+import { type AgentClassify, type AgentHistory, type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
 import { toPath } from '../../../store/keys.ts'
 
 export const AGENT_SCHEMA = entrySchema('agent')
@@ -11,19 +11,29 @@ export const AGENT_SCHEMA = entrySchema('agent')
 /** Bounds of a dialogue that says nothing else: no honest one comes near them. */
 const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
 
+/** An agent as it may be written: of what has members, each may be left out. */
+type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'>> & {
+  readonly classify?: Partial<AgentClassify> & Pick<AgentClassify, 'prompt'>
+  readonly history?: Partial<AgentHistory>
+  readonly timeouts?: Partial<AgentSetting['timeouts']>
+}
+
 /** Reads an agent. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
   AGENT_SCHEMA.check(value)
-  const { mode, language, model, help, system, classify, select, historyLimit, maxTurns, commands, budget, ask, messages, tools } = value as unknown as Partial<AgentSetting>
+  const { mode, language, model, help, system, classify, select, onError, repairs, history, timeouts, maxTurns, commands, budget, ask, messages, tools } = value as unknown as GivenAgent
   const setting: AgentSetting = {
     mode: mode ?? 'tools',
     ...(language === undefined ? {} : { language }),
     model: model ?? '',
     help: help ?? '',
     system: system ?? '',
-    ...(classify === undefined ? {} : { classify }),
+    ...(classify === undefined ? {} : { classify: { answers: 'lenient', unclear: 'relevant', ...classify } }),
     ...(select === undefined ? {} : { select }),
-    historyLimit: historyLimit ?? 10,
+    onError: onError ?? 'listen',
+    repairs: repairs ?? 1,
+    history: { turns: 20, status: false, ...history },
+    timeouts: { model: 120, tool: 60, health: 5, ...timeouts },
     maxTurns: maxTurns ?? 20,
     commands: commands ?? {},
     budget: { ...BUDGET, ...budget },

@@ -155,7 +155,7 @@ class Step {
     } else {
       const subject = rowOf(effect).subject(effect)
       this.#begun.push({ id, kind, digest, ...(subject === undefined ? {} : { subject }) })
-      this.#change(id, { phase: 'begun', by: this.#stamp.by, since: this.#stamp.at })
+      this.#change(id, { phase: 'begun', by: this.#stamp.by, since: this.#stamp.at, ...(by === undefined ? {} : { isAgain: true }) })
       if (kind === 'wait') return
       this.#notices.push(...toolCalled(effect, by !== undefined))
       const calls = (kind === 'tool' || kind === 'exec') && by === undefined ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1) : this.#used.calls

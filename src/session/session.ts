@@ -35,6 +35,8 @@ export interface OpenEffect {
   readonly by?: string
   /** When, in ms since 1970. */
   readonly since?: number
+  /** Whether another replica had begun it. */
+  readonly isAgain?: boolean
   /** The digest of what a person has allowed: of anything else he is asked again. */
   readonly approved?: string
   /** What a person is asked, while it is held. */

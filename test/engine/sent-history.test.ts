@@ -22,7 +22,7 @@ const MESSAGES: Readonly<Record<string, JsonObject>> = {
   T: { role: 'tool', tool_call_id: '2', content: 'T' }
 }
 
-const sentBy = (history: Partial<Parameters<typeof sentHistory>[1]>, letters: string) => sentHistory(messages(letters), { turns: 20, status: false, ...history })
+const sentBy = (history: Partial<Parameters<typeof sentHistory>[1]>, letters: string) => sentHistory(messages(letters), { turns: 20, status: false, compact: false, ...history })
 const wordsOf = (sent: readonly JsonObject[]): string => sent.map(({ content }) => content === null ? 'C' : content as string).join('|')
 
 const byTurns = [

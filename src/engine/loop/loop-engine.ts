@@ -8,8 +8,8 @@ import { LoopReducer } from './loop-reducer.ts'
 /** The free agent: the model calls tools until it has an answer. */
 export const loopEngine: Engine<DialogueStart, LoopState, LoopResult> = {
   ...LOOP,
-  begin: ({ setting: { agent, tools } }, moment) => new LoopReducer({ ...NOTHING_SAID, setting: agent, tools, step: 'await_input', turn: 0, asked: undefined, calls: [] }, moment).start(),
+  begin: ({ setting: { agent, tools } }, moment) => new LoopReducer({ ...NOTHING_SAID, setting: agent, tools, step: 'await_input', turn: 0, asked: undefined, summary: undefined, hasCompacted: false, lastInput: 0, value: undefined, calls: [] }, moment).start(),
   next: (state, fact, moment) => takeFact(new LoopReducer(state, moment), fact),
-  view: ({ step, hasFailed, messages, answer, error }) => ({ stateName: step, outcome: step === 'ended' ? hasFailed ? 'failed' : 'completed' : 'open', result: { last_state: step, messages, answer: answer ?? null, error: error ?? null } }),
+  view: ({ step, hasFailed, messages, answer, value, error }) => ({ stateName: step, outcome: step === 'ended' ? hasFailed ? 'failed' : 'completed' : 'open', result: { last_state: step, messages, answer: answer ?? null, ...(value === undefined ? {} : { value }), error: error ?? null } }),
   refuses: (state, _text, action) => refuseAction(state, action)
 }

@@ -1,5 +1,6 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type EngineKey } from '../../session/engine.ts'
+import { type Summary } from './compact.ts'
 import { type DialogueState, type TurnError } from '../shared/dialogue.ts'
 import { type DialogueStart, type OfferedTool } from '../shared/dialogue-start.ts'
 
@@ -24,8 +25,16 @@ export interface LoopState extends DialogueState {
   readonly messages: readonly JsonObject[]
   /** How often the model was asked since the user spoke last. */
   readonly turn: number
-  /** The effect that asks the model. */
-  readonly asked: string | undefined
+  /** The effect that asks the model, and for what: an answer, an answer in the right form alone, a summary of the first messages. */
+  readonly asked: { readonly effect: string, readonly purpose: 'turn' | 'close' } | { readonly effect: string, readonly purpose: 'compact', readonly upTo: number } | undefined
+  /** Stands for the first messages. */
+  readonly summary: Summary | undefined
+  /** Whether a summary was asked for since the user spoke. */
+  readonly hasCompacted: boolean
+  /** What the model's provider counted last, in tokens; 0 when it does not count for the next question. */
+  readonly lastInput: number
+  /** The last answer, of an agent that returns one of a form. */
+  readonly value: Json | undefined
   /** Of the model's last answer, in its order; empty when none is open. */
   readonly calls: readonly LoopCall[]
 }
@@ -36,6 +45,8 @@ export interface LoopResult {
   readonly messages: readonly JsonObject[]
   /** What the user was answered in the last turn. */
   readonly answer: string | null
+  /** The same of an agent that returns one of a form. */
+  readonly value?: Json
   /** Why the last turn has failed. */
   readonly error: TurnError | null
 }

@@ -61,6 +61,7 @@ export const ROWS = {
   answerSilent: { text: 'modelSilent', log: 'ask_model // LLM Error: {{reason}}', level: 'error' },
   answerUnclear: { text: 'modelUnclear', log: 'ask_model // LLM Response Parse Error: {{reason}}', level: 'error' },
   answerRepaired: { log: 'ask_model // Asked again: {{reason}}', level: 'warning' },
+  notCompacted: { log: 'ask_model // No summary: {{reason}}', level: 'warning' },
   noAnswer: { text: 'noAnswer', log: 'ask_model // No answer: {{reason}}', level: 'warning' },
   toolCalled: { log: 'call_tool // {{name}}', level: 'debug' },
   toolUsable: { log: 'call_tool // {{name}}: OK', level: 'debug' },

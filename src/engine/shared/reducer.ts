@@ -1,10 +1,10 @@
 import { type Json } from '../../base/json.ts'
 import { type LaterFact, type Next } from '../../session/engine.ts'
-import { type Action } from '../../session/model.ts'
+import { type Action, type Usage } from '../../session/model.ts'
 
 /** How an effect ended, as a dialogue sees it. */
 export type Ended =
-  | { readonly value: Json }
+  | { readonly value: Json, readonly usage?: Usage | undefined }
   /** `isSpent`: it was not allowed, because the session has used up its budget. */
   | { readonly failure: string, readonly code: string, readonly isSpent?: boolean }
 
@@ -27,7 +27,7 @@ export interface Reducer<S> {
 export function takeFact<S> (reducer: Reducer<S>, fact: LaterFact): Next<S> {
   switch (fact.kind) {
     case 'input': return reducer.hear(fact.text, fact.action)
-    case 'result': return reducer.end(fact.effect, { value: fact.result })
+    case 'result': return reducer.end(fact.effect, { value: fact.result, usage: fact.usage })
     case 'failure': return reducer.end(fact.effect, { failure: fact.message, code: fact.code })
     case 'refused': return reducer.end(fact.effect, { failure: `refused: ${fact.reason}`, code: 'REFUSED', isSpent: fact.by === 'budget' })
     case 'unknown': return reducer.end(fact.effect, { failure: unknownOutcome(fact.reason), code: 'UNKNOWN' })

@@ -93,7 +93,7 @@ describe('the requirements', () => {
     assert.deepEqual(new Set(helper.commands.exit), new Set(['/exit', '/quit', '/q', 'exit', 'quit', 'q']))
     assert.deepEqual(new Set(helper.commands.help), new Set(['/help', 'help', '?']))
     assert.deepEqual(helper.commands.retry, [])
-    assert.deepEqual(helper.history, { turns: 20, messages: 10, status: true })
+    assert.deepEqual(helper.history, { turns: 20, messages: 10, status: true, compact: { above: 24_000, keep: 4 } })
   })
 })
 

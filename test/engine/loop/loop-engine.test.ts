@@ -65,7 +65,7 @@ describe('the free agent', () => {
     dialogue.say('Hello')
     dialogue.end(answerWith({ content: 'Hi.' }))
     assert.deepEqual(dialogue.told().stdout, ['Hi.'])
-    assert.deepEqual(dialogue.log.at(-1)?.notices.filter(({ type }) => type === 'message'), [{ type: 'message', data: { role: 'assistant', content: 'Hi.' } }])
+    assert.deepEqual(dialogue.log.at(-1)?.notices.filter(({ type }) => type === 'message'), [{ type: 'message', data: { role: 'assistant', content: 'Hi.', effect: '2.0' } }])
     assert.equal(dialogue.session.status, 'waiting_input')
     assert.deepEqual(dialogue.state<LoopState>().messages, [{ role: 'user', content: 'Hello' }, { role: 'assistant', content: 'Hi.' }])
   })

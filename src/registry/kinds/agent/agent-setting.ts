@@ -21,6 +21,10 @@ export interface AgentSetting {
   /** How long each is waited for, in seconds. */
   readonly timeouts: { readonly model: number, readonly tool: number, readonly health: number }
   readonly maxTurns: number
+  /** Whether followers get an answer while it is written. */
+  readonly stream: boolean
+  /** JSON Schema of every answer. */
+  readonly returns?: JsonObject
   /** In place of the words of the language. */
   readonly commands: Readonly<Partial<Record<'exit' | 'help' | 'clear' | 'retry', readonly string[]>>>
   readonly budget: { readonly steps: number, readonly tokens: number, readonly idleMinutes: number }
@@ -47,6 +51,8 @@ export interface AgentHistory {
   readonly messages?: number
   /** Whether it is sent the agent's lines about its own work. */
   readonly status: boolean
+  /** Of a dialogue whose input is above so many tokens all but the last turns are summed up. */
+  readonly compact: false | { readonly above: number, readonly keep: number, /** That writes the summary. @default the agent's */ readonly model?: string }
 }
 
 /** A tool as an agent offers it to its model. */

@@ -1,6 +1,8 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
 import { handlebarsLanguage } from '../../../template/handlebars/handlebars-language.ts'
-import { type Diagnostic, RejectedEntry } from '../../diagnose/diagnostic.ts'
+import { parseParameters } from '../../../tool/schema/parameters.ts'
+import { SchemaError } from '../../../tool/schema/schema.ts'
+import { type Diagnostic, reject, RejectedEntry } from '../../diagnose/diagnostic.ts'
 import { asMistake } from '../../diagnose/syntax-mistake.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
 import { type AgentClassify, type AgentHistory, type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
@@ -11,17 +13,20 @@ export const AGENT_SCHEMA = entrySchema('agent')
 /** Bounds of a dialogue that says nothing else: no honest one comes near them. */
 const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
 
+/** A dialogue whose input is so long is summed up; so many turns stay as they are. */
+const COMPACT = { above: 24_000, keep: 4 }
+
 /** An agent as it may be written: of what has members, each may be left out. */
 type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'>> & {
   readonly classify?: Partial<AgentClassify> & Pick<AgentClassify, 'prompt'>
-  readonly history?: Partial<AgentHistory>
+  readonly history?: Partial<Omit<AgentHistory, 'compact'>> & { readonly compact?: false | Partial<Exclude<AgentHistory['compact'], false>> }
   readonly timeouts?: Partial<AgentSetting['timeouts']>
 }
 
 /** Reads an agent. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
   AGENT_SCHEMA.check(value)
-  const { mode, language, model, help, system, classify, select, onError, repairs, history, timeouts, maxTurns, commands, budget, ask, messages, tools } = value as unknown as GivenAgent
+  const { mode, language, model, help, system, classify, select, onError, repairs, history, timeouts, maxTurns, stream, returns, commands, budget, ask, messages, tools } = value as unknown as GivenAgent
   const setting: AgentSetting = {
     mode: mode ?? 'tools',
     ...(language === undefined ? {} : { language }),
@@ -32,9 +37,11 @@ export function parseAgent (value: Json): AgentSetting {
     ...(select === undefined ? {} : { select }),
     onError: onError ?? 'listen',
     repairs: repairs ?? 1,
-    history: { turns: 20, status: false, ...history },
+    history: { turns: 20, status: false, ...history, compact: history?.compact === false ? false : { ...COMPACT, ...history?.compact } },
     timeouts: { model: 120, tool: 60, health: 5, ...timeouts },
     maxTurns: maxTurns ?? 20,
+    stream: stream ?? true,
+    ...(returns === undefined ? {} : { returns: parseReturns(returns) }),
     commands: commands ?? {},
     budget: { ...BUDGET, ...budget },
     ask: ask ?? [],
@@ -44,6 +51,15 @@ export function parseAgent (value: Json): AgentSetting {
   const mistakes = [...repeatedNames(setting), ...unknownNames(setting), ...brokenTexts(setting)]
   if (mistakes.length > 0) throw new RejectedEntry(mistakes)
   return setting
+}
+
+function parseReturns (returns: JsonObject): JsonObject {
+  try {
+    return parseParameters(returns).schema
+  } catch (mistake) {
+    if (!(mistake instanceof SchemaError)) throw mistake
+    throw reject('RETURNS_INVALID', `returns: ${mistake.message}`)
+  }
 }
 
 function parseTool (given: Partial<AgentTool> & Pick<AgentTool, 'tool'>): AgentTool {

@@ -26,22 +26,20 @@ type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'
 /** Reads an agent. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
   AGENT_SCHEMA.check(value)
-  const { mode, language, model, help, system, classify, select, onError, repairs, history, timeouts, maxTurns, stream, returns, commands, budget, ask, messages, tools } = value as unknown as GivenAgent
+  const given = value as unknown as GivenAgent
+  const { mode, model, help, system, onError, repairs, history, timeouts, maxTurns, stream, commands, budget, ask, messages, tools } = given
   const setting: AgentSetting = {
+    ...optionsOf(given),
     mode: mode ?? 'tools',
-    ...(language === undefined ? {} : { language }),
     model: model ?? '',
     help: help ?? '',
     system: system ?? '',
-    ...(classify === undefined ? {} : { classify: { answers: 'lenient', unclear: 'relevant', ...classify } }),
-    ...(select === undefined ? {} : { select }),
     onError: onError ?? 'listen',
     repairs: repairs ?? 1,
     history: { turns: 20, status: false, ...history, compact: history?.compact === false ? false : { ...COMPACT, ...history?.compact } },
     timeouts: { model: 120, tool: 60, health: 5, ...timeouts },
     maxTurns: maxTurns ?? 20,
     stream: stream ?? true,
-    ...(returns === undefined ? {} : { returns: parseReturns(returns) }),
     commands: commands ?? {},
     budget: { ...BUDGET, ...budget },
     ask: ask ?? [],
@@ -51,6 +49,16 @@ export function parseAgent (value: Json): AgentSetting {
   const mistakes = [...repeatedNames(setting), ...unknownNames(setting), ...brokenTexts(setting)]
   if (mistakes.length > 0) throw new RejectedEntry(mistakes)
   return setting
+}
+
+/** What a setting may be without. */
+function optionsOf ({ language, classify, select, returns }: GivenAgent): Partial<AgentSetting> {
+  return {
+    ...(language === undefined ? {} : { language }),
+    ...(classify === undefined ? {} : { classify: { answers: 'lenient', unclear: 'relevant', ...classify } }),
+    ...(select === undefined ? {} : { select }),
+    ...(returns === undefined ? {} : { returns: parseReturns(returns) })
+  }
 }
 
 function parseReturns (returns: JsonObject): JsonObject {

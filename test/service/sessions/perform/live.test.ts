@@ -82,7 +82,7 @@ describe('An answer that is followed', () => {
   })
 
   it('is given up when nothing comes for too long', async () => {
-    const models = { ask: ({ call }: { call: { signal: AbortSignal } }) => new Promise((_resolve, reject) => { call.signal.addEventListener('abort', () => { reject(call.signal.reason as Error) }) }) } as unknown as CountedModels
+    const models = { ask: ({ call }: { call: { signal: AbortSignal } }) => new Promise((_resolve, reject) => { call.signal.addEventListener('abort', () => { reject(new Error('aborted')) }) }) } as unknown as CountedModels
     const session = { id: 's1', start: { definition: 'agents/a' }, open: new Map() } as unknown as Session
     const outcome = await askModelWith(models)({ session, effect: { ...EFFECT, timeout: 20 }, caller: ANYONE, signal: new AbortController().signal, activity: undefined, publish () {} })
     assert.deepEqual(outcome, { kind: 'failure', code: 'TIMEOUT', message: 'no answer within 20 ms' })

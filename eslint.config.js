@@ -17,10 +17,21 @@ export default [
     }
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     rules: {
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }]
+    }
+  },
+  {
+    files: ['src/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': ['error', {
+        paths: [
+          { name: 'node:http', message: 'An import of it costs a start 40 ms: nodeHttp of src/base/node-http.ts does not.', allowTypeImports: true },
+          { name: 'undici', message: 'Its index loads 110 files: src/runtime/undici.ts has its parts.', allowTypeImports: true }
+        ]
+      }]
     }
   },
   {

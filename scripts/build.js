@@ -1,7 +1,9 @@
-// npm run build: src as JavaScript in dist. Types are checked by npm run typecheck.
-import { rmSync } from 'node:fs'
+// npm run build: src as JavaScript in dist, console/ as what browsers load in dist/console. Types are checked by npm run typecheck.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildConsole } from './build-console.js'
+import { readyValidators } from './ready-validators.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 rmSync('dist', { recursive: true, force: true })
@@ -17,6 +19,7 @@ const common = {
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
+  plugins: [await readyValidators()],
   logLevel: 'warning'
 }
 await build({
@@ -40,4 +43,24 @@ await build({
   chunkNames: 'parts/[name]-[hash]'
 })
 // The command line is one file, which shares none with the service: both start with as few as they can.
-await build({ ...common, entryPoints: [{ in: 'src/cli/aps.ts', out: 'cli/aps' }], chunkNames: 'parts/aps-[name]-[hash]' })
+// What every command needs of packages is in it: to find and link their files is a third of what `aps --help` takes.
+const { packages: _all, ...own } = common
+const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+const BUNDLED = ['commander', 'lossless-json']
+await build({
+  ...own,
+  external: Object.keys(dependencies).filter(name => !BUNDLED.includes(name)),
+  entryPoints: [{ in: 'src/cli/aps.ts', out: 'cli/aps' }],
+  chunkNames: 'parts/aps-[name]-[hash]',
+  alias: { commander: './node_modules/commander/index.js' },
+  banner: { js: "import { createRequire as apsRequire } from 'node:module'; const require = apsRequire(import.meta.url);" },
+  legalComments: 'none'
+})
+// Their licences ask for it.
+writeFileSync('dist/cli/LICENSES.txt', BUNDLED.map(name => `${name}\n\n${readFileSync(licenceOf(name), 'utf8')}`).join('\n\n'))
+await buildConsole()
+
+function licenceOf (name) {
+  const folder = `node_modules/${name}`
+  return `${folder}/${readdirSync(folder).find(file => /^licen[sc]e/i.test(file))}`
+}

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { createApp } from '../src/app.ts'
-import { configSchema, loadConfig } from '../src/config/config.ts'
+import { loadConfig } from '../src/config/config.ts'
+import { configSchema } from '../src/config/config-schema.ts'
+import { byTopic } from './variable-groups.ts'
 import { LOG_FIELDS } from '../src/observe/log-fields.ts'
 import { type MetricDescription, Metrics } from '../src/observe/metrics.ts'
 import { addCacheMetrics, addRegistryMetrics, type WatchedRegistry } from '../src/observe/registry-metrics.ts'
@@ -32,15 +34,20 @@ function variables (): Variable[] {
 }
 
 function environmentExample (): string {
-  const lines = variables().map(({ name, fallback, description }) => `# ${description.replaceAll('`', '')}\n${fallback === '' ? `# ${name}=` : `# ${name}=${fallback}`}\n`)
-  return `# Every variable of the service, with its default. Made by npm run docs.\n\n${lines.join('\n')}`
+  const groups = byTopic(variables()).map(([title, own]) => {
+    const lines = own.map(({ name, fallback, description }) => `# ${description.replaceAll('`', '')}\n${fallback === '' ? `# ${name}=` : `# ${name}=${fallback}`}\n`)
+    return `## ${title}\n\n${lines.join('\n')}`
+  })
+  return `# Every variable of the service, with its default. Made by npm run docs.\n\n${groups.join('\n')}`
 }
 
 /** The page with its table of variables renewed, between two comments. */
 function withVariables (page: string): string {
-  const rows = variables().map(({ name, fallback, description }) => `| \`${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${description} |`)
-  const table = ['| variable | default | what it is for |', '|---|---|---|', ...rows].join('\n')
-  return withSection(page, 'variables', table)
+  const tables = byTopic(variables()).map(([title, own]) => {
+    const rows = own.map(({ name, fallback, description }) => `| \`${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${description} |`)
+    return [`## ${title}`, '', '| variable | default | what it is for |', '|---|---|---|', ...rows].join('\n')
+  })
+  return withSection(page, 'variables', tables.join('\n\n'))
 }
 
 /** Every field of the log and every metric, each in its table. */

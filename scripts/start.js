@@ -16,7 +16,10 @@ const model = env.LLM_BASE_URL || (env.LLM_PROVIDERS_FILE ? '' : SCRIPT)
 
 // A plan changes files and runs checks: without its operator's word only a script does so in this checkout.
 const offered = usesExamples && model === SCRIPT && !env.OPERATOR_FILE ? { OPERATOR_FILE: 'examples/operator.yaml' } : {}
-const service = spawn(process.execPath, ['dist/cli/aps.js', 'serve'], {
+// As src/workers/memory-flags.ts: said here, so that `serve` need not start a process of its own.
+const isTold = /--max[-_]semi[-_]space[-_]size/.test(env.NODE_OPTIONS ?? '')
+const flags = Number.parseInt(process.versions.node) < 22 || isTold ? [] : ['--max-semi-space-size=16']
+const service = spawn(process.execPath, [...flags, 'dist/cli/aps.js', 'serve'], {
   stdio: 'inherit',
   // In a process group of its own: Ctrl-C reaches all of a group, and a service that hears it twice does not wait for its requests.
   detached: process.platform !== 'win32',

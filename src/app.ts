@@ -1,13 +1,15 @@
 import { type FastifyBaseLogger } from 'fastify'
 import { type Config } from './config/config.ts'
 import { accessFrom, corsOrigins } from './http/security/access-from.ts'
-import { type App } from './http/app-types.ts'
-import { KIND_ROUTES, type KindRoute } from './http/kind-routes.ts'
+import { type App } from './http/base/app-types.ts'
+import { KIND_ROUTES, type KindRoute } from './http/kinds/kind-routes.ts'
 import { createServer } from './http/server.ts'
 import { Metrics } from './observe/metrics.ts'
 import { createObserver } from './observe/observer.ts'
+import { processMetrics } from './observe/process-metrics.ts'
 import { addCacheMetrics, addRegistryMetrics } from './observe/registry-metrics.ts'
 import { openTracer } from './observe/tracing.ts'
+import { releaseKind } from './registry/kinds/release/release-kind.ts'
 import { openService } from './service.ts'
 import { type Store } from './store/store.ts'
 import { type ToolType } from './tool/tool-type.ts'
@@ -33,9 +35,10 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   const access = await accessFrom(config, log)
   const origins = corsOrigins(config)
   const metrics = new Metrics()
+  processMetrics()
   const tracer = await openTracer(process.env, log)
   const observer = createObserver(metrics, tracer)
-  const service = await openService(config, log, { store, kinds: kindRoutes.map(({ kind }) => kind), toolTypes, peers: siblings, onServed: metrics.served, sessionObserver: observer, ...(access.mode === 'tokens' ? { owners: access } : {}) })
+  const service = await openService(config, log, { store, kinds: [...kindRoutes.map(({ kind }) => kind), releaseKind], toolTypes, peers: siblings, onServed: metrics.served, onLabel: metrics.onLabel, sessionObserver: observer, ...(access.mode === 'tokens' ? { owners: access } : {}) })
   const { registry } = service
   metrics.models.reserve(service.models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
@@ -54,7 +57,8 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
     examplePage: config.EXAMPLE_PAGE,
-    mcpServer: config.MCP_SERVER === 'on'
+    mcpServer: config.MCP_SERVER === 'on',
+    console: config.CONSOLE === 'on'
   })
   app.addHook('onListen', async () => { service.running.begin() })
   app.addHook('onClose', async () => {

@@ -6,8 +6,10 @@ import { type Logger } from 'pino'
 import { createApp } from './app.ts'
 import { ConfigError, loadConfig, type Config } from './config/config.ts'
 import { endEarlyBy, leaveEarlySignals } from './early-signals.ts'
+import { listen } from './http/base/listen.ts'
 import { openLog } from './observe/log.ts'
 import { StoreError } from './store/store.ts'
+import { warmUp } from './warm-up.ts'
 import { Primary, WorkerError } from './workers/primary.ts'
 import { WorkerLink } from './workers/worker-link.ts'
 
@@ -19,7 +21,7 @@ const DIAGNOSTIC_SIGNAL = 'SIGUSR2'
 
 const config = readConfig()
 const { log, end: endLog, abandon: abandonLog } = openLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
-endEarlyBy(() => { void endLog().then(() => process.exit(0)) })
+endEarlyBy(() => { void leaveEarly() })
 try {
   const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS
   if (cluster.isPrimary && count > 1) await keepWorkers(count, config, log)
@@ -34,6 +36,11 @@ try {
 /** The service in this process, alone or as one of several workers. */
 async function serve (config: Config, log: Logger): Promise<void> {
   const link = cluster.isWorker ? new WorkerLink() : undefined
+  const leaving = new AbortController()
+  void link?.stopped.then(() => { leaving.abort() })
+  // Before the app, so that nothing of it is there yet that would have to end in order: a signal ends the process at once.
+  await warmUp(config.WARM_UP_MS, config.LOG_LEVEL, log, leaving.signal)
+  if (leaving.signal.aborted) return await leaveEarly()
   const app = await createApp(config, log, { siblings: link })
   let isToLeave = false
   const grace = endInOrder(link === undefined ? [] : ['SIGINT', 'SIGTERM'], async ({ err, signal }) => {
@@ -46,7 +53,13 @@ async function serve (config: Config, log: Logger): Promise<void> {
     isToLeave = leave
     return grace.close()
   })
-  await app.listen({ host: config.HOST, port: config.PORT }).catch((error: NodeJS.ErrnoException) => { throw whyNotListening(error, config) })
+  await listen(app, { host: config.HOST, port: config.PORT }).catch((error: NodeJS.ErrnoException) => { throw whyNotListening(error, config) })
+}
+
+/** Ends the process while there is nothing yet that would have to end in order. */
+async function leaveEarly (): Promise<void> {
+  await endLog()
+  process.exit(0)
 }
 
 async function keepWorkers (count: number, config: Config, log: Logger): Promise<void> {

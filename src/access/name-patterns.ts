@@ -20,6 +20,11 @@ export class NamePatterns {
     this.branches = branches.includes('') ? [''] : branches
   }
 
+  /** As they are written in `API_TOKENS`. */
+  get written (): string[] {
+    return [...this.names, ...this.branches.map(branch => branch === '' ? '*' : `${branch}.*`)]
+  }
+
   allows (name: string): boolean {
     return this.names.has(name) || this.branches.some(branch => isBelow(name, branch))
   }

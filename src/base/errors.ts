@@ -21,15 +21,19 @@ export class ServiceError extends Error {
   }
 }
 
+/** Makes an error; says under which code and HTTP status before there is one. */
+type Maker<Code extends string, A extends readonly unknown[]> = ((...args: A) => ServiceError) & { readonly code: Code, readonly statusCode: number }
+
 /** Declares one error: a stable code, its HTTP status, and how its message is made. */
-function define<A extends readonly unknown[]> (
-  code: string,
+function define<const Code extends string, A extends readonly unknown[]> (
+  code: Code,
   statusCode: number,
   message: (...args: A) => string,
   details?: (...args: A) => ErrorDetails,
   headers?: (...args: A) => ErrorHeaders
-) {
-  return (...args: A) => new ServiceError(code, statusCode, message(...args), details?.(...args), undefined, headers?.(...args))
+): Maker<Code, A> {
+  const make = (...args: A): ServiceError => new ServiceError(code, statusCode, message(...args), details?.(...args), undefined, headers?.(...args))
+  return Object.assign(make, { code, statusCode })
 }
 
 /** What a text was read as. */
@@ -81,14 +85,14 @@ function describeMiss (miss: MissingPath): string {
 
 const quoted = (ids: readonly string[]): string => ids.map(id => `"${id}"`).join(', ')
 
-function notFound (kind: string, code: string) {
+function notFound<const Code extends string> (kind: string, code: Code) {
   return define(code, 404,
     (id: string, near: readonly string[]) => `${kind} "${id}" not found${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
     (id, near) => ({ id, near }))
 }
 
 /** For what is stored and cannot be used, under the id or as the extension that it would be in. */
-function notUsable (kind: string, code: string) {
+function notUsable<const Code extends string> (kind: string, code: Code) {
   return define(code, 404,
     (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) =>
       `${kind} "${id}" not found; what is stored under ${key} cannot be used: ${problems.join('; ')}`,
@@ -179,6 +183,13 @@ export const definitionNotUsable = define('DEFINITION_NOT_FOUND', 404,
   (_noun, id, place, problems, diagnostics) => ({ id, near: [], place, problems, diagnostics }))
 export const toolNotFound = notFound('Tool', 'TOOL_NOT_FOUND')
 export const toolNotUsable = notUsable('Tool', 'TOOL_NOT_FOUND')
+
+export const labelNotFound = define('LABEL_NOT_FOUND', 404,
+  (id: string, label: string, labels: readonly string[]) => `Prompt "${id}" has no label "${label}"${labels.length > 0 ? `; it has ${quoted(labels)}` : ''}`,
+  (id, label, labels) => ({ id, label, labels }))
+export const versionNotFound = define('VERSION_NOT_FOUND', 404,
+  (id: string, version: number, _labels: readonly string[], problem?: string) => `Prompt "${id}" has no version ${version}${problem === undefined ? '' : ` that can be read: ${problem}`}`,
+  (id: string, version: number, labels: readonly string[], _problem?: string) => ({ id, version, labels }))
 
 // Sessions
 export const targetNotFound = define('TARGET_NOT_FOUND', 404,
@@ -276,6 +287,18 @@ export const storeUnavailable = define('STORE_UNAVAILABLE', 503, (reason: string
 export const entryInvalid = define('ENTRY_INVALID', 400,
   (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `"${id}" was not stored: ${problems.join('; ')}`,
   (id, _problems, diagnostics) => ({ id, diagnostics }))
+export const labelProtected = define('LABEL_PROTECTED', 403,
+  (name: string, label: string) => `Token "${name}" may not move the label "${label}": that is for the role admin, and for tokens with labels=${label}`,
+  (name, label) => ({ token: name, label }))
+export const promptLabelled = define('PROMPT_LABELLED', 409,
+  (id: string, labels: readonly string[]) => `Prompt "${id}" has labels, ${quoted(labels)}: remove them first`,
+  (id, labels) => ({ id, labels }))
+export const versionLabelled = define('VERSION_LABELLED', 409,
+  (id: string, version: number, labels: readonly string[]) => `Version ${version} of "${id}" is what ${quoted(labels)} means: move the label first`,
+  (id, version, labels) => ({ id, version, labels }))
+export const releasesUnreadable = define('RELEASES_UNREADABLE', 409,
+  (key: string, reason: string) => `Nothing was changed: what is stored under ${key} cannot be read, and would be lost: ${reason}`,
+  key => ({ key }))
 export const entryUnstorable = define('ENTRY_INVALID', 400, (key: string) => `The store can hold nothing under ${key}: choose another id`, key => ({ key }))
 export const entryMissing = define('ENTRY_NOT_FOUND', 404,
   (id: string, key: string) => `Nothing is stored under ${key}, the key of "${id}"`,

@@ -1,5 +1,6 @@
-import { request as requestHttp, type IncomingMessage } from 'node:http'
+import { type IncomingMessage } from 'node:http'
 import { type Json, parseJson, stringifyJson } from '../base/json.ts'
+import { nodeHttp } from '../base/node-http.ts'
 import { fitsHeader } from '../base/text.ts'
 import { MAX_EVENT_BYTES } from '../llm/model-client.ts'
 import { EventScanner, type ServerSentEvent } from '../llm/stream/server-sent-events.ts'
@@ -97,7 +98,7 @@ export class ApiClient {
       ...more
     }
     // TLS takes as long to load as the rest.
-    const send = protocol === 'https:' ? (await import('node:https')).request : requestHttp
+    const send = protocol === 'https:' ? (await import('node:https')).request : nodeHttp.request
     return await new Promise((resolve, reject) => {
       // The path as it is: a URL would take an id `..` for a step up.
       send({ method, hostname: hostname.replace(/^\[(.*)\]$/, '$1'), port, path: `${pathname.replace(/\/$/, '')}${path}`, headers, signal }, resolve).on('error', reject).end(sent)

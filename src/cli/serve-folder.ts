@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { get } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { extname } from 'node:path'
 import { chdir, env, loadEnvFile } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { nodeHttp } from '../base/node-http.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { type Output } from './output.ts'
+import { endWithParent } from './serve-in-child.ts'
 
 /** The folders of a store, one of which is in every folder that can be served. */
 const KINDS = ['extensions', 'templates', 'environs', 'tools', 'agents', 'skills', 'plans']
@@ -20,6 +21,7 @@ const PATIENCE = 15_000
  * @throws CliError when there is nothing to serve, or something else answers at the address
  */
 export async function serveFolder (folder: string, output: Output): Promise<void> {
+  endWithParent()
   if (!existsSync(folder)) throw usageError(`${folder}: expected a folder, got nothing`)
   // Names of files in .env are relative to the folder, as they are for whoever works in it.
   chdir(folder)
@@ -37,6 +39,7 @@ export async function serveFolder (folder: string, output: Output): Promise<void
   await import(new URL(`../main${extname(import.meta.url)}`, import.meta.url).href)
   if (!await becomesReady(url)) return
   await output.text(`serves ${env['STORE_DIR'] || 'Redis'} at ${url}`)
+  if (env['CONSOLE'] !== 'off') await output.text(`console: ${url}/console/`)
   await output.text(`API: ${url}/docs`)
   if (env['EXAMPLE_PAGE']) await output.text(`skills: ${url}/examples/term.html`)
   await output.text(modelLine())
@@ -66,7 +69,7 @@ async function freePort (host: string): Promise<string> {
 /** Asked without a proxy of the environment, which `fetch` may take. */
 async function isReady (url: string): Promise<boolean> {
   return await new Promise(resolve => {
-    get(`${url}/readyz`, { agent: false }, reply => {
+    nodeHttp.get(`${url}/readyz`, { agent: false }, reply => {
       reply.resume()
       resolve(reply.statusCode === 200)
     }).on('error', () => { resolve(false) })

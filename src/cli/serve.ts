@@ -1,11 +1,14 @@
 import { type Command } from 'commander'
 import { type Cli } from './cli.ts'
 
-/** Adds `serve [FOLDER]`: the service in this process, for people. */
+/** Adds `serve [FOLDER]`: the service in this process, or in a child that takes less memory, for people. */
 export function addServeCommand (program: Command, cli: Cli): void {
   program.command('serve').description('serve a folder of prompts; a file .env in it configures the service')
     .argument('[folder]', 'the folder', '.')
     .action(async (folder: string, _options: object, command: Command) => {
+      const { memoryFlags } = await import('../workers/memory-flags.ts')
+      const flags = memoryFlags()
+      if (flags.length > 0) return await (await import('./serve-in-child.ts')).serveInChild(flags)
       const { serveFolder } = await import('./serve-folder.ts')
       await serveFolder(folder, cli.open(command).output)
     })

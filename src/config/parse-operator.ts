@@ -3,7 +3,7 @@ import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { type Json } from '../base/json.ts'
 import { readPublishedSchema } from '../base/published-schema.ts'
 import { type CheckedYaml, parseCheckedYaml } from '../tool/schema/checked-yaml.ts'
-import { configSchema } from './config.ts'
+import { configSchema } from './config-schema.ts'
 import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget, type Target, type Workspace } from './operator.ts'
 
 /** Larger files are refused, in bytes. */

@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { MAX_ID_LENGTH } from '../base/errors.ts'
 import { type Registry } from '../registry/registry.ts'
 import { type Access, guardAccess, guardHosts } from './security/access.ts'
 import { type Service } from '../service.ts'
-import { type App } from './app-types.ts'
-import { answerClientErrors } from './client-errors.ts'
+import { type App, type SchemaTypes } from './base/app-types.ts'
+import { answerClientErrors } from './base/client-errors.ts'
 import { allowOrigins } from './security/cors.ts'
 import { controlAdmission } from './admission/admission-control.ts'
 import { drainOnClose } from './admission/drain.ts'
-import { handleErrors, refusePath } from './error-handler.ts'
-import { readJsonBodies } from './json-body.ts'
-import { refuseUnknownRoutes } from './known-routes.ts'
-import { observeRequests } from './request-log.ts'
-import { type RequestObserver } from './request-observer.ts'
+import { handleErrors, refusePath } from './base/error-handler.ts'
+import { readJsonBodies } from './base/json-body.ts'
+import { refuseUnknownRoutes } from './base/known-routes.ts'
+import { observeRequests } from './base/request-log.ts'
+import { type RequestObserver } from './base/request-observer.ts'
 import { describeApi } from './openapi/openapi.ts'
 import { closePipelinedReplies } from './admission/pipelined-replies.ts'
 import { limitRates } from './admission/rate-limit.ts'
@@ -31,13 +30,16 @@ import { lintRoutes } from './routes/lint.ts'
 import { memoryRoutes } from './routes/memory.ts'
 import { metricsRoutes, type ReadMetrics } from './routes/metrics.ts'
 import { definitionRoutes } from './routes/definitions.ts'
-import { type KindRoute } from './kind-routes.ts'
+import { type KindRoute } from './kinds/kind-routes.ts'
 import { needsRoutes } from './routes/needs.ts'
 import { offerRoutes } from './routes/offers.ts'
 import { openAiRoutes } from './routes/openai.ts'
+import { callerRoutes } from './authors/caller.ts'
+import { eventRoutes } from './authors/events.ts'
 import { previewRoutes } from './authors/preview.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
+import { releaseRoutes } from './routes/releases.ts'
 import { renderRoutes } from './routes/render.ts'
 import { skillRoutes } from './routes/skills.ts'
 import { planRoutes } from './routes/plans.ts'
@@ -46,11 +48,12 @@ import { traceRoutes } from './routes/traces.ts'
 import { statusRoutes } from './routes/status.ts'
 import { toolRoutes } from './routes/tools.ts'
 import { usedByRoutes } from './routes/used-by.ts'
-import { seekPrompts } from './seek-prompt.ts'
+import { seekPrompts } from './prompts/seek-prompt.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
 import { socketRoutes } from './socket/websocket.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { schemaController } from './openapi/schema-controller.ts'
+import { consoleRoutes } from './console/console-routes.ts'
 
 /** The service, and what HTTP alone needs. */
 export interface ServerOptions {
@@ -73,6 +76,8 @@ export interface ServerOptions {
   readonly examplePage: string
   /** Whether MCP clients are answered at `/mcp`. */
   readonly mcpServer: boolean
+  /** Whether the console is served at `/console/`. */
+  readonly console: boolean
   /** What the routes of each kind are called. */
   readonly kindRoutes: readonly KindRoute[]
 }
@@ -102,7 +107,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     frameworkErrors: refusePath,
     clientErrorHandler: answerClientErrors(options.log),
     routerOptions: { maxParamLength: MAX_ID_LENGTH }
-  }).withTypeProvider<TypeBoxTypeProvider>()
+  }).withTypeProvider<SchemaTypes>()
 
   await acceptSockets(app)
   const rotation = new Rotation(options.onWatched)
@@ -124,17 +129,20 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   await describeApi(app)
 
   app.register(async routes => {
-    const api = routes.withTypeProvider<TypeBoxTypeProvider>()
+    const api = routes.withTypeProvider<SchemaTypes>()
     extensionRoutes(api)
-    promptRoutes(api, registry)
-    needsRoutes(api, registry)
+    promptRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
+    needsRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
     environRoutes(api, { environs: registry.environs, readEnviron: service.readEnviron })
     toolRoutes(api, service)
     usedByRoutes(api, service)
     lintRoutes(api, kindRoutes, service)
     previewRoutes(api, service)
+    callerRoutes(api, options.access)
+    eventRoutes(api, registry, service.keyPrefix)
     definitionRoutes(api, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)
+    releaseRoutes(api, service.releases)
     renderRoutes(api, service)
     chatRoutes(api, service)
     openAiRoutes(api, service)
@@ -151,6 +159,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     healthRoutes(api, { registry, rotation, sessions: service.running })
     metricsRoutes(api, options)
     socketRoutes(api, service, options.corsOrigins)
+    if (options.console) consoleRoutes(api)
     if (options.examplePage !== '') examplePageRoute(api, options.examplePage)
   })
   return app

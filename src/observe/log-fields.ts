@@ -1,5 +1,5 @@
 import { KINDS } from '../registry/kinds/table.ts'
-import { REQUEST_FIELDS } from '../http/request-log.ts'
+import { REQUEST_FIELDS } from '../http/base/request-log.ts'
 
 /** What every line has. */
 const COMMON_FIELDS = {

@@ -1,4 +1,4 @@
-import { type RequestActivity } from '../http/request-observer.ts'
+import { type RequestActivity } from '../http/base/request-observer.ts'
 import { type Metrics } from './metrics.ts'
 import { ObservedWork } from './observed-work.ts'
 import { type Span, type TraceContext } from './span.ts'

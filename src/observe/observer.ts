@@ -1,5 +1,5 @@
 import { type FastifyRequest } from 'fastify'
-import { type RequestObserver } from '../http/request-observer.ts'
+import { type RequestObserver } from '../http/base/request-observer.ts'
 import { type Metrics } from './metrics.ts'
 import { type SessionObserver } from '../service/sessions/perform/performer.ts'
 import { ObservedEffect } from './observed-effect.ts'

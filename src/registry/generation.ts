@@ -9,6 +9,7 @@ import { type Definition } from './kinds/definition/definition.ts'
 import { type ExtensionDefinition, type ExtensionState } from './kinds/extension/extension-definition.ts'
 import { type KindAccess } from './kind-access.ts'
 import { type PromptEntry } from './kinds/prompt/prompt-entry.ts'
+import { type ReleaseRecord } from './kinds/release/release-record.ts'
 
 /** An extension as one generation shows it. */
 export interface Extension {
@@ -22,6 +23,9 @@ export interface Extension {
 export interface Prompt {
   readonly id: string
   readonly entry: PromptEntry
+  /** Where it is a version: its number, and the label that it is linked under, if it is one. */
+  readonly version?: number | undefined
+  readonly label?: string | undefined
   /** A hash of what is rendered and sent, of it and of the prompts it includes: the same on every replica. */
   readonly revision: string
   /** `invalid`: mistakes in its own text; `unlinked`: names that nothing registered answers to, or partials without an end. */
@@ -66,6 +70,26 @@ export interface Tool {
  */
 export type FindRejected = (kind: KindAccess, name: string) => EntryProblem | undefined
 
+/** A version as a label serves it: its partials are those of the label. */
+export interface ReleasedVersion {
+  readonly version: number
+  /** Of 100. */
+  readonly weight: number
+  readonly prompt: Prompt
+}
+
+/** The releases of a prompt, as one generation serves them. */
+export interface Release {
+  readonly id: string
+  readonly record: ReleaseRecord
+  /** A hash of the record. */
+  readonly hash: string
+  /** The newest version with the content that is served where nobody says a label. */
+  readonly latest: number | undefined
+  /** The versions of each label, the newest first; none for a label whose version this process has never had. */
+  readonly labels: ReadonlyMap<string, readonly ReleasedVersion[]>
+}
+
 /** What stands for itself, by the key of its kind and by id; `definitionsOf` gives them with their type. */
 export type Definitions = ReadonlyMap<string, ReadonlyMap<string, Definition>>
 
@@ -82,6 +106,8 @@ export interface Generation {
   /** By id: `codebase.lookup_ref`. */
   readonly tools: ReadonlyMap<string, Tool>
   readonly definitions: Definitions
+  /** What labels of prompts mean, by the prompt's id. */
+  readonly releases: ReadonlyMap<string, Release>
   /** What cannot be offered although it parses, such as the second of two tools with one function name. */
   readonly conflicts: readonly EntryProblem[]
   /** A hash of all entries of each kind that is read as a whole, by its key. */

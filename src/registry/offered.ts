@@ -11,7 +11,7 @@ export function definitionsOf<D extends Definition> ({ definitions }: Pick<Gener
 }
 
 /** What a generation offers of a kind that is read as a whole, by id. */
-export function offeredOf ({ extensions, prompts, tools, definitions }: Generation, kind: Kind): ReadonlyMap<string, unknown> {
-  const linked = new Map<string, ReadonlyMap<string, unknown>>([['extensions', extensions], ['templates', prompts], ['tools', tools]])
+export function offeredOf ({ extensions, prompts, tools, releases, definitions }: Generation, kind: Kind): ReadonlyMap<string, unknown> {
+  const linked = new Map<string, ReadonlyMap<string, unknown>>([['extensions', extensions], ['templates', prompts], ['tools', tools], ['releases', releases]])
   return linked.get(kind.key) ?? definitions.get(kind.key) ?? NONE
 }

@@ -59,6 +59,6 @@ function withholds ({ definition }: Extension, id: string): boolean {
   return !isOffered(definition) && definition.prompts.some(prompt => contributedId(definition, prompt) === id)
 }
 
-function unusable (make: typeof promptNotUsable, id: string, { key, diagnostics }: EntryProblem): ServiceError {
+function unusable (make: (...facts: Parameters<typeof promptNotUsable>) => ServiceError, id: string, { key, diagnostics }: EntryProblem): ServiceError {
   return make(id, key, diagnostics.map(inWords), diagnostics.map(placed))
 }

@@ -2,6 +2,7 @@ import { type Log } from '../base/log.ts'
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { Gathering } from './gathering.ts'
+import { memoryFlags } from './memory-flags.ts'
 import { type FromWorker, type ToWorker } from './messages.ts'
 import { Tallies } from './tallies.ts'
 import { Mutex } from './mutex.ts'
@@ -44,7 +45,7 @@ export class Primary {
   async start (): Promise<void> {
     const { count, log } = this.#options
     // Structured clones, since JSON has no Infinity, and histograms do.
-    cluster.setupPrimary({ serialization: 'advanced' })
+    cluster.setupPrimary({ serialization: 'advanced', execArgv: [...(cluster.settings.execArgv ?? process.execArgv), ...memoryFlags()] })
     cluster.on('message', (worker, message: FromWorker) => { this.#hear(worker, message) })
     await Promise.all(Array.from({ length: count }, async () => {
       const worker = cluster.fork()

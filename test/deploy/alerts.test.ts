@@ -28,6 +28,8 @@ const CASES: ReadonlyArray<readonly [alert: string, firing: Readonly<Record<stri
   ['PromptShellRegistryOld', { prompt_shell_registry_age_seconds: '200x20' }, { prompt_shell_registry_age_seconds: INFINITE }],
   ['PromptShellKindHeld', { prompt_shell_registry_held_kinds: '1x20' }, { prompt_shell_registry_held_kinds: '0x20' }],
   ['PromptShellEntriesRejected', { 'prompt_shell_registry_rejected_entries{kind="tools"}': '0x10 1x10' }, { 'prompt_shell_registry_rejected_entries{kind="tools"}': '1x20' }],
+  ['PromptShellLabelBroken', { 'prompt_shell_registry_rejected_entries{kind="releases"}': '1x20' }, { 'prompt_shell_registry_rejected_entries{kind="releases"}': '0x20', 'prompt_shell_registry_rejected_entries{kind="tools"}': '1x20' }],
+  ['PromptShellLabelFallsBack', { 'prompt_shell_label_fallbacks_total{label="production"}': '0+1x20' }, { 'prompt_shell_label_fallbacks_total{label="production"}': '9x20' }],
   ['PromptShellErrors', ratio('prompt_shell_http_request_duration_seconds_count', 'status="503"', 2, 'status="200"', 98), ratio('prompt_shell_http_request_duration_seconds_count', 'status="404"', 50, 'status="200"', 50)],
   ['PromptShellRequestsRefused', { prompt_shell_http_requests_refused_total: '0+1x20' }, { prompt_shell_http_requests_refused_total: '7x20' }],
   ['PromptShellRendersSlow', histogram('prompt_shell_render_duration_seconds', 0.5), histogram('prompt_shell_render_duration_seconds', 0.1)],

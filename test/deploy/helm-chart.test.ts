@@ -49,6 +49,17 @@ interface Container {
 interface PodSpec { readonly terminationGracePeriodSeconds: number, readonly securityContext: object, readonly automountServiceAccountToken: boolean, readonly containers: readonly [Container] }
 
 describe('the Helm chart', () => {
+  it('takes an image by its digest, in place of a tag', () => {
+    const digest = `sha256:${'0a'.repeat(32)}`
+    const imageWith = (image: Values) => {
+      const deployment = renderChart(CHART, { ...SMALLEST, image: { repository: 'r.example.com/shell', ...image } }).find(({ kind }) => kind === 'Deployment')
+      return (deployment as unknown as { readonly spec: { readonly template: { readonly spec: { readonly containers: ReadonlyArray<{ readonly image: string }> } } } }).spec.template.spec.containers[0]?.image
+    }
+    assert.equal(imageWith({ digest, tag: '1.2.3' }), `r.example.com/shell@${digest}`)
+    assert.equal(imageWith({ tag: '1.2.3' }), 'r.example.com/shell:1.2.3')
+    assert.throws(() => imageWith({ digest: 'latest' }))
+  })
+
   for (const [about, values, kinds] of CASES) {
     it(`gives the objects of ${about}, each valid for its kind`, async () => {
       const manifests = renderChart(CHART, values)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, it } from 'node:test'
-import { configSchema } from '../../src/config/config.ts'
+import { configSchema } from '../../src/config/config-schema.ts'
 
 // What a reader follows, types or copies, in every page.
 

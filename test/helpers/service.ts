@@ -3,8 +3,9 @@ import { type TestContext } from 'node:test'
 import { pino } from 'pino'
 import { type AppOptions, createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
-import { type App } from '../../src/http/app-types.ts'
+import { type App } from '../../src/http/base/app-types.ts'
 import { pinoOptions } from '../../src/observe/log.ts'
+import { holdToListedErrors } from './listed-errors.ts'
 import { type MemoryStore } from './memory-store.ts'
 import { type Registrations, storeWith } from './registered.ts'
 
@@ -44,6 +45,7 @@ export async function startService (t: TestContext, registrations: Registrations
   const config = loadConfig({ STORE_DIR: 'unused', SESSION_STORE: 'memory', ALLOW_ROOT: 'true', LOG_LEVEL: 'warn', ...environment })
   const app = await createApp(config, pino(pinoOptions({ level: config.LOG_LEVEL, values: config.LOG_VALUES }), sink), { store, ...options })
   t.after(() => app.close())
+  holdToListedErrors(app)
 
   async function send (method: 'GET' | 'POST', url: string, headers: RequestHeaders = {}, body?: unknown): Promise<Reply> {
     const reply = await app.inject({ method, url, headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers }, ...(body === undefined ? {} : { payload: JSON.stringify(body) }) })

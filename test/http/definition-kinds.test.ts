@@ -56,8 +56,9 @@ for (const { kind, noun, path, type, value, odd, bad, reason } of CASES) {
     it('is listed and read', async t => {
       const { get } = await startService(t, { [`${kind}:team:one`]: value })
       assert.deepEqual((await get(`/api/${kind}`)).json, ['team.one'])
-      assert.deepEqual((await get(`/api/${kind}?detail=true`)).json, [{ id: 'team.one', origin: 'direct', description: value['description'] }])
-      assert.deepEqual((await get(`/api/${path}/team.one`)).json, { ...value, id: 'team.one', origin: 'direct', diagnostics: [] })
+      const one = await get(`/api/${path}/team.one`)
+      assert.deepEqual(one.json, { ...value, id: 'team.one', origin: 'direct', diagnostics: [] })
+      assert.deepEqual((await get(`/api/${kind}?detail=true`)).json, [{ id: 'team.one', origin: 'direct', description: value['description'], etag: one.headers['etag'] }])
     })
 
     it('is not found with near matches', async t => {

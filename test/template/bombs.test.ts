@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { stringifyJson } from '../../src/base/json.ts'
+import { type JsonObject, stringifyJson } from '../../src/base/json.ts'
 import { startProcess } from '../helpers/service-process.ts'
 import { type JsonView, startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
@@ -10,6 +10,9 @@ import { BOMB_REGISTRATIONS, BOMBS, NEIGHBOUR } from './bombs/surroundings.ts'
 /** A heap in which the service starts, and in which no bomb has room. */
 const HEAP_MEGABYTES = 192
 const AT_ONCE = 10
+
+/** What a lint calls that which a render answers with. */
+const ASIDE: ReadonlyMap<string, string> = new Map([['TEMPLATE_CYCLE', 'PARTIAL_CYCLE'], ['TEMPLATE_SYNTAX', 'SYNTAX'], ['TEMPLATE_LINK', 'FUNCTION_UNKNOWN']])
 
 describe('a template that is a bomb', () => {
   it('ends with its code, and leaves the service as it was', async t => {
@@ -23,6 +26,17 @@ describe('a template that is a bomb', () => {
         assert.equal((await post(`/api/render/prompts/${NEIGHBOUR.id}`)).json['rendered_prompt'], NEIGHBOUR.text)
       })
     }
+  })
+
+  it('ends with the same code where it is only tried, and leaves the service as it was', async t => {
+    const { app, post } = await startService(t, BOMB_REGISTRATIONS, { RENDER_TIMEOUT_MS: '600000' })
+    for (const bomb of BOMBS) {
+      const payload = stringifyJson({ prompt: bomb.registrations[`templates:${bomb.id.replace('.', ':')}`] as JsonObject, variables: bomb.variables })
+      const reply = await app.inject({ method: 'POST', url: `/api/prompts/${bomb.id}/preview`, headers: { 'content-type': 'application/json' }, payload })
+      const { code, diagnostics } = reply.json<{ readonly code?: string, readonly diagnostics?: ReadonlyArray<{ readonly code: string }> }>()
+      assert.equal(code ?? diagnostics?.[0]?.code, ASIDE.get(bomb.code) ?? bomb.code, bomb.id)
+    }
+    assert.equal((await post(`/api/render/prompts/${NEIGHBOUR.id}`)).json['rendered_prompt'], NEIGHBOUR.text)
   })
 
   it('ends among nine others, in a process with a small heap', async t => {

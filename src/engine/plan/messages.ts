@@ -21,13 +21,20 @@ const MEMORY_KEYS = [...MEMORY_FIELDS.keys()].join(', ')
 
 const KINDS = '"CREATE_FILE" | "CREATE_DIR" | "UPDATE_FILE" | "DELETE_FILE" | "DELETE_DIR"'
 
+/** How files are edited, by schema 2. */
+const EDIT_FILE: Readonly<Record<Language, string>> = {
+  ru: `
+Правка файла: { "kind": "EDIT_FILE", "path", "edits": [{ "search", "replace" }] }. search встречается в прочитанном файле ровно один раз, каждый символ важен, номеров строк («n|») в нём нет; пустой replace удаляет. Правь файлы через EDIT_FILE; UPDATE_FILE — только для файла, показанного целиком.`,
+  en: `
+An edit of a file is { "kind": "EDIT_FILE", "path", "edits": [{ "search", "replace" }] }. search occurs exactly once in the file that was read; every character counts, and the line numbers ("n|") are no part of it; an empty replace deletes. Edit files by EDIT_FILE; UPDATE_FILE is only for a file that was shown in full.`
+}
+
 const MESSAGES: Readonly<Record<Language, Messages>> = {
   ru: {
     contract: version => `Ты — инженерный ассистент: предлагаешь изменения файлов проекта.
 Верни ТОЛЬКО валидный JSON — один объект, без markdown и пояснений:
 { "actions": [], "summary": "…", "context_requests": [], "memory_patch": {} }
-Формат каждого элемента actions: { "kind": ${KINDS}, "path": "относительный/путь", "content": "для CREATE_FILE и UPDATE_FILE: весь файл целиком" }.${version === 1 ? '' : `
-Правка файла: { "kind": "EDIT_FILE", "path", "edits": [{ "search", "replace" }] }. search встречается в прочитанном файле ровно один раз, каждый символ важен, номеров строк («n|») в нём нет; пустой replace удаляет. Правь файлы через EDIT_FILE; UPDATE_FILE — только для файла, показанного целиком.`}
+Формат каждого элемента actions: { "kind": ${KINDS}, "path": "относительный/путь", "content": "для CREATE_FILE и UPDATE_FILE: весь файл целиком" }.${version === 1 ? '' : EDIT_FILE.ru}
 path — относительный путь от корня проекта, без ../, без абсолютных путей, без ~.
 Один path не должен иметь несовместимых действий: CREATE_FILE + UPDATE_FILE, DELETE + CREATE/UPDATE.
 Формат context_requests: { "type": "read_file", "path", "start_line"?, "end_line"? }, { "type": "search", "query", "glob"? }, { "type": "logs", "source", "last_n"? }, { "type": "env" }${version === 1 ? '' : ', { "type": "list", "path"?, "glob"? }'}.
@@ -46,8 +53,7 @@ summary — что сделано и как проверить (использу
     contract: version => `You are an engineering assistant: you propose changes of the files of a project.
 Answer with valid JSON ONLY: one object, without markdown and explanations:
 { "actions": [], "summary": "…", "context_requests": [], "memory_patch": {} }
-Each of actions is { "kind": ${KINDS}, "path": "relative/path", "content": "for CREATE_FILE and UPDATE_FILE: the whole file" }.${version === 1 ? '' : `
-An edit of a file is { "kind": "EDIT_FILE", "path", "edits": [{ "search", "replace" }] }. search occurs exactly once in the file that was read; every character counts, and the line numbers ("n|") are no part of it; an empty replace deletes. Edit files by EDIT_FILE; UPDATE_FILE is only for a file that was shown in full.`}
+Each of actions is { "kind": ${KINDS}, "path": "relative/path", "content": "for CREATE_FILE and UPDATE_FILE: the whole file" }.${version === 1 ? '' : EDIT_FILE.en}
 path is relative to the root of the project, without ../, not absolute, without ~.
 One path has no actions that exclude each other: CREATE_FILE + UPDATE_FILE, DELETE + CREATE/UPDATE.
 Each of context_requests is { "type": "read_file", "path", "start_line"?, "end_line"? }, { "type": "search", "query", "glob"? }, { "type": "logs", "source", "last_n"? }, { "type": "env" }${version === 1 ? '' : ', { "type": "list", "path"?, "glob"? }'}.

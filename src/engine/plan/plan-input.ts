@@ -30,24 +30,42 @@ export type Intent =
 export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined && text.trim() === '') return invalid('expected words, or an action; got neither')
   if (action !== undefined && !['apply', 'reject', 'undo', 'redo', 'remember', 'retry'].includes(action.name)) return invalid(`expected the action apply, reject, undo, redo, remember or retry, got ${shown(action.name)}`)
-  if (action?.name === 'remember' || (action === undefined && state.offered !== undefined && REMEMBER.test(text))) {
-    if (!LISTENING.has(state.step)) return busy(`the plan is ${state.step}`)
-    return state.offered === undefined ? busy('there is nothing to remember') : { wants: 'remember', patch: state.offered }
-  }
-  if (action?.name === 'retry' || (action === undefined && RETRY.test(text) && state.error !== undefined)) {
-    return LISTENING.has(state.step) && state.error !== undefined ? { wants: 'retry' } : busy('nothing has failed that could be asked for again')
+  switch (action?.name ?? wordOf(state, text)) {
+    case 'remember': return intentToRemember(state)
+    case 'retry': return LISTENING.has(state.step) && state.error !== undefined ? { wants: 'retry' } : busy('nothing has failed that could be asked for again')
   }
   switch (state.step) {
-    case 'draft': return action === undefined ? { wants: 'goal', words: text.trim() } : action.name === 'reject' ? { wants: 'reject' } : busy(`there is nothing to ${action.name}`)
+    case 'draft': return intentOfDraft(text, action)
     case 'planned': return intentOfPlan(text, action)
     case 'awaiting_confirmation': return intentOfHeld(state, text, action)
     case 'applied':
-    case 'undone': {
-      if (action === undefined && state.setting.schemaVersion !== 1 && !/^(?:undo|redo)$/i.test(text.trim())) return { wants: 'goal', words: text.trim() }
-      return intentOfChange(state, action?.name ?? text.trim().toLowerCase(), action?.data ?? {})
-    }
+    case 'undone': return intentOfDone(state, text, action)
     default: return busy(`the plan is ${state.step}`)
   }
+}
+
+/** The action that words stand for, wherever the plan waits. */
+function wordOf ({ offered, error }: PlanState, text: string): 'remember' | 'retry' | undefined {
+  if (offered !== undefined && REMEMBER.test(text)) return 'remember'
+  return error !== undefined && RETRY.test(text) ? 'retry' : undefined
+}
+
+function intentToRemember ({ step, offered }: PlanState): Intent | Refused {
+  if (!LISTENING.has(step)) return busy(`the plan is ${step}`)
+  return offered === undefined ? busy('there is nothing to remember') : { wants: 'remember', patch: offered }
+}
+
+/** What the user says where nothing was planned yet. */
+function intentOfDraft (text: string, action: Action | undefined): Intent | Refused {
+  if (action === undefined) return { wants: 'goal', words: text.trim() }
+  return action.name === 'reject' ? { wants: 'reject' } : busy(`there is nothing to ${action.name}`)
+}
+
+/** What the user says to a change that is there, or was taken back. By schema 1 another goal is another session. */
+function intentOfDone (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
+  const words = text.trim()
+  if (action === undefined && state.setting.schemaVersion !== 1 && !/^(?:undo|redo)$/i.test(words)) return { wants: 'goal', words }
+  return intentOfChange(state, action?.name ?? words.toLowerCase(), action?.data ?? {})
 }
 
 /** What the user says to a diff that waits. */

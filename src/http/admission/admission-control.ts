@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { overloaded } from '../../base/errors.ts'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 import { corsHeaders } from '../security/cors.ts'
-import { errorBody } from '../error-handler.ts'
-import { isOpenAiPath, openAiBody } from '../openai/openai-error.ts'
+import { errorBody } from '../base/error-handler.ts'
+import { isOpenAiPath, openAiBody } from '../base/openai-error.ts'
 import { AdmissionQueue } from './admission-queue.ts'
 
 /** What is asked of an overloaded process above all; it never waits. */

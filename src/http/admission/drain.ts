@@ -1,5 +1,5 @@
 import { type Socket } from 'node:net'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 
 /** How long a connection that has sent nothing yet may do so when the server begins to close, in ms. */
 const PATIENCE = 500

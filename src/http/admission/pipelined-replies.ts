@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http'
 import { type Socket } from 'node:net'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 
 /**
  * Tells replies that their client has left while they wait for those before them on a pipelined connection. Until it is

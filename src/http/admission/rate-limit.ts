@@ -1,7 +1,7 @@
 import { type FastifyReply } from 'fastify'
 import { type Rated, type Rates, type RateState } from '../../access/rates.ts'
 import { rateLimited } from '../../base/errors.ts'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 
 /** What the limits are of, in errors. */
 const WORDS: Readonly<Record<Rated, string>> = { requests: 'requests', tokens: 'model tokens' }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -2,9 +2,9 @@ import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { BundleSchema } from '../../service/render/bundle.ts'
 import { type PreviewPrompt } from '../../service/preview/preview-prompt.ts'
-import { type App } from '../app-types.ts'
-import { ExplanationReply, Span } from '../explanation-reply.ts'
-import { nullable, oneOf, PlacedDiagnosticReply, PromptId, replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { ExplanationReply, Span } from '../prompts/explanation-reply.ts'
+import { nullable, oneOf, PlacedDiagnosticReply, PromptId } from '../base/schemas.ts'
 import { Needs } from '../routes/needs.ts'
 
 const stretch = (description: string) => Type.Object({
@@ -51,7 +51,7 @@ const PreviewReply = Type.Object({
 /** A prompt that is stored nowhere is tried, while somebody writes it. */
 export function previewRoutes (app: App, { previewPrompt }: { readonly previewPrompt: PreviewPrompt }): void {
   app.post('/api/prompts/:id/preview', {
-    config: { role: 'write' },
+    config: { role: 'write', fails: ['ENTRY_FORBIDDEN', 'LINT_BUSY'] },
     schema: {
       tags: ['Publishing'],
       operationId: 'previewPrompt',
@@ -59,7 +59,7 @@ export function previewRoutes (app: App, { previewPrompt }: { readonly previewPr
       description: 'For whoever may publish it. It is checked as publishing does, linked with what is registered now, and rendered within the same bounds. A prompt with mistakes answers 200, too.',
       params: PromptId,
       body: PreviewBody,
-      response: replies(PreviewReply, 400, 413, 415, 503)
+      response: { 200: PreviewReply }
     }
   }, async (request, reply) => {
     const { generation, caller, params, body, activity, id: requestId } = request
@@ -81,7 +81,7 @@ export function previewRoutes (app: App, { previewPrompt }: { readonly previewPr
       id,
       diagnostics: mistakes,
       ...(needs === undefined ? {} : { needs }),
-      ...(messages === undefined ? {} : { rendered_prompt: form === 'text' ? messages[0]?.content : messages }),
+      ...(messages === undefined ? {} : { rendered_prompt: form === 'text' ? messages[0]?.content ?? '' : messages }),
       ...(explanation === undefined ? {} : { explain: explanation }),
       ...(bundle === undefined ? {} : { bundle })
     }

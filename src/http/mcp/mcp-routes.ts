@@ -1,6 +1,6 @@
 import { Type } from '../../base/schema-builder.ts'
 import { type Registry } from '../../registry/registry.ts'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 import { type McpEndpoint } from './mcp-handler.ts'
 import { type McpUses } from './visit.ts'
 

@@ -1,6 +1,6 @@
 import helmet from '@fastify/helmet'
 import swaggerUi from '@fastify/swagger-ui'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 
 /**
  * The page at `/docs` to read and try the API. It runs its own scripts only and speaks with this service only, whatever

@@ -1,21 +1,7 @@
 import * as errors from '../../base/errors.ts'
-import { isDefinitionKind } from '../../registry/kind.ts'
-import { errorBody } from '../error-handler.ts'
-import { KIND_ROUTES } from '../kind-routes.ts'
-import { errorShapeOf } from '../error-shapes.ts'
-
-/** A call, as far as it decides which errors it can answer with. */
-export interface DescribedCall {
-  readonly method: string
-  /** As OpenAPI has it: `/api/prompts/{id}`. */
-  readonly path: string
-  readonly hasBody: boolean
-}
-
-interface Example {
-  readonly error: errors.ServiceError
-  isOn (call: DescribedCall): boolean
-}
+import { type ErrorCode, statusOf } from '../../base/error-codes.ts'
+import { errorBody } from '../base/error-handler.ts'
+import { errorShapeOf } from '../base/error-shapes.ts'
 
 /** What `x-request-id` is in the examples. */
 const REQUEST_ID = 'c42fe880-6bab-4ea6-aaa0-5322ea741100'
@@ -24,66 +10,86 @@ const SESSION = '0123456789abcdef0123456789abcdef'
 const REVISION = 'RpxSPWqS7NC1'
 const DIAGNOSTIC = { severity: 'error', code: 'SYNTAX', message: '"if" is not closed', line: 1, column: 1, hint: 'Close it with {{/if}}' }
 
-const everywhere = () => true
-const isWrite = ({ method }: DescribedCall) => method === 'put' || method === 'delete'
-const isBelow = (path: string) => (call: DescribedCall) => call.path.startsWith(path)
-const isChat = ({ path }: DescribedCall) => path.includes('chat')
-const isModelCall = (call: DescribedCall) => isChat(call) || call.path === '/v1/embeddings'
-const isRender = (call: DescribedCall) => isChat(call) || call.path.includes('render')
-const isOfPrompt = (call: DescribedCall) => isRender(call) || (call.path.startsWith('/api/prompts/{id}') && call.method === 'get')
-const isOfSession = ({ path }: DescribedCall) => /^\/api\/(?:sessions|approvals|agents\/sessions|skills|plans|traces)\/\{id\}/.test(path)
-const isOf = (kind: string) => (call: DescribedCall) => call.method !== 'put' && call.method !== 'delete' && call.path.startsWith(`/api/${kind}/{id}`)
-
-/** Errors as the service answers with them, and which calls can: some for every status that is declared. */
-const EXAMPLES: readonly Example[] = [
-  { error: errors.requestInvalid('headers: host is missing', { part: 'headers' }), isOn: everywhere },
-  { error: errors.variableMissing('trial.hello', [{ path: 'variables.name', line: 1, column: 14 }], { syntax: 'handlebars' }), isOn: isRender },
-  { error: errors.entryInvalid('trial.hello', ['SYNTAX at line 1, column 1: "if" is not closed'], [DIAGNOSTIC]), isOn: ({ method }) => method === 'put' },
-  { error: errors.toolArgumentsInvalid('owners.find', [{ path: 'arguments.file', message: 'must be a string, not 7' }]), isOn: isBelow('/api/tools/{id}/call') },
-  { error: errors.tokenRequired(), isOn: everywhere },
-  { error: errors.tokenUnknown(), isOn: everywhere },
-  { error: errors.roleMissing('ide', 'admin', ['read', 'render']), isOn: everywhere },
-  { error: errors.hostNotAllowed('prompts.example.com'), isOn: everywhere },
-  { error: errors.entryForbidden('ide', 'templates', 'trial.hello'), isOn: isWrite },
-  { error: errors.promptNotFound('greeet', ['greet']), isOn: isOfPrompt },
-  { error: errors.extensionNotFound('evaluater', ['evaluator']), isOn: isOf('extensions') },
-  { error: errors.environNotFound('vscode.rule', ['vscode.rules']), isOn: isOf('environs') },
-  { error: errors.toolNotFound('owners.fnd', ['owners.find']), isOn: isOf('tools') },
-  { error: errors.definitionNotFound('agent', 'trial.gone', []), isOn: call => KIND_ROUTES.some(({ kind, path }) => isDefinitionKind(kind) && isOf(path)(call)) },
-  { error: errors.definitionNotFound('skill', 'git-quick-comit', ['git-quick-commit']), isOn: ({ path }) => path === '/api/skills/start' },
-  { error: errors.targetNotFound('wbe', ['web']), isOn: ({ path }) => path === '/api/skills/start' || path === '/api/targets/{name}/skills' },
-  { error: errors.targetsNotOffered('web'), isOn: ({ path }) => path === '/api/skills/start' },
-  { error: errors.workspaceNotFound('shpo', ['shop']), isOn: ({ path }) => path === '/api/plans' },
-  { error: errors.workspaceNotFound('shpo', []), isOn: isBelow('/api/memory/project') },
-  { error: errors.memoryUnusable('project.json cannot be used, and is left as it is: it is not JSON'), isOn: isBelow('/api/memory/') },
-  { error: errors.skillNotWaiting('Skill is not waiting for user input'), isOn: ({ path }) => path === '/api/skills/{id}/message' },
-  { error: errors.skillFailed(SESSION, 'Empty or invalid AI response'), isOn: isBelow('/api/skills/') },
-  { error: errors.entryMissing('trial.gone', 'shenma:templates:trial:gone'), isOn: ({ method }) => method === 'delete' },
-  { error: errors.sessionNotFound(SESSION), isOn: isOfSession },
-  { error: errors.sessionBusy(SESSION, 'running'), isOn: isOfSession },
-  { error: errors.keyReused('agents/helper'), isOn: ({ path }) => ['/api/skills/start', '/api/plans', '/api/agents/{id}/sessions'].includes(path) },
-  { error: errors.sessionsUnavailable('Redis at 127.0.0.1:6379 has closed the connection'), isOn: isOfSession },
-  { error: errors.modelNotFound('gpt-5', ['gpt-4o', 'gpt-4o-mini']), isOn: call => isModelCall(call) || call.path === '/v1/models/{model}' },
-  { error: errors.storeReadOnly('redis'), isOn: isWrite },
-  { error: errors.requestTimeout(), isOn: everywhere },
-  { error: errors.revisionMoved('greet', REVISION, 'vX2mJ0bq8Kse'), isOn: isOfPrompt },
-  { error: errors.toolNotCallable('everything', 'it is an MCP server; it offers "everything.echo"'), isOn: isBelow('/api/tools/{id}/call') },
-  { error: errors.entryChanged('shenma:templates:trial:hello', REVISION, undefined), isOn: isWrite },
-  { error: errors.bodyTooLarge(1024 * 1024), isOn: everywhere },
-  { error: errors.urlTooLong(), isOn: everywhere },
-  { error: errors.mediaTypeUnsupported(['application/json'], 'application/xml'), isOn: ({ hasBody }) => hasBody },
-  { error: errors.encodingUnsupported('gzip'), isOn: everywhere },
-  { error: errors.expectationUnknown(), isOn: everywhere },
-  { error: errors.rateLimited('ide', 'requests', 600, 12), isOn: everywhere },
-  { error: errors.headersTooLarge(16 * 1024), isOn: everywhere },
-  { error: errors.renderFailed('greet', 'index out of range: 7', { syntax: 'go', line: 1, column: 9 }), isOn: isRender },
-  { error: errors.unexpected(), isOn: call => !isRender(call) },
-  { error: errors.toolFailed('owners.find', 'TIMEOUT'), isOn: isRender },
-  { error: errors.modelUpstream('openai', 'status 500', 3, undefined), isOn: isModelCall },
-  { error: errors.overloaded(), isOn: everywhere },
-  { error: errors.renderTimeout(500), isOn: isRender },
-  { error: errors.storeUnavailable('connect ECONNREFUSED 127.0.0.1:6379'), isOn: call => call.path.startsWith('/api/') }
-]
+/** One error of each code that a route lists, as the service answers with it. */
+const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
+  errors.requestInvalid('headers: host is missing', { part: 'headers' }),
+  errors.variableMissing('trial.hello', [{ path: 'variables.name', line: 1, column: 14 }], { syntax: 'handlebars' }),
+  errors.entryInvalid('trial.hello', ['SYNTAX at line 1, column 1: "if" is not closed'], [DIAGNOSTIC]),
+  errors.toolArgumentsInvalid('owners.find', [{ path: 'arguments.file', message: 'must be a string, not 7' }]),
+  errors.tokenRequired(),
+  errors.tokenUnknown(),
+  errors.roleMissing('ide', 'admin', ['read', 'render']),
+  errors.hostNotAllowed('prompts.example.com'),
+  errors.entryForbidden('ide', 'templates', 'trial.hello'),
+  errors.promptNotFound('greeet', ['greet']),
+  errors.extensionNotFound('evaluater', ['evaluator']),
+  errors.environNotFound('vscode.rule', ['vscode.rules']),
+  errors.toolNotFound('owners.fnd', ['owners.find']),
+  errors.definitionNotFound('skill', 'git-quick-comit', ['git-quick-commit']),
+  errors.targetNotFound('wbe', ['web']),
+  errors.targetsNotOffered('web'),
+  errors.workspaceNotFound('shpo', []),
+  errors.memoryUnusable('project.json cannot be used, and is left as it is: it is not JSON'),
+  errors.skillNotWaiting('Skill is not waiting for user input'),
+  errors.skillFailed(SESSION, 'Empty or invalid AI response'),
+  errors.entryMissing('trial.gone', 'shenma:templates:trial:gone'),
+  errors.sessionNotFound(SESSION),
+  errors.sessionBusy(SESSION, 'running'),
+  errors.keyReused('agents/helper'),
+  errors.sessionsUnavailable('Redis at 127.0.0.1:6379 has closed the connection'),
+  errors.modelNotFound('gpt-5', ['gpt-4o', 'gpt-4o-mini']),
+  errors.storeReadOnly('redis'),
+  errors.requestTimeout(),
+  errors.revisionMoved('greet', REVISION, 'vX2mJ0bq8Kse'),
+  errors.toolNotCallable('everything', 'it is an MCP server; it offers "everything.echo"'),
+  errors.entryChanged('shenma:templates:trial:hello', REVISION, undefined),
+  errors.bodyTooLarge(1024 * 1024),
+  errors.urlTooLong(),
+  errors.mediaTypeUnsupported(['application/json'], 'application/xml'),
+  errors.encodingUnsupported('gzip'),
+  errors.expectationUnknown(),
+  errors.rateLimited('ide', 'requests', 600, 12),
+  errors.headersTooLarge(16 * 1024),
+  errors.labelNotFound('greet', 'prodution', ['production', 'staging']),
+  errors.versionNotFound('greet', 7, ['production']),
+  errors.labelProtected('ide', 'production'),
+  errors.promptLabelled('trial.hello', ['production']),
+  errors.versionLabelled('greet', 7, ['production']),
+  errors.releasesUnreadable('shenma:releases:greet', 'no record of releases: it is no object'),
+  errors.renderFailed('greet', 'index out of range: 7', { syntax: 'go', line: 1, column: 9 }),
+  errors.unexpected(),
+  errors.toolFailed('owners.find', 'TIMEOUT'),
+  errors.modelUpstream('openai', 'status 500', 3, undefined),
+  errors.overloaded(),
+  errors.renderTimeout(500),
+  errors.storeUnavailable('connect ECONNREFUSED 127.0.0.1:6379'),
+  errors.sessionEnded(SESSION, 'completed'),
+  errors.sessionFull(SESSION, '100000 transitions'),
+  errors.tooManySessions(100),
+  errors.tooManyStreams(100),
+  errors.forkImpossible(SESSION),
+  errors.approvalNotFound(`${SESSION}:4.0`),
+  errors.approvalOutdated(SESSION, undefined),
+  errors.approvalDecided(`${SESSION}:4.0`, { decision: 'reject', by: 'ide', at: '2026-01-31T12:00:00.000Z' }, undefined),
+  errors.templateSyntax('trial.hello', ['"if" is not closed at line 1, column 1'], [DIAGNOSTIC]),
+  errors.templateLink('trial.hello', ['partial "headr" is not registered at line 1, column 1'], [{ ...DIAGNOSTIC, code: 'PARTIAL_UNKNOWN', message: 'partial "headr" is not registered', hint: 'register the prompt, or correct the name' }]),
+  errors.templateCycle('trial.hello', ['trial.hello includes itself'], [{ ...DIAGNOSTIC, code: 'PARTIAL_CYCLE', message: 'trial.hello includes itself', hint: 'leave one of the partials out' }]),
+  errors.environInvalid('vscode.rules', 'shenma:environs:vscode:rules', ['VALUE_INVALID: it is not JSON'], [{ ...DIAGNOSTIC, code: 'VALUE_INVALID', message: 'it is not JSON', hint: 'store JSON' }]),
+  errors.lintBusy(8),
+  errors.variablesInvalid('trial.hello', [{ path: 'variables.name', message: 'must be a string, not 7' }]),
+  errors.renderBudget('steps', 1_000_000),
+  errors.renderEndless('nested partials', 100, { in: 'trial.hello' }),
+  errors.bundleInvalid('it has no revision'),
+  errors.bundleStale('trial.hello', REVISION, 'vX2mJ0bq8Kse'),
+  errors.bundleIncomplete('a call of owners.find'),
+  errors.modelNotConfigured(),
+  errors.modelRateLimited('openai', 3, 20),
+  errors.modelAuth('openai', 401),
+  errors.answerInvalid('trial.hello', [{ path: 'answer.title', message: 'is missing' }]),
+  errors.toolLoopEndless('trial.hello', 'it called tools 10 times'),
+  errors.inputTooLong('trial.hello', 5000, 4000),
+  errors.modelBusy('openai', 1)
+].map(error => [error.code, error]))
 
 /** One example of an error in one of its two shapes. */
 export interface NamedExample {
@@ -92,15 +98,21 @@ export interface NamedExample {
   readonly value: object
 }
 
-/** The errors that a call answers with under a status, as they are sent. */
-export function exampleErrors (status: string, call: DescribedCall): readonly NamedExample[] {
-  return EXAMPLES.filter(({ error, isOn }) => String(error.statusCode) === status && isOn(call)).map(({ error }) => {
-    const shape = isBeforeRequest(status) ? undefined : errorShapeOf(call.path)
-    return shape === undefined ? { name: error.code, value: errorBody(error, REQUEST_ID) } : { name: `${error.code}_${shape.suffix}`, value: shape.bodyOf(error, REQUEST_ID) }
+/**
+ * The errors that a call answers with under a status, as they are sent.
+ * @param codes all that the call can answer with
+ * @throws Error for a code without an example
+ */
+export function exampleErrors (status: string, path: string, codes: readonly ErrorCode[]): readonly NamedExample[] {
+  return codes.filter(code => String(statusOf(code)) === status).map(code => {
+    const error = EXAMPLES.get(code)
+    if (error === undefined) throw new Error(`a route lists ${code}, which has no example`)
+    const shape = isBeforeRequest(code) ? undefined : errorShapeOf(path)
+    return shape === undefined ? { name: code, value: errorBody(error, REQUEST_ID) } : { name: `${code}_${shape.suffix}`, value: shape.bodyOf(error, REQUEST_ID) }
   })
 }
 
-/** What is refused before there is a request knows no path, and so has the one shape everywhere. */
-function isBeforeRequest (status: string): boolean {
-  return status === '408' || status === '431'
+/** Whether an error is answered before there is a request: no path is known then, and the one shape is used everywhere. */
+export function isBeforeRequest (code: ErrorCode): boolean {
+  return code === 'REQUEST_TIMEOUT' || code === 'HEADERS_TOO_LARGE'
 }

@@ -1,3 +1,5 @@
+import { type ErrorCode } from '../../base/error-codes.ts'
+import { type ReplyHeader } from '../base/app-types.ts'
 import { exampleErrors } from './openapi-examples.ts'
 
 /** As much of an OpenAPI document as is completed here. */
@@ -6,9 +8,13 @@ export interface ApiDocument {
   readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-interface Operation {
+/** What a route says of its replies, on its way into the document; it is taken out again. */
+export interface CallFacts {
+  'x-facts'?: { readonly codes: readonly ErrorCode[], readonly headers: readonly ReplyHeader[] }
+}
+
+interface Operation extends CallFacts {
   readonly security?: unknown
-  readonly parameters?: ReadonlyArray<{ readonly in: string, readonly name: string }>
   readonly requestBody?: { required: boolean, readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
   readonly responses: Readonly<Record<string, Reply>>
 }
@@ -17,8 +23,8 @@ interface Schema { readonly $ref?: string, readonly type?: string, readonly anyO
 
 interface Reply { description: string, headers?: Record<string, object>, readonly content?: Readonly<Record<string, { readonly schema: Schema, examples?: Record<string, object> }>> }
 
-/** Where a reply is in the document. */
-interface PlacedReply { readonly status: string, readonly method: string, readonly path: string, readonly operation: Operation }
+/** A reply, as far as it decides which headers it has. */
+interface PlacedReply { readonly status: string, readonly own: readonly string[] }
 
 /** What `@fastify/swagger` says of a reply that says nothing of itself. */
 const UNDESCRIBED = 'Default Response'
@@ -47,13 +53,18 @@ const MEANINGS: Readonly<Record<string, string>> = {
   503: 'Not now: the store cannot be read, the render took too long or needs too much, or too much is going on'
 }
 
+/** Whether a route says that it sends a header with its success. */
+const hasOwn = (name: ReplyHeader) => ({ status, own }: PlacedReply): boolean => isSuccess(status) && own.includes(name)
+
 /** Headers of replies, and which replies have them. */
 const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: string, isOn (reply: PlacedReply): boolean }> = [
   { name: 'x-request-id', description: 'The log has the request under this id', isOn: () => true },
-  { name: 'etag', description: 'The tag of what is stored, for `If-Match`; not of what has no key of its own', isOn: ({ status, method, path }) => isSuccess(status) && (method === 'get' || method === 'put') && /^\/api\/\w+\/{id}$/.test(path) },
-  { name: 'link', description: 'The next page, when there is one: `<…>; rel="next"`', isOn: ({ status, operation }) => isSuccess(status) && takes(operation, 'limit') },
-  { name: 'x-prompt-revision', description: 'The revision of the prompt', isOn: ({ status, path, operation }) => isSuccess(status) && (takes(operation, 'revision') || path === '/v1/chat/completions') },
-  { name: 'x-tool-defaults', description: 'Functions of tools whose calls failed, percent-encoded: their defaults, or nothing, stood in for what they give; only when there are any', isOn: ({ status, path, operation }) => isSuccess(status) && (takes(operation, 'explain') || path === '/v1/chat/completions') },
+  { name: 'etag', description: 'The tag of what is stored, for `If-Match`; not of what has no key of its own', isOn: hasOwn('etag') },
+  { name: 'link', description: 'The next page, when there is one: `<…>; rel="next"`', isOn: hasOwn('link') },
+  { name: 'x-prompt-revision', description: 'The revision of the prompt', isOn: hasOwn('x-prompt-revision') },
+  { name: 'x-prompt-version', description: 'The version of the prompt; only where its content is one', isOn: hasOwn('x-prompt-version') },
+  { name: 'x-prompt-label', description: 'The label that it was served under; only where there is one', isOn: hasOwn('x-prompt-label') },
+  { name: 'x-tool-defaults', description: 'Functions of tools whose calls failed, percent-encoded: their defaults, or nothing, stood in for what they give; only when there are any', isOn: hasOwn('x-tool-defaults') },
   { name: 'www-authenticate', description: 'How a token is sent', isOn: ({ status }) => status === '401' },
   { name: 'retry-after', description: 'After how many seconds to try again; not where that would not help', isOn: ({ status }) => ['429', '502', '503'].includes(status) },
   { name: 'x-should-retry', description: '`false` where the same request would fail the same way', isOn: ({ status }) => ['409', '429', '502'].includes(status) },
@@ -69,31 +80,32 @@ export function completeReplies<T extends object> (document: T): T {
   const { paths = {}, components } = document as ApiDocument
   const examples: Record<string, { readonly value: object }> = {}
   for (const [path, methods] of Object.entries(paths)) {
-    for (const [method, operation] of Object.entries(methods)) {
-      completeOperation(method, path, operation)
-      addExamples(method, path, operation, examples)
+    for (const operation of Object.values(methods)) {
+      const { codes = [], headers = [] } = operation['x-facts'] ?? {}
+      delete operation['x-facts']
+      completeOperation(operation, headers)
+      addExamples(path, operation, codes, examples)
     }
   }
   const headers = Object.fromEntries(HEADERS.map(({ name, description }) => [name, { description, schema: { type: 'string' } }]))
   return { ...document, components: { ...components, headers, examples } }
 }
 
-function completeOperation (method: string, path: string, operation: Operation): void {
-  const { requestBody, responses } = operation
+function completeOperation ({ requestBody, responses }: Operation, own: readonly ReplyHeader[]): void {
   if (requestBody !== undefined && Object.values(requestBody.content).some(({ schema }) => takesNull(schema))) requestBody.required = false
   for (const [status, reply] of Object.entries(responses)) {
     if (reply.description === UNDESCRIBED) reply.description = MEANINGS[status] ?? UNDESCRIBED
-    const headers = HEADERS.filter(header => header.isOn({ status, method, path, operation }))
+    const headers = HEADERS.filter(header => header.isOn({ status, own }))
     reply.headers = Object.fromEntries(headers.map(({ name }) => [name, { $ref: `#/components/headers/${name}` }]))
   }
 }
 
 /** @param examples all of the document, which replies share */
-function addExamples (method: string, path: string, { requestBody, responses }: Operation, examples: Record<string, { readonly value: object }>): void {
+function addExamples (path: string, { responses }: Operation, codes: readonly ErrorCode[], examples: Record<string, { readonly value: object }>): void {
   for (const [status, { content }] of Object.entries(responses)) {
     const json = content?.['application/json']
     if (json === undefined || !isError(json.schema)) continue
-    const found = exampleErrors(status, { method, path, hasBody: requestBody !== undefined })
+    const found = exampleErrors(status, path, codes)
     if (found.length === 0) continue
     for (const { name, value } of found) examples[name] = { value }
     json.examples = Object.fromEntries(found.map(({ name }) => [name, { $ref: `#/components/examples/${name}` }]))
@@ -111,10 +123,6 @@ function isSuccess (status: string): boolean {
 /** Named where it matters most: they would be half of the document. */
 function isLimited ({ status }: PlacedReply): boolean {
   return status === '429'
-}
-
-function takes ({ parameters = [] }: Operation, query: string): boolean {
-  return parameters.some(parameter => parameter.in === 'query' && parameter.name === query)
 }
 
 /** No body and `null` are the same. */

@@ -1,15 +1,16 @@
 import swagger from '@fastify/swagger'
-import { type FastifySchema } from 'fastify'
-import { type Role } from '../../access/role.ts'
+import { type FastifyContextConfig, type FastifySchema } from 'fastify'
+import { type ErrorCode, statusOf } from '../../base/error-codes.ts'
 import { type TSchema, Type } from '../../base/schema-builder.ts'
 import { ENGINE_VERSION } from '../../base/version.ts'
-import { type App } from '../app-types.ts'
-import { ExplanationReply } from '../explanation-reply.ts'
+import { type App } from '../base/app-types.ts'
+import { ExplanationReply } from '../prompts/explanation-reply.ts'
 import { showApi } from './api-page.ts'
-import { errorShapeOf } from '../error-shapes.ts'
-import { SkillErrorReply } from '../skills/skill-envelope.ts'
-import { completeReplies } from './openapi-replies.ts'
-import { DiagnosticReply, ErrorReply, OpenAiErrorReply, UpstreamErrorReply } from './schemas.ts'
+import { errorShapeOf } from '../base/error-shapes.ts'
+import { SkillErrorReply } from '../base/skill-envelope.ts'
+import { isBeforeRequest } from './openapi-examples.ts'
+import { type CallFacts, completeReplies } from './openapi-replies.ts'
+import { DiagnosticReply, ErrorReply, OpenAiErrorReply, UpstreamErrorReply } from '../base/schemas.ts'
 
 const DESCRIPTION = `Runs prompt extensions: renders registered templates with shared variables and tools, and asks a model with them. Agents, skills and plans are sessions, which last.
 
@@ -41,6 +42,10 @@ export async function describeApi (app: App): Promise<void> {
         { name: 'Registry', description: 'What is registered' },
         { name: 'Publishing', description: 'Register, change and remove it' },
         { name: 'Tools', description: 'Try a tool by hand' },
+        { name: 'Sessions', description: 'What lasts: follow it, answer it, allow what waits, end it' },
+        { name: 'Agents', description: 'Talk to an agent' },
+        { name: 'Skills', description: 'Run a skill on a target' },
+        { name: 'Plans', description: 'Have files changed, and take it back' },
         { name: 'Status', description: 'How the service is' }
       ],
       components: {
@@ -48,7 +53,7 @@ export async function describeApi (app: App): Promise<void> {
       }
     },
     hideUntagged: true,
-    transform: ({ schema, url, route }) => ({ schema: withRefusals(withAccess(withOptionalDefaults(schema), url, route.config)), url }),
+    transform: ({ schema, url, route }) => ({ schema: withRefusals(describeRoute({ schema: withOptionalDefaults(schema), url, method: route.method, config: route.config })), url }),
     transformObject: given => 'openapiObject' in given ? completeReplies(given.openapiObject) : given.swaggerObject,
     refResolver: { buildLocalReference: json => String(json['$id']) }
   })
@@ -59,6 +64,14 @@ export async function describeApi (app: App): Promise<void> {
   }
 }
 
+/** A route as its description reads it. */
+interface DescribedRoute {
+  readonly schema: FastifySchema
+  readonly url: string
+  readonly method: string | readonly string[]
+  readonly config?: FastifyContextConfig | undefined
+}
+
 /** A query parameter with a default may be left out, although handlers always find it there. */
 function withOptionalDefaults (schema: FastifySchema): FastifySchema {
   const query = schema.querystring as { properties: Record<string, object>, required?: string[] } | undefined
@@ -66,15 +79,36 @@ function withOptionalDefaults (schema: FastifySchema): FastifySchema {
   return { ...schema, querystring: { ...query, required: query.required.filter(name => !Object.hasOwn(query.properties[name] ?? {}, 'default')) } }
 }
 
-/** What the heads of requests, access control, limits, a full house and the router add to routes; more where a role is asked for. */
-function withAccess (schema: FastifySchema, url: string, { role, orRole }: { readonly role?: Role, readonly orRole?: Role } = {}): FastifySchema {
-  const reply = Type.Ref(errorShapeOf(url)?.schema ?? 'Error')
-  const tooLong = schema.params === undefined ? {} : { 414: reply }
+/** What every route can answer with: what is wrong with the head of a request. */
+const OF_EVERY_ROUTE: readonly ErrorCode[] = ['REQUEST_INVALID', 'HOST_NOT_ALLOWED', 'REQUEST_TIMEOUT', 'ENCODING_UNSUPPORTED', 'EXPECTATION_UNKNOWN', 'HEADERS_TOO_LARGE']
+
+/** What routes that ask for a role add: access control, limits, a full house, and a store that was never read. */
+const OF_ROLES: readonly ErrorCode[] = ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN', 'ROLE_MISSING', 'RATE_LIMITED', 'OVERLOADED', 'STORE_UNAVAILABLE']
+
+/** The errors that a route can answer with: its own, and those that it shares with others. */
+function codesOf ({ method, schema, config }: DescribedRoute): readonly ErrorCode[] {
+  return [
+    ...OF_EVERY_ROUTE,
+    ...(schema.params === undefined ? [] : ['URL_TOO_LONG' as const]),
+    ...(method === 'GET' ? [] : ['BODY_TOO_LARGE' as const]),
+    ...(schema.body === undefined ? [] : ['MEDIA_TYPE_UNSUPPORTED' as const]),
+    ...(config?.role === undefined ? [] : OF_ROLES),
+    ...config?.fails ?? []
+  ]
+}
+
+/** Adds to a route's own replies its errors, the roles that it asks for, and what completes its replies later. */
+function describeRoute (route: DescribedRoute): FastifySchema & CallFacts {
+  const { schema, url, config: { role, orRole, headers = [] } = {} } = route
+  const codes = codesOf(route)
   // What Node refuses before there is a request knows no path, and so has the one shape everywhere.
-  const error = Type.Ref('Error')
-  const head = { 400: reply, 403: reply, 408: error, ...tooLong, 415: reply, 417: reply, 431: error }
-  if (role === undefined) return { ...schema, response: { ...head, ...schema.response as object } }
-  return { ...schema, security: [{ token: [role] }, ...orRole === undefined ? [] : [{ token: [orRole] }]], response: { ...head, 401: reply, 429: reply, 503: reply, ...schema.response as object } }
+  const errors = codes.map(code => [statusOf(code), Type.Ref(isBeforeRequest(code) ? 'Error' : errorShapeOf(url)?.schema ?? 'Error')] as const)
+  return {
+    ...schema,
+    ...(role === undefined ? {} : { security: [{ token: [role] }, ...orRole === undefined ? [] : [{ token: [orRole] }]] }),
+    response: { ...Object.fromEntries(errors), ...schema.response as object },
+    'x-facts': { codes, headers }
+  }
 }
 
 /** Statuses that a model's API never refuses with, as callers see it: what they stand for is no fault of the request. */

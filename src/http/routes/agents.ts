@@ -2,8 +2,9 @@ import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type Service } from '../../service.ts'
 import { type Progress } from '../../service/sessions/door.ts'
-import { type App } from '../app-types.ts'
-import { errorReplies, idParameters, oneOf, replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { BEGINS_SESSION, DRIVES_SESSION } from '../base/route-errors.ts'
+import { idParameters, oneOf } from '../base/schemas.ts'
 import { SessionStatus } from '../sessions/session-view.ts'
 import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
 import { SessionId } from './sessions.ts'
@@ -27,8 +28,8 @@ const TurnReply = Type.Object({
 /** Dialogues with agents, a turn a request. */
 export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<Service, 'door' | 'sessionKinds'>): void {
   app.post('/api/agents/:id/sessions', {
-    config: { role: 'run' },
-    schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one. `Location` is where the session is.', params: idParameters('helper'), response: { 201: turnReply(TurnReply), ...errorReplies(400, 404, 409, 413, 415, 429, 503) } }
+    config: { role: 'run', fails: BEGINS_SESSION },
+    schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one. `Location` is where the session is.', params: idParameters('helper'), response: { 201: turnReply(TurnReply) } }
   }, (request, reply) => answerVisit(door, request, reply, {
     isStart: true,
     enter: visitor => door.start(agents, visitor, request.generation, { id: request.params.id }),
@@ -36,8 +37,8 @@ export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<
   }))
 
   app.post('/api/agents/sessions/:id/message', {
-    config: { role: 'run' },
-    schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer; then 202, and `GET /api/sessions/{id}/events` has the rest. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { ...replies(turnReply(TurnReply), 400, 404, 409, 413, 415, 503), 202: TurnReply } }
+    config: { role: 'run', fails: DRIVES_SESSION },
+    schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer; then 202, and `GET /api/sessions/{id}/events` has the rest. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { 200: turnReply(TurnReply), 202: TurnReply } }
   }, (request, reply) => answerVisit(door, request, reply, {
     enter: visitor => door.say(agents, visitor, request.params.id, { text: request.body.text }),
     describe: describeTurn

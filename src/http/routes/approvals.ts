@@ -1,9 +1,10 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type Approvals } from '../../service/sessions/approvals.ts'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
+import { DECIDES, READS_SESSION } from '../base/route-errors.ts'
 import { ApprovalView, Decision, viewApproval, viewDecision } from '../sessions/approval-view.ts'
-import { oneOf, replies } from '../openapi/schemas.ts'
+import { oneOf } from '../base/schemas.ts'
 import { describeSession, SessionReply } from '../sessions/session-view.ts'
 
 const Page = Type.Object({ approvals: Type.Array(ApprovalView), next: Type.Optional(Type.String({ description: '`after` of the next page' })) })
@@ -29,23 +30,23 @@ const ApprovalId = Type.Object({ id: Type.String({ maxLength: 512, description: 
 export function approvalRoutes (app: App, approvals: Approvals): void {
   app.get('/api/approvals', {
     config: { role: 'approve' },
-    schema: { tags: ['Sessions'], operationId: 'listApprovals', summary: 'What waits for a person', description: 'The oldest of each owner first, then the second of each: no owner hides what others wait for.', querystring: Query, response: replies(Page, 400, 503) }
+    schema: { tags: ['Sessions'], operationId: 'listApprovals', summary: 'What waits for a person', description: 'The oldest of each owner first, then the second of each: no owner hides what others wait for.', querystring: Query, response: { 200: Page } }
   }, async ({ caller, query }) => {
     const { approvals: waiting, next } = await approvals.list(caller, query)
     return { approvals: waiting.map(viewApproval), ...(next === undefined ? {} : { next }) }
   })
 
   app.get('/api/approvals/:id', {
-    config: { role: 'approve' },
-    schema: { tags: ['Sessions'], operationId: 'getApproval', summary: 'Get what waits for a person, or was decided', params: ApprovalId, response: replies(OneApproval, 400, 404, 503) }
+    config: { role: 'approve', fails: [...READS_SESSION, 'APPROVAL_NOT_FOUND'] },
+    schema: { tags: ['Sessions'], operationId: 'getApproval', summary: 'Get what waits for a person, or was decided', params: ApprovalId, response: { 200: OneApproval } }
   }, async ({ caller, params }) => {
     const { approval, decided } = await approvals.get(caller, params.id)
     return { ...viewApproval(approval), ...(decided === undefined ? {} : { decided: viewDecision(decided) }) }
   })
 
   app.post('/api/approvals/:id', {
-    config: { role: 'approve' },
-    schema: { tags: ['Sessions'], operationId: 'decideApproval', summary: 'Allow or refuse what waits', description: 'An answer that is sent again counts once; one that comes too late is 409 `APPROVAL_DECIDED`. A digest of anything but what waits now is 409 `APPROVAL_OUTDATED`. Both have what waits now as `details.next`.', params: ApprovalId, body: Answer, response: replies(Type.Object({ ...SessionReply.properties, decided: Decision }), 400, 404, 409, 413, 415, 503) }
+    config: { role: 'approve', fails: [...DECIDES, 'APPROVAL_NOT_FOUND'] },
+    schema: { tags: ['Sessions'], operationId: 'decideApproval', summary: 'Allow or refuse what waits', description: 'An answer that is sent again counts once; one that comes too late is 409 `APPROVAL_DECIDED`. A digest of anything but what waits now is 409 `APPROVAL_OUTDATED`. Both have what waits now as `details.next`.', params: ApprovalId, body: Answer, response: { 200: Type.Object({ ...SessionReply.properties, decided: Decision }) } }
   }, async ({ caller, params, body }) => {
     if (body.decision === 'approve' && body.digest === undefined) {
       throw requestInvalid('body: digest: expected that of what was shown, which is what is approved', { part: 'body' })

@@ -1,30 +1,39 @@
-import { visibleEnvirons } from '../../access/environ-view.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { contentHash, stringifyJson } from '../../base/json.ts'
 import { type Environs } from '../../registry/kinds/environ/environs.ts'
 import { Type } from '../../base/schema-builder.ts'
+import { createSlices } from '../../runtime/slices.ts'
 import { pathToKey, toPath } from '../../store/keys.ts'
 import { type ReadEnviron } from '../../service/render/read-environ.ts'
-import { type App } from '../app-types.ts'
-import { entityTag } from '../entity-tags.ts'
-import { sendPage } from '../listing.ts'
-import { EnvironId, ListQuery, listReply, replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { entityTag, ListedTag } from '../base/entity-tags.ts'
+import { pageOf } from '../base/listing.ts'
+import { EnvironId, ListQuery, listReply } from '../base/schemas.ts'
 
-const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }) })
+const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }), etag: ListedTag })
+
+/** Values that a listing with tags has read at a time: they are dropped when their tags are made. */
+const BATCH = 100
+
+/** How long the store may take for them, in ms. */
+const PATIENCE = 10_000
 
 /** What shared variables are registered. */
 export function environRoutes (app: App, { environs, readEnviron }: { environs: Environs, readEnviron: ReadEnviron }): void {
   app.get('/api/environs', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'listEnvirons', summary: 'List shared variables', querystring: ListQuery, response: replies(listReply(EnvironSummary), 400) }
-  }, (request, reply) => {
+    config: { role: 'read', headers: ['link'], fails: ['STORE_UNAVAILABLE'] },
+    schema: { tags: ['Registry'], operationId: 'listEnvirons', summary: 'List shared variables', querystring: ListQuery, response: { 200: listReply(EnvironSummary) } }
+  }, async (request, reply) => {
     const { query } = request
-    const ids = visibleEnvirons(environs, request.caller).index.page(toPath(query.prefix ?? ''), query.after ?? '', query.limit + 1)
-    return sendPage(request, reply, query, ids, id => ({ id, key: pathToKey(id, environs.prefix) }))
+    const visible = visibleEnvirons(environs, request.caller)
+    const ids = visible.index.page(toPath(query.prefix ?? ''), query.after ?? '', query.limit + 1)
+    const tags = query.detail ? await readTags(visible, ids.slice(0, query.limit), () => reply.raw.destroyed) : new Map<string, string>()
+    return pageOf(request, reply, query, ids, id => ({ id, key: pathToKey(id, environs.prefix), etag: tags.get(id) }))
   })
 
   app.get('/api/environs/:id', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'getEnviron', summary: 'Get the value of a shared variable, or all below a path', params: EnvironId, response: replies(Type.Unknown({ description: 'The value as JSON' }), 400, 404, 503) }
+    config: { role: 'read', fails: ['ENVIRON_NOT_FOUND', 'ENVIRON_INVALID'], headers: ['etag'] },
+    schema: { tags: ['Registry'], operationId: 'getEnviron', summary: 'Get the value of a shared variable, or all below a path', params: EnvironId, response: { 200: Type.Unknown({ description: 'The value as JSON' }) } }
   }, async (request, reply) => {
     const { generation, caller, params: { id } } = request
     const value = await readEnviron({ generation, caller, id })
@@ -34,4 +43,21 @@ export function environRoutes (app: App, { environs, readEnviron }: { environs: 
     // Fastify sends a string as it is; here it is a JSON value and goes in quotes.
     return reply.type('application/json; charset=utf-8').send(stringifyJson(value))
   })
+}
+
+/** The tags of shared variables that are one key's content each. @throws STORE_UNAVAILABLE */
+async function readTags (environs: VisibleEnvirons, ids: readonly string[], isGone: () => boolean): Promise<ReadonlyMap<string, string>> {
+  const tags = new Map<string, string>()
+  const slices = createSlices()
+  const single = ids.filter(id => !environs.hasBelow(id))
+  for (let start = 0; start < single.length && !isGone(); start += BATCH) {
+    const batch = single.slice(start, start + BATCH)
+    const fetched = await environs.fetch(batch.filter(id => environs.cached(id) === undefined), AbortSignal.timeout(PATIENCE))
+    for (const id of batch) {
+      const known = fetched.get(id) ?? environs.cached(id)
+      if (known !== undefined) tags.set(id, entityTag(contentHash(known.value)))
+      if (slices.isDue()) await slices.pause()
+    }
+  }
+  return tags
 }

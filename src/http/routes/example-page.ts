@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 
 /**
  * The page with which skills are tried, at `/examples/term.html`.

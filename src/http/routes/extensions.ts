@@ -2,10 +2,10 @@ import { contentHash } from '../../base/json.ts'
 import { type Extension } from '../../registry/generation.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { missingExtension } from '../../service/missing-entries.ts'
-import { type App } from '../app-types.ts'
-import { entityTag } from '../entity-tags.ts'
-import { selectIds, sendPage } from '../listing.ts'
-import { ExtensionId, listReply, replies, SupportsListQuery } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { entityTag, ListedTag } from '../base/entity-tags.ts'
+import { selectIds, pageOf } from '../base/listing.ts'
+import { ExtensionId, listReply, SupportsListQuery } from '../base/schemas.ts'
 import { toPath } from '../../store/keys.ts'
 
 const ExtensionSummary = Type.Object({
@@ -16,7 +16,8 @@ const ExtensionSummary = Type.Object({
   displayName: Type.Optional(Type.Unknown()),
   description: Type.Optional(Type.Unknown()),
   state: Type.String({ description: 'active, degraded, incompatible or inactive' }),
-  prompts: Type.Array(Type.String(), { description: 'Names of its prompts' })
+  prompts: Type.Array(Type.String(), { description: 'Names of its prompts' }),
+  etag: ListedTag
 })
 
 const ExtensionReply = Type.Object({
@@ -33,29 +34,30 @@ const ExtensionListQuery = Type.Object({
 /** What extensions are registered. */
 export function extensionRoutes (app: App): void {
   app.get('/api/extensions', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'listExtensions', summary: 'List extensions', querystring: ExtensionListQuery, response: replies(listReply(ExtensionSummary), 400) }
+    config: { role: 'read', headers: ['link'] },
+    schema: { tags: ['Registry'], operationId: 'listExtensions', summary: 'List extensions', querystring: ExtensionListQuery, response: { 200: listReply(ExtensionSummary) } }
   }, (request, reply) => {
     const { extensions } = request.generation
     const { query } = request
     const ids = selectIds(extensions, query, ({ definition }) =>
       (query.type === 'all' || definition.type === query.type) && (query.supports === undefined || definition.supports.includes(query.supports)))
-    return sendPage(request, reply, query, ids, id => summarise(extensions.get(id) as Extension))
+    return pageOf(request, reply, query, ids, id => summarise(extensions.get(id) as Extension))
   })
 
   app.get('/api/extensions/:id', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'getExtension', summary: 'Get an extension', params: ExtensionId, response: replies(ExtensionReply, 400, 404) }
+    config: { role: 'read', fails: ['EXTENSION_NOT_FOUND'], headers: ['etag'] },
+    schema: { tags: ['Registry'], operationId: 'getExtension', summary: 'Get an extension', params: ExtensionId, response: { 200: ExtensionReply } }
   }, (request, reply) => {
     const id = toPath(request.params.id)
     const extension = request.generation.extensions.get(id)
     if (extension === undefined) throw missingExtension(request.generation, request.params.id)
     const { source } = extension.definition
-    return reply.header('etag', entityTag(contentHash(source))).send({ ...source, id, state: extension.state, diagnostics: extension.diagnostics })
+    reply.header('etag', entityTag(contentHash(source)))
+    return { ...source, id, state: extension.state, diagnostics: extension.diagnostics }
   })
 }
 
 function summarise ({ id, definition, state }: Extension) {
   const { displayName, description } = definition.source
-  return { id, name: definition.name, type: definition.type, version: definition.version, displayName, description, state, prompts: definition.prompts.map(prompt => prompt['name']) }
+  return { id, name: definition.name, type: definition.type, version: definition.version, displayName, description, state, prompts: definition.prompts.map(prompt => prompt['name']), etag: entityTag(contentHash(definition.source)) }
 }

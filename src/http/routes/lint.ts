@@ -5,9 +5,9 @@ import { isDefinitionKind, type Kind } from '../../registry/kind.ts'
 import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type LintCandidate, type LintRequest } from '../../service/lint/lint-candidate.ts'
-import { type App } from '../app-types.ts'
-import { type KindRoute, withArticle } from '../kind-routes.ts'
-import { oneOf, PlacedDiagnosticReply, replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { type KindRoute, withArticle } from '../kinds/kind-routes.ts'
+import { oneOf, PlacedDiagnosticReply } from '../base/schemas.ts'
 
 /** A kind of which candidates can be linted. */
 type Linted = Pick<KindRoute, 'kind' | 'body'> & { readonly field: string }
@@ -18,8 +18,8 @@ const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) }
 export function lintRoutes (app: App, kindRoutes: readonly KindRoute[], { lintCandidate }: { lintCandidate: LintCandidate }): void {
   const linted = kindRoutes.flatMap(({ kind, body, lintedAs }) => lintedAs === undefined ? [] : [{ kind, body, field: lintedAs }])
   app.post('/api/lint', {
-    config: { role: 'read', keepsText: true },
-    schema: { tags: ['Registry'], operationId: 'lint', summary: 'Check what may be registered', description: `Exactly one of ${linted.map(({ field }) => `\`${field}\``).join(', ')} and \`template\`. It is parsed as a registration is and linked with what is registered now; nothing is stored.`, body: bodyOf(linted), response: replies(LintReply, 400, 413, 415, 503) }
+    config: { role: 'read', fails: ['LINT_BUSY'], keepsText: true },
+    schema: { tags: ['Registry'], operationId: 'lint', summary: 'Check what may be registered', description: `Exactly one of ${linted.map(({ field }) => `\`${field}\``).join(', ')} and \`template\`. It is parsed as a registration is and linked with what is registered now; nothing is stored.`, body: bodyOf(linted), response: { 200: LintReply } }
   }, async request => {
     const body = request.body as JsonObject
     const whole = linted.find(({ field }) => body[field] !== undefined)

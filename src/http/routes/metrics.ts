@@ -1,6 +1,6 @@
 import { type Caller } from '../../access/caller.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 
 /** Gives all metrics in Prometheus' text format. */
 export type ReadMetrics = () => Promise<string>

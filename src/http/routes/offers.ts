@@ -3,8 +3,8 @@ import { type Static, Type } from '../../base/schema-builder.ts'
 import { type Target, type Workspace } from '../../config/operator.ts'
 import { hasSkills } from '../../service/sessions/offers/foreign-skills.ts'
 import { type Offers } from '../../service/sessions/offers/offers.ts'
-import { type App } from '../app-types.ts'
-import { oneOf, replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { oneOf } from '../base/schemas.ts'
 import { describeForeign, SkillsOfTarget } from '../sessions/skill-catalogue.ts'
 
 const TargetReply = Type.Object({
@@ -33,17 +33,17 @@ const TargetName = Type.Object({ name: Type.String({ maxLength: 200, description
 export function offerRoutes (app: App, offers: Offers): void {
   app.get('/api/targets', {
     config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'listTargets', summary: 'List where commands may run', description: 'Of what the operator\'s file names, what the token\'s `targets=` allows.', response: replies(Type.Array(TargetReply), 400) }
+    schema: { tags: ['Sessions'], operationId: 'listTargets', summary: 'List where commands may run', description: 'Of what the operator\'s file names, what the token\'s `targets=` allows.', response: { 200: Type.Array(TargetReply) } }
   }, ({ caller }) => offers.targets(caller).map(target => describeTarget(target, caller)))
 
   app.get('/api/targets/:name/skills', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'listSkillsOfTarget', summary: 'List the skills that stand on a target', description: 'Read each time: those of its project and, over SSH, of the home of its user, nested ones too. `skills: true` in the operator\'s file offers them.', params: TargetName, response: replies(SkillsOfTarget, 400, 404) }
+    config: { role: 'run', fails: ['TARGET_NOT_FOUND'] },
+    schema: { tags: ['Skills'], operationId: 'listSkillsOfTarget', summary: 'List the skills that stand on a target', description: 'Read each time: those of its project and, over SSH, of the home of its user, nested ones too. `skills: true` in the operator\'s file offers them.', params: TargetName, response: { 200: SkillsOfTarget } }
   }, async ({ caller, params }) => describeForeign(await offers.skills(caller, params.name)))
 
   app.get('/api/workspaces', {
     config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'listWorkspaces', summary: 'List whose files plans may change', description: 'Of what the operator\'s file names, what the token\'s `targets=` allows.', response: replies(Type.Array(WorkspaceReply), 400) }
+    schema: { tags: ['Sessions'], operationId: 'listWorkspaces', summary: 'List whose files plans may change', description: 'Of what the operator\'s file names, what the token\'s `targets=` allows.', response: { 200: Type.Array(WorkspaceReply) } }
   }, ({ caller }) => offers.workspaces(caller).map(describeWorkspace))
 }
 

@@ -3,24 +3,27 @@ import { modelNotFound } from '../../base/errors.ts'
 import { type ModelDescription } from '../../llm/model-client.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
 import { type Registry } from '../../registry/registry.ts'
+import { type ChoosePrompt } from '../../service/release/choose-prompt.ts'
 import { type ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
 import { type CountedCall, type CountedModels } from '../../service/chat/counted-models.ts'
 import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
 import { withDefaultModel } from '../../service/chat/llm-functions.ts'
 import { splitFields } from '../../service/chat/split-fields.ts'
 import { type JsonObject } from '../../base/json.ts'
-import { type App } from '../app-types.ts'
-import { abortWhenGone } from '../client-gone.ts'
+import { type App } from '../base/app-types.ts'
+import { ASKS_MODEL, CHATS } from '../base/route-errors.ts'
+import { abortWhenGone } from '../base/client-gone.ts'
 import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai/openai-body.ts'
-import { setRevision } from '../prompt-revision.ts'
-import { completionReply, openAiReplies, upstreamRefusals } from '../openapi/schemas.ts'
-import { seekPrompt } from '../seek-prompt.ts'
-import { sendReply, sendStream } from '../send-answer.ts'
-import { setToolDefaults } from '../tool-defaults.ts'
+import { chooseToRender } from '../prompts/prompt-choice.ts'
+import { completionReply, upstreamRefusals } from '../base/schemas.ts'
+import { seekPrompt } from '../prompts/seek-prompt.ts'
+import { sendReply, sendStream } from '../prompts/send-answer.ts'
+import { setToolDefaults } from '../prompts/tool-defaults.ts'
 
 /** What the front door leads to. */
 export interface FrontDoorOptions {
   readonly chatWithPrompt: ChatWithPrompt
+  readonly choosePrompt: ChoosePrompt
   readonly models: CountedModels
   readonly registry: Registry
   /** For a request of embeddings that names no model; empty for the provider's. */
@@ -39,15 +42,15 @@ const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { addi
 const STARTED = Math.floor(Date.now() / 1000)
 
 /** OpenAI's API in front of the prompts and the models, for its unchanged clients. */
-export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
+export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
   app.get('/v1/models', {
     config: { role: 'chat' },
-    schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models', response: openAiReplies(ModelList) }
-  }, () => ({ object: 'list', data: models.list().map(asModel) }))
+    schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models', response: { 200: ModelList } }
+  }, () => ({ object: 'list' as const, data: models.list().map(asModel) }))
 
   app.get('/v1/models/:model', {
-    config: { role: 'chat' },
-    schema: { tags: ['OpenAI'], operationId: 'getModel', summary: 'Tell of a model', params: ModelParameters, response: openAiReplies(Model, 400, 404) }
+    config: { role: 'chat', fails: ['MODEL_NOT_FOUND'] },
+    schema: { tags: ['OpenAI'], operationId: 'getModel', summary: 'Tell of a model', params: ModelParameters, response: { 200: Model } }
   }, ({ params }) => {
     const known = models.list()
     const found = known.find(({ id }) => id === params.model)
@@ -56,14 +59,14 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embe
   })
 
   app.post('/v1/chat/completions', {
-    config: { role: 'chat' },
+    config: { role: 'chat', fails: CHATS, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
     schema: {
       tags: ['OpenAI'],
       operationId: 'createChatCompletion',
       summary: 'Ask the model with a prompt, or as it is',
-      description: 'With `prompt: {id, variables, revision}`, or `model: "prompt:{id}"` and `variables`, a registered prompt is run; without them the request goes to the model as it is.',
+      description: 'With `prompt: {id, version, variables, revision}`, or `model: "prompt:{id}"` and `variables`, a registered prompt is run; without them the request goes to the model as it is.',
       body: CompletionBody,
-      response: { ...openAiReplies(completionReply, 400, 404, 409, 413, 415, 429, 500, 502, 503), ...upstreamRefusals }
+      response: { 200: completionReply, ...upstreamRefusals }
     }
   }, (request, reply) => {
     const prompt = readPromptCall(request.body)
@@ -71,8 +74,8 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embe
   })
 
   app.post('/v1/embeddings', {
-    config: { role: 'chat' },
-    schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', description: 'The request goes to the provider of its model as it is, and the reply comes back as it came. Without `model` it is that of `LLM_EMBEDDING_MODEL`.', body: EmbeddingsBody, response: { ...openAiReplies(EmbeddingsReply, 400, 404, 413, 415, 429, 500, 502, 503), ...upstreamRefusals } }
+    config: { role: 'chat', fails: [...ASKS_MODEL, 'INTERNAL'] },
+    schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', description: 'The request goes to the provider of its model as it is, and the reply comes back as it came. Without `model` it is that of `LLM_EMBEDDING_MODEL`.', body: EmbeddingsBody, response: { 200: EmbeddingsReply, ...upstreamRefusals } }
   }, async (request, reply) => sendReply(reply, await models.ask({ kind: 'embeddings', request: withDefaultModel(request.body as JsonObject, embeddingModel), call: callOf(request, reply) })))
 
   async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>): Promise<FastifyReply> {
@@ -84,11 +87,11 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embe
     return sendReply(reply, await models.ask({ kind: 'chat', request: fields, call }))
   }
 
-  async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {
+  async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, version, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {
     await seekPrompt(request, reply, registry, id)
     const { generation, caller, id: requestId, activity, arrivedAt } = request
-    setRevision(reply, generation, id)
-    const chat: ChatRequest = { generation, caller, id, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: setToolDefaults(reply) }
+    const chosen = await chooseToRender(choosePrompt, request, reply, id, { version })
+    const chat: ChatRequest = { generation, caller, id, chosen, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: setToolDefaults(reply) }
     return fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }

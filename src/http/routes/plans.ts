@@ -3,15 +3,15 @@ import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type Service } from '../../service.ts'
 import { type Progress, type UserInput, type Visitor } from '../../service/sessions/door.ts'
-import { type App } from '../app-types.ts'
-import { replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { BEGINS_SESSION, DECIDES, DRIVES_SESSION, READS_SESSION } from '../base/route-errors.ts'
 import { describePlan, describePreview, PlanReply, PreviewReply, PreviewText } from '../sessions/plan-view.ts'
 import { Confirmation, Goal, Paths, PlanMessage, PreviewQuery } from '../sessions/plan-bodies.ts'
 import { visitorOf } from '../sessions/visitor.ts'
 import { SessionId } from './sessions.ts'
 
 /** The replies of what goes on with a plan. */
-const goesOn = { ...replies(PlanReply, 400, 404, 409, 413, 415, 503), 202: PlanReply }
+const goesOn = { 200: PlanReply, 202: PlanReply }
 
 const WAITS = 'Waits up to 30 s for the plan to wait again; then 202, and `GET /api/sessions/{id}/events` has the rest. `Idempotency-Key` makes a request that is sent again count once.'
 
@@ -21,61 +21,62 @@ const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the st
 /** Plans: a model proposes changes of files, and they are made, undone and made again. */
 export function planRoutes (app: App, { door, sessionKinds: { plans }, planPreviews }: Pick<Service, 'door' | 'sessionKinds' | 'planPreviews'>): void {
   /** Answers when the plan waits again, or after 30 s. @param code of a plan that waits, or has ended */
-  async function answer (request: FastifyRequest, reply: FastifyReply, enter: (visitor: Visitor) => Promise<Progress>, code = 200): Promise<FastifyReply> {
+  async function answer (request: FastifyRequest, reply: FastifyReply, enter: (visitor: Visitor) => Promise<Progress>, code = 200) {
     const progress = await enter(visitorOf(request, reply))
-    return await reply.code(progress.isOpen ? 202 : code).send(describePlan(progress))
+    reply.code(progress.isOpen ? 202 : code)
+    return describePlan(progress)
   }
 
-  const say = (request: FastifyRequest, reply: FastifyReply, id: string, input: UserInput): Promise<FastifyReply> =>
+  const say = (request: FastifyRequest, reply: FastifyReply, id: string, input: UserInput) =>
     answer(request, reply, visitor => door.say(plans, visitor, id, input))
 
   app.post('/api/plans', {
-    config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'startPlan', summary: 'Have a plan made', description: `${WAITS} ${EVENTS}`, body: Goal, response: { 201: PlanReply, 202: PlanReply, ...replies(Type.Null(), 400, 404, 409, 413, 415, 429, 503) } }
+    config: { role: 'run', fails: [...BEGINS_SESSION, 'WORKSPACE_NOT_FOUND'] },
+    schema: { tags: ['Plans'], operationId: 'startPlan', summary: 'Have a plan made', description: `${WAITS} ${EVENTS}`, body: Goal, response: { 201: PlanReply, 202: PlanReply } }
   }, (request, reply) => answer(request, reply, visitor => door.start(plans, visitor, request.generation, request.body), 201))
 
   app.get('/api/plans/:id', {
-    config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'showPlan', summary: 'Get a plan', params: SessionId, response: replies(PlanReply, 400, 404, 503) }
+    config: { role: 'run', fails: READS_SESSION },
+    schema: { tags: ['Plans'], operationId: 'showPlan', summary: 'Get a plan', params: SessionId, response: { 200: PlanReply } }
   }, async ({ caller, params }) => describePlan({ session: await door.get(plans, caller, params.id), isOwn: true }))
 
   app.get('/api/plans/:id/preview', {
-    config: { role: 'run', orRole: 'approve' },
-    schema: { tags: ['Plans'], operationId: 'previewPlan', summary: 'Get what a plan changes, as diffs', description: 'Whoever may approve sees it of others too while it waits to be confirmed. With `path`, one side of one file.', params: SessionId, querystring: PreviewQuery, response: replies(Type.Union([PreviewReply, PreviewText]), 400, 404, 503) }
+    config: { role: 'run', orRole: 'approve', fails: READS_SESSION },
+    schema: { tags: ['Plans'], operationId: 'previewPlan', summary: 'Get what a plan changes, as diffs', description: 'Whoever may approve sees it of others too while it waits to be confirmed. With `path`, one side of one file.', params: SessionId, querystring: PreviewQuery, response: { 200: Type.Union([PreviewReply, PreviewText]) } }
   }, async ({ caller, params: { id }, query: { after, limit, path, side = 'after' } }) => {
     const plan = await planPreviews.planFor(caller, id)
     return path === undefined ? describePreview(plan, await planPreviews.page(plan, after, limit)) : await planPreviews.text(plan, path, side)
   })
 
   app.post('/api/plans/:id/message', {
-    config: { role: 'run' },
+    config: { role: 'run', fails: DRIVES_SESSION },
     schema: { tags: ['Plans'], operationId: 'talkToPlan', summary: 'Say something to a plan', description: `\`ok\` carries it out, other words change it. ${WAITS}`, params: SessionId, body: PlanMessage, response: goesOn }
   }, (request, reply) => say(request, reply, request.params.id, request.body))
 
   app.post('/api/plans/:id/apply', {
-    config: { role: 'run' },
+    config: { role: 'run', fails: DRIVES_SESSION },
     schema: { tags: ['Plans'], operationId: 'applyPlan', summary: 'Carry a plan out', description: WAITS, params: SessionId, response: goesOn }
   }, (request, reply) => say(request, reply, request.params.id, { action: { name: 'apply', data: {} } }))
 
   app.post('/api/plans/:id/remember', {
-    config: { role: 'run' },
+    config: { role: 'run', fails: DRIVES_SESSION },
     schema: { tags: ['Plans'], operationId: 'rememberPlan', summary: 'Agree to what a plan wants remembered', description: `\`memory_patch\` of the plan is what was shown. ${WAITS}`, params: SessionId, response: goesOn }
   }, (request, reply) => say(request, reply, request.params.id, { action: { name: 'remember', data: {} } }))
 
   for (const [name, summary] of [['undo', 'Take a change back'], ['redo', 'Make a change again']] as const) {
     app.post(`/api/plans/:id/${name}`, {
-      config: { role: 'run' },
+      config: { role: 'run', fails: DRIVES_SESSION },
       schema: { tags: ['Plans'], operationId: `${name}Plan`, summary, description: `Where somebody else has changed a file meanwhile, it stays so: \`conflicts\` names it, \`ok\` is false, and without \`paths\` nothing is written. A redo that deletes waits to be confirmed. ${WAITS}`, params: SessionId, body: Type.Union([Paths, Type.Null()]), response: goesOn }
     }, (request, reply) => say(request, reply, request.params.id, { action: { name, data: { ...request.body } as JsonObject } }))
   }
 
   app.post('/api/plans/:id/reject', {
-    config: { role: 'run' },
+    config: { role: 'run', fails: DECIDES },
     schema: { tags: ['Plans'], operationId: 'rejectPlan', summary: 'Give a plan up', description: `What waits to be confirmed is not done. ${WAITS}`, params: SessionId, response: goesOn }
   }, (request, reply) => answer(request, reply, visitor => door.refuse(plans, visitor, request.params.id, { action: { name: 'reject', data: {} } })))
 
   app.post('/api/plans/:id/confirm', {
-    config: { role: 'approve' },
+    config: { role: 'approve', fails: DECIDES },
     schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions of a plan', description: `Whoever may approve confirms plans of others too, and is not shown what the model has read. Where anything is not as it was shown, nothing is written: the reply has \`ERR_BASE_CHANGED\` with the paths, and waits with the new state and another digest. ${WAITS}`, params: SessionId, body: Confirmation, response: goesOn }
   // What was confirmed, and is asked for again in another state, needs another look.
   }, (request, reply) => answer(request, reply, visitor => door.approve(plans, visitor, request.params.id, { digest: request.body.digest, isStrict: true })))

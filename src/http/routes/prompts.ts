@@ -4,12 +4,15 @@ import { type Prompt } from '../../registry/generation.ts'
 import { callersIn } from '../../registry/diagnose/inline-givers.ts'
 import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
-import { type App } from '../app-types.ts'
-import { entityTag } from '../entity-tags.ts'
-import { selectIds, sendPage } from '../listing.ts'
-import { RevisionQuery, setRevision } from '../prompt-revision.ts'
-import { listReply, PlacedDiagnosticReply, PromptId, replies, SupportsListQuery } from '../openapi/schemas.ts'
+import { requireRevision, whyNotRunnable } from '../../service/render/render-prompt.ts'
+import { type App } from '../base/app-types.ts'
+import { CHOOSES_PROMPT } from '../base/route-errors.ts'
+import { entityTag, ListedTag } from '../base/entity-tags.ts'
+import { selectIds, pageOf } from '../base/listing.ts'
+import { RevisionQuery } from '../prompts/prompt-revision.ts'
+import { listReply, PlacedDiagnosticReply, PromptId, SupportsListQuery } from '../base/schemas.ts'
+import { type ChoosePrompt } from '../../service/release/choose-prompt.ts'
+import { choose, WishQuery } from '../prompts/prompt-choice.ts'
 
 const PromptSummary = Type.Object({
   id: Type.String(),
@@ -19,7 +22,10 @@ const PromptSummary = Type.Object({
   form: Type.String({ description: 'text or messages: what it renders to' }),
   supports: Type.Array(Type.String()),
   description: Type.Optional(Type.Unknown()),
-  revision: Type.String()
+  revision: Type.String(),
+  etag: ListedTag,
+  updatedAt: Type.String({ format: 'date-time', description: 'When this process saw it change, or read it first' }),
+  by: Type.String({ description: 'Who changed it, as far as it is known: `store`, since whoever writes to the store does not say' })
 })
 
 const PromptReply = Type.Object({
@@ -27,41 +33,46 @@ const PromptReply = Type.Object({
   origin: PromptSummary.properties.origin,
   syntax: PromptSummary.properties.syntax,
   revision: Type.String({ description: 'Hash of its content and of the prompts that it includes; the same on every replica' }),
+  version: Type.Optional(Type.Integer({ description: 'Which version it is; left out for content that is none' })),
+  label: Type.Optional(Type.String({ description: 'The label that it was asked for by' })),
   prompt: Type.Object({}, { additionalProperties: true, description: 'The prompt as it is registered' }),
   diagnostics: Type.Array(PlacedDiagnosticReply)
 })
 
+/** Who has changed what nobody has signed. */
+const STORE = 'store'
+
 /** What prompts are registered. */
-export function promptRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
+export function promptRoutes (app: App, { environs, choosePrompt }: { environs: VisibleEnvirons, choosePrompt: ChoosePrompt }): void {
   app.get('/api/prompts', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: replies(listReply(PromptSummary), 400) }
+    config: { role: 'read', headers: ['link'] },
+    schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: { 200: listReply(PromptSummary) } }
   }, (request, reply) => {
     const { prompts } = request.generation
     const { query } = request
     const ids = selectIds(prompts, query, ({ entry }) => query.supports === undefined || entry.definition.supports.includes(query.supports))
-    return sendPage(request, reply, query, ids, id => summarise(prompts.get(id) as Prompt))
+    return pageOf(request, reply, query, ids, id => summarise(prompts.get(id) as Prompt))
   })
 
   app.get('/api/prompts/:id', {
-    config: { role: 'read', seeksPrompt: true },
-    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: PromptId, querystring: RevisionQuery, response: replies(PromptReply, 400, 404, 409) }
+    config: { role: 'read', seeksPrompt: true, fails: [...CHOOSES_PROMPT, 'PROMPT_REVISION'], headers: ['etag', 'x-prompt-revision', 'x-prompt-version', 'x-prompt-label'] },
+    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics. The ETag is that of the plain key; a version and what a label means have none.', params: PromptId, querystring: Type.Object({ ...RevisionQuery.properties, ...WishQuery.properties }), response: { 200: PromptReply } }
   }, async (request, reply) => {
     const { generation, params, query } = request
-    setRevision(reply, generation, params.id)
-    const prompt = findPrompt(generation, params.id, query.revision)
+    const { prompt, version, label } = await choose(choosePrompt, request, reply, params.id, query)
+    requireRevision(prompt, params.id, query.revision)
     // A prompt of an extension has no key of its own that could be written.
-    if (prompt.entry.origin === 'direct') reply.header('etag', entityTag(prompt.entry.hash))
+    if (prompt.entry.origin === 'direct' && label === undefined && prompt.version === undefined) reply.header('etag', entityTag(prompt.entry.hash))
     const error = whyNotRunnable(prompt, generation)
     if (prompt.state === 'invalid' && error !== undefined) throw error
     const { id, entry, revision } = prompt
     const callersOf = await callersIn(generation, [prompt])
     const diagnostics = lintPrompt(prompt, { prompts: generation.everyPrompt, callersOf, environs: visibleEnvirons(environs, request.caller), visible: generation }).map(placed)
-    return { id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics }
+    return { id, origin: entry.origin, syntax: entry.compiled.syntax, revision, version, label, prompt: entry.definition.source, diagnostics }
   })
 }
 
 function summarise ({ id, entry, state, revision }: Prompt) {
   const { form, supports, source } = entry.definition
-  return { id, origin: entry.origin, state, syntax: entry.compiled.syntax, form, supports, description: source['description'], revision }
+  return { id, origin: entry.origin, state, syntax: entry.compiled.syntax, form, supports, description: source['description'], revision, etag: entry.origin === 'direct' ? entityTag(entry.hash) : undefined, updatedAt: new Date(entry.seenAt).toISOString(), by: STORE }
 }

@@ -5,11 +5,12 @@ import { type Transition } from '../../session/model.ts'
 import { type Service } from '../../service.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { inTurn } from '../../runtime/fairness.ts'
-import { type App } from '../app-types.ts'
-import { abortWhenGone } from '../client-gone.ts'
-import { EVENT_HEADERS, EventStream, eventStream, parseEventId } from '../sessions/event-stream.ts'
+import { type App } from '../base/app-types.ts'
+import { DRIVES_SESSION, READS_SESSION } from '../base/route-errors.ts'
+import { abortWhenGone } from '../base/client-gone.ts'
+import { sendEvents } from '../base/send-events.ts'
+import { EventStream, eventStream, parseEventId } from '../sessions/event-stream.ts'
 import { describeSession, MessagesReply, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../sessions/session-view.ts'
-import { errorReplies, replies } from '../openapi/schemas.ts'
 import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
 
 export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })
@@ -26,7 +27,8 @@ const Page = Type.Object({ sessions: Type.Array(SessionSummary), next: Type.Opti
 /** How many transitions one audit shows at most, and what of it waits for its reader, in bytes. */
 const [MAX_AUDIT, AUDIT_BUFFER] = [1000, 64 * 1024]
 
-const Audit = Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown({ description: '`{id, kind, digest, subject}`: the subject names the tool, the command, the check, the question to the model' })), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) }))
+/** A list, which is sent as a stream of its JSON. */
+const Audit = Type.Unsafe<Readable>(Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown({ description: '`{id, kind, digest, subject}`: the subject names the tool, the command, the check, the question to the model' })), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) })))
 
 const Messages = Type.Object({
   after: Type.Optional(Type.String({ pattern: '^\\d{1,9}\\.\\d{1,9}$', description: '`next` of the page before, or the id of an event' })),
@@ -49,7 +51,7 @@ const Input = Type.Object({
 export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick<Service, 'sessions' | 'sessionStarts' | 'door'>): void {
   app.get('/api/sessions', {
     config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'listSessions', summary: 'List sessions, the newest first', querystring: SessionQuery, response: replies(Page, 400, 503) }
+    schema: { tags: ['Sessions'], operationId: 'listSessions', summary: 'List sessions, the newest first', querystring: SessionQuery, response: { 200: Page } }
   }, async ({ caller, query: { status, definition, limit, after } }) => {
     const only = { ...(status === undefined ? {} : { statuses: [status] }), ...(definition === undefined ? {} : { definition }) }
     const { heads, next } = await sessions.list(caller, { limit, ...only, ...(after === undefined ? {} : { cursor: after }) })
@@ -57,30 +59,30 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   })
 
   app.get('/api/sessions/:id', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'getSession', summary: 'Get a session', params: SessionId, response: replies(SessionReply, 400, 404, 503) }
+    config: { role: 'run', fails: READS_SESSION },
+    schema: { tags: ['Sessions'], operationId: 'getSession', summary: 'Get a session', params: SessionId, response: { 200: SessionReply } }
   }, async ({ caller, params }) => describeSession(await door.get('any', caller, params.id)))
 
   app.get('/api/sessions/:id/events', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: replies({ description: 'Events', content: { 'text/event-stream': { schema: EventStream } } }, 400, 404, 503) }
+    config: { role: 'run', fails: READS_SESSION },
+    schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: EventStream } } } } }
   }, async (request, reply) => {
     const after = parseEventId(request.query.after ?? request.headers['last-event-id'] as string | undefined)
     const followed = await sessions.follow(() => request.callerNow(), request.params.id, after === undefined ? 0 : after.seq - 1, toAbortSignal(abortWhenGone(reply)))
-    return reply.headers(EVENT_HEADERS).serializer(String).send(eventStream(followed, { after }))
+    return sendEvents(reply, eventStream(followed, { after }))
   })
 
   app.get('/api/sessions/:id/messages', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'listMessages', summary: 'What was said in a session, of whatever kind', description: 'Users, models, tools and the service, in order, with commands and what they printed.', params: SessionId, querystring: Messages, response: replies(MessagesReply, 400, 404, 503) }
+    config: { role: 'run', fails: READS_SESSION },
+    schema: { tags: ['Sessions'], operationId: 'listMessages', summary: 'What was said in a session, of whatever kind', description: 'Users, models, tools and the service, in order, with commands and what they printed.', params: SessionId, querystring: Messages, response: { 200: MessagesReply } }
   }, async ({ caller, params, query }) => {
     const { messages, next } = await sessions.messages(caller, params.id, parseEventId(query.after) ?? { seq: 0, n: 0 }, query.limit)
     return { messages: [...messages], ...(next === undefined ? {} : { next }) }
   })
 
   app.get('/api/sessions/:id/audit', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'auditSession', summary: 'All that a session was told, and what it began', params: SessionId, querystring: AuditQuery, response: replies(Audit, 400, 404, 503) }
+    config: { role: 'run', fails: READS_SESSION },
+    schema: { tags: ['Sessions'], operationId: 'auditSession', summary: 'All that a session was told, and what it began', params: SessionId, querystring: AuditQuery, response: { 200: Audit } }
   }, async ({ caller, params, query: { after, limit } }, reply) => {
     const transitions = await sessions.audit(caller, params.id, after)
     // It may be longer than what memory should hold of it.
@@ -88,8 +90,8 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   })
 
   app.post('/api/sessions/:id/input', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Input, response: { ...replies(turnReply(SessionReply), 400, 404, 409, 413, 415, 503), 202: SessionReply } }
+    config: { role: 'run', fails: DRIVES_SESSION },
+    schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Input, response: { 200: turnReply(SessionReply), 202: SessionReply } }
   }, (request, reply) => {
     const { params: { id }, body: { text, action } } = request
     const input = { text, action: action && { name: action.name, data: (action.data ?? {}) as JsonObject } }
@@ -97,13 +99,13 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   })
 
   app.post('/api/sessions/:id/cancel', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'cancelSession', summary: 'End a session', description: 'While it writes files this is `SESSION_BUSY`: they are written as a whole, and then it can be ended.', params: SessionId, response: replies(SessionReply, 400, 404, 409, 413, 415, 503) }
+    config: { role: 'run', fails: DRIVES_SESSION },
+    schema: { tags: ['Sessions'], operationId: 'cancelSession', summary: 'End a session', description: 'While it writes files this is `SESSION_BUSY`: they are written as a whole, and then it can be ended.', params: SessionId, response: { 200: SessionReply } }
   }, async ({ caller, params }) => describeSession(await door.cancel('any', caller, params.id)))
 
   app.post('/api/sessions/:id/fork', {
-    config: { role: 'run' },
-    schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, querystring: Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) }), response: { 201: SessionReply, ...errorReplies(400, 404, 409, 413, 415, 429, 503) } }
+    config: { role: 'run', fails: [...DRIVES_SESSION, 'FORK_IMPOSSIBLE', 'TOO_MANY_SESSIONS'] },
+    schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, querystring: Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) }), response: { 201: SessionReply } }
   }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessionStarts.fork(caller, params.id, query.upTo))))
 }
 

@@ -1,16 +1,21 @@
+import { type ErrorCode } from '../../base/error-codes.ts'
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { requestInvalid, ServiceError, skillFailed, skillNotWaiting } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type Service } from '../../service.ts'
 import { type Progress, type UserInput, type Visitor } from '../../service/sessions/door.ts'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
+import { BEGINS_SESSION, DECIDES, DRIVES_SESSION, READS_SESSION } from '../base/route-errors.ts'
 import { visitorOf } from '../sessions/visitor.ts'
 import { ApproveBody, MessageBody, ResultBody, SkillSessionId, SkipBody, StartBody } from '../sessions/skill-bodies.ts'
-import { skillReplies, successWith } from '../skills/skill-envelope.ts'
+import { skillReply, skillTurn, successWith } from '../base/skill-envelope.ts'
 import { describeOutput, describeSkill, describeStart, describeTurn, SkillApprovedData, SkillData, SkillOutputData, SkillStartData, SkillTurnData, stateOf, textOf } from '../sessions/skill-view.ts'
 
 const Cancelled = Type.Object({ message: Type.String() })
+
+/** What comes of a skill that runs, or does not wait for this. */
+const RUNS_SKILL: readonly ErrorCode[] = ['SKILL_NOT_WAITING', 'SKILL_FAILED', 'INTERNAL']
 
 type Enter = (visitor: Visitor) => Promise<Progress>
 
@@ -27,16 +32,17 @@ const CONFLICTS: Readonly<Record<'input' | 'result' | 'continue', NotNow>> = {
 const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could not be asked, said nothing that can be read, or its budget is used up.'
 
 /** The replies of what goes on with a skill. */
-const goesOn = skillReplies(SkillTurnData, 202, 400, 404, 413, 415, 500, 503)
+const goesOn = skillTurn(SkillTurnData)
 
 /** Runs of skills, as their clients know them. */
 export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<Service, 'door' | 'sessionKinds'>): void {
   /** Answers when the skill waits again, or after 30 s. @throws SKILL_FAILED */
-  async function answer (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: Progress) => object = describeTurn): Promise<FastifyReply> {
+  async function answer<Data> (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: Progress) => Data) {
     const progress = await enter(visitorOf(request, reply))
     const { session, isOpen, isOwn } = progress
     if (session.status === 'failed') throw skillFailed(session.id, (isOwn ? textOf(session) : '') || 'The service has stopped it; its events say why')
-    return await reply.code(isOpen ? 202 : 200).send(successWith(describe(progress)))
+    reply.code(isOpen ? 202 : 200)
+    return successWith(describe(progress))
   }
 
   /** Does something that the skill has to wait for. @throws SKILL_NOT_WAITING when it waits for something else */
@@ -49,12 +55,12 @@ export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<
     }
   }
 
-  const say = (request: FastifyRequest, reply: FastifyReply, id: string, input: UserInput, notNow: NotNow): Promise<FastifyReply> =>
-    answer(request, reply, visitor => whileWaiting(visitor, id, notNow, door.say(skills, visitor, id, input)))
+  const say = (request: FastifyRequest, reply: FastifyReply, id: string, input: UserInput, notNow: NotNow) =>
+    answer(request, reply, visitor => whileWaiting(visitor, id, notNow, door.say(skills, visitor, id, input)), describeTurn)
 
   app.post('/api/skills/start', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillReplies(SkillStartData, 202, 400, 404, 409, 413, 415, 500, 503) }
+    config: { role: 'run', fails: [...BEGINS_SESSION, 'TARGETS_NOT_OFFERED', ...RUNS_SKILL] },
+    schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillTurn(SkillStartData) }
   }, (request, reply) => {
     const { generation, body: { terminalSessionId: target, skillId: id, skillPath: path, skillSource: source, params, prompt, autoContinue = false, ...wishes } } = request
     if (target === undefined || target === '') throw requestInvalid('terminalSessionId is required', { part: 'body' })
@@ -64,12 +70,12 @@ export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<
   })
 
   app.post('/api/skills/:id/message', {
-    config: { role: 'run' },
+    config: { role: 'run', fails: [...DRIVES_SESSION, ...RUNS_SKILL] },
     schema: { tags: ['Skills'], operationId: 'answerSkill', summary: 'Answer a question of a skill', description: `An empty answer skips a question that is optional. Where \`aiResponse.isInterrupted\` is true, \`again\` runs the command again, \`skip\` does without it, and anything else is what it printed. ${FAILS}`, params: SkillSessionId, body: MessageBody, response: goesOn }
   }, (request, reply) => say(request, reply, request.params.id, { text: request.body.userMessage }, CONFLICTS.input))
 
   app.post('/api/skills/:id/command-result', {
-    config: { role: 'run' },
+    config: { role: 'run', fails: [...DRIVES_SESSION, ...RUNS_SKILL] },
     schema: { tags: ['Skills'], operationId: 'sendCommandResult', summary: 'Tell what a command came to that you have run', params: SkillSessionId, body: ResultBody, response: goesOn }
   }, (request, reply) => {
     const { stdout, stderr, exitCode, skipped } = request.body
@@ -78,38 +84,38 @@ export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<
   })
 
   app.post('/api/skills/:id/continue', {
-    config: { role: 'run' },
+    config: { role: 'run', fails: [...DRIVES_SESSION, ...RUNS_SKILL] },
     schema: { tags: ['Skills'], operationId: 'continueSkill', summary: 'Go on after a message', params: SkillSessionId, response: goesOn }
   }, (request, reply) => say(request, reply, request.params.id, { action: { name: 'continue', data: {} } }, CONFLICTS.continue))
 
   app.post('/api/skills/:id/skip', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'skipCommand', summary: 'Do without the command that a skill proposes', description: 'Whatever it is when the request comes, unless the request says which one.', params: SkillSessionId, body: SkipBody, response: skillReplies(SkillTurnData, 202, 400, 404, 409, 413, 415, 500, 503) }
+    config: { role: 'run', fails: [...DECIDES, ...RUNS_SKILL] },
+    schema: { tags: ['Skills'], operationId: 'skipCommand', summary: 'Do without the command that a skill proposes', description: 'Whatever it is when the request comes, unless the request says which one.', params: SkillSessionId, body: SkipBody, response: skillTurn(SkillTurnData) }
   }, (request, reply) => {
     const { params: { id }, body } = request
     const shown = body?.approvalId === undefined && body?.digest === undefined ? undefined : body
     const refuse = (visitor: Visitor): Promise<Progress> => door.refuse(skills, visitor, id, { action: SKIP }, shown)
-    return answer(request, reply, visitor => shown === undefined ? whileWaiting(visitor, id, CONFLICTS.result, refuse(visitor)) : refuse(visitor))
+    return answer(request, reply, visitor => shown === undefined ? whileWaiting(visitor, id, CONFLICTS.result, refuse(visitor)) : refuse(visitor), describeTurn)
   })
 
   app.post('/api/skills/:id/approve', {
-    config: { role: 'approve' },
-    schema: { tags: ['Skills'], operationId: 'approveCommand', summary: 'Let the service run the command that a skill proposes', description: 'The one that was shown with `approvalId` or `digest`, of which the request has to have one; or another one in its place, for which the operator\'s rules hold too. A request that is sent again counts once; when something else waits by now, it is 409 `APPROVAL_OUTDATED`. Whoever owns the skill gets what came of it; other approvers get what waits then and what the command has printed, and nothing that the model has read or said.', params: SkillSessionId, body: ApproveBody, response: skillReplies(SkillApprovedData, 202, 400, 404, 409, 413, 415, 500, 503) }
-  }, (request, reply) => answer(request, reply, visitor => door.approve(skills, visitor, request.params.id, request.body)))
+    config: { role: 'approve', fails: [...DECIDES, ...RUNS_SKILL] },
+    schema: { tags: ['Skills'], operationId: 'approveCommand', summary: 'Let the service run the command that a skill proposes', description: 'The one that was shown with `approvalId` or `digest`, of which the request has to have one; or another one in its place, for which the operator\'s rules hold too. A request that is sent again counts once; when something else waits by now, it is 409 `APPROVAL_OUTDATED`. Whoever owns the skill gets what came of it; other approvers get what waits then and what the command has printed, and nothing that the model has read or said.', params: SkillSessionId, body: ApproveBody, response: skillTurn(SkillApprovedData) }
+  }, (request, reply) => answer(request, reply, visitor => door.approve(skills, visitor, request.params.id, request.body), describeTurn))
 
   app.get('/api/skills/:id', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'getSkillSession', summary: 'Get how far a skill is', params: SkillSessionId, response: skillReplies(SkillData, 400, 404, 503) }
+    config: { role: 'run', fails: READS_SESSION },
+    schema: { tags: ['Skills'], operationId: 'getSkillSession', summary: 'Get how far a skill is', params: SkillSessionId, response: skillReply(SkillData) }
   }, async ({ caller, params }) => successWith(describeSkill(await door.get(skills, caller, params.id))))
 
   app.get('/api/skills/:id/output', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'getSkillOutput', summary: 'Get what the last command of a skill printed', params: SkillSessionId, response: skillReplies(SkillOutputData, 400, 404, 503) }
+    config: { role: 'run', fails: READS_SESSION },
+    schema: { tags: ['Skills'], operationId: 'getSkillOutput', summary: 'Get what the last command of a skill printed', params: SkillSessionId, response: skillReply(SkillOutputData) }
   }, async ({ caller, params }) => successWith(describeOutput(await door.get(skills, caller, params.id))))
 
   app.delete('/api/skills/:id', {
-    config: { role: 'run' },
-    schema: { tags: ['Skills'], operationId: 'cancelSkill', summary: 'End a skill', params: SkillSessionId, response: skillReplies(Cancelled, 400, 404, 409, 413, 415, 503) }
+    config: { role: 'run', fails: DRIVES_SESSION },
+    schema: { tags: ['Skills'], operationId: 'cancelSkill', summary: 'End a skill', params: SkillSessionId, response: skillReply(Cancelled) }
   }, async ({ caller, params }) => {
     await door.cancel(skills, caller, params.id)
     return successWith({ message: 'Skill session cancelled' })

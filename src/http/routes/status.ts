@@ -1,9 +1,9 @@
 import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type ListNotices } from '../../service/lint/list-notices.ts'
-import { type App } from '../app-types.ts'
-import { sendRows } from '../listing.ts'
-import { PageQuery, PlacedDiagnosticReply, replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { rowsOf } from '../base/listing.ts'
+import { PageQuery, PlacedDiagnosticReply } from '../base/schemas.ts'
 
 const EntryStatus = Type.Object({
   key: Type.Optional(Type.String({ description: 'The key in the store, for an entry that is not served as it is stored' })),
@@ -16,17 +16,17 @@ const EntryStatus = Type.Object({
 /** What is wrong or odd with what others have registered. */
 export function statusRoutes (app: App, { registry, reload, listNotices }: { registry: Registry, reload: () => Promise<void>, listNotices: ListNotices }): void {
   app.get('/api/status/entries', {
-    config: { role: 'read' },
-    schema: { tags: ['Status'], operationId: 'listEntryProblems', summary: 'Entries about which something was noticed, with the reasons', description: 'First what is not served as it is stored, by key; then extensions, prompts and tools, by id. The next page is in the Link header.', querystring: PageQuery, response: replies(Type.Array(EntryStatus), 400) }
+    config: { role: 'read', headers: ['link'] },
+    schema: { tags: ['Status'], operationId: 'listEntryProblems', summary: 'Entries about which something was noticed, with the reasons', description: 'First what is not served as it is stored, by key; then extensions, prompts and tools, by id. The next page is in the Link header.', querystring: PageQuery, response: { 200: Type.Array(EntryStatus) } }
   }, async (request, reply) => {
     const { after = '', limit } = request.query
     const notices = await listNotices({ generation: request.generation, caller: request.caller, after, limit: limit + 1 })
-    return sendRows(request, reply, limit, notices, notice => notice.cursor)
+    return rowsOf(request, reply, limit, notices, notice => notice.cursor)
   })
 
   app.post('/api/status/reload', {
     config: { role: 'admin' },
-    schema: { tags: ['Status'], operationId: 'reload', summary: 'Read the store now, and believe it when it is empty', response: replies(Type.Object({ revision: Type.String(), problem: Type.Optional(Type.String()) }), 400, 413, 415) }
+    schema: { tags: ['Status'], operationId: 'reload', summary: 'Read the store now, and believe it when it is empty', response: { 200: Type.Object({ revision: Type.String(), problem: Type.Optional(Type.String()) }) } }
   }, async () => {
     await reload()
     const { problem } = registry.status()

@@ -7,18 +7,19 @@ import { NOTHING } from '../../template/value.ts'
 import { withoutCredentials } from '../../tool/definition/headers.ts'
 import { type ToolOutcome } from '../../tool/call/outcome.ts'
 import { type PreparationState } from '../../tool/call/preparation.ts'
-import { type App } from '../app-types.ts'
-import { abortWhenGone } from '../client-gone.ts'
-import { entityTag } from '../entity-tags.ts'
-import { selectIds, sendPage } from '../listing.ts'
-import { listReply, replies, SupportsListQuery, ToolId } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { abortWhenGone } from '../base/client-gone.ts'
+import { entityTag, ListedTag } from '../base/entity-tags.ts'
+import { selectIds, pageOf } from '../base/listing.ts'
+import { listReply, SupportsListQuery, ToolId } from '../base/schemas.ts'
 
 const ToolSummary = Type.Object({
   id: Type.String(),
   function: Type.String({ description: 'Its name in templates' }),
   type: Type.String({ description: 'restful, grpc or mcp' }),
   supports: Type.Array(Type.String()),
-  description: Type.String()
+  description: Type.String(),
+  etag: ListedTag
 })
 
 const ToolStatisticsReply = Type.Object({
@@ -67,28 +68,29 @@ export interface ToolRouteOptions {
 /** What tools are registered, how they do, and calls by hand. */
 export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions): void {
   app.get('/api/tools', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'listTools', summary: 'List tools', querystring: SupportsListQuery, response: replies(listReply(ToolSummary), 400) }
+    config: { role: 'read', headers: ['link'] },
+    schema: { tags: ['Registry'], operationId: 'listTools', summary: 'List tools', querystring: SupportsListQuery, response: { 200: listReply(ToolSummary) } }
   }, (request, reply) => {
     const { tools } = request.generation
     const { query } = request
     const ids = selectIds(tools, query, ({ definition }) => query.supports === undefined || definition.supports.includes(query.supports))
-    return sendPage(request, reply, query, ids, id => summarise(tools.get(id) as Tool))
+    return pageOf(request, reply, query, ids, id => summarise(tools.get(id) as Tool))
   })
 
   app.get('/api/tools/:id', {
-    config: { role: 'read' },
-    schema: { tags: ['Registry'], operationId: 'getTool', summary: 'Get a tool', params: ToolId, response: replies(ToolReply, 400, 404) }
+    config: { role: 'read', fails: ['TOOL_NOT_FOUND'], headers: ['etag'] },
+    schema: { tags: ['Registry'], operationId: 'getTool', summary: 'Get a tool', params: ToolId, response: { 200: ToolReply } }
   }, (request, reply) => {
     const { id, definition, diagnostics, callable, isRegistered } = findTool(request.generation, request.params.id)
     const preparation = callable?.state() ?? toolStates().get(id)
     // What a server offers has no key of its own that could be written.
     if (isRegistered) reply.header('etag', entityTag(contentHash(definition.registration)))
-    return reply.send({ ...withoutCredentials(definition.registration, definition.headers), id, function: definition.name, diagnostics: diagnostics(), preparation, breaker: callable?.breakerState(), statistics: callable?.statistics() })
+    const registration = withoutCredentials(definition.registration, definition.headers)
+    return { ...registration, id, function: definition.name, diagnostics: diagnostics(), preparation, breaker: callable?.breakerState(), statistics: callable?.statistics() }
   })
 
   app.post('/api/tools/:id/call', {
-    config: { role: 'write' },
+    config: { role: 'write', fails: ['ARGUMENTS_INVALID', 'TOOL_NOT_FOUND', 'TOOL_NOT_CALLABLE', 'INTERNAL'] },
     schema: {
       tags: ['Tools'],
       operationId: 'callTool',
@@ -96,7 +98,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
       description: 'Under the same policy as in a template, for at most 10 s. A call that fails answers 200 with `outcome: failed` and what would stand in for it.',
       params: ToolId,
       body: CallBody,
-      response: replies(CallReply, 400, 404, 409, 413, 415, 500)
+      response: { 200: CallReply }
     }
   }, async (request, reply) => {
     const outcome = await tryTool({
@@ -111,8 +113,8 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
   })
 }
 
-function summarise ({ id, definition }: Tool) {
-  return { id, function: definition.name, type: definition.type, supports: definition.supports, description: definition.description }
+function summarise ({ id, definition, isRegistered }: Tool) {
+  return { id, function: definition.name, type: definition.type, supports: definition.supports, description: definition.description, etag: isRegistered ? entityTag(contentHash(definition.registration)) : undefined }
 }
 
 function describeOutcome ({ value, outcome, durationMs, error }: ToolOutcome) {

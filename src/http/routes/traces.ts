@@ -1,7 +1,7 @@
 import { Type } from '../../base/schema-builder.ts'
 import { type Traces } from '../../service/sessions/trace/traces.ts'
-import { type App } from '../app-types.ts'
-import { replies } from '../openapi/schemas.ts'
+import { type App } from '../base/app-types.ts'
+import { READS_SESSION } from '../base/route-errors.ts'
 import { SessionSummary, summariseSession } from '../sessions/session-view.ts'
 
 const TraceId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a trace: the id of its session, with or without dashes', examples: ['01234567-89ab-cdef-0123-456789abcdef'] }) })
@@ -43,19 +43,19 @@ const GoldenReply = Type.Object({
 export function traceRoutes (app: App, traces: Traces): void {
   app.get('/api/traces', {
     config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'listTraces', summary: 'List traces of plans, the newest first', description: 'A page may have fewer than `limit`, even none, and a `next`.', querystring: Query, response: replies(Page, 400, 503) }
+    schema: { tags: ['Plans'], operationId: 'listTraces', summary: 'List traces of plans, the newest first', description: 'A page may have fewer than `limit`, even none, and a `next`.', querystring: Query, response: { 200: Page } }
   }, async ({ caller, query: { limit, after } }) => {
     const { traces: found, next } = await traces.list(caller, { limit, ...(after === undefined ? {} : { cursor: after }) })
     return { traces: found.map(({ id, head }) => ({ trace_id: id, session: summariseSession(head) })), ...(next === undefined ? {} : { next }) }
   })
 
   app.get('/api/traces/:id', {
-    config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'getTrace', summary: 'Get the trace of a plan', description: 'Without the words of user and model, and without what files hold; what looks like a secret is masked.', params: TraceId, response: replies(TraceReply, 400, 404, 503) }
+    config: { role: 'run', fails: READS_SESSION },
+    schema: { tags: ['Plans'], operationId: 'getTrace', summary: 'Get the trace of a plan', description: 'Without the words of user and model, and without what files hold; what looks like a secret is masked.', params: TraceId, response: { 200: TraceReply } }
   }, async ({ caller, params }) => ({ ...await traces.get(caller, params.id) }))
 
   app.post('/api/traces/:id/golden', {
-    config: { role: 'run' },
-    schema: { tags: ['Plans'], operationId: 'makeGolden', summary: 'Make a golden trace of a plan', description: 'What the model answered is in it, masked.', params: TraceId, response: replies(GoldenReply, 400, 404, 413, 415, 503) }
+    config: { role: 'run', fails: READS_SESSION },
+    schema: { tags: ['Plans'], operationId: 'makeGolden', summary: 'Make a golden trace of a plan', description: 'What the model answered is in it, masked.', params: TraceId, response: { 200: GoldenReply } }
   }, async ({ caller, params }) => ({ ...await traces.golden(caller, params.id) }))
 }

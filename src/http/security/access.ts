@@ -1,11 +1,11 @@
 import { type FastifyRequest } from 'fastify'
-import { ANYONE, type Caller, NOBODY } from '../../access/caller.ts'
+import { ANYONE, type Caller, NOBODY, withoutRoles } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
 import { type Role } from '../../access/role.ts'
 import { type TokenHolders } from '../../access/tokens.ts'
 import { roleMissing, tokenRequired, tokenUnknown } from '../../base/errors.ts'
-import { type App } from '../app-types.ts'
-import { subprotocolToken } from '../socket/protocol.ts'
+import { type App } from '../base/app-types.ts'
+import { subprotocolToken } from '../base/protocol.ts'
 import { checkHost, checkLocalWrite, checkOrigin, type OpenAccess } from './browser-guard.ts'
 
 /** Roles that change something: without tokens they are this machine's only. */
@@ -67,6 +67,23 @@ function callerWith (request: FastifyRequest, [role, orRole]: readonly [Role | u
   if (caller === undefined) throw tokenUnknown()
   if (!caller.roles.has(role) && (orRole === undefined || !caller.roles.has(orRole))) throw roleMissing(caller.name, role, [...caller.roles])
   return caller
+}
+
+/**
+ * Who makes a request to a route that is for everybody who is let in, whatever his roles.
+ * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN
+ */
+export function requireCaller ({ caller, headers, socket }: FastifyRequest, access: Access): Caller {
+  if (access.mode === 'tokens') {
+    if (caller === NOBODY) throw headers.authorization === undefined ? tokenRequired() : tokenUnknown()
+    return caller
+  }
+  try {
+    checkLocalWrite(socket.remoteAddress, headers)
+    return caller
+  } catch {
+    return withoutRoles(caller, GUARDED)
+  }
 }
 
 /** Without tokens, what a browser can be made to send by any page it has open must not pass for the user's own doing. */

@@ -1,6 +1,6 @@
 import { type IncomingMessage } from 'node:http'
 import { charsetUnsupported, encodingUnsupported, expectationUnknown, requestInvalid, type ServiceError } from '../../base/errors.ts'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 
 /** What UTF-8 is called, and ASCII, which is a part of it. */
 const UTF_8 = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii'])

@@ -1,7 +1,7 @@
 import { type Static, Type } from '../../base/schema-builder.ts'
 import { describeApproval } from '../../session/approval.ts'
 import { type Decided } from '../../session/decide.ts'
-import { oneOf } from '../openapi/schemas.ts'
+import { oneOf } from '../base/schemas.ts'
 
 /** What waits for a person, as every reply shows it. */
 export const ApprovalView = Type.Object({

@@ -14,9 +14,6 @@ const HEARTBEAT = 15_000
 /** How long the service waits for a reader that does not read, in ms. Then it closes the stream; the reader comes back by the id of its last event. */
 const PATIENCE = 30_000
 
-/** The headers of a stream of events. The last one tells nginx and similar proxies to pass each event on at once. */
-export const EVENT_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' } as const
-
 /** What a stream of events is, for OpenAPI. */
 export const EventStream = Type.String({
   description: 'Events of a session. `event` is its type, `id` its place, `data` JSON with `at`, the time, and: ' +

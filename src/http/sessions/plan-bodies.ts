@@ -1,5 +1,5 @@
 import { Type } from '../../base/schema-builder.ts'
-import { oneOf } from '../openapi/schemas.ts'
+import { oneOf } from '../base/schemas.ts'
 
 /** A workspace as the operator's file names it: a name can be no path. */
 export const WorkspaceName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Name of a workspace in the operator\'s file', examples: ['shop'] })

@@ -8,7 +8,7 @@ import { traceIdOf } from '../../service/sessions/trace/trace.ts'
 import { approvalsIn } from '../../session/approval.ts'
 import { resultOf } from '../../session/engine.ts'
 import { type Session } from '../../session/session.ts'
-import { nullable, oneOf } from '../openapi/schemas.ts'
+import { nullable, oneOf } from '../base/schemas.ts'
 import { SessionStatus } from './session-view.ts'
 
 const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREATE_DIR, UPDATE_FILE, DELETE_FILE or DELETE_DIR' }), path: Type.String() })

@@ -3,7 +3,7 @@ import { type Head } from '../../session/model.ts'
 import { approvalsIn } from '../../session/approval.ts'
 import { type Session } from '../../session/session.ts'
 import { ApprovalView, viewApproval } from './approval-view.ts'
-import { oneOf } from '../openapi/schemas.ts'
+import { oneOf } from '../base/schemas.ts'
 
 const STATUSES = ['running', 'waiting_input', 'waiting_approval', 'completed', 'failed', 'cancelled', 'expired'] as const
 

@@ -1,5 +1,5 @@
 import { Type } from '../../base/schema-builder.ts'
-import { nullable, oneOf } from '../openapi/schemas.ts'
+import { nullable, oneOf } from '../base/schemas.ts'
 
 export const SkillSessionId = Type.Object({ id: Type.String({ maxLength: 512, description: '`skillSessionId`', examples: ['0123456789abcdef0123456789abcdef'] }) })
 

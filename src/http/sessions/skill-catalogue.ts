@@ -5,7 +5,7 @@ import { type Generation } from '../../registry/generation.ts'
 import { skillKind, type SkillDefinition } from '../../registry/kinds/skill/skill-kind.ts'
 import { definitionsOf } from '../../registry/offered.ts'
 import { type ForeignSkill, type ForeignSkillList } from '../../service/sessions/offers/foreign-skills.ts'
-import { oneOf } from '../openapi/schemas.ts'
+import { oneOf } from '../base/schemas.ts'
 
 const Source = oneOf(['project', 'remote'], { description: 'Where it stands: in the project of the target, or in the home of its user there' })
 

@@ -5,7 +5,7 @@ import { approvalsIn } from '../../session/approval.ts'
 import { resultOf } from '../../session/engine.ts'
 import { type Session } from '../../session/session.ts'
 import { ApprovalView, viewApproval } from './approval-view.ts'
-import { nullable, oneOf } from '../openapi/schemas.ts'
+import { nullable, oneOf } from '../base/schemas.ts'
 
 /** Of the messages of a skill, the newest are shown that have no more than this together, in UTF-16 units of their JSON. */
 const MAX_MESSAGES = 1024 * 1024

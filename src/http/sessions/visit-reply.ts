@@ -2,8 +2,9 @@ import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type JsonObject } from '../../base/json.ts'
 import { type TSchema } from '../../base/schema-builder.ts'
 import { type Progress, type SessionDoor, type Visitor } from '../../service/sessions/door.ts'
-import { EVENT_HEADERS, EventStream, eventStream } from './event-stream.ts'
-import { type MediaReply } from '../openapi/schemas.ts'
+import { sendEvents } from '../base/send-events.ts'
+import { EventStream, eventStream } from './event-stream.ts'
+import { type MediaReply } from '../base/schemas.ts'
 import { visitorOf } from './visitor.ts'
 
 /** Whether a caller prefers events to JSON, by its `Accept`. A caller that takes both equally gets JSON. */
@@ -37,7 +38,7 @@ export async function answerVisit (door: SessionDoor, request: FastifyRequest, r
   reply.code(isStart ? 201 : progress.isOpen && !isFollowing ? 202 : 200)
   if (!isFollowing) return await reply.send(describe(progress))
   const events = eventStream(door.events(() => request.callerNow(), progress, visitor.signal), { describeEnd: end => ({ event: 'turn', data: describe(end) }) })
-  return await reply.headers(EVENT_HEADERS).serializer(String).send(events)
+  return await sendEvents(reply, events)
 }
 
 /** The reply of a visit: at once, or as it comes. */

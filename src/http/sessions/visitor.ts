@@ -1,7 +1,7 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type Visitor } from '../../service/sessions/door.ts'
-import { abortWhenGone } from '../client-gone.ts'
+import { abortWhenGone } from '../base/client-gone.ts'
 
 /** The sender of a request, as the door of sessions knows him. @param patience how long he waits, in ms; see `Visitor` */
 export function visitorOf ({ caller, id, headers }: Pick<FastifyRequest, 'caller' | 'id' | 'headers'>, reply: FastifyReply, patience?: number): Visitor {

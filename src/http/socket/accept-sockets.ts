@@ -1,8 +1,8 @@
 import websocket from '@fastify/websocket'
 import { type WebSocket } from 'ws'
-import { type App } from '../app-types.ts'
+import { type App } from '../base/app-types.ts'
 import { routeOtherUpgrades } from './other-upgrades.ts'
-import { PROTOCOL } from './protocol.ts'
+import { PROTOCOL } from '../base/protocol.ts'
 
 /** The largest frame, in bytes. */
 const MAX_FRAME = 256 * 1024

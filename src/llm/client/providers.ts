@@ -1,4 +1,4 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { nodeHttp } from '../../base/node-http.ts'
 import { parse as parseYaml } from 'yaml'
 import { describeViolations } from '../../base/errors.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
@@ -73,8 +73,8 @@ function checkEntry (entry: Entry, environment: Readonly<Record<string, string |
   if (!isBuiltin(baseUrl)) attempt(() => parseBaseUrl(baseUrl), reason => refuse(`baseUrl: ${reason}`))
   for (const [header, value] of Object.entries(headers)) {
     attempt(() => {
-      validateHeaderName(header)
-      validateHeaderValue(header, value)
+      nodeHttp.validateHeaderName(header)
+      nodeHttp.validateHeaderValue(header, value)
     }, () => refuse(`headers: "${header}" is no header that can be sent`))
   }
   const stray = Object.entries(aliases).find(([, model]) => models.length > 0 && !models.includes(model))

@@ -1,4 +1,5 @@
-import { Client } from 'undici'
+import { type Client } from 'undici'
+import { undici } from '../../runtime/undici.ts'
 import { UpstreamError } from '../upstream-error.ts'
 
 /** How long `close` waits for calls that are running, in ms. */
@@ -13,6 +14,8 @@ const CLOSE_GRACE = 1000
 export class Connections {
   readonly #origin: string
   readonly #connectTimeout: number
+  // Loaded with the service, where it has such a model, and not within its first call.
+  readonly #Client = undici.client()
   // The last one released is the first one acquired, so that those too many time out.
   readonly #idle: Client[] = []
   readonly #busy = new Set<Client>()
@@ -57,7 +60,7 @@ export class Connections {
   }
 
   #open (): Client {
-    const client = new Client(this.#origin, { connect: { timeout: this.#connectTimeout } })
+    const client = new this.#Client(this.#origin, { connect: { timeout: this.#connectTimeout } })
     client.on('disconnect', () => {
       const index = this.#idle.lastIndexOf(client)
       if (index !== -1) this.#idle.splice(index, 1)

@@ -46,6 +46,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   RETURNS_INVALID: { severity: 'error', meaning: 'The prompt asks for structured answers, and its "returns" is no usable JSON Schema.', hint: 'describe the answer in "returns", or remove "structured"' },
 
   // Extensions and prompts among others
+  VERSION_MISSING: { severity: 'error', meaning: 'A label means a version that is not in the store, or cannot be read there; what the label meant before is served, if this process has had it.', hint: 'move the label to a version that is there, or store the version again' },
   VERSION_INVALID: { severity: 'warning', meaning: 'The version of an extension is no semantic version.', hint: 'write x.y.z' },
   ENGINE_INCOMPATIBLE: { severity: 'error', meaning: 'The extension asks for another engine, or for another version of this one.', hint: 'correct "engines", or publish for this engine' },
   DEPENDENCE_MISSING: { severity: 'error or warning', meaning: 'Another extension that this one depends on is not registered; an error when it says "abort".', hint: 'register the other extension, or remove the dependence' },

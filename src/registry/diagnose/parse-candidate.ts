@@ -7,6 +7,7 @@ import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 import { type DefinitionKind } from '../kind.ts'
 import { type KindAccess } from '../kind-access.ts'
+import { extensionKind } from '../kinds/extension/extension-kind.ts'
 import { promptKind } from '../kinds/prompt/prompt-kind.ts'
 import { type ToolUse } from '../kinds/definition/definition.ts'
 import { createSlices } from '../../runtime/slices.ts'
@@ -38,7 +39,7 @@ export interface ParsedCandidate {
 }
 
 /** A prompt's entry without its functions: what is not named here stays behind. */
-export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'hash' | 'revision'> & {
+export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
   readonly compiled: Omit<PromptEntry['compiled'], 'messages'> & { readonly messages: readonly Omit<CompiledMessage, 'template'>[] }
   readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom'> | undefined
   readonly toolLoop: PromptEntry['chat']['toolLoop']
@@ -61,6 +62,7 @@ export async function parseCandidate ({ kind, id, text }: Candidate, { languages
       const { diagnostics, toolUses = [] } = definitionKind.define(id, definitionKind.decode(text).value, 'direct')
       return { diagnostics, prompts: [], toolUses }
     }
+    if (kind !== extensionKind.key) throw new Error(`candidates of the kind ${kind} cannot be parsed`)
     const { definition, diagnostics, prompts, definitions } = await extensionParser('', compiler, definitionKinds).parse(id, text, slices)
     const broughtUses = definitionKinds.flatMap(({ key, name, noun }) => (definitions.get(key) ?? []).map(({ id: brought, toolUses = [] }) => ({ kind: { name, noun }, id: brought, toolUses })))
     return { ...withinBounds({ diagnostics, extension: definition, prompts: prompts.map(toPlain) }), broughtUses }
@@ -86,12 +88,13 @@ export function fromPlain ({ compiled, parameters, toolLoop, ...rest }: PlainPro
   }
 }
 
-function toPlain ({ id, origin, definition, diagnostics, hash, revision, compiled, parameters, chat }: PromptEntry): PlainPrompt {
+function toPlain ({ id, origin, definition, diagnostics, seenAt, hash, revision, compiled, parameters, chat }: PromptEntry): PlainPrompt {
   return {
     id,
     origin,
     definition,
     diagnostics,
+    seenAt,
     hash,
     revision,
     compiled: {

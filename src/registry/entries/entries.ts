@@ -1,10 +1,11 @@
 import { type Log } from '../../base/log.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { kindPrefix } from '../../store/keys.ts'
-import { type StoredValue } from '../../store/store.ts'
+import { isWithheld, type StoredValue } from '../../store/store.ts'
 import { type ToolReader } from '../../tool/definition/tool-reader.ts'
 import { inWords } from '../diagnose/diagnostic.ts'
 import { type EntryKind, isDefinitionKind } from '../kind.ts'
+import { releaseKind } from '../kinds/release/release-kind.ts'
 import { type CountedTemplateCache } from '../kinds/prompt/template-cache.ts'
 import { EntryTable, type EntryProblem } from './entry-table.ts'
 import { EntryTables } from './entry-tables.ts'
@@ -53,7 +54,8 @@ export class Entries {
     const slices = createSlices()
     for (const [key, value] of values) {
       const kind = this.kindOf(key)
-      if (kind === undefined || isDoubtful(key, value)) continue
+      // An ACL from before there were labels withholds all of their records, of which the registry tells once.
+      if (kind === undefined || isDoubtful(key, value) || (kind === releaseKind && isWithheld(value))) continue
       const table = this.tables.of(kind)
       if (await table.take(key, value, slices)) this.#logProblem(table.problem(key))
       if (slices.isDue()) await slices.pause()

@@ -1,10 +1,11 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type ErrorObject } from 'ajv'
 import { readPublishedSchema } from '../../base/published-schema.ts'
 import { type Json } from '../../base/json.ts'
 import { type JsonPath } from '../../base/json-places.ts'
 import { isObject } from '../../template/value.ts'
 import { beginningOf, kindInWords, typeInWords } from '../../base/text.ts'
 import { RejectedEntry } from '../diagnose/diagnostic.ts'
+import { validators } from './entry-validators.ts'
 import { type Fields } from './misspelt-fields.ts'
 
 /** As much of a schema as is read here. */
@@ -17,10 +18,6 @@ interface Schema {
   readonly $defs?: Readonly<Record<string, Schema>>
 }
 
-// The schemas are the project's own, and its tests hold them to the metaschema: compiling that takes a twentieth of the start.
-// Optimising the code of a checker is a quarter of what it costs to make, and V8 does so where it matters.
-const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, strict: false, ownProperties: true, code: { optimize: false } })
-
 /** What `jsonschema/` says of one kind of entries. */
 export interface EntrySchema {
   /** @throws RejectedEntry with every violation */
@@ -30,15 +27,14 @@ export interface EntrySchema {
 }
 
 /**
- * Reads the schema of a kind of entries; the file of the kind calls this once. A schema to which it refers has to be read before its first check.
+ * Reads the schema of a kind of entries; the file of the kind calls this once.
  * @param name of its file in `jsonschema/`, without the ending
  * @param part the name of the definition in the file that entries are held to; left out for the whole
  */
 export function entrySchema (name: string, part?: string): EntrySchema {
   const schema = readPublishedSchema<Schema>(name)
-  ajv.addSchema(schema)
   const meant = part === undefined ? schema : schema.$defs?.[part]
-  return { check: checker(`${schema.$id}${part === undefined ? '' : `#/$defs/${part}`}`), fields: fieldsOf(meant, schema.$defs) }
+  return { check: checker(name), fields: fieldsOf(meant, schema.$defs) }
 }
 
 function fieldsOf (schema: Schema | undefined, definitions: Schema['$defs'] = {}): Fields {
@@ -50,21 +46,15 @@ function fieldsOf (schema: Schema | undefined, definitions: Schema['$defs'] = {}
   return { shape, names: properties.map(([name]) => name), below: new Map(below.filter(([, { names }]) => names.length > 0)) }
 }
 
-function checker (schema: string) {
-  let validate: ValidateFunction | undefined
+function checker (name: string) {
   return (value: Json): void => {
-    validate ??= compile(schema)
+    if (!Object.hasOwn(validators, name)) throw new Error(`no checker of ${name} entries in entry-validators.ts`)
+    const validate = validators[name as keyof typeof validators]()
     if (validate(value) === true) return
     // Members of an if/then or allOf are reported by themselves; the wrapper's own line says nothing more.
     const violations = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error))
     throw new RejectedEntry(violations.slice(0, 20).map(error => ({ severity: 'error', code: 'SCHEMA', message: describe(error), field: fieldOf(error) })))
   }
-}
-
-function compile (schema: string): ValidateFunction {
-  const validate = ajv.getSchema(schema)
-  if (validate === undefined) throw new Error(`no schema ${schema}`)
-  return validate
 }
 
 function isInsideOneOf (error: ErrorObject): boolean {

@@ -48,7 +48,7 @@ export interface PromptNeeds {
   readonly caller: readonly (NeedPlace & Pick<PathNeed, 'path' | 'use'>)[]
   /** Those that templates call, with their places; then those that the prompt offers its model by name. */
   readonly tools: readonly ReferenceNeed[]
-  readonly partials: readonly ReferenceNeed[]
+  readonly partials: readonly (ReferenceNeed & NeedPlace)[]
   /** False when there was too much in it, or in its partials, to look at all of it. */
   readonly complete: boolean
 }

@@ -15,8 +15,8 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
   const variables = new VariableNeeds(prompt)
   const environNeeds = new Map<string, EnvironNeed>()
   const caller = new Map<string, PromptNeeds['caller'][number]>()
-  const references: { tools: ReferenceNeed[], partials: ReferenceNeed[] } = { tools: [], partials: [] }
-  const listed = new Set<Prompt>()
+  const references: { tools: ReferenceNeed[], partials: Array<ReferenceNeed & NeedPlace> } = { tools: [], partials: [] }
+  const listed = new Set<Prompt['entry']>()
   let hasMorePaths = false
 
   for (const visit of walk.visits()) {
@@ -28,8 +28,8 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
       else if (owned.owner === 'caller') remember(caller, owned, need, place)
       else remember(environNeeds, owned, need, { ...place, registered: isPublished(owned.path, environs) })
     }
-    if (listed.has(visit.prompt)) continue
-    listed.add(visit.prompt)
+    if (listed.has(visit.prompt.entry)) continue
+    listed.add(visit.prompt.entry)
     hasMorePaths ||= visit.prompt.entry.compiled.messages.some(message => message.hasMorePaths)
     addReferences(visit, references)
   }
@@ -50,7 +50,7 @@ function remember<T extends NeedPlace> (rows: Map<string, T & { path: string, us
   else if (use === 'used') rows.set(key, { ...known, use })
 }
 
-function addReferences (visit: Visit, { tools, partials }: { tools: ReferenceNeed[], partials: ReferenceNeed[] }): void {
+function addReferences (visit: Visit, { tools, partials }: { tools: ReferenceNeed[], partials: Array<ReferenceNeed & NeedPlace> }): void {
   for (const [message, { references }] of visit.prompt.entry.compiled.messages.entries()) {
     for (const [index, reference] of references.entries()) {
       const link = visit.prompt.messages[message]?.links[index]
@@ -69,7 +69,7 @@ function offeredTools ({ entry, loopTools }: Prompt): ReferenceNeed[] {
   })
 }
 
-function describe ({ name, arguments: written }: Reference, link: Link | undefined, place: NeedPlace): ReferenceNeed {
+function describe ({ name, arguments: written }: Reference, link: Link | undefined, place: NeedPlace): ReferenceNeed & NeedPlace {
   return { name, ...(link === undefined ? {} : { id: link.id }), arguments: written, ...place }
 }
 

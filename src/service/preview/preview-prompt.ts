@@ -12,6 +12,7 @@ import { type PromptNeeds } from '../../registry/needs/needs.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import { type Activity } from '../../runtime/activity.ts'
 import { createSlices } from '../../runtime/slices.ts'
+import { toPath } from '../../store/keys.ts'
 import { type Language } from '../../template/language.ts'
 import { linkCandidates, type LintCandidate } from '../lint/lint-candidate.ts'
 import { findUnstorable } from '../publish/check-entry.ts'
@@ -19,6 +20,7 @@ import { type Bundle } from '../render/bundle.ts'
 import { type Explanation } from '../render/explanation.ts'
 import { type Recordings } from '../render/recordings.ts'
 import { type RenderedMessage, type RenderPrompt } from '../render/render-prompt.ts'
+import { type VersionReader } from '../release/version-reader.ts'
 import { knownTools } from './known-tools.ts'
 import { type Mistake, mistakeOf, mistakesOfRender } from './mistake.ts'
 import { type PlacedExplanation, placeSpans } from './place-spans.ts'
@@ -52,10 +54,13 @@ export interface Preview {
   /** Left out, like what follows, where something is wrong. */
   readonly form?: Prompt['entry']['definition']['form']
   readonly messages?: readonly RenderedMessage[]
+  /** Left out, too, where there is more of it than `?explain=true` would give. */
   readonly explanation?: PlacedExplanation
   /** Only with live tools. */
   readonly bundle?: Bundle
 }
+
+type Rendered = Pick<Preview, 'form' | 'messages' | 'explanation' | 'bundle'>
 
 /** @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
 export type PreviewPrompt = (request: PreviewRequest) => Promise<Preview>
@@ -65,6 +70,7 @@ export interface PreviewerOptions {
   /** Parses in a process that nobody else waits for. */
   readonly lintCandidate: LintCandidate
   readonly languages: readonly Language[]
+  readonly versions: Pick<VersionReader, 'pinned'>
   readonly environs: VisibleEnvirons
   readonly renderPrompt: RenderPrompt
   readonly recordings: Pick<Recordings, 'record'>
@@ -74,11 +80,11 @@ export interface PreviewerOptions {
  * Tries a prompt without storing it, for whoever may publish it. What takes too long to be parsed is found out in another
  * process; what is left goes the way of registered prompts, within their bounds.
  */
-export function createPreviewer ({ lintCandidate, languages, environs, renderPrompt, recordings }: PreviewerOptions): PreviewPrompt {
+export function createPreviewer ({ lintCandidate, languages, versions, environs, renderPrompt, recordings }: PreviewerOptions): PreviewPrompt {
   async function read (generation: Generation, path: string, text: string): Promise<Prompt | undefined> {
     try {
       const entry = await templateParser('', ownTemplates(languages)).parse(path, text, createSlices())
-      return (await linkCandidates(generation, [entry])).get(path)
+      return (await linkCandidates(generation, [entry], await versions.pinned(generation, [entry]))).get(path)
     } catch (error) {
       // The lint has said why.
       if (error instanceof RejectedEntry) return undefined
@@ -86,10 +92,20 @@ export function createPreviewer ({ lintCandidate, languages, environs, renderPro
     }
   }
 
-  async function render (request: PreviewRequest, candidate: Prompt): Promise<Pick<Preview, 'form' | 'messages' | 'explanation' | 'bundle'>> {
+  /** What is too large to be explained, and nothing else of it, is rendered without an explanation. */
+  async function renderAsFarAsExplained (request: PreviewRequest, candidate: Prompt): Promise<Rendered> {
+    try {
+      return await render(request, candidate, true)
+    } catch (error) {
+      if (request.tools === 'live' || !(error instanceof ServiceError) || error.code !== 'RENDER_BUDGET') throw error
+      return await render(request, candidate, false)
+    }
+  }
+
+  async function render (request: PreviewRequest, candidate: Prompt, isExplained: boolean): Promise<Rendered> {
     const { generation, caller, variables, tools, known, requestId, activity } = request
     let explanation: Explanation | undefined
-    const asked = { generation, caller, id: candidate.id, candidate, variables, requestId, activity, onExplained: (found: Explanation) => { explanation = found } }
+    const asked = { generation, caller, id: candidate.id, candidate, variables, requestId, activity, onExplained: isExplained ? (found: Explanation) => { explanation = found } : undefined }
     const { messages, bundle } = tools === 'live'
       ? await recordings.record(asked)
       : { bundle: undefined, ...await renderPrompt({ ...asked, environment: { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) } }) }
@@ -103,11 +119,11 @@ export function createPreviewer ({ lintCandidate, languages, environs, renderPro
 
   return async function previewPrompt (request) {
     const { generation, caller, text, isGone } = request
-    const id = request.id.replaceAll(':', '.')
+    const id = toPath(request.id)
     if (!mayPublish(promptKind, id, caller)) throw entryForbidden(caller.name, promptKind.key, id)
     const unstorable = findUnstorable(id, text)
     if (unstorable.length > 0) return { id, mistakes: unstorable.map(mistakeOf) }
-    const found = await lintCandidate(generation, { kind: 'prompt', id, text }, caller)
+    const found = await lintCandidate(generation, { kind: promptKind.key, id, text }, caller)
     if (isGone?.() === true) throw clientClosed()
     const mistakes = found.map(mistakeOf)
     // Not here either, then.
@@ -117,7 +133,7 @@ export function createPreviewer ({ lintCandidate, languages, environs, renderPro
     const needs = collectNeeds(prompt, generation.everyPrompt, visibleEnvirons(environs, caller))
     if (found.some(({ severity }) => severity === 'error')) return { id, mistakes, needs }
     try {
-      return { id, mistakes, needs, ...await render(request, prompt) }
+      return { id, mistakes, needs, ...await renderAsFarAsExplained(request, prompt) }
     } catch (error) {
       const failed = error instanceof ServiceError ? mistakesOfRender(error) : undefined
       if (failed === undefined) throw error

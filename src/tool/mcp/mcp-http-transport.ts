@@ -2,7 +2,7 @@ import { type JSONRPCMessage, type StreamableHTTPClientTransport, type Transport
 import { ReadableStream } from 'node:stream/web'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type HeadersInit } from 'undici'
-import { type HttpAgent, loadUndici } from '../rest/http-agent.ts'
+import { type HttpAgent } from '../rest/http-agent.ts'
 import { McpExchange } from './mcp-exchange.ts'
 import { ReconnectPace } from './reconnect-pace.ts'
 import { ToolError } from '../call/tool-error.ts'
@@ -19,7 +19,7 @@ const EXCHANGE = 'x-mcp-exchange'
  */
 export async function createHttpTransport (url: URL, headers: Readonly<Record<string, string>>, agent: HttpAgent, maxReply: number): Promise<Transport> {
   const { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
-  const { fetch: fetchWithUndici, Headers } = await loadUndici()
+  const { fetch: fetchWithUndici, Headers } = await import('undici')
   const dispatcher = await agent.get()
   const exchanges = new Map<string, McpExchange>()
   const pace = new ReconnectPace()

@@ -1,4 +1,5 @@
 import { type Agent } from 'undici'
+import { undici } from '../../runtime/undici.ts'
 import { type Egress, EgressError } from '../egress.ts'
 import { type TlsFiles } from '../grpc/tls.ts'
 
@@ -9,9 +10,6 @@ const MAX_CONNECTIONS = 128
 const CONNECT_TIMEOUT = 5000
 
 type Bounds = Pick<Agent.Options, 'maxResponseSize' | 'bodyTimeout'>
-
-/** Loads the HTTP client, which takes a twentieth of the start. A service without HTTP tools does without it. */
-export const loadUndici = () => import('undici')
 
 /** A pool of HTTP connections that is made for the first tool that needs it. */
 export interface HttpAgent {
@@ -35,7 +33,7 @@ export function createHttpAgent (egress: Egress, tls: TlsFiles, bounds: Bounds):
 }
 
 async function openAgent (egress: Egress, tls: TlsFiles, bounds: Bounds): Promise<Agent> {
-  const { Agent, buildConnector } = await loadUndici()
+  const [Agent, buildConnector] = [undici.agent(), undici.connector()]
   const { ca, key, cert } = tls
   const files = { ...(ca === null ? {} : { ca }), ...(key === null ? {} : { key }), ...(cert === null ? {} : { cert }) }
   const connect = buildConnector({ lookup: egress.lookup, timeout: CONNECT_TIMEOUT, ...files })

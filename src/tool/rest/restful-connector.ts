@@ -4,6 +4,7 @@ import { type BaseUrls } from '../definition/base-urls.ts'
 import { type Attempt, type Connector, identify, type Reply } from '../connector.ts'
 import { type RestfulDefinition } from './restful-definition.ts'
 import { type ResolvedHeaders, resolveHeaders } from '../definition/headers.ts'
+import { undici } from '../../runtime/undici.ts'
 import { type HttpAgent } from './http-agent.ts'
 import { readReply } from './http-reply.ts'
 import { type Secrets } from '../definition/secrets.ts'
@@ -32,7 +33,7 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Ht
     let response: Dispatcher.ResponseData
     try {
       // Compressed replies are refused, since a small one may unpack to any size; so none is asked for.
-      response = await pool.request({
+      response = await undici.request().call(pool, {
         ...request,
         signal,
         headers: { accept: 'application/json, text/*;q=0.9', ...headers, 'accept-encoding': 'identity', ...request.headers }

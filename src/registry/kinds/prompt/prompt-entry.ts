@@ -12,12 +12,16 @@ export interface PromptEntry {
   /** `evaluator.evaluate_quality` */
   readonly id: string
   readonly origin: 'direct' | 'extension'
+  /** Which version of the prompt, where it is one; left out for what is served where nobody says a label. */
+  readonly version?: number
   readonly definition: PromptDefinition
   /** What the prompt declares; `undefined` when it declares nothing. */
   readonly parameters: PromptParameters | undefined
   readonly chat: PromptChat
   readonly compiled: CompiledPrompt
   readonly diagnostics: readonly Diagnostic[]
+  /** When this process read it, on the clock of `Date.now()`: what does not change is not read again. */
+  readonly seenAt: number
   /** A hash of the definition alone. */
   readonly hash: string
   /** A hash of what of it decides what is rendered and sent: callers who pin it do not care who owns the prompt. */
@@ -40,6 +44,7 @@ export async function parsePromptEntry (id: string, origin: PromptEntry['origin'
     chat: parsePromptChat(id, definition.source),
     compiled,
     diagnostics: [...lintPromptDefinition(definition), ...compiled.diagnostics],
+    seenAt: Date.now(),
     hash: contentHash(definition.source),
     revision: contentHash(Object.fromEntries(Object.entries(definition.source).filter(([field]) => PINNED.includes(field))))
   }

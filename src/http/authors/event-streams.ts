@@ -1,0 +1,137 @@
+import { PassThrough } from 'node:stream'
+import { type Caller, seesEverything } from '../../access/caller.ts'
+import { visibleGeneration } from '../../access/generation-view.ts'
+import { isVisibleEntry, isVisibleKey } from '../../access/visible-key.ts'
+import { ServiceError, tooManyStreams } from '../../base/errors.ts'
+import { type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type Registry } from '../../registry/registry.ts'
+import { keyToPath, kindPrefix } from '../../store/keys.ts'
+import { ChangeFeed, type Changes } from './change-feed.ts'
+
+/** Streams that one caller, and all together, may have open at a time. */
+const MAX_PER_CALLER = 50
+const MAX_IN_ALL = 1000
+
+/** How often it is looked whether a caller may still follow, in ms, and after how many times something is written. */
+const INTERVAL = 1000
+const LOOKS_PER_COMMENT = 15
+
+/** What a reader may leave unread, in bytes; then it is cut off, and reads its lists anew when it comes back. */
+const MAX_UNREAD = 64 * 1024
+
+/** Ids that one event names; of more, whole lists have to be read again. */
+const MAX_IDS = 500
+
+/** What the problems of entries are called among the kinds. */
+const PROBLEMS = 'problems'
+
+interface Follower {
+  readonly name: string
+  readonly stream: PassThrough
+  /** @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  callerNow (): Caller
+}
+
+/** The open streams of changes, and all that is true of all of them. */
+export class EventStreams {
+  readonly #registry: Registry
+  readonly #keyPrefix: string
+  readonly #feed: ChangeFeed
+  readonly #followers = new Set<Follower>()
+  #timer: NodeJS.Timeout | undefined
+  #unfollow: (() => void) | undefined
+  #looks = 0
+
+  constructor (registry: Registry, keyPrefix: string) {
+    this.#registry = registry
+    this.#keyPrefix = keyPrefix
+    this.#feed = new ChangeFeed(registry)
+  }
+
+  /**
+   * Opens a stream, which ends with its caller's right to it.
+   * @throws TOO_MANY_STREAMS
+   */
+  open (name: string, callerNow: () => Caller): PassThrough {
+    const own = [...this.#followers].filter(follower => follower.name === name).length
+    if (own >= MAX_PER_CALLER || this.#followers.size >= MAX_IN_ALL) throw tooManyStreams(MAX_PER_CALLER)
+    const stream = new PassThrough()
+    const follower = { name, stream, callerNow }
+    this.#followers.add(follower)
+    stream.once('close', () => { this.#remove(follower) })
+    // Nothing reaches the client before the first byte of a body.
+    stream.write(': changes follow\n\n')
+    this.#unfollow ??= this.#feed.follow(changes => { for (const each of this.#followers) this.#tell(each, changes) })
+    this.#timer ??= setInterval(() => { this.#look() }, INTERVAL).unref()
+    return stream
+  }
+
+  /** Ends all of them, so that the service can stop. */
+  close (): void {
+    for (const { stream } of this.#followers) stream.end()
+  }
+
+  #remove (follower: Follower): void {
+    this.#followers.delete(follower)
+    if (this.#followers.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    this.#unfollow?.()
+    this.#unfollow = undefined
+  }
+
+  #look (): void {
+    const isCommenting = ++this.#looks % LOOKS_PER_COMMENT === 0
+    for (const follower of this.#followers) if (this.#caller(follower) !== undefined && isCommenting) write(follower, ': still here\n\n')
+  }
+
+  /** Who follows, if he still may; otherwise his stream ends with the reason. */
+  #caller (follower: Follower): Caller | undefined {
+    if (follower.stream.writableEnded) return undefined
+    try {
+      return follower.callerNow()
+    } catch (error) {
+      const { code, message } = error instanceof ServiceError ? error : { code: 'INTERNAL', message: 'The stream ended unexpectedly' }
+      follower.stream.end(eventText('error', { code, message }))
+      return undefined
+    }
+  }
+
+  #tell (follower: Follower, changes: Changes): void {
+    const caller = this.#caller(follower)
+    const seen = caller === undefined ? undefined : this.#seenBy(caller, changes)
+    if (seen !== undefined) write(follower, eventText('changed', seen))
+  }
+
+  /** The changes as a caller may know of them; `undefined` for none. */
+  #seenBy (caller: Caller, { before, after, entries, problems }: Changes): JsonObject | undefined {
+    const [old, now] = [visibleGeneration(before, caller), visibleGeneration(after, caller)]
+    const { prompts, environs, runs } = caller
+    const known = { keyPrefix: this.#keyPrefix, kinds: this.#registry.kinds }
+    const changed = entries.filter(({ kind, id }) => [old, now].some(({ extensions }) => isVisibleEntry(kind, id, { prompts, environs, runs, extensions })))
+    const told = problems.filter(key => [old, now].some(generation => isVisibleKey(key, known, generation, caller)))
+    if (changed.length + told.length === 0) return undefined
+    const kinds = [...new Set([...changed.map(({ kind }) => kind.name), ...told.length === 0 ? [] : [PROBLEMS]])]
+    const ids = [...new Set([...changed.map(({ id }) => id), ...told.map(key => this.#idOf(key))])]
+    return {
+      ...(seesEverything(caller) ? { revision: after.revision } : {}),
+      kinds,
+      ids: ids.slice(0, MAX_IDS),
+      ...(ids.length > MAX_IDS ? { more: ids.length - MAX_IDS } : {})
+    }
+  }
+
+  #idOf (key: string): string {
+    const prefix = this.#registry.kinds.map(kind => kindPrefix(this.#keyPrefix, kind.key)).find(each => key.startsWith(each))
+    return prefix === undefined ? key : keyToPath(key, prefix)
+  }
+}
+
+function write ({ stream }: Follower, text: string): void {
+  if (stream.readableLength + stream.writableLength > MAX_UNREAD) stream.destroy()
+  else stream.write(text)
+}
+
+function eventText (event: string, data: JsonObject): string {
+  return `event: ${event}\ndata: ${stringifyJson(data)}\n\n`
+}

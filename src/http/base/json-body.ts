@@ -1,0 +1,76 @@
+import { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { requestInvalid } from '../../base/errors.ts'
+import { type Json, JsonError, parseJson } from '../../base/json.ts'
+import { inTurn } from '../../runtime/fairness.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the text of a body is wanted, too: to tell places in it. */
+    keepsText?: boolean
+  }
+  interface FastifyRequest {
+    /** Of a route that keeps it. */
+    bodyText: string | undefined
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Reads JSON bodies: strict UTF-8, bounded depth, integers beyond 2^53 exact, no keys that aim at JavaScript's
+ * prototypes. An empty body is `null`, so that "no body" and "no variables" are the same.
+ */
+export function readJsonBodies (app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.decorateRequest('arrivedAt')
+  app.decorateRequest('bodyText')
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    request.arrivedAt = performance.now()
+    // A large body takes milliseconds to parse, and many may arrive at once.
+    return await inTurn(() => parseBody(request, body))
+  })
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (request.body === undefined) request.body = null
+    done()
+  })
+}
+
+function parseBody (request: FastifyRequest, body: Buffer): Json {
+  if (body.length === 0) return null
+  const text = decodeText(body)
+  if (request.routeOptions.config.keepsText === true) request.bodyText = text
+  return parseJsonText(text)
+}
+
+/** @throws REQUEST_INVALID */
+export function parseJsonText (text: string): Json {
+  try {
+    const value = parseJson(text)
+    if (mayHavePrototypeKeys(text)) refusePrototypeKeys(value)
+    return value
+  } catch (error) {
+    if (error instanceof JsonError) throw requestInvalid(`The body is not valid JSON: ${error.message}`, { part: 'body' })
+    throw error
+  }
+}
+
+/** @throws REQUEST_INVALID */
+export function decodeText (body: Buffer): string {
+  try {
+    return decoder.decode(body)
+  } catch {
+    throw requestInvalid('The body is not valid UTF-8', { part: 'body' })
+  }
+}
+
+/** Spares nearly all bodies the walk, which takes as long as parsing them: a key is written as it is, or with escapes. */
+function mayHavePrototypeKeys (text: string): boolean {
+  return text.includes('__proto__') || text.includes('\\u00')
+}
+
+/** The rest of the service reads own properties only; this keeps such keys from libraries that might not. */
+function refusePrototypeKeys (value: Json): void {
+  if (typeof value !== 'object' || value === null) return
+  if (Object.hasOwn(value, '__proto__')) throw new JsonError('the key "__proto__" is not allowed')
+  for (const member of Object.values(value)) refusePrototypeKeys(member)
+}

@@ -1,0 +1,57 @@
+import { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { methodNotAllowed, routeNearby, routeNotFound, type ServiceError } from '../../base/errors.ts'
+import { refuseResponses } from './openai-error.ts'
+
+/** Gives the methods that routes have for a path. */
+type MethodsOf = (path: string) => readonly string[]
+
+/**
+ * Refuses requests that no route is for, before their bodies are read, and says what there is for their paths. A body has a
+ * meaning only for a route that takes it: that one is missing, or no JSON, would be the wrong thing to say.
+ * @throws ROUTE_NOT_FOUND, METHOD_NOT_ALLOWED
+ */
+export function refuseUnknownRoutes (app: FastifyInstance): void {
+  const methodsOf = rememberRoutes(app)
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.is404) done(whatIsWrong(request, methodsOf))
+    else done()
+  })
+  // What serves the files at /docs asks for this one.
+  app.setNotFoundHandler(request => { throw routeNotFound(request.method, pathOf(request)) })
+}
+
+/** The path of a request as it was written, wherever it stands in the target. */
+export function pathOf ({ url }: FastifyRequest): string {
+  return url.replace(/^https?:\/\/[^/?#]*/i, '').split('?', 1)[0] ?? ''
+}
+
+function whatIsWrong (request: FastifyRequest, methodsOf: MethodsOf): ServiceError {
+  const path = pathOf(request)
+  const methods = methodsOf(path)
+  if (methods.length > 0) return methodNotAllowed(request.method, path, methods)
+  const refusal = refuseResponses(request.method, path)
+  if (refusal !== undefined) return refusal
+  const near = path.replace(/\/$/, '')
+  const nearMethods = methodsOf(near)
+  return nearMethods.length === 0 ? routeNotFound(request.method, path) : routeNearby(request.method, path, nearMethods.filter(method => method !== 'HEAD').map(method => `${method} ${near}`))
+}
+
+/** Remembers the routes that are registered from now on. */
+function rememberRoutes (app: FastifyInstance): MethodsOf {
+  const routes: Array<{ readonly method: string, readonly pattern: RegExp }> = []
+  app.addHook('onRoute', ({ method, url }) => {
+    const pattern = new RegExp(`^${url.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`)
+    // Preflights are answered for every path, be there a route or not.
+    for (const each of [method].flat()) if (each !== 'OPTIONS') routes.push({ method: each, pattern })
+  })
+  return path => [...new Set(routes.filter(({ pattern }) => pattern.test(decoded(path))).map(({ method }) => method))].sort()
+}
+
+/** As the router reads it: `/%61pi` is `/api`. */
+function decoded (path: string): string {
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
+  }
+}

@@ -1,0 +1,46 @@
+import { type FastifyRequest } from 'fastify'
+import { type ListOptions } from './schemas.ts'
+import { toPath } from '../../store/keys.ts'
+
+/** What takes the headers of a reply, whatever its body is. */
+interface Headed { header (name: string, value: string): unknown }
+
+/**
+ * One page of a listing; when there is more, its next page is in the Link header (RFC 8288).
+ *
+ * @param ids sorted; at least one more than the limit when there is a next page
+ * @param summarise what an id stands for with `detail=true`
+ */
+export function pageOf<S> (request: FastifyRequest, reply: Headed, query: ListOptions, ids: readonly string[], summarise: (id: string) => S): string[] | S[] {
+  const page = rowsOf(request, reply, query.limit, ids, id => id)
+  return query.detail ? page.map(summarise) : page
+}
+
+/**
+ * The same for any rows.
+ * @param rows in order; one more than the limit when there is a next page
+ * @param cursor what `after` is for the page that follows a row
+ */
+export function rowsOf<T> (request: FastifyRequest, reply: Headed, limit: number, rows: readonly T[], cursor: (row: T) => string): T[] {
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  if (rows.length > page.length && last !== undefined) reply.header('link', `<${nextUrl(request.url, cursor(last))}>; rel="next"`)
+  return page
+}
+
+/** Ids of a map that begin with the prefix and come after the given one, sorted, one more than the limit. */
+export function selectIds<T> (things: ReadonlyMap<string, T>, query: ListOptions, accepts: (thing: T) => boolean): string[] {
+  const prefix = toPath(query.prefix ?? '')
+  const after = query.after ?? ''
+  const ids: string[] = []
+  for (const [id, thing] of things) if (id.startsWith(prefix) && id > after && accepts(thing)) ids.push(id)
+  return ids.sort().slice(0, query.limit + 1)
+}
+
+function nextUrl (url: string, after: string): string {
+  // Not `split`: a value may have a `?` of its own.
+  const end = url.indexOf('?')
+  const parameters = new URLSearchParams(end === -1 ? '' : url.slice(end + 1))
+  parameters.set('after', after)
+  return `${end === -1 ? url : url.slice(0, end)}?${parameters.toString()}`
+}

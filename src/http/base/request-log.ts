@@ -1,0 +1,83 @@
+import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { type Json, stringifyJson } from '../../base/json.ts'
+import { type App } from './app-types.ts'
+import { type RequestObserver } from './request-observer.ts'
+
+/** Every field of a request's line, and what it holds. The request id is a field of every line of a request. */
+export const REQUEST_FIELDS = {
+  traceId: 'W3C trace id, when the caller sent a `traceparent` or traces are exported',
+  method: 'of HTTP',
+  route: 'the pattern that matched; missing for a path that leads nowhere',
+  id: 'the id in the path, as it was asked for; missing where `prompt` says it',
+  prompt: 'id of the registered prompt',
+  promptRevision: 'its revision: a hash of its content and of the prompts that it includes',
+  promptVersion: 'which version of it, where it is one',
+  promptLabel: 'the label that it was served under, if any',
+  status: 'of HTTP; 499 when the client left before its answer was complete',
+  revision: 'of the registry\'s generation that answered',
+  milliseconds: 'from the request\'s arrival to the last byte of its answer',
+  renderMs: 'of them, rendering, with the tools that were called',
+  toolsMs: 'of them, at least one tool was being called',
+  modelMs: 'of them, a model was being asked, waits and retries included',
+  body: 'the request\'s body, cut at 16 KiB; with `LOG_VALUES=true` only'
+} as const
+
+type RequestLine = Partial<Record<keyof typeof REQUEST_FIELDS, string | number | undefined>>
+
+/** What a client gets that has left; nobody sees it, but it is logged and counted. */
+const CLIENT_CLOSED = 499
+
+/** The longest body that is logged, in characters. */
+const MAX_BODY = 16 * 1024
+
+/**
+ * Tells the observer of every request, and writes one log line for each when it is over.
+ * @param logValues whether the line has the request's body
+ */
+export function observeRequests (app: App, observer: RequestObserver, logValues: boolean): void {
+  const end = (request: FastifyRequest, reply: FastifyReply, status: number): void => {
+    const { activity, method, routeOptions: { url } } = request
+    const milliseconds = reply.elapsedTime
+    activity.end(method, url, status, milliseconds)
+    request.log.info(requestLine(request, url, status, milliseconds, logValues), 'request')
+  }
+
+  app.decorateRequest('activity')
+  app.addHook('onRequest', (request, reply, done) => {
+    request.activity = observer.begin(request)
+    // An answer that a client does not wait for never finishes, and Fastify tells nobody.
+    reply.raw.once('close', () => { if (!request.activity.isOver) end(request, reply, CLIENT_CLOSED) })
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    end(request, reply, reply.statusCode)
+    done()
+  })
+}
+
+function requestLine ({ activity, method, params, body, generation }: FastifyRequest, route: string | undefined, status: number, milliseconds: number, logValues: boolean): RequestLine {
+  const { traceId, prompt, promptRevision, promptVersion, promptLabel, renderMs, toolsMs, modelMs } = activity
+  const line: RequestLine = { method, route, status, revision: generation.revision, milliseconds: rounded(milliseconds) }
+  if (traceId !== undefined) line.traceId = traceId
+  if (prompt !== undefined) {
+    line.prompt = prompt
+    line.promptRevision = promptRevision
+    if (promptVersion !== undefined) line.promptVersion = promptVersion
+    if (promptLabel !== undefined) line.promptLabel = promptLabel
+  } else if (isIdentified(params)) {
+    line.id = params.id
+  }
+  if (renderMs !== undefined) line.renderMs = rounded(renderMs)
+  if (toolsMs !== undefined) line.toolsMs = rounded(toolsMs)
+  if (modelMs !== undefined) line.modelMs = rounded(modelMs)
+  if (logValues && body != null) line.body = stringifyJson(body as Json).slice(0, MAX_BODY)
+  return line
+}
+
+function rounded (milliseconds: number): number {
+  return Math.round(milliseconds * 100) / 100
+}
+
+function isIdentified (params: unknown): params is { readonly id: string } {
+  return typeof params === 'object' && params !== null && 'id' in params
+}

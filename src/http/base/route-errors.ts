@@ -1,0 +1,44 @@
+import { type ErrorCode } from '../../base/error-codes.ts'
+
+/** What routes answer with that read a session. */
+export const READS_SESSION: readonly ErrorCode[] = ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE']
+
+/** What routes answer with that begin a session; what it runs is looked up too, and has errors of its own. */
+export const BEGINS_SESSION: readonly ErrorCode[] = ['DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'TOO_MANY_SESSIONS', 'SESSIONS_UNAVAILABLE']
+
+/** What routes answer with that a session goes on with; its target and its definition have to be the caller's still. */
+export const DRIVES_SESSION: readonly ErrorCode[] = [...READS_SESSION, 'SESSION_BUSY', 'SESSION_ENDED', 'SESSION_FULL', 'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND']
+
+/** What routes answer with that decide what waits for a person. */
+export const DECIDES: readonly ErrorCode[] = [...DRIVES_SESSION, 'APPROVAL_OUTDATED', 'APPROVAL_DECIDED']
+
+/** What routes answer with that find a prompt which has to be without mistakes. */
+export const READS_PROMPT: readonly ErrorCode[] = ['PROMPT_NOT_FOUND', 'TEMPLATE_SYNTAX']
+
+/** The same where a label or a version may be asked for. */
+export const CHOOSES_PROMPT: readonly ErrorCode[] = [...READS_PROMPT, 'LABEL_NOT_FOUND', 'VERSION_NOT_FOUND']
+
+/** What routes answer with that change what is registered of a prompt's releases. */
+export const CHANGES_RELEASES: readonly ErrorCode[] = ['PROMPT_NOT_FOUND', 'VERSION_NOT_FOUND', 'ENTRY_FORBIDDEN', 'ENTRY_INVALID', 'ENTRY_CHANGED', 'STORE_READ_ONLY', 'RELEASES_UNREADABLE']
+
+/** What routes answer with that render a prompt. */
+export const RENDERS: readonly ErrorCode[] = [
+  ...CHOOSES_PROMPT,
+  'PROMPT_REVISION',
+  'TEMPLATE_LINK',
+  'TEMPLATE_CYCLE',
+  'VARIABLE_MISSING',
+  'VARIABLES_INVALID',
+  'ENVIRON_INVALID',
+  'RENDER_FAILED',
+  'RENDER_TIMEOUT',
+  'RENDER_BUDGET',
+  'RENDER_ENDLESS',
+  'TOOL_FAILED'
+]
+
+/** What routes answer with that ask a model. */
+export const ASKS_MODEL: readonly ErrorCode[] = ['MODEL_NOT_FOUND', 'LLM_NOT_CONFIGURED', 'LLM_UPSTREAM', 'LLM_RATE_LIMITED', 'LLM_AUTH', 'LLM_BUSY']
+
+/** What routes answer with that ask a model with a rendered prompt. */
+export const CHATS: readonly ErrorCode[] = [...RENDERS, ...ASKS_MODEL, 'INPUT_TOO_LONG', 'ANSWER_INVALID', 'TOOL_LOOP_ENDLESS']

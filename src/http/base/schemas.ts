@@ -1,0 +1,120 @@
+import { type Static, type TSchema, Type } from '../../base/schema-builder.ts'
+
+/** The one shape of every error. */
+export const ErrorReply = Type.Object({
+  statusCode: Type.Integer({ description: 'HTTP status' }),
+  code: Type.String({ description: 'Stable code for programs; docs/errors.md has all of them', examples: ['PROMPT_NOT_FOUND'] }),
+  error: Type.String({ description: 'Name of the HTTP status' }),
+  message: Type.String({ description: 'What was expected, what came, and where' }),
+  requestId: Type.String({ description: 'The x-request-id of this request' }),
+  details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: near matches, missing paths, violations' }))
+}, { $id: 'Error', title: 'Error' })
+
+/** A field of a body that may be left out: as OpenAI has its fields, null is the same. */
+export const nullable = <T extends TSchema>(schema: T, options: { readonly description?: string } = {}) => Type.Optional(Type.Union([schema, Type.Null()], options))
+
+/** One of several texts, as a page offers them for choice: it asks for the type. */
+export function oneOf<Values extends string[]> (values: readonly [...Values], options: { readonly description?: string } = {}) {
+  return Type.Enum<Values>(values, { type: 'string', ...options })
+}
+
+/** The id of a registered thing in a URL. @param example of `examples/`, so that whoever tries a call finds something */
+export function idParameters (example: string) {
+  return Type.Object({ id: Type.String({ minLength: 1, maxLength: 512, description: 'Dotted id; `:` is accepted for `.`', examples: [example] }) })
+}
+
+export const ExtensionId = idParameters('evaluator')
+export const PromptId = idParameters('greet')
+export const EnvironId = idParameters('vscode.rules')
+export const ToolId = idParameters('owners.find')
+
+/** Length of a cursor: those of long keys have to fit, and all headers of a request may have 16 KiB. */
+const MAX_CURSOR = 4096
+
+/** What a listing may be asked for. */
+export const ListQuery = Type.Object({
+  prefix: Type.Optional(Type.String({ maxLength: 512, description: 'Only ids that begin with this' })),
+  after: Type.Optional(Type.String({ maxLength: MAX_CURSOR, description: 'Only ids that come after this one; the Link header of a page has it' })),
+  limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1000, description: 'Most ids of one page' }),
+  detail: Type.Boolean({ default: false, description: 'Summaries instead of ids' })
+})
+
+/** A page of a listing whose rows cost more than ids do. */
+export const PageQuery = Type.Object({
+  after: Type.Optional(Type.String({ maxLength: MAX_CURSOR, description: 'Only what comes after this; the Link header of a page has it' })),
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Most rows of one page' })
+})
+
+/** A listing's query, checked. */
+export type ListOptions = Static<typeof ListQuery>
+
+/** A listing of things that say which scenes they support. */
+export const SupportsListQuery = Type.Object({
+  ...ListQuery.properties,
+  supports: Type.Optional(Type.String({ maxLength: 100, description: 'Only those that support this scene: chat, completion, codereview' }))
+})
+
+/** What is noticed about a registration. */
+export const DiagnosticReply = Type.Object({
+  severity: Type.String({ description: 'error, warning or hint' }),
+  code: Type.String(),
+  message: Type.String(),
+  messageIndex: Type.Optional(Type.Integer({ description: 'Which message of the prompt, from 0' })),
+  line: Type.Optional(Type.Integer()),
+  column: Type.Optional(Type.Integer()),
+  hint: Type.Optional(Type.String())
+}, { $id: 'Diagnostic', title: 'Diagnostic' })
+
+/** A diagnostic with everything that a reader needs to act on it. */
+export const PlacedDiagnosticReply = Type.Object({
+  ...DiagnosticReply.properties,
+  line: Type.Integer({ description: 'In the template, from 1; 1 for what concerns the whole entry' }),
+  column: Type.Integer({ description: 'From 1' }),
+  hint: Type.String({ description: 'What to do about it' })
+})
+
+/** A page of ids, or of summaries with `detail=true`. */
+export function listReply (summary: TSchema) {
+  return Type.Union([Type.Array(Type.String()), Type.Array(summary)], { description: 'Ids, sorted; with detail=true summaries. The next page, when there is one, is in the Link header.' })
+}
+
+/** Errors below `/v1`, as OpenAI's clients read them. */
+export const OpenAiErrorReply = Type.Object({
+  error: Type.Object({
+    message: Type.String({ description: 'What was expected, what came, and where' }),
+    type: Type.String({ description: 'invalid_request_error, server_error or upstream_error' }),
+    param: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    code: Type.Optional(Type.Union([Type.String(), Type.Integer(), Type.Null()], { description: 'Stable code for programs; docs/errors.md has those of the service' }))
+  }, { additionalProperties: true })
+}, { $id: 'OpenAiError', title: 'OpenAiError', additionalProperties: true })
+
+/** What a model's API says when it refuses a request. */
+export const UpstreamErrorReply = Type.Object({
+  error: Type.Optional(Type.Unknown({ description: 'Mostly an object with a `message`, as OpenAI has it; below `/v1` always an object' }))
+}, { $id: 'UpstreamError', title: 'UpstreamError', additionalProperties: true, description: 'The model\'s API refused the request: its status and its error body, as they came' })
+
+/** Of a route that asks a model. */
+export const upstreamRefusals = { '4XX': Type.Ref('UpstreamError') }
+
+/** A reply that comes in several media types. */
+export interface MediaReply {
+  readonly description: string
+  readonly content: Readonly<Record<string, { readonly schema: TSchema }>>
+}
+
+/** A chat completion, whole or as a stream. */
+export const completionReply = {
+  description: 'The model\'s reply as it came: a chat completion or, with `stream: true`, its chunks as server-sent events',
+  content: {
+    'application/json': {
+      schema: Type.Object({
+        id: Type.Optional(Type.String()),
+        object: Type.Optional(Type.String()),
+        created: Type.Optional(Type.Integer()),
+        model: Type.Optional(Type.String()),
+        choices: Type.Array(Type.Object({}, { additionalProperties: true }))
+      }, { additionalProperties: true })
+    },
+    'text/event-stream': { schema: Type.String({ description: 'Ends with `data: [DONE]`, or with one error event' }) }
+  }
+} satisfies MediaReply

@@ -1,0 +1,58 @@
+import { type ServiceError } from '../../base/errors.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type TSchema, Type } from '../../base/schema-builder.ts'
+
+/** Whether a path belongs to the runs of skills, whose clients have an envelope of their own; definitions are as all registrations are. */
+export function isSkillPath (path: string): boolean {
+  return /^\/api\/skills\/(?!definitions(?:[/?]|$))/.test(path)
+}
+
+/** An error as clients of skills read it. */
+export const SkillErrorReply = Type.Object({
+  success: Type.Literal(false),
+  error: Type.String({ description: 'What went wrong, in the words of the protocol' }),
+  code: Type.String({ description: 'Stable code for programs; docs/errors.md has all of them', examples: ['SESSION_NOT_FOUND'] }),
+  requestId: Type.String({ description: 'The x-request-id of this request' }),
+  details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: near matches, missing parameters, the approval that waits now' }))
+}, { $id: 'SkillError', title: 'SkillError' })
+
+/** The words of the protocol for errors that have others elsewhere. */
+const WORDS: Readonly<Record<string, (details: ServiceError['details']) => string>> = {
+  SESSION_NOT_FOUND: () => 'Skill session not found',
+  TARGET_NOT_FOUND: () => 'Terminal session not found',
+  TARGETS_NOT_OFFERED: () => 'No SSH connection available',
+  DEFINITION_NOT_FOUND: details => `Skill "${String(details?.['id'])}" not found${reasonOf(details)}`
+}
+
+/** Why what there is of that name is not offered. */
+function reasonOf (details: ServiceError['details']): string {
+  const { problems = [] } = (details ?? {}) as { readonly problems?: readonly string[] }
+  return problems.length === 0 ? '' : `: ${problems.join('; ')}`
+}
+
+/** An error in the words of the protocol. */
+export function skillErrorText ({ code, message, details }: ServiceError): string {
+  return WORDS[code]?.(details) ?? message
+}
+
+/** An error in that envelope. */
+export function skillErrorBody (error: ServiceError, requestId: string): JsonObject {
+  const { code, details } = error
+  return { success: false, error: skillErrorText(error), code, requestId, ...(details === undefined ? {} : { details: details as JsonObject }) }
+}
+
+/** What was asked for, in that envelope. */
+export function successWith<T> (data: T) {
+  return { success: true as const, data }
+}
+
+/** The reply of a route of skills, in that envelope. */
+export function skillReply<S extends TSchema> (data: S) {
+  return { 200: Type.Object({ success: Type.Literal(true), data }) }
+}
+
+/** The replies of a route that a skill goes on with: the same while it goes on still. */
+export function skillTurn<S extends TSchema> (data: S) {
+  const success = Type.Object({ success: Type.Literal(true), data })
+  return { 200: success, 202: success }
+}

@@ -1,0 +1,98 @@
+import { type TSchema, Type } from '../../base/schema-builder.ts'
+import { type Kind } from '../../registry/kind.ts'
+import { agentKind } from '../../registry/kinds/agent/agent-kind.ts'
+import { environKind } from '../../registry/kinds/environ/environ-kind.ts'
+import { extensionKind } from '../../registry/kinds/extension/extension-kind.ts'
+import { planKind } from '../../registry/kinds/plan/plan-kind.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
+import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
+import { toolKind } from '../../registry/kinds/tool/tool-kind.ts'
+
+/** One kind of entry as the API names it. */
+export interface KindRoute {
+  readonly kind: Kind
+  /** Of one entry: `prompts` for `/api/prompts/{id}`. */
+  readonly path: string
+  /** `Prompt`, in operation ids. */
+  readonly name: string
+  readonly body: TSchema
+  /** The field of a lint that has a candidate of this kind; left out for what cannot be linted. */
+  readonly lintedAs?: string
+  /** Something to try it with, under an id that no file of `examples/` has. */
+  readonly example: { readonly id: string, readonly value: object, /** The body as plain text, if it may be that. */ readonly text?: string }
+  readonly about: string
+}
+
+const registration = (file: string) => Type.Object({}, { additionalProperties: true, description: `As in jsonschema/${file}.json` })
+
+const TEMPLATE = 'Say hello to {{variables.name}}.'
+
+/** The kinds of the service, in the order of the API's description. */
+export const KIND_ROUTES: readonly KindRoute[] = [
+  {
+    kind: extensionKind,
+    path: 'extensions',
+    name: 'Extension',
+    body: registration('extension'),
+    lintedAs: 'extension',
+    example: { id: 'trial', value: { name: 'trial', contributes: { prompts: [{ name: 'welcome', userPrompt: TEMPLATE }] } } },
+    about: 'The id is that of the key; prompts are named by the `name` inside.'
+  },
+  {
+    kind: promptKind,
+    path: 'prompts',
+    name: 'Prompt',
+    body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown()), Type.String()], { description: 'As in jsonschema/prompt.json: an object, a list of messages, or a text' }),
+    lintedAs: 'prompt',
+    example: { id: 'trial.hello', value: { userPrompt: TEMPLATE }, text: TEMPLATE },
+    about: 'As `text/plain` the body is the template itself. A prompt of an extension is changed with its extension; one that is published under its id goes before it.'
+  },
+  {
+    kind: environKind,
+    path: 'environs',
+    name: 'Environ',
+    body: Type.Unknown({ description: 'Any JSON value' }),
+    example: { id: 'trial.rules', value: { review: ['readability', 'tests'] }, text: 'readability, tests' },
+    about: 'As `text/plain` the body is the value, a text.'
+  },
+  {
+    kind: toolKind,
+    path: 'tools',
+    name: 'Tool',
+    body: registration('tool'),
+    example: { id: 'trial.find', value: { url: 'http://127.0.0.1:8090/references/{symbol}', method: 'GET', parameters: [{ name: 'symbol', type: 'string' }], default: {} } },
+    about: ''
+  },
+  {
+    kind: agentKind,
+    path: 'agents',
+    name: 'Agent',
+    body: registration('agent'),
+    lintedAs: 'agent',
+    example: { id: 'trial', value: { mode: 'tools', system: 'Answer briefly.', tools: [] } },
+    about: 'A dialogue that runs already keeps the definition that it began with.'
+  },
+  {
+    kind: skillKind,
+    path: 'skills/definitions',
+    name: 'Skill',
+    body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.String()], { description: 'As in jsonschema/skill.json: an object, or the text of a SKILL.md' }),
+    lintedAs: 'skill',
+    example: { id: 'trial-greet', value: { description: 'Greets.', body: 'Say hello.' }, text: '---\nname: trial-greet\ndescription: Greets.\n---\nSay hello.' },
+    about: 'As `text/plain` the body is a SKILL.md.'
+  },
+  {
+    kind: planKind,
+    path: 'plans/profiles',
+    name: 'Plan',
+    body: registration('plan'),
+    lintedAs: 'plan',
+    example: { id: 'trial-careful', value: { description: 'With tests', checks: ['test'] } },
+    about: ''
+  }
+]
+
+/** The noun of a kind with its article, as sentences have it: `an agent`. */
+export function withArticle ({ noun }: Pick<Kind, 'noun'>): string {
+  return `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
+}

@@ -1,0 +1,47 @@
+import { Type } from '../../base/schema-builder.ts'
+import { BundleSchema } from '../../service/render/bundle.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { nullable, oneOf } from '../base/schemas.ts'
+
+const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' })
+const args = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Another name for variables' })
+
+/** Given twice, it would not be clear which are meant; null is not given. */
+const ONE_NAME = { not: { type: 'object', required: ['variables', 'args'], properties: { variables: { type: 'object' }, args: { type: 'object' } } } }
+
+/** What the prompt `greet` of `examples/` needs. */
+const EXAMPLE = { variables: { name: 'Ada' } }
+
+/** The body of a render: nothing, `{}` and `variables: null` all mean "no variables"; with a bundle, the variables in it. */
+export const RenderBody = Type.Union([
+  Type.Object({ variables, args, bundle: nullable(BundleSchema, { description: 'What a render with `?tools=record` gave: rendered again, without a call' }) }, ONE_NAME),
+  Type.Null()
+], { examples: [EXAMPLE] })
+
+/** The body of a chat: variables, and any field of an OpenAI chat completion request. */
+export const ChatBody = Type.Union([
+  Type.Object({
+    variables,
+    args,
+    stream: nullable(Type.Boolean(), { description: 'Whether to answer with server-sent events; not with `?explain=true`' }),
+    fallbacks: nullable(Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }), { description: 'Models to ask when the first one fails' }),
+    model: nullable(Type.String({ minLength: 1 }), { description: 'Left out: the prompt\'s default, then the service\'s' }),
+    messages: nullable(
+      Type.Array(Type.Object({ role: oneOf(['user', 'assistant', 'tool']) }, { additionalProperties: true }), { maxItems: 1000 }),
+      { description: 'The conversation so far, appended after the rendered messages' }),
+    temperature: nullable(Type.Number()),
+    top_p: nullable(Type.Number()),
+    n: nullable(Type.Integer()),
+    max_tokens: nullable(Type.Integer()),
+    frequency_penalty: nullable(Type.Number()),
+    presence_penalty: nullable(Type.Number()),
+    stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()])),
+    user: nullable(Type.String())
+  }, { additionalProperties: true, ...ONE_NAME }),
+  Type.Null()
+], { examples: [{ ...EXAMPLE, temperature: 0.2 }] })
+
+/** The variables of a body, if it has any. */
+export function givenVariables (body: { variables?: object | null, args?: object | null } | null): JsonObject | undefined {
+  return (body?.variables ?? body?.args ?? undefined) as JsonObject | undefined
+}

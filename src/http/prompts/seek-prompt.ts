@@ -1,0 +1,39 @@
+import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { visibleGeneration } from '../../access/generation-view.ts'
+import { type Registry } from '../../registry/registry.ts'
+import { lookUpPrompt } from '../../service/render/render-prompt.ts'
+import { type App } from '../base/app-types.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
+import { toPath } from '../../store/keys.ts'
+import { type Generation } from '../../registry/generation.ts'
+import { resolveId } from '../../service/release/choose-prompt.ts'
+
+/**
+ * Asks the store once for a prompt that is not loaded before it is said to be missing: what was stored a moment ago may
+ * not have been pushed yet. Then the request goes on with the generation that has it. Patterns hide what they hide.
+ */
+export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, registry: Registry, id: string): Promise<void> {
+  const { generation, caller } = request
+  const path = toPath(resolveId(generation, id).id)
+  if (isKnown(generation, id) || caller.prompts?.allows(path) === false) return
+  if (!await registry.seek(promptKind, path)) return
+  request.generation = visibleGeneration(registry.generation, caller)
+  if (caller.prompts === undefined) reply.header('x-registry-revision', request.generation.revision)
+}
+
+/** Does so for every route whose configuration says that its id is that of a prompt. */
+export function seekPrompts (app: App, registry: Registry): void {
+  app.addHook('preHandler', (request, reply, done) => {
+    if (request.routeOptions.config.seeksPrompt !== true) return done()
+    const { id } = request.params as { readonly id: string }
+    if (isKnown(request.generation, id)) return done()
+    seekPrompt(request, reply, registry, id).then(() => done(), done)
+  })
+}
+
+/** Whether there is a prompt, or a label, of what an id names. */
+function isKnown (generation: Generation, id: string): boolean {
+  if (lookUpPrompt(generation, id) !== undefined) return true
+  const named = resolveId(generation, id)
+  return (named.id !== id && lookUpPrompt(generation, named.id) !== undefined) || generation.releases.has(toPath(named.id))
+}

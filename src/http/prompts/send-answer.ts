@@ -1,0 +1,27 @@
+import { type FastifyReply } from 'fastify'
+import { stringifyJson } from '../../base/json.ts'
+import { type ChatStream } from '../../service/chat/chat-stream.ts'
+import { type CountedReply } from '../../service/chat/counted-models.ts'
+
+/** Answers with a model's whole reply, byte for byte. Where it names no usage, a header says what we guess. */
+export function sendReply (reply: FastifyReply, { body, usage }: CountedReply): FastifyReply {
+  if (usage.isEstimate) reply.header('x-usage-estimate', `prompt_tokens=${usage.inputTokens}, completion_tokens=${usage.outputTokens}`)
+  return reply.type('application/json; charset=utf-8').send(body)
+}
+
+/** A reply with a member of ours behind the model's own, whose bytes stay as they are. */
+export function withMember (reply: CountedReply, name: string, value: object): CountedReply {
+  const end = reply.body.lastIndexOf('}')
+  const comma = Object.keys(reply.value).length === 0 ? '' : ','
+  return { ...reply, body: Buffer.concat([reply.body.subarray(0, end), Buffer.from(`${comma}${JSON.stringify(name)}:${stringifyJson(value)}}`)]) }
+}
+
+/** Answers with a stream, each event as it comes; a client that leaves destroys it. */
+export function sendStream (reply: FastifyReply, { events }: ChatStream): FastifyReply {
+  return reply.headers({
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    // Tells nginx and its like not to gather what we flush.
+    'x-accel-buffering': 'no'
+  }).send(events)
+}

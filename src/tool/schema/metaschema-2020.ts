@@ -1,0 +1,7 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { fixedValidators } from '../../base/fixed-validators.ts'
+
+const ajv = new Ajv2020({ strict: false, logger: false, validateFormats: false, code: { source: true, esm: true } })
+
+/** Checks schemas of this draft. The build puts code that is made beforehand in this module's place. */
+export const validators = fixedValidators(ajv, { metaschema: 'https://json-schema.org/draft/2020-12/schema' })

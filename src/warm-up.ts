@@ -1,0 +1,82 @@
+import { type AddressInfo } from 'node:net'
+import { pino } from 'pino'
+import { type Log } from './base/log.ts'
+import { loadConfig } from './config/config.ts'
+import { KIND_ROUTES } from './http/kinds/kind-routes.ts'
+import { hostNames } from './http/security/host-names.ts'
+import { createServer } from './http/server.ts'
+import { Metrics } from './observe/metrics.ts'
+import { createObserver } from './observe/observer.ts'
+import { openService } from './service.ts'
+import { fixedStore } from './warm-up/fixed-store.ts'
+import { OWN_ENTRIES, OWN_PREFIX, OWN_REQUESTS } from './warm-up/own-prompts.ts'
+import { sendInTurn } from './warm-up/send-in-turn.ts'
+
+/** Connections of a warm-up. */
+const CONNECTIONS = 8
+
+/** What can be given in the place of what a warm-up sends. */
+export interface WarmUpOptions {
+  /** @default OWN_REQUESTS */
+  readonly requests?: readonly string[]
+}
+
+/**
+ * Runs the code of renders and chats hot before anybody waits for it: V8 compiles some 400 functions once they have run often
+ * enough, which takes most of a second under load. Requests come over a socket to a service of its own, in memory, with own prompts, metrics and
+ * a log that writes to nothing: nothing of a user is touched. What fails is logged once, and changes nothing.
+ * @param milliseconds how long requests are sent; 0 for not at all
+ * @param level that the service logs at, since what is not logged need not be hot
+ * @param signal ends it at once
+ * @returns how many requests were answered
+ */
+export async function warmUp (milliseconds: number, level: string, log: Log, signal: AbortSignal, { requests = OWN_REQUESTS }: WarmUpOptions = {}): Promise<number> {
+  if (milliseconds === 0 || signal.aborted) return 0
+  try {
+    return await sendRequests(milliseconds, level, signal, requests)
+  } catch (error) {
+    log.warn({ err: error }, 'the warm-up failed, and the service starts without it')
+    return 0
+  }
+}
+
+async function sendRequests (milliseconds: number, level: string, signal: AbortSignal, requests: readonly string[]): Promise<number> {
+  const config = loadConfig({ STORE_DIR: 'in memory', SESSION_STORE: 'memory', KEY_PREFIX: OWN_PREFIX, LLM_BASE_URL: 'builtin:echo' })
+  const silent = pino({ level }, { write: () => {} })
+  const metrics = new Metrics()
+  const observer = createObserver(metrics, undefined)
+  const service = await openService(config, silent, { store: fixedStore(OWN_ENTRIES), sessionObserver: observer })
+  const app = await createServer({
+    service,
+    kindRoutes: KIND_ROUTES,
+    log: silent,
+    access: { mode: 'open', hosts: hostNames([]), origins: new Set() },
+    corsOrigins: [],
+    observer,
+    readMetrics: () => metrics.read(undefined),
+    onWatched: () => {},
+    logValues: false,
+    renderTimeout: config.RENDER_TIMEOUT_MS,
+    bodyLimit: config.BODY_LIMIT_BYTES,
+    examplePage: '',
+    mcpServer: false,
+    console: false
+  })
+  try {
+    // On its own port, `exclusive`: else workers would share it, and warm each other.
+    await app.ready()
+    await new Promise<void>((resolve, reject) => {
+      app.server.once('error', reject)
+      app.server.listen({ host: '127.0.0.1', port: 0, exclusive: true }, resolve)
+    })
+    const { port } = app.server.address() as AddressInfo
+    const until = AbortSignal.any([signal, AbortSignal.timeout(milliseconds)])
+    const answered = await Promise.all(Array.from({ length: CONNECTIONS }, () => sendInTurn(port, requests, until)))
+    return answered.reduce((sum, each) => sum + each)
+  } finally {
+    app.server.closeAllConnections()
+    app.server.close()
+    await app.close()
+    await service.close()
+  }
+}

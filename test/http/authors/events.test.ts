@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { startService } from '../../helpers/service.ts'
+import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
+import { bearer, tokenEntry } from '../../helpers/tokens.ts'
+import { waitFor } from '../../helpers/wait-for.ts'
+
+interface Told { readonly event: string, readonly data: { readonly revision?: string, readonly kinds: string[], readonly ids: string[], readonly more?: number, readonly code?: string } }
+
+/** Follows the changes; each call of what it gives waits for the next event. */
+async function follow (t: TestContext, url: string, headers: Readonly<Record<string, string>> = {}) {
+  const leaving = new AbortController()
+  t.after(() => { leaving.abort() })
+  const reply = await fetch(`${url}/api/events`, { headers, signal: leaving.signal })
+  assert.equal(reply.status, 200)
+  const reader = (reply.body as ReadableStream<Uint8Array<ArrayBuffer>>).pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader()
+  return async (): Promise<Told | 'ended'> => {
+    const { done, value } = await reader.read()
+    return done ? 'ended' : { event: value.event ?? '', data: JSON.parse(value.data) as Told['data'] }
+  }
+}
+
+describe('GET /api/events', () => {
+  it('tells of prompts, shared variables and problems that come, change and go', async t => {
+    const { store, listen, app } = await startService(t, { 'templates:a': 'x', 'templates:b': 'x' })
+    const next = await follow(t, await listen())
+    const tell = async (change: () => void) => {
+      change()
+      const told = await next()
+      return told === 'ended' ? told : [told.event, told.data.kinds, told.data.ids]
+    }
+    assert.deepEqual(await tell(() => { store.set('shenma:templates:a', 'y') }), ['changed', ['prompts'], ['a']])
+    assert.deepEqual(await tell(() => { store.delete('shenma:templates:b') }), ['changed', ['prompts'], ['b']])
+    assert.deepEqual(await tell(() => { store.set('shenma:environs:team:tone', '"kind"') }), ['changed', ['environs'], ['team.tone']])
+    assert.deepEqual(await tell(() => { store.set('shenma:tools:x:find', '{"url": 7}') }), ['changed', ['problems'], ['x.find']])
+    store.set('shenma:templates:new', 'z')
+    const told = await next()
+    assert.equal(told !== 'ended' && told.data.revision, (await app.inject('/api/prompts')).headers['x-registry-revision'])
+  })
+
+  it('tells a caller with patterns nothing of the rest', async t => {
+    const { store, listen } = await startService(t, { 'templates:team:a': 'x' }, { API_TOKENS: [tokenEntry('team', 'read:prompts=team.*'), tokenEntry('none', 'render')].join(',') })
+    const url = await listen()
+    const next = await follow(t, url, bearer('team'))
+    store.set('shenma:templates:other', 'y')
+    store.set('shenma:templates:broken', '{"userPrompt": 7}')
+    store.set('shenma:tools:x:find', '{"url": "http://127.0.0.1:1/"}')
+    store.set('shenma:templates:team:a', 'y')
+    const ids = new Set<string>()
+    while (!ids.has('team.a')) {
+      const told = await next()
+      assert.ok(told !== 'ended' && told.data.revision === undefined)
+      for (const id of told.data.ids) ids.add(id)
+    }
+    assert.deepEqual([...ids].sort(), ['team.a', 'x.find'])
+    assert.equal((await fetch(`${url}/api/events`, { headers: bearer('none') })).status, 403)
+  })
+
+  it('ends with the reason when its token is revoked', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(() => folder.remove())
+    const file = join(folder.path, 'tokens.txt')
+    await writeFile(file, `${tokenEntry('a', 'read')}\n${tokenEntry('b', 'read')}\n`)
+    const { listen } = await startService(t, {}, { API_TOKENS_FILE: file })
+    const next = await follow(t, await listen(), bearer('a'))
+    await writeFile(file, `${tokenEntry('b', 'read')}\n`)
+    const told = await next()
+    assert.deepEqual(told === 'ended' ? told : [told.event, told.data.code], ['error', 'TOKEN_UNKNOWN'])
+    assert.equal(await next(), 'ended')
+  })
+
+  it('refuses one caller the stream beyond fifty, and counts those that have left no more', async t => {
+    const { listen } = await startService(t, {})
+    const url = await listen()
+    const controllers = Array.from({ length: 50 }, () => new AbortController())
+    await Promise.all(controllers.map(async ({ signal }) => await fetch(`${url}/api/events`, { signal })))
+    const refused = await fetch(`${url}/api/events`)
+    assert.deepEqual([refused.status, (await refused.json() as { code: string }).code], [503, 'TOO_MANY_STREAMS'])
+    for (const controller of controllers) controller.abort()
+    await waitFor('a stream that is free again', async () => {
+      const leaving = new AbortController()
+      const { status } = await fetch(`${url}/api/events`, { signal: leaving.signal })
+      leaving.abort()
+      return status === 200
+    })
+  })
+
+  it('ends when the service stops', async t => {
+    const { listen, app } = await startService(t, {})
+    const next = await follow(t, await listen())
+    const [told] = await Promise.all([next(), app.close()])
+    assert.equal(told, 'ended')
+  })
+})

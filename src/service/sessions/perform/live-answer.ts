@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../../base/json.ts'
 
-/** How long words are gathered before followers get them, in ms. */
+/** How long words are gathered before followers get them, in ms; what comes after such a pause is told at once. */
 const PAUSE = 50
 
 /** How much followers get of one answer, in UTF-16 units; the whole is in its result. */
@@ -13,6 +13,8 @@ export class LiveAnswer {
   #waiting = ''
   #left = MOST
   #hasTold: boolean
+  /** On the clock of `performance.now()`. */
+  #toldAt = -Infinity
   #timer: NodeJS.Timeout | undefined
 
   /** @param isAgain whether followers may have heard a part of it from another process */
@@ -38,7 +40,9 @@ export class LiveAnswer {
     const part = text.slice(0, this.#left)
     this.#left -= part.length
     this.#waiting += part
-    this.#timer ??= setTimeout(() => { this.end() }, PAUSE)
+    const rest = this.#toldAt + PAUSE - performance.now()
+    if (rest <= 0) this.end()
+    else this.#timer ??= setTimeout(() => { this.end() }, rest)
   }
 
   /** Tells what is left. */
@@ -49,6 +53,7 @@ export class LiveAnswer {
     if (text === '') return
     this.#waiting = ''
     this.#hasTold = true
+    this.#toldAt = performance.now()
     this.#publish({ type: 'llm.delta', effect: this.#effect, text })
   }
 }

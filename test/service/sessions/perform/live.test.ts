@@ -48,14 +48,14 @@ describe('An answer that is followed', () => {
   it('is told in parts while it is written, and is whole in the result with what it has used', async () => {
     const { outcome, told, asked } = await ask([[chunk('Hel'), chunk('lo.'), DONE]])
     said('Hello.', outcome)
-    assert.deepEqual([told, asked], [[{ type: 'llm.delta', effect: '2.0', text: 'Hello.' }], [['frames', true]]])
+    assert.deepEqual([told, asked], [[{ type: 'llm.delta', effect: '2.0', text: 'Hel' }, { type: 'llm.delta', effect: '2.0', text: 'lo.' }], [['frames', true]]])
     assert.deepEqual(outcome.kind === 'result' ? outcome.usage : undefined, { input: 7, output: 3 })
   })
 
   it('begins anew when it breaks off, and its followers are told', async () => {
     const { outcome, told } = await ask([[chunk('x'.repeat(300 * 1024)), BROKEN], [chunk('Hello.'), DONE]])
     said('Hello.', outcome)
-    assert.deepEqual(told.at(-1), { type: 'llm.delta', effect: '2.0', text: 'Hello.' })
+    assert.deepEqual(told.slice(1), [{ type: 'llm.reset', effect: '2.0' }, { type: 'llm.delta', effect: '2.0', text: 'Hello.' }])
   })
 
   it('is a failure when each attempt breaks off', async () => {

@@ -1,26 +1,29 @@
 import { Command, CommanderError } from 'commander'
-import { revealHidden } from '../base/text.ts'
-import { ENGINE_VERSION } from '../base/version.ts'
-import { addAgentCommand } from './agent.ts'
-import { ApiClient } from './api-client.ts'
-import { type Cli } from './cli.ts'
-import { CliError, EXIT } from './exit-codes.ts'
-import { addInitCommand } from './init.ts'
-import { Output } from './output.ts'
-import { addPlanCommand } from './plan.ts'
-import { addPromptCommands } from './prompt.ts'
-import { addServeCommand } from './serve.ts'
-import { addSessionCommands } from './session.ts'
-import { addSkillCommands } from './skill.ts'
-
-/** Where the service is when nobody says where. */
-const DEFAULT_URL = 'http://127.0.0.1:8080'
+import { revealHidden } from '../../base/text.ts'
+import { ENGINE_VERSION } from '../../base/version.ts'
+import { addAgentCommand } from '../agent.ts'
+import { ApiClient } from '../api-client.ts'
+import { type Cli } from '../cli.ts'
+import { CliError, EXIT } from '../exit-codes.ts'
+import { type AddressOptions, addressOf, DEFAULT_URL } from '../connect/address.ts'
+import { addApprovalCommands } from '../connect/approvals.ts'
+import { addLoginCommand } from '../connect/login.ts'
+import { addStatusCommand } from '../connect/status.ts'
+import { addEntryGroups } from '../entries/entry-commands.ts'
+import { addApplyCommand } from '../folder/folder-commands.ts'
+import { addInitCommand } from '../init.ts'
+import { Output } from '../output.ts'
+import { addPlanCommand } from '../plan.ts'
+import { addPromptCommands } from '../entries/prompt.ts'
+import { addServeCommand } from '../serve.ts'
+import { addSessionCommands } from '../session.ts'
+import { addSkillCommands } from '../skill.ts'
 
 /** As much of the process as the program uses. */
 export type ProcessLike = Pick<NodeJS.Process, 'argv' | 'env' | 'stdin' | 'stdout' | 'stderr' | 'once' | 'off'>
 
 /** Options that every command has. */
-interface CommonOptions { readonly url?: string, readonly json?: string }
+interface CommonOptions extends AddressOptions { readonly json?: string }
 
 /** Runs the command of the arguments. @returns what the process should end with; never rejects for what the user or the service did */
 export async function runProgram (host: ProcessLike): Promise<number> {
@@ -46,9 +49,10 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   const program = new Command('aps')
     .description('Serves prompts, and asks a service for them.')
     .version(ENGINE_VERSION)
-    .option('--url <url>', `where the service is (APS_URL, else ${DEFAULT_URL})`)
+    .option('--url <url>', `where the service is (APS_URL, else that of a profile, else ${DEFAULT_URL})`)
+    .option('--profile <name>', 'a service that aps login has kept (APS_PROFILE)')
     .option('--json [=fields]', 'print JSON: everything, or the fields that are named with commas between them')
-    .addHelpText('after', '\nThe token of the service is read from APS_TOKEN. Exit codes: 0; 1 the answer is no; 2 wrong usage; 4 token missing or\nrefused; 5 the service does not answer, or fails; 130 interrupted.')
+    .addHelpText('after', '\nThe token of the service is read from APS_TOKEN, or is the profile\'s. Exit codes: 0; 1 the answer is no; 2 wrong usage; 4 token missing or\nrefused; 5 the service does not answer, or fails; 130 interrupted.')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: text => { stdout.write(text) }, writeErr: text => { stderr.write(revealHidden(text)) }, outputError: (text, write) => { write(text.replace(/^error:/, 'aps:')) } })
     .exitOverride()
@@ -56,22 +60,37 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
     stdin,
     environment: env,
     signal,
-    hasAddress: command => (command.optsWithGlobals<CommonOptions>().url ?? env['APS_URL'] ?? '') !== '',
+    hasAddress: command => addressOf(command.optsWithGlobals<CommonOptions>(), env).isGiven,
+    connect: (url, token) => new ApiClient({ url, token, signal }),
     open (command) {
-      const { url = env['APS_URL'] || DEFAULT_URL, json } = command.optsWithGlobals<CommonOptions>()
+      const { json, ...options } = command.optsWithGlobals<CommonOptions>()
+      let api: ApiClient | undefined
       return {
-        api: new ApiClient({ url, token: env['APS_TOKEN'] ?? '', signal }),
+        // What asks no service needs neither its address nor its token.
+        get api () {
+          if (api === undefined) {
+            const { url, token } = addressOf(options, env)
+            api = new ApiClient({ url, token: token(), signal })
+          }
+          return api
+        },
         output: new Output(stdout, stderr, { json, hasColour: (env['NO_COLOR'] ?? '') === '' })
       }
     }
   }
   addServeCommand(program, cli)
   addInitCommand(program, cli)
-  addPromptCommands(program, cli)
+  for (const [kind, group] of addEntryGroups(program, cli)) {
+    addApplyCommand(group, kind, cli)
+    if (kind.command === 'prompt') addPromptCommands(group, cli)
+  }
   addAgentCommand(program, cli)
   addPlanCommand(program, cli)
   addSkillCommands(program, cli)
   addSessionCommands(program, cli)
+  addApprovalCommands(program, cli)
+  addStatusCommand(program, cli)
+  addLoginCommand(program, cli)
   return program
 }
 

@@ -95,3 +95,34 @@ describe('aps apply', () => {
     assert.equal((await aps(['agents', 'remove', 'helper'])).stderr, 'removed agent helper\n')
   })
 })
+
+describe('aps prompt needs, used-by and render', () => {
+  it('print what a prompt needs, and who uses it', async t => {
+    const { aps } = await open(t)
+    await aps(['prompt', 'add', 'team.page', '-d', '-'], {}, 'In a {{team.tone}} tone: {{> greet}}')
+    const [needs, users, readers] = await Promise.all([aps(['prompt', 'needs', 'team.page']), aps(['prompt', 'used-by', 'greet']), aps(['environ', 'used-by', 'team.tone'])])
+    assert.equal(needs.stdout, 'variable\tvariables.name\trequired\tgreet:1:9\nenviron\tteam.tone\tregistered\t1:8\npartial\tgreet\tregistered\t1:26\n', needs.stderr)
+    assert.deepEqual([users.stdout, readers.stdout], ['team.page\tdirect\t\n', 'team.page\tdirect\t\n'])
+  })
+
+  it('list the origins of what was rendered', async t => {
+    const { aps } = await open(t)
+    assert.equal((await aps(['prompt', 'render', 'greet', '-p', 'name=Ada', '--explain'])).stdout, 'user\t1:1\tliteral\tHello\nuser\t1:7\tvariable variables.name\tAda\n')
+  })
+
+  it('render again what was recorded', async t => {
+    const { aps, path } = await open(t)
+    await aps(['prompt', 'render', 'greet', '-p', 'name=Ada', '--record', path('ada.json')])
+    await aps(['prompt', 'add', 'greet', '-d', '-'], {}, 'Bye {{variables.name}}')
+    assert.match((await aps(['prompt', 'render', 'greet', '--replay', path('ada.json')])).stderr, /BUNDLE_STALE/)
+    await aps(['prompt', 'add', 'greet', '-d', '-'], {}, 'Hello {{variables.name}}')
+    assert.equal((await aps(['prompt', 'render', 'greet', '--replay', path('ada.json')])).stdout, 'Hello Ada\n')
+  })
+
+  it('call a tool, and end with 1 where something stands in for it', async t => {
+    const { aps } = await open(t)
+    const { code, stdout, stderr } = await aps(['tool', 'call', 'code.find', 'symbol=main', 'line=3'])
+    assert.deepEqual([code, stdout], [1, '{}\n'])
+    assert.match(stderr, /^failed, \S+ ms\naps: .*\(\w+\); what is printed stands in for it\n$/s)
+  })
+})

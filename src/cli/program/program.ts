@@ -10,11 +10,13 @@ import { addApprovalCommands } from '../connect/approvals.ts'
 import { addLoginCommand } from '../connect/login.ts'
 import { addStatusCommand } from '../connect/status.ts'
 import { addEntryGroups } from '../entries/entry-commands.ts'
+import { addPromptCommands } from '../entries/prompt.ts'
+import { addNeedsCommand, addUsedByCommand } from '../entries/prompt-uses.ts'
+import { addCallCommand } from '../entries/tool-call.ts'
 import { addApplyCommand } from '../folder/folder-commands.ts'
 import { addInitCommand } from '../init.ts'
 import { Output } from '../output.ts'
 import { addPlanCommand } from '../plan.ts'
-import { addPromptCommands } from '../entries/prompt.ts'
 import { addServeCommand } from '../serve.ts'
 import { addSessionCommands } from '../session.ts'
 import { addSkillCommands } from '../skill.ts'
@@ -82,7 +84,11 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   addInitCommand(program, cli)
   for (const [kind, group] of addEntryGroups(program, cli)) {
     addApplyCommand(group, kind, cli)
-    if (kind.command === 'prompt') addPromptCommands(group, cli)
+    if (['prompt', 'environ', 'tool'].includes(kind.command)) addUsedByCommand(group, kind, cli)
+    if (kind.command === 'tool') addCallCommand(group, kind, cli)
+    if (kind.command !== 'prompt') continue
+    addPromptCommands(group, cli)
+    addNeedsCommand(group, kind, cli)
   }
   addAgentCommand(program, cli)
   addPlanCommand(program, cli)

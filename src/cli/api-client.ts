@@ -53,6 +53,11 @@ export class ApiClient {
     if (!fitsHeader(options.token)) throw usageError('APS_TOKEN holds characters that no header may hold, such as a line end')
   }
 
+  /** Where the service is, in one way to write it. */
+  get url (): string {
+    return this.#base.href.replace(/\/$/, '')
+  }
+
   async get (path: string): Promise<Json> {
     return readJson(await this.#open({ method: 'GET', path }), this.#base)
   }

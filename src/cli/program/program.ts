@@ -13,7 +13,9 @@ import { addEntryGroups } from '../entries/entry-commands.ts'
 import { addPromptCommands } from '../entries/prompt.ts'
 import { addNeedsCommand, addUsedByCommand } from '../entries/prompt-uses.ts'
 import { addCallCommand } from '../entries/tool-call.ts'
-import { addApplyCommand } from '../folder/folder-commands.ts'
+import { addApplyCommand, addDevCommand, addSyncCommands } from '../folder/folder-commands.ts'
+import { addLintCommand } from '../folder/lint.ts'
+import { addCompletionCommands } from './completion.ts'
 import { addInitCommand } from '../init.ts'
 import { Output } from '../output.ts'
 import { addPlanCommand } from '../plan.ts'
@@ -95,8 +97,12 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   addSkillCommands(program, cli)
   addSessionCommands(program, cli)
   addApprovalCommands(program, cli)
+  addDevCommand(program, cli)
+  addLintCommand(program, cli)
+  addSyncCommands(program, cli)
   addStatusCommand(program, cli)
   addLoginCommand(program, cli)
+  addCompletionCommands(program, cli)
   return program
 }
 

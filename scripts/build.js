@@ -51,7 +51,7 @@ const BUNDLED = ['commander', 'lossless-json']
 await build({
   ...own,
   external: Object.keys(dependencies).filter(name => !BUNDLED.includes(name)),
-  entryPoints: [{ in: 'src/cli/aps.ts', out: 'cli/aps' }],
+  entryPoints: [{ in: 'src/cli/program/aps.ts', out: 'cli/aps' }],
   chunkNames: 'parts/aps-[name]-[hash]',
   alias: { commander: './node_modules/commander/index.js' },
   banner: { js: "import { createRequire as apsRequire } from 'node:module'; const require = apsRequire(import.meta.url);" },

@@ -20,12 +20,22 @@ export interface ApiClientOptions {
   readonly signal: AbortSignal
 }
 
+type Headers = Readonly<Record<string, string>>
+
 /** What a request says. */
 interface ApiRequest {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
-  readonly body?: Json
-  readonly headers?: Readonly<Record<string, string>>
+  /** As it is sent. */
+  readonly text?: string
+  readonly headers?: Headers
+}
+
+/** A reply with what its headers say of the content. */
+export interface TaggedReply {
+  readonly json: Json
+  /** The ETag, with its quotes; `''` for what has none. */
+  readonly etag: string
 }
 
 /**
@@ -43,13 +53,33 @@ export class ApiClient {
     if (!fitsHeader(options.token)) throw usageError('APS_TOKEN holds characters that no header may hold, such as a line end')
   }
 
+  /** Where the service is, in one way to write it. */
+  get url (): string {
+    return this.#base.href.replace(/\/$/, '')
+  }
+
   async get (path: string): Promise<Json> {
     return readJson(await this.#open({ method: 'GET', path }), this.#base)
   }
 
+  async getTagged (path: string): Promise<TaggedReply> {
+    const response = await this.#open({ method: 'GET', path })
+    return { json: await readJson(response, this.#base), etag: response.headers.etag ?? '' }
+  }
+
   /** @param headers further ones */
-  async post (path: string, body: Json, headers: Readonly<Record<string, string>> = {}): Promise<Json> {
-    return readJson(await this.#open({ method: 'POST', path, body, headers }), this.#base)
+  async post (path: string, body: Json, headers: Headers = {}): Promise<Json> {
+    return readJson(await this.#open({ method: 'POST', path, text: stringifyJson(body), headers }), this.#base)
+  }
+
+  /** @param text sent as it is, of the type that the headers say, else JSON. @returns whether it is new, and its ETag */
+  async put (path: string, text: string, headers: Headers = {}): Promise<TaggedReply & { readonly isNew: boolean }> {
+    const response = await this.#open({ method: 'PUT', path, text, headers })
+    return { json: await readJson(response, this.#base), etag: response.headers.etag ?? '', isNew: response.statusCode === 201 }
+  }
+
+  async delete (path: string, headers: Headers = {}): Promise<void> {
+    await readText(await this.#open({ method: 'DELETE', path, headers }), this.#base)
   }
 
   /** All rows of a listing, page after page. */
@@ -75,7 +105,7 @@ export class ApiClient {
 
   /** The server-sent events of a reply, each as soon as it is there. A reply that is cut throws. @param body where there is one, it is posted */
   async * events (path: string, body?: Json): AsyncGenerator<ServerSentEvent, void> {
-    const response = await this.#open(body === undefined ? { method: 'GET', path } : { method: 'POST', path, body })
+    const response = await this.#open(body === undefined ? { method: 'GET', path } : { method: 'POST', path, text: stringifyJson(body) })
     if (response.headers['content-type']?.startsWith('text/event-stream') !== true) throw strangeReply(this.#base)
     const scanner = new EventScanner(MAX_EVENT_BYTES, event => event)
     try {
@@ -93,10 +123,10 @@ export class ApiClient {
     throw apiError(status, await readText(response, this.#base), headers['x-request-id']?.toString())
   }
 
-  async #send ({ method, path, body, headers: more }: ApiRequest): Promise<IncomingMessage> {
+  async #send ({ method, path, text, headers: more }: ApiRequest): Promise<IncomingMessage> {
     const { token, signal } = this.#options
     const { protocol, hostname, port, pathname } = this.#base
-    const sent = body === undefined ? undefined : Buffer.from(stringifyJson(body))
+    const sent = text === undefined ? undefined : Buffer.from(text)
     const headers = {
       accept: 'application/json, text/event-stream',
       ...(token === '' ? {} : { authorization: `Bearer ${token}` }),

@@ -8,16 +8,31 @@ const USAGE_CODES: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ARGUMENTS_
 /** Statuses below 500 that say nothing about the request: it may be answered later. */
 const LATER: ReadonlySet<number> = new Set([408, 429])
 
+/** An answer of the service that is none of success. */
+export class ApiError extends CliError {
+  readonly status: number
+  /** As docs/errors.md has it; `''` for none. */
+  readonly code: string
+  readonly details: JsonObject
+
+  constructor (exitCode: number, message: string, { status, code, details }: Pick<ApiError, 'status' | 'code' | 'details'>) {
+    super(exitCode, message)
+    this.status = status
+    this.code = code
+    this.details = details
+  }
+}
+
 /**
  * The error of a reply that is none of success: its message, its code and its request id in one line.
  * @param body in the service's shape of errors, in that of its skills, in OpenAI's, or in none
  */
-export function apiError (status: number, body: string, requestId: string | undefined): CliError {
-  const { message, code } = wordsOf(body)
+export function apiError (status: number, body: string, requestId: string | undefined): ApiError {
+  const { message, code, details } = wordsOf(body)
   const facts = [code, requestId === undefined ? '' : `request ${requestId}`].filter(fact => fact !== '')
   // The routes of skills say no codes, and 404 for what is not there.
   const exitCode = status === 400 && code === '' && message !== '' ? EXIT.USAGE : exitCodeOf(status, code)
-  return new CliError(exitCode, `${message === '' ? `the service answered with status ${status}` : message}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`)
+  return new ApiError(exitCode, `${message === '' ? `the service answered with status ${status}` : message}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`, { status, code, details })
 }
 
 /** What the program ends with for an error of the service. */
@@ -27,10 +42,10 @@ export function exitCodeOf (status: number, code: string): number {
   return USAGE_CODES.has(code) ? EXIT.USAGE : EXIT.NO
 }
 
-function wordsOf (body: string): { readonly message: string, readonly code: string } {
+function wordsOf (body: string): { readonly message: string, readonly code: string, readonly details: JsonObject } {
   const value = objectIn(body)
   const { message = value['error'], code } = isJsonObject(value['error']) ? value['error'] : value
-  return { message: textOf(message), code: textOf(code) }
+  return { message: textOf(message), code: textOf(code), details: objectOf(value['details']) }
 }
 
 function objectIn (body: string): JsonObject {

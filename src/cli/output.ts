@@ -8,7 +8,8 @@ import { usageError } from './exit-codes.ts'
 /** A stream that may be a terminal. */
 export type OutputStream = Writable & { readonly isTTY?: boolean }
 
-type Style = 'bold' | 'green' | 'red' | 'cyan'
+/** How a text looks on a terminal. */
+export type Style = 'bold' | 'green' | 'red' | 'cyan' | 'blue' | 'yellow' | 'dim'
 
 /** Between two columns of a table. */
 const GAP = '  '
@@ -37,6 +38,11 @@ export class Output {
   /** Whether JSON is asked for. */
   get wantsJson (): boolean {
     return this.#fields !== undefined
+  }
+
+  /** Whether what is printed is seen in colour. */
+  get hasColour (): boolean {
+    return this.#stdout.isTTY === true && this.#hasColour
   }
 
   /** Where lines can be asked for, and seen while they are edited. */
@@ -85,10 +91,16 @@ export class Output {
 
   /** A unified diff of one file: on a terminal what comes is green, what goes is red. */
   async diff (text: string): Promise<void> {
-    if (!this.#isColoured) return await this.said(text)
+    if (!this.hasColour) return await this.said(text)
     const lines = text.replace(/\n$/, '').split('\n')
     const head = lines.findIndex(line => line.startsWith('@@'))
     for (const [index, line] of lines.entries()) await this.#styled(index < head ? 'bold' : styleOf(line), line)
+  }
+
+  /** A piece of a text in a style, where there is colour. */
+  async styledPiece (style: Style | undefined, text: string): Promise<void> {
+    if (style === undefined || !this.hasColour) return await this.#data(text)
+    if (!this.#stdout.write(styleText(style, revealHidden(text), { validateStream: false }))) await once(this.#stdout, 'drain')
   }
 
   /** A piece of a text. */
@@ -110,13 +122,9 @@ export class Output {
     await write(this.#stdout, text)
   }
 
-  get #isColoured (): boolean {
-    return this.#stdout.isTTY === true && this.#hasColour
-  }
-
   /** A line in a style, where there is colour. */
   async #styled (style: Style | undefined, line: string): Promise<void> {
-    if (style === undefined || !this.#isColoured) return await this.#data(`${line}\n`)
+    if (style === undefined || !this.hasColour) return await this.#data(`${line}\n`)
     // The style is ours and stays; what it is put around is shown first.
     if (!this.#stdout.write(`${styleText(style, revealHidden(line), { validateStream: false })}\n`)) await once(this.#stdout, 'drain')
   }

@@ -18,9 +18,10 @@ const PATIENCE = 15_000
 /**
  * Serves a folder in this process, and says where once the service is ready. The process goes on serving after that, and
  * answers signals as the service does.
+ * @returns where; `undefined` when it has not become ready
  * @throws CliError when there is nothing to serve, or something else answers at the address
  */
-export async function serveFolder (folder: string, output: Output): Promise<void> {
+export async function serveFolder (folder: string, output: Output): Promise<string | undefined> {
   endWithParent()
   if (!existsSync(folder)) throw usageError(`${folder}: expected a folder, got nothing`)
   // Names of files in .env are relative to the folder, as they are for whoever works in it.
@@ -37,12 +38,13 @@ export async function serveFolder (folder: string, output: Output): Promise<void
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   if (await isReady(url)) throw new CliError(EXIT.NO, `something answers at ${url} already: stop it, or choose another PORT`)
   await import(new URL(`../main${extname(import.meta.url)}`, import.meta.url).href)
-  if (!await becomesReady(url)) return
+  if (!await becomesReady(url)) return undefined
   await output.text(`serves ${env['STORE_DIR'] || 'Redis'} at ${url}`)
   if (env['CONSOLE'] !== 'off') await output.text(`console: ${url}/console/`)
   await output.text(`API: ${url}/docs`)
   if (env['EXAMPLE_PAGE']) await output.text(`skills: ${url}/examples/term.html`)
   await output.text(modelLine())
+  return url
 }
 
 /** What answers chats, without what an address may hold of secrets. */

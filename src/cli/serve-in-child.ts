@@ -12,7 +12,7 @@ export const CHILD = 'APS_SERVES_FOR'
  * process, and it ends when this process is gone: then the channel between them is closed.
  * @param flags of Node
  */
-export async function serveInChild (flags: readonly string[]): Promise<void> {
+export async function serveInChild (flags: readonly string[]): Promise<never> {
   const [program, ...rest] = process.argv.slice(1) as [string, ...string[]]
   const child = spawn(process.execPath, [...process.execArgv, ...flags, program, ...rest], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],

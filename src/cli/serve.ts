@@ -1,15 +1,21 @@
 import { type Command } from 'commander'
 import { type Cli } from './cli.ts'
+import { type Output } from './output.ts'
 
 /** Adds `serve [FOLDER]`: the service in this process, or in a child that takes less memory, for people. */
 export function addServeCommand (program: Command, cli: Cli): void {
   program.command('serve').description('serve a folder of prompts; a file .env in it configures the service')
     .argument('[folder]', 'the folder', '.')
     .action(async (folder: string, _options: object, command: Command) => {
-      const { memoryFlags } = await import('../workers/memory-flags.ts')
-      const flags = memoryFlags()
-      if (flags.length > 0) return await (await import('./serve-in-child.ts')).serveInChild(flags)
-      const { serveFolder } = await import('./serve-folder.ts')
-      await serveFolder(folder, cli.open(command).output)
+      await serveHere(folder, cli.open(command).output)
     })
+}
+
+/** Serves in this process, or in a child of other memory. @returns where, once it is ready; `undefined` in a parent, and when it ended before */
+export async function serveHere (folder: string, output: Output): Promise<string | undefined> {
+  const { memoryFlags } = await import('../workers/memory-flags.ts')
+  const flags = memoryFlags()
+  if (flags.length > 0) return await (await import('./serve-in-child.ts')).serveInChild(flags)
+  const { serveFolder } = await import('./serve-folder.ts')
+  return await serveFolder(folder, output)
 }

@@ -1,4 +1,5 @@
 import { type Registry } from '../../registry/registry.ts'
+import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type ListNotices } from '../../service/lint/list-notices.ts'
 import { type App } from '../base/app-types.ts'
@@ -21,7 +22,7 @@ export function statusRoutes (app: App, { registry, reload, listNotices }: { reg
   }, async (request, reply) => {
     const { after = '', limit } = request.query
     const notices = await listNotices({ generation: request.generation, caller: request.caller, after, limit: limit + 1 })
-    return rowsOf(request, reply, limit, notices, notice => notice.cursor)
+    return rowsOf(request, reply, limit, notices, notice => notice.cursor).map(notice => ({ ...notice, diagnostics: notice.diagnostics.map(placed) }))
   })
 
   app.post('/api/status/reload', {

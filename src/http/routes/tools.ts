@@ -39,6 +39,7 @@ const BreakerReply = Type.Object({
 const ToolReply = Type.Object({
   id: Type.String(),
   function: ToolSummary.properties.function,
+  registration: Type.Object({}, { additionalProperties: true, description: 'The tool as it is registered, and nothing else; a credential in clear is shown as [secret]' }),
   diagnostics: Type.Array(Type.Ref('Diagnostic')),
   preparation: Type.Optional(Type.String({ description: 'preparing, ready or failed: whether what its calls need, such as a connection, is there' })),
   breaker: Type.Optional(BreakerReply),
@@ -86,7 +87,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
     // What a server offers has no key of its own that could be written.
     if (isRegistered) reply.header('etag', entityTag(contentHash(definition.registration)))
     const registration = withoutCredentials(definition.registration, definition.headers)
-    return { ...registration, id, function: definition.name, diagnostics: diagnostics(), preparation, breaker: callable?.breakerState(), statistics: callable?.statistics() }
+    return { ...registration, id, function: definition.name, registration, diagnostics: diagnostics(), preparation, breaker: callable?.breakerState(), statistics: callable?.statistics() }
   })
 
   app.post('/api/tools/:id/call', {

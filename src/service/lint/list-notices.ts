@@ -2,7 +2,6 @@ import { type Caller } from '../../access/caller.ts'
 import { visibleEnvirons } from '../../access/environ-view.ts'
 import { isVisibleKey } from '../../access/visible-key.ts'
 import { asWarnings, type Diagnostic } from '../../registry/diagnostic/diagnostic.ts'
-import { placed, type PlacedDiagnostic } from '../../registry/diagnostic/diagnostic-table.ts'
 import { type EntryProblem } from '../../registry/entries/entry-table.ts'
 import { type Generation, type Prompt, type Release } from '../../registry/generation/generation.ts'
 import { callersIn, type CallersOf } from '../../registry/lint/inline-givers.ts'
@@ -25,7 +24,7 @@ export interface Notice {
   readonly key?: string
   readonly id?: string
   readonly state: string
-  readonly diagnostics: readonly PlacedDiagnostic[]
+  readonly diagnostics: readonly Diagnostic[]
 }
 
 /** A page of what a caller may know of. */
@@ -53,7 +52,7 @@ export function createNoticeList (registry: Registry, keyPrefix: string): ListNo
     for (const { find, ...subject } of subjects(generation, caller, registry, keyPrefix, callersOf)) {
       if (subject.cursor > after) {
         const found = find()
-        if (found.length > 0) notices.push({ ...subject, diagnostics: found.slice(0, MAX_DIAGNOSTICS).map(placed) })
+        if (found.length > 0) notices.push({ ...subject, diagnostics: found.slice(0, MAX_DIAGNOSTICS) })
         if (notices.length === limit) break
       }
       if (slices.isDue()) await slices.pause()

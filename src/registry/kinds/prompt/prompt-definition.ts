@@ -1,8 +1,9 @@
 import { type Syntax } from '../../../template/language.ts'
 import { type Json, type JsonObject } from '../../../base/json.ts'
-import { type Diagnostic, reject } from '../../diagnostic/diagnostic.ts'
+import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
 import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
+import { asPromptObject } from './as-prompt-object.ts'
 
 export const PROMPT_SCHEMA = entrySchema('prompt', 'prompt')
 
@@ -64,17 +65,6 @@ export function lintPromptDefinition ({ source, form, messages }: PromptDefiniti
     ? [{ severity: 'warning' as const, code: 'MESSAGE_EMPTY', message: `message ${messageIndex} has no content`, messageIndex, ...source['messages'] === undefined ? {} : { field: ['messages', messageIndex] } }]
     : [])
   return [...isYaml ? [YAML_AS_TEXT] : [], ...lintFields(source, PROMPT_SCHEMA.fields), ...empty]
-}
-
-/** The object that a bare list or text stands for, or the one that it is. @throws RejectedEntry when it is none of them */
-export function asPromptObject (value: Json): JsonObject {
-  if (typeof value === 'string') {
-    if (value.trim() === '') throw reject('VALUE_INVALID', 'the template is empty')
-    return { userPrompt: value }
-  }
-  if (Array.isArray(value)) return { messages: value }
-  if (typeof value === 'object' && value !== null) return value as JsonObject
-  throw reject('VALUE_INVALID', `a prompt must be an object, a message list or a text, not ${value === null ? 'null' : `a ${typeof value}`}`)
 }
 
 function toStoredMessage (message: JsonObject): StoredMessage {

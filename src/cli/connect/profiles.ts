@@ -1,0 +1,80 @@
+import { readFileSync, statSync } from 'node:fs'
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type JsonObject, parseJson } from '../../base/json.ts'
+import { yamlToJson } from '../../store/directory/yaml-to-json.ts'
+import { usageError } from '../exit-codes.ts'
+import { objectOf, textOf } from '../json-members.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** A service as the user's own file knows it. */
+export interface Profile {
+  readonly url: string
+  readonly token?: string
+  /** A command of the shell that prints the token, for those who keep it in a safe. */
+  readonly tokenCommand?: string
+}
+
+/** The user's own file. */
+export interface Profiles {
+  /** Which one is asked when nobody says. */
+  readonly current: string | undefined
+  readonly named: ReadonlyMap<string, Profile>
+}
+
+const NONE: Profiles = { current: undefined, named: new Map() }
+
+/** Where the user's own file is; `undefined` for a process without a home. */
+export function profilesFile ({ XDG_CONFIG_HOME: folder, HOME: home, USERPROFILE: windows }: Environment): string | undefined {
+  const above = folder || (home || windows ? join(home || windows || '', '.config') : '')
+  return above === '' ? undefined : join(above, 'ai-prompt-shell', 'config.yaml')
+}
+
+/** Reads the user's own file. @returns no profiles where there is none. @throws CliError for one that others may read, or that is wrong */
+export function readProfiles (environment: Environment): Profiles {
+  const file = profilesFile(environment)
+  if (file === undefined) return NONE
+  const text = readPrivate(file)
+  if (text === undefined || text.trim() === '') return NONE
+  const read = yamlToJson(text)
+  if (read.kind !== 'text') throw usageError(`${file} ${read.kind === 'bad' ? read.reason : 'is gone'}`)
+  const { profile, profiles } = objectOf(parseJson(read.text))
+  return {
+    current: textOf(profile) === '' ? undefined : textOf(profile),
+    named: new Map(Object.entries(objectOf(profiles)).map(([name, value]) => [name, profileIn(objectOf(value))]))
+  }
+}
+
+/** Keeps a profile, which is the current one from now on. @returns the file */
+export async function writeProfile (environment: Environment, name: string, profile: Profile): Promise<string> {
+  const file = profilesFile(environment)
+  if (file === undefined) throw usageError('there is no home to keep a profile in: set HOME or XDG_CONFIG_HOME')
+  const { named } = readProfiles(environment)
+  const { stringify } = await import('yaml')
+  const content = stringify({ profile: name, profiles: Object.fromEntries(new Map([...named, [name, profile]])) })
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const temporary = `${file}.${process.pid}`
+  await writeFile(temporary, content, { mode: 0o600 })
+  await chmod(temporary, 0o600)
+  await rename(temporary, file)
+  return file
+}
+
+function readPrivate (file: string): string | undefined {
+  try {
+    if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) throw usageError(`${file} may be read by others, and tokens are in it: chmod 600 ${file}`)
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw (error as NodeJS.ErrnoException).code === undefined ? error : usageError(`${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function profileIn ({ url, token, tokenCommand }: JsonObject): Profile {
+  return {
+    url: textOf(url),
+    ...(textOf(token) === '' ? {} : { token: textOf(token) }),
+    ...(textOf(tokenCommand) === '' ? {} : { tokenCommand: textOf(tokenCommand) })
+  }
+}

@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Command } from 'commander'
+import { type Cli } from '../cli.ts'
+import { CliError, EXIT, usageError } from '../exit-codes.ts'
+import { objectOf } from '../json-members.ts'
+import { openLines } from '../lines.ts'
+import { type Output } from '../output.ts'
+import { type EntryKind, tagOf } from './entry-kinds.ts'
+import { entryTextOf, storedText } from './entry-text.ts'
+import { draftOf } from './draft.ts'
+import { pathOf, publish, tellDiagnostics } from './publish.ts'
+
+/**
+ * Lets the user change an entry in an editor, and stores it if nobody else has changed it meanwhile. A draft that is refused is kept.
+ * @throws CliError
+ */
+export async function editEntry (kind: EntryKind, id: string, cli: Cli, command: Command): Promise<void> {
+  const { api, output } = cli.open(command)
+  const { json, etag } = await api.getTagged(pathOf(kind, id))
+  if (etag === '') throw new CliError(EXIT.NO, `${kind.noun} ${id} is not registered by itself: edit the extension that brings it`)
+  const { text, extension } = draftOf(kind, kind.registeredIn(json))
+  // Nobody else on this machine reads what is being written.
+  const folder = await mkdtemp(join(tmpdir(), 'aps-'))
+  const file = join(folder, `${id.replaceAll(/[^\w.-]/g, '_').slice(0, 100)}${extension}`)
+  await writeFile(file, text, { mode: 0o600 })
+  for (;;) {
+    await openEditor(file, cli)
+    try {
+      const entry = entryTextOf(kind, await readFile(file, 'utf8'), extension)
+      if (`"${tagOf(kind, storedText(entry))}"` === etag) {
+        await rm(folder, { recursive: true })
+        return await output.words('nothing has changed')
+      }
+      const published = await publish(api, kind, id, entry, { conditions: { 'if-match': etag } })
+      await rm(folder, { recursive: true })
+      if (output.wantsJson) return await output.json(published.json)
+      await tellDiagnostics(output, objectOf(published.json)['diagnostics'])
+      return await output.words(`replaced ${kind.noun} ${id}`)
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      if (!await wantsAgain(error, output, cli)) throw new CliError(error instanceof CliError ? error.exitCode : EXIT.NO, `${error.message}; what you wrote is in ${file}`)
+    }
+  }
+}
+
+async function openEditor (file: string, { environment, signal }: Cli): Promise<void> {
+  const editor = environment['VISUAL'] || environment['EDITOR'] || 'vi'
+  // The variable may have arguments: a shell reads it, as git does.
+  const child = spawn('sh', ['-c', `${editor} "$1"`, editor, file], { stdio: 'inherit', signal })
+  const [code] = await once(child, 'exit') as [number | null]
+  if (code !== 0) throw usageError(`the editor has ended with ${String(code)}, and nothing was stored; what you wrote is in ${file}`)
+}
+
+/** Asks where somebody can answer. */
+async function wantsAgain (error: Error, output: Output, cli: Cli): Promise<boolean> {
+  if (output.terminal === undefined) return false
+  await output.words(error.message)
+  const lines = openLines(cli, output)
+  try {
+    return /^(?:y|yes)$/i.test((await lines.next('edit it again? y or n: '))?.trim() ?? '')
+  } finally {
+    lines.close()
+  }
+}

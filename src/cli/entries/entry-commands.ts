@@ -1,0 +1,96 @@
+import { type Command, Option } from 'commander'
+import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type Cli } from '../cli.ts'
+import { objectOf, textOf } from '../json-members.ts'
+import { type Output } from '../output.ts'
+import { ENTRY_KINDS, type EntryKind } from './entry-kinds.ts'
+import { type IdOptions, idOf, withId } from './entry-id.ts'
+import { type EntryText, readEntryText, valueTextOf } from './entry-text.ts'
+import { pathOf, publish, tellDiagnostics } from './publish.ts'
+
+interface GetOptions extends IdOptions { readonly output: 'yaml' | 'json' | 'raw' }
+
+/** Adds a group of commands for each kind of what is registered: `aps prompt …`, `aps agents …`. @returns the groups, which others add to */
+export function addEntryGroups (program: Command, cli: Cli): ReadonlyMap<EntryKind, Command> {
+  return new Map(ENTRY_KINDS.map(kind => [kind, addEntryGroup(program, kind, cli)]))
+}
+
+function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
+  const group = program.command(kind.command).description(`list, read and publish ${kind.noun}s`)
+  if (kind.alias !== undefined) group.alias(kind.alias)
+
+  group.command('list').description(`list ${kind.noun}s`)
+    .option('--prefix <text>', 'only ids that begin with this')
+    .action(async ({ prefix }: { readonly prefix?: string }, command: Command) => { await list(kind, prefix, command, cli) })
+
+  withId(group.command('get').description(`print a ${kind.noun} as it is registered`), kind)
+    .addOption(new Option('-o, --output <form>', 'raw: a text as it is').choices(['yaml', 'json', 'raw']).default('yaml'))
+    .action(async (id: string | undefined, options: GetOptions, command: Command) => {
+      const { api, output } = cli.open(command)
+      const reply = await api.get(pathOf(kind, idOf(kind, id, options)))
+      if (output.wantsJson) return await output.json(reply)
+      await output.text(await inForm(kind.registeredIn(reply), options.output))
+      if (kind.key !== 'environs') await tellDiagnostics(output, objectOf(reply)['diagnostics'])
+    })
+
+  withId(group.command('add').description(`publish a ${kind.noun}, in place of what is there`), kind)
+    .requiredOption('-d, --data <file>', kind.takesText ? 'JSON, YAML or a text; - for stdin' : 'JSON or YAML; - for stdin')
+    .action(async (id: string | undefined, options: IdOptions & { readonly data: string }, command: Command) => {
+      await add(kind, idOf(kind, id, options), await readEntryText(kind, options.data, cli.stdin, cli.signal), command, cli)
+    })
+
+  withId(group.command('edit').description(`change a ${kind.noun} in $EDITOR; what somebody else has changed meanwhile is not overwritten`), kind)
+    .action(async (id: string | undefined, options: IdOptions, command: Command) => {
+      const { editEntry } = await import('./edit.ts')
+      await editEntry(kind, idOf(kind, id, options), cli, command)
+    })
+
+  withId(group.command('remove').description(`withdraw a ${kind.noun}`), kind)
+    .action(async (id: string | undefined, options: IdOptions, command: Command) => {
+      const { api, output } = cli.open(command)
+      const named = idOf(kind, id, options)
+      await api.delete(pathOf(kind, named))
+      await output.words(`removed ${kind.noun} ${named}`)
+    })
+
+  if (kind.key === 'environs') {
+    group.command('set').description('publish a shared variable: JSON if it is that, else a text').argument('<id>', 'the shared variable').argument('<value>', 'its value')
+      .action(async (id: string, value: string, _options: object, command: Command) => { await add(kind, id, valueTextOf(value), command, cli) })
+  }
+  return group
+}
+
+async function list (kind: EntryKind, prefix: string | undefined, command: Command, cli: Cli): Promise<void> {
+  const { api, output } = cli.open(command)
+  // Of shared variables there may be millions, and their details are read one by one.
+  const hasDetail = kind.key !== 'environs' || output.wantsJson
+  const query = { limit: '1000', ...(kind.key === 'extensions' ? { type: 'all' } : {}), ...(hasDetail ? { detail: 'true' } : {}), ...(prefix === undefined ? {} : { prefix }) }
+  const rows = await api.list(`/api/${kind.name}`, query)
+  if (output.wantsJson) return await output.json(rows)
+  await output.rows(kind.columns, rows.map(row => typeof row === 'string' ? [row] : kind.columns.map(column => textOf(objectOf(row)[column]))))
+}
+
+async function add (kind: EntryKind, id: string, entry: EntryText, command: Command, cli: Cli): Promise<void> {
+  const { api, output } = cli.open(command)
+  const { json, isNew } = await publish(api, kind, id, entry)
+  if (output.wantsJson) return await output.json(json)
+  await tellPublished(output, kind, objectOf(json), isNew)
+}
+
+/** Says what became of a publication. */
+async function tellPublished (output: Output, kind: EntryKind, { id = '', diagnostics }: JsonObject, isNew: boolean): Promise<void> {
+  await tellDiagnostics(output, diagnostics)
+  await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(id)}`)
+}
+
+/** A value as text; `raw` gives a text, and a prompt that is one, as it is. */
+async function inForm (value: Json, form: GetOptions['output']): Promise<string> {
+  if (form === 'raw') {
+    const { userPrompt } = objectOf(value)
+    const text = typeof value === 'string' ? value : userPrompt
+    if (typeof text === 'string') return text
+  }
+  if (form !== 'yaml') return stringifyJson(value, 2)
+  const { stringify } = await import('yaml')
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
+}

@@ -1,0 +1,18 @@
+import { type Command } from 'commander'
+import { usageError } from '../exit-codes.ts'
+import { type EntryKind } from './entry-kinds.ts'
+
+/** An id may be an argument or an option. */
+export interface IdOptions { readonly id?: string }
+
+/** Adds both ways to name an entry. */
+export function withId (command: Command, { noun }: Pick<EntryKind, 'noun'>): Command {
+  return command.argument('[id]', `the ${noun}`).option('-i, --id <id>', `the ${noun}, where it is no argument`)
+}
+
+/** The id that was given, whichever way. @throws CliError for none, and for two */
+export function idOf ({ noun, command }: Pick<EntryKind, 'noun' | 'command'>, argument: string | undefined, { id = argument }: IdOptions): string {
+  if (id === undefined || id === '') throw usageError(`expected the id of ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}; aps ${command} list shows them`)
+  if (argument !== undefined && id !== argument) throw usageError(`expected one id, got "${argument}" and "${id}"`)
+  return id
+}

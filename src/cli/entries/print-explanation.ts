@@ -1,0 +1,36 @@
+import { type JsonObject } from '../../base/json.ts'
+import { listOf, objectOf, textOf } from '../json-members.ts'
+import { type Output, type Style } from '../output.ts'
+
+/** How a text looks by where it comes from; own text stays as it is. */
+const STYLES: Readonly<Record<string, Style>> = { variable: 'blue', environ: 'green', tool: 'yellow', default: 'dim' }
+
+/** Prints a rendered prompt in the colours of its origins where there is colour; elsewhere a row for each piece. */
+export async function printExplanation (output: Output, explain: JsonObject): Promise<void> {
+  const messages = listOf(explain['messages']).map(objectOf)
+  if (output.hasColour) {
+    for (const message of messages) await printMessage(output, message, messages.length > 1)
+    await output.words('blue: variable, green: shared variable, yellow: tool, dim: default')
+  } else {
+    await output.rows(['role', 'place', 'origin', 'text'], messages.flatMap(({ role = '', spans }) => listOf(spans).map(objectOf).map(span => [textOf(role), placeOf(span), originOf(span), textOf(span['text'])])))
+  }
+  for (const { tool, outcome, durationMs } of listOf(explain['calls']).map(objectOf)) await output.words(`${textOf(tool)}: ${textOf(outcome)}, ${String(durationMs)} ms`)
+}
+
+async function printMessage (output: Output, { role = '', spans }: JsonObject, hasHeading: boolean): Promise<void> {
+  if (hasHeading) await output.heading(`[${textOf(role)}]`)
+  for (const { text = '', sources } of listOf(spans).map(objectOf)) {
+    // What a tool has made of a variable is the tool's.
+    const kinds = listOf(sources).map(source => textOf(objectOf(source)['kind']))
+    await output.styledPiece(STYLES[['tool', 'environ', 'variable', 'default'].find(kind => kinds.includes(kind)) ?? ''], textOf(text))
+  }
+  await output.piece('\n')
+}
+
+function placeOf ({ partial, line, column }: JsonObject): string {
+  return `${partial === undefined ? '' : `${textOf(partial)}:`}${String(line)}:${String(column)}`
+}
+
+function originOf ({ sources }: JsonObject): string {
+  return listOf(sources).map(objectOf).map(({ kind = '', path, tool }) => `${textOf(kind)}${path === undefined && tool === undefined ? '' : ` ${textOf(path) || textOf(tool)}`}`).join(', ')
+}

@@ -1,0 +1,72 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { type Command, Option } from 'commander'
+import { type Json, parseJson, stringifyJson } from '../../base/json.ts'
+import { apiPath } from '../api-client.ts'
+import { type Cli } from '../cli.ts'
+import { type IdOptions, idOf, withId } from './entry-id.ts'
+import { usageError } from '../exit-codes.ts'
+import { objectOf } from '../json-members.ts'
+import { readParameters, withParameters } from '../parameters.ts'
+import { printExplanation } from './print-explanation.ts'
+import { printRendered } from './print-rendered.ts'
+import { printAnswer, printStream } from '../print-chat.ts'
+
+const PROMPT = { noun: 'prompt', command: 'prompt' }
+
+interface RunOptions extends IdOptions { readonly param?: readonly string[], readonly args?: string }
+
+interface RenderOptions extends RunOptions { readonly explain?: true, readonly record?: string, readonly replay?: string }
+
+interface ChatOptions extends RunOptions { readonly model?: string, readonly stream: boolean }
+
+/** Adds what can be done with a prompt beside publishing it. */
+export function addPromptCommands (prompt: Command, cli: Cli): void {
+  withParameters(withId(prompt.command('render').description('print what a prompt renders to'), PROMPT))
+    .option('--explain', 'print where each piece comes from, in colour on a terminal')
+    .option('--record <file>', 'write all that it depended on to a file, too')
+    .addOption(new Option('--replay <file>', 'render again what was recorded, without a call').conflicts('record'))
+    // Scripts of the Go program name a model here, too.
+    .addOption(new Option('-m, --model <model>').hideHelp())
+    .action(async (id: string | undefined, options: RenderOptions, command: Command) => { await render(idOf(PROMPT, id, options), options, command, cli) })
+
+  withParameters(withId(prompt.command('chat').description('ask the model with a prompt; its text is printed as it comes'), PROMPT))
+    .option('-m, --model <model>', 'the model to ask')
+    .option('--no-stream', 'print the answer when it is whole')
+    .action(async (id: string | undefined, options: ChatOptions, command: Command) => {
+      const { api, output } = cli.open(command)
+      const path = apiPath('api', 'chat', 'prompts', idOf(PROMPT, id, options))
+      const body = { variables: await readParameters(options, cli.stdin, cli.signal), ...(options.model === undefined ? {} : { model: options.model }) }
+      // JSON is for programs: they get the completion, which a stream is not.
+      if (output.wantsJson) return await output.json(await api.post(path, body))
+      if (!options.stream) return await printAnswer(output, objectOf(await api.post(path, body)))
+      await printStream(output, api.events(path, { ...body, stream: true, stream_options: { include_usage: true } }))
+    })
+}
+
+async function render (id: string, options: RenderOptions, command: Command, cli: Cli): Promise<void> {
+  const { api, output } = cli.open(command)
+  const { explain, record, replay } = options
+  const search = new URLSearchParams({ ...(explain === true ? { explain: 'true' } : {}), ...(record === undefined ? {} : { tools: 'record' }) }).toString()
+  // A bundle has the variables that were given then.
+  const body = replay === undefined
+    ? { variables: await readParameters(options, cli.stdin, cli.signal) }
+    : { bundle: await readBundle(replay), ...(options.args === undefined && options.param === undefined ? {} : { variables: await readParameters(options, cli.stdin, cli.signal) }) }
+  const reply = objectOf(await api.post(`${apiPath('api', 'render', 'prompts', id)}${search === '' ? '' : `?${search}`}`, body))
+  if (record !== undefined) await writeBundle(record, reply['bundle'] ?? null)
+  if (output.wantsJson) return await output.json(reply)
+  if (explain === true) return await printExplanation(output, objectOf(reply['explain']))
+  await printRendered(output, reply['rendered_prompt'] ?? '')
+}
+
+async function readBundle (file: string): Promise<Json> {
+  try {
+    return parseJson(await readFile(file, 'utf8'))
+  } catch (error) {
+    throw usageError(`--replay: ${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+async function writeBundle (file: string, bundle: Json): Promise<void> {
+  // What tools have said may be private.
+  await writeFile(file, `${stringifyJson(bundle, 2)}\n`, { mode: 0o600 }).catch((error: unknown) => { throw usageError(`--record: ${(error as Error).message}`) })
+}

@@ -1,0 +1,72 @@
+import { type ApiClient } from '../api-client.ts'
+import { ENTRY_KINDS, type EntryKind } from '../entries/entry-kinds.ts'
+import { objectOf, textOf } from '../json-members.ts'
+import { type Output } from '../output.ts'
+import { usageError } from '../exit-codes.ts'
+import { type KnownTags, readKnownTags } from './known-tags.ts'
+import { type Folder, type LocalEntry, nameOf, readFolder } from './read-folder.ts'
+
+/** An entry that has a key of its own at the service. */
+export interface RemoteEntry {
+  readonly kind: EntryKind
+  readonly id: string
+  /** Without quotes; `''` for one that cannot be compared: what is below it hides what it is. */
+  readonly tag: string
+}
+
+/** An entry that is not the same here and there. */
+export interface Difference {
+  readonly name: string
+  readonly kind: EntryKind
+  readonly id: string
+  readonly local: LocalEntry | undefined
+  readonly remote: RemoteEntry | undefined
+  /** Its tag when both were last the same. */
+  readonly known: string | undefined
+}
+
+/** A folder and a service beside each other. */
+export interface Comparison {
+  readonly folder: Folder
+  readonly differences: readonly Difference[]
+  /** What both have in common, by name. */
+  readonly same: KnownTags
+  readonly known: KnownTags
+  /** How many entries are only there, in modules of which the folder has nothing. */
+  readonly others: number
+}
+
+/** Compares a folder with a service by the tags of entries: one listing a kind. @param otherModules whether entries count in modules of which the folder has nothing. @throws CliError */
+export async function compareFolder (path: string, url: string, { api, output }: { readonly api: ApiClient, readonly output: Output }, { otherModules = false } = {}): Promise<Comparison> {
+  const warnings: string[] = []
+  const [folder, remote] = await Promise.all([readFolder(path, message => { warnings.push(message) }), listRemote(api)])
+  for (const warning of warnings) await output.words(`warning: ${warning}`)
+  if (folder.problems.length > 0) throw usageError(`aps lint says more of what cannot be read:\n${folder.problems.join('\n')}`)
+  const known = await readKnownTags(folder.root, url)
+  const modules = new Set([...folder.entries.values()].map(({ kind, id }) => nameOf(kind, moduleOf(id))))
+  const differences: Difference[] = []
+  const same = new Map<string, string>()
+  let others = 0
+  for (const name of [...new Set([...folder.entries.keys(), ...remote.keys()])].sort()) {
+    const [local, there] = [folder.entries.get(name), remote.get(name)]
+    const { kind, id } = (local ?? there) as LocalEntry | RemoteEntry
+    if (local !== undefined && local.tag === there?.tag) same.set(name, local.tag)
+    else if (local === undefined && !otherModules && !known.has(name) && !modules.has(nameOf(kind, moduleOf(id)))) others++
+    else differences.push({ name, kind, id, local, remote: there, known: known.get(name) })
+  }
+  return { folder, differences, same, known, others }
+}
+
+/** All entries with keys of their own; what an extension brings is none. */
+export async function listRemote (api: ApiClient): Promise<ReadonlyMap<string, RemoteEntry>> {
+  const listings = await Promise.all(ENTRY_KINDS.map(async kind => {
+    const rows = await api.list(`/api/${kind.name}`, { limit: '1000', detail: 'true', ...(kind.key === 'extensions' ? { type: 'all' } : {}) })
+    return rows.map(objectOf).filter(({ etag }) => etag !== undefined || kind.key === 'environs').map((row): RemoteEntry => ({ kind, id: textOf(row['id']), tag: textOf(row['etag']).replaceAll('"', '') }))
+  }))
+  return new Map(listings.flat().map(entry => [nameOf(entry.kind, entry.id), entry]))
+}
+
+/** What entries that belong together begin with. */
+function moduleOf (id: string): string {
+  return id.split('.', 1)[0] as string
+}

@@ -1,0 +1,61 @@
+import { createTwoFilesPatch, OMIT_HEADERS } from 'diff'
+import { resolve } from 'node:path'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { type ApiClient, apiPath } from '../api-client.ts'
+import { type Cli } from '../cli.ts'
+import { CliError } from '../exit-codes.ts'
+import { listOf, objectOf, textOf } from '../json-members.ts'
+import { type Output } from '../output.ts'
+
+/** How long one difference may take to be found, in ms. */
+const TIMEOUT = 2000
+
+/** What is rendered while somebody writes. */
+export interface Watched { readonly prompt: string, readonly variables: () => Promise<JsonObject> }
+
+/**
+ * Renders a prompt whenever something changes, and prints what is new in it; says what is wrong with what was saved. Goes on until the
+ * service ends.
+ */
+export async function renderChanges (url: string, watched: Watched | undefined, output: Output, cli: Cli): Promise<void> {
+  const api = cli.connect(url, cli.environment['APS_TOKEN'] ?? '')
+  let last = watched === undefined ? '' : await tryRender('', watched, api, output)
+  for await (const { name, data } of api.events('/api/events')) {
+    if (name !== 'changed' || data === undefined) continue
+    await tellProblems(api, output)
+    if (watched !== undefined) last = await tryRender(last, watched, api, output)
+  }
+}
+
+/** @returns what is shown now */
+async function tryRender (last: string, { prompt, variables }: Watched, api: ApiClient, output: Output): Promise<string> {
+  try {
+    const { rendered_prompt: rendered = '' } = objectOf(await api.post(apiPath('api', 'render', 'prompts', prompt), { variables: await variables() }))
+    const text = textIn(rendered)
+    if (last === '') await output.text(text)
+    else if (text !== last) await output.diff(createTwoFilesPatch(prompt, prompt, last, text, undefined, undefined, { context: 3, headerOptions: OMIT_HEADERS, timeout: TIMEOUT }) ?? text)
+    return text
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    await output.words(error.message)
+    return last
+  }
+}
+
+function textIn (rendered: Json): string {
+  if (typeof rendered === 'string') return rendered.endsWith('\n') ? rendered : `${rendered}\n`
+  return listOf(rendered).map(message => isJsonObject(message) ? `[${textOf(message['role'])}]\n${textOf(message['content'])}\n` : '').join('')
+}
+
+async function tellProblems (api: ApiClient, output: Output): Promise<void> {
+  for (const { key, cursor, diagnostics } of (await api.list('/api/status/entries', { limit: '100' })).map(objectOf)) {
+    for (const { severity, message, line, column } of listOf(diagnostics).map(objectOf)) {
+      if (severity === 'error') await output.words(`${textOf(key) || textOf(cursor)}:${String(line)}:${String(column)}: ${textOf(message)}`)
+    }
+  }
+}
+
+/** A file of variables by its whole name: serving goes into its folder. */
+export function wholeFileName (args: string | undefined): string | undefined {
+  return args?.startsWith('@') === true && args !== '@-' ? `@${resolve(args.slice(1))}` : args
+}

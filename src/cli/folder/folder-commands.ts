@@ -1,0 +1,64 @@
+import { type Command } from 'commander'
+import { type Cli } from '../cli.ts'
+import { type EntryKind } from '../entries/entry-kinds.ts'
+import { type GivenParameters, readParameters, withParameters } from '../parameters.ts'
+import { serveHere } from '../serve.ts'
+import { type SyncOptions } from './sync.ts'
+
+/** Adds `apply` to the group of a kind. */
+export function addApplyCommand (group: Command, kind: EntryKind, cli: Cli): void {
+  group.command('apply').description(`publish the ${kind.noun}s of a file or a folder`)
+    .requiredOption('-f, --file <path>', `a file, or a folder ${kind.key}/ or with one`)
+    .option('-i, --id <id>', 'for a file whose path does not say it')
+    .action(async (options: { readonly file: string, readonly id?: string }, command: Command) => {
+      const { applyEntries } = await import('./apply.ts')
+      await applyEntries(kind, options.file, options.id, cli.open(command))
+    })
+}
+
+/** Adds `aps diff`, `push` and `pull`, between a folder and a service. */
+export function addSyncCommands (program: Command, cli: Cli): void {
+  program.command('diff').description('show what differs between a folder and a service, as push would change it').argument('[folder]', 'the folder', '.')
+    .action(async (folder: string, _options: object, command: Command) => {
+      const { diffFolder } = await import('./sync.ts')
+      await diffFolder(folder, cli.open(command))
+    })
+
+  withSyncOptions(program.command('push').description('make a service have what a folder has; nothing that somebody has edited there is overwritten'))
+    .option('--note <text>', 'what has changed, kept with the versions of prompts')
+    .action(async (folder: string, options: SyncOptions, command: Command) => {
+      const { pushFolder } = await import('./sync.ts')
+      await pushFolder(folder, options, cli.open(command), cli)
+    })
+
+  withSyncOptions(program.command('pull').description('make a folder have what a service has; files whose content is the same stay as they are'))
+    .action(async (folder: string, options: SyncOptions, command: Command) => {
+      const { pullFolder } = await import('./sync.ts')
+      await pullFolder(folder, options, cli.open(command), cli)
+    })
+}
+
+function withSyncOptions (command: Command): Command {
+  return command.argument('[folder]', 'the folder', '.')
+    .option('--dry-run', 'show what would change, and end with 1 if something would')
+    .option('--prune', 'remove what the other side does not have, within its modules')
+    .option('--overwrite', 'undo edits of the other side, too')
+    .option('-y, --yes', 'ask nobody')
+}
+
+interface DevOptions extends GivenParameters { readonly prompt?: string }
+
+/** Adds `aps dev`: a folder is served, and a prompt rendered again whenever something is saved. */
+export function addDevCommand (program: Command, cli: Cli): void {
+  withParameters(program.command('dev').description('serve a folder, and render a prompt again whenever something is saved').argument('[folder]', 'the folder', '.'))
+    .option('--prompt <id>', 'the prompt')
+    .action(async (folder: string, options: DevOptions, command: Command) => {
+      const { output } = cli.open(command)
+      const { renderChanges, wholeFileName } = await import('./dev.ts')
+      const args = wholeFileName(options.args)
+      const url = await serveHere(folder, output)
+      if (url === undefined) return
+      const watched = options.prompt === undefined ? undefined : { prompt: options.prompt, variables: () => readParameters({ param: options.param, args }, cli.stdin, cli.signal) }
+      await renderChanges(url, watched, output, cli)
+    })
+}

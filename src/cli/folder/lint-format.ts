@@ -1,0 +1,42 @@
+import { type Output } from '../output.ts'
+
+/** What was noticed about a file. */
+export interface Finding {
+  /** As it is reached from where the user is. */
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  readonly severity: 'error' | 'warning' | 'hint'
+  readonly code: string
+  readonly message: string
+  readonly hint: string
+}
+
+/** How findings are printed: for people, for programs, or as annotations of GitHub's workflows. */
+export type LintFormat = 'text' | 'json' | 'github'
+
+/** What GitHub calls them. */
+const COMMANDS = { error: 'error', warning: 'warning', hint: 'notice' } as const
+
+/** Prints what a lint has found. */
+export async function printFindings (findings: readonly Finding[], format: LintFormat, output: Output): Promise<void> {
+  if (output.wantsJson || format === 'json') return await output.json(findings.map(finding => ({ ...finding })))
+  for (const finding of findings) await output.text(format === 'github' ? annotationOf(finding) : lineOf(finding))
+}
+
+function lineOf ({ file, line, column, severity, code, message, hint }: Finding): string {
+  return `${file}:${line}:${column}: ${severity}: ${message} (${code})${hint === '' ? '' : `; ${hint}`}`.replaceAll(/\s*\n\s*/g, ' ')
+}
+
+/** https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands */
+function annotationOf ({ file, line, column, severity, code, message, hint }: Finding): string {
+  return `::${COMMANDS[severity]} file=${property(file)},line=${line},col=${column},title=${property(code)}::${data(hint === '' ? message : `${message}; ${hint}`)}`
+}
+
+function data (text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+}
+
+function property (text: string): string {
+  return data(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
+}

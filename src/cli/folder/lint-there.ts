@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import pLimit from 'p-limit'
+import { parseJson } from '../../base/json.ts'
+import { type ApiClient } from '../api-client.ts'
+import { storedText } from '../entries/entry-text.ts'
+import { listOf, objectOf, textOf } from '../json-members.ts'
+import { type Finding } from './lint-format.ts'
+import { type LocalEntry, readFolder } from './read-folder.ts'
+import { createPlaceFinder } from './text-places.ts'
+
+/** What a service checks without storing it, by the field of a lint. */
+const FIELDS: ReadonlyMap<string, string> = new Map([['templates', 'prompt'], ['extensions', 'extension'], ['agents', 'agent'], ['skills', 'skill'], ['plans', 'plan']])
+
+/** A service parses one candidate at a time, and lets a few wait. */
+const AT_A_TIME = 4
+
+/** What a service says of the files of a folder, linked with what is registered there. @throws CliError */
+export async function lintThere (folder: string, api: ApiClient, warn: (message: string) => void): Promise<readonly Finding[]> {
+  const { root, entries, problems } = await readFolder(folder, warn)
+  const unread = problems.map((problem): Finding => {
+    const [file = '', ...message] = problem.split(': ')
+    return { file: join(folder, file), line: 1, column: 1, severity: 'error', code: 'VALUE_INVALID', message: message.join(': '), hint: '' }
+  })
+  const limit = pLimit(AT_A_TIME)
+  const found = await Promise.all([...entries.values()].filter(({ kind }) => FIELDS.has(kind.key)).map(entry => limit(() => findingsOf(entry, root, folder, api))))
+  return [...unread, ...found.flat()]
+}
+
+async function findingsOf ({ kind, id, file, entry }: LocalEntry, root: string, folder: string, api: ApiClient): Promise<Finding[]> {
+  const value = parseJson(storedText(entry))
+  const { diagnostics } = objectOf(await api.post('/api/lint', { [FIELDS.get(kind.key) as string]: value, ...(kind.key === 'templates' ? { id } : {}) }))
+  const find = extname(file) === '.md' ? undefined : createPlaceFinder(await readFile(join(root, file), 'utf8'))
+  return listOf(diagnostics).map(objectOf).map((diagnostic): Finding => {
+    const [line, column, messageIndex] = [diagnostic['line'], diagnostic['column'], diagnostic['messageIndex']].map(number => number === undefined ? undefined : Number(number))
+    const place = find === undefined || kind.key !== 'templates' || line === undefined ? { line: 1, column: 1 } : find({ line, ...(column === undefined ? {} : { column }), ...(messageIndex === undefined ? {} : { messageIndex }) })
+    return { file: join(folder, file), ...place, severity: textOf(diagnostic['severity']) as Finding['severity'], code: textOf(diagnostic['code']), message: textOf(diagnostic['message']), hint: textOf(diagnostic['hint']) }
+  })
+}

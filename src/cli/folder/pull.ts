@@ -1,0 +1,56 @@
+import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, extname, join } from 'node:path'
+import { type Json, stringifyJson } from '../../base/json.ts'
+import { type ApiClient } from '../api-client.ts'
+import { draftOf } from '../entries/draft.ts'
+import { type EntryKind, tagOf } from '../entries/entry-kinds.ts'
+import { isInside, keyToFiles } from '../../store/directory/directory-paths.ts'
+import { pathToKey } from '../../store/keys.ts'
+import { type Difference } from './compare.ts'
+import { type Step } from './push.ts'
+import { FOLDER_KEYS } from './read-folder.ts'
+import { remoteValue } from './remote-value.ts'
+
+/** What a pull would do. @param prune whether files of what is not there go */
+export function planPull (differences: readonly Difference[], prune: boolean): readonly Step[] {
+  return differences.flatMap((difference): Step[] => {
+    const { local, remote, known } = difference
+    if (remote === undefined) return prune ? [{ what: 'remove', difference, ...(local?.tag === known ? {} : { conflict: 'it was never there, or was edited here' }) }] : []
+    if (local === undefined) return [{ what: 'create', difference }]
+    // Only this side has changed: the next push has it.
+    if (remote.tag === known) return []
+    return [{ what: 'change', difference, ...(local.tag === known ? {} : { conflict: known === undefined ? 'it differs here, and was not pushed or pulled from there' : 'it was edited on both sides' }) }]
+  })
+}
+
+/**
+ * Writes what a service has into the file of an entry, in the form that the file has; a new one is YAML.
+ * @param root without links
+ * @throws Error with the reason why it cannot be
+ */
+export async function pullEntry (root: string, { kind, id, local, remote }: Difference, api: ApiClient): Promise<void> {
+  if (remote === undefined) return await rm(join(root, local?.file ?? ''))
+  const { value, isWhole } = await remoteValue(api, remote)
+  if (!isWhole) throw new Error('the service does not tell it whole: it has a credential in clear, or other entries below it')
+  const { file, text } = written(kind, id, value, local?.file)
+  const folder = join(root, dirname(file))
+  await mkdir(folder, { recursive: true })
+  if (!isInside(root, await realpath(folder))) throw new Error('its folder is a link that leads outside')
+  const target = join(root, file)
+  await writeFile(`${target}.${process.pid}~`, text)
+  await rename(`${target}.${process.pid}~`, target)
+  if (local !== undefined && local.file !== file) await rm(join(root, local.file))
+}
+
+function written (kind: EntryKind, id: string, value: Json, present: string | undefined): { readonly file: string, readonly text: string } {
+  const [json, yaml] = keyToFiles(pathToKey(id, `${FOLDER_KEYS.prefix}${kind.key}:`), FOLDER_KEYS)
+  if (json === undefined || yaml === undefined) throw new Error('no file can have its name')
+  const asJson = { file: json, text: `${stringifyJson(value, 2)}\n` }
+  if (present !== undefined && extname(present) === '.json') return asJson
+  const draft = draftOf(kind, value)
+  if (draft.extension === '.json') return asJson
+  if (draft.extension === '.md' && kind.file !== undefined && tagOf(kind, draft.text) === tagOf(kind, stringifyJson(value))) {
+    return { file: present !== undefined && extname(present) === '.md' ? present : join(yaml.slice(0, -'.yaml'.length), kind.file), text: draft.text }
+  }
+  return draft.extension === '.yaml' ? { file: present !== undefined && extname(present) !== '.md' ? present : yaml, text: draft.text } : asJson
+}

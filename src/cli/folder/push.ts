@@ -1,0 +1,95 @@
+import pLimit from 'p-limit'
+import { ApiError } from '../api-error.ts'
+import { type ApiClient } from '../api-client.ts'
+import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
+import { pathOf, publish } from '../entries/publish.ts'
+import { type CliError, EXIT } from '../exit-codes.ts'
+import { type Output } from '../output.ts'
+import { type Difference } from './compare.ts'
+
+/** As many writes are made at a time. */
+const AT_A_TIME = 8
+
+/** Kinds that need nothing of others, and go first. */
+const FIRST: ReadonlySet<string> = new Set(['tools', 'environs'])
+
+/** What a push would do with an entry. */
+export interface Step {
+  readonly what: 'create' | 'change' | 'remove'
+  readonly difference: Difference
+  /** Why it would undo what somebody else has done. */
+  readonly conflict?: string
+}
+
+/** What a push would do, in words that `aps` prints. @param prune whether what is only there goes */
+export function planPush (differences: readonly Difference[], prune: boolean): readonly Step[] {
+  return differences.flatMap((difference): Step[] => {
+    const { local, remote, known } = difference
+    if (local === undefined) return prune ? [{ what: 'remove', difference, ...conflictUnless(remote?.tag === known, known) }] : []
+    // Whoever has removed what was pushed and is the same here wanted it gone.
+    if (remote === undefined) return [{ what: 'create', difference, ...(known === local.tag ? { conflict: 'it was removed there' } : {}) }]
+    return [{ what: 'change', difference, ...conflictUnless(remote.tag === known, known) }]
+  })
+}
+
+function conflictUnless (isOurs: boolean, known: string | undefined): { readonly conflict?: string } {
+  if (isOurs) return {}
+  return { conflict: known === undefined ? 'it differs there, and was not pushed or pulled from here' : 'somebody has edited it there' }
+}
+
+/**
+ * Makes a plan true, and tells each step. Tools and shared variables go first; what is refused since it needs what is not there yet is tried again.
+ * @param about kept with each version, where there are some
+ * @returns the names of the steps that were made
+ * @throws CliError once all has been tried, when something was refused
+ */
+export async function push (steps: readonly Step[], about: Readonly<Record<string, string>>, { api, output }: { readonly api: ApiClient, readonly output: Output }): Promise<{ readonly made: readonly Step[], readonly refused: ReadonlyMap<Step, CliError> }> {
+  const made: Step[] = []
+  const refused = new Map<Step, CliError>()
+  const writes = steps.filter(({ what }) => what !== 'remove')
+  const removals = steps.filter(({ what }) => what === 'remove').toSorted((one, other) => rank(other) - rank(one))
+  const isFirst = ({ difference }: Step) => FIRST.has(difference.kind.key)
+  for (const group of [writes.filter(isFirst), writes.filter(step => !isFirst(step)), removals]) {
+    for (let waiting: readonly Step[] = group, before = Infinity; waiting.length > 0 && waiting.length < before;) {
+      before = waiting.length
+      waiting = await tryAll(waiting)
+    }
+  }
+  return { made, refused }
+
+  async function tryAll (group: readonly Step[]): Promise<readonly Step[]> {
+    const limit = pLimit(AT_A_TIME)
+    const again: Step[] = []
+    await Promise.all(group.map(step => limit(async () => {
+      try {
+        await make(step, about, api)
+        refused.delete(step)
+        made.push(step)
+        await output.words(`${PAST[step.what]} ${step.difference.name}`)
+      } catch (error) {
+        if (!(error instanceof ApiError) || !isOfThis(error)) throw error
+        refused.set(step, error)
+        if (error.code === 'ENTRY_INVALID' || error.code === 'LINT_BUSY') again.push(step)
+      }
+    })))
+    return again
+  }
+}
+
+/** Whether an error is about one entry: a token that may not, or a service that is gone, is so for all. */
+function isOfThis ({ exitCode, code }: ApiError): boolean {
+  return exitCode === EXIT.NO || exitCode === EXIT.USAGE || code === 'LINT_BUSY'
+}
+
+const PAST = { create: 'created', change: 'changed', remove: 'removed' } as const
+
+function rank ({ difference }: Step): number {
+  return ENTRY_KINDS.indexOf(difference.kind)
+}
+
+/** One write, of what the plan has seen and nothing else. */
+async function make ({ what, difference: { kind, id, local, remote } }: Step, about: Readonly<Record<string, string>>, api: ApiClient): Promise<void> {
+  const conditions: Readonly<Record<string, string>> = remote === undefined ? { 'if-none-match': '*' } : { 'if-match': remote.tag === '' ? '*' : `"${remote.tag}"` }
+  if (what === 'remove') return await api.delete(pathOf(kind, id), conditions)
+  if (local !== undefined) await publish(api, kind, id, local.entry, { conditions, about })
+}

@@ -1,0 +1,86 @@
+import { access, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import pLimit from 'p-limit'
+import { RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
+import { isValueFile, keyToFiles } from '../../store/directory/directory-paths.ts'
+import { listDirectory } from '../../store/directory/directory-list.ts'
+import { createTrueFolders, readKey } from '../../store/directory/directory-read.ts'
+import { keyToPath, kindPrefix, type StoreKeys } from '../../store/keys.ts'
+import { StoreError } from '../../store/store.ts'
+import { ENTRY_KINDS, type EntryKind, tagOf } from '../entries/entry-kinds.ts'
+import { type EntryText } from '../entries/entry-text.ts'
+import { usageError } from '../exit-codes.ts'
+
+/** As many files are read at a time. */
+const OPEN_FILES = 32
+
+/** Keys of a folder: only their order and their segments are looked at. */
+export const FOLDER_KEYS: StoreKeys = { prefix: 'shenma:', kinds: ENTRY_KINDS }
+
+/** An entry of a folder. */
+export interface LocalEntry {
+  readonly kind: EntryKind
+  readonly id: string
+  /** Relative to the folder. */
+  readonly file: string
+  readonly entry: EntryText
+  /** As the service tags it. */
+  readonly tag: string
+}
+
+/** What a folder holds. */
+export interface Folder {
+  /** Without links. */
+  readonly root: string
+  /** By the names that `nameOf` gives. */
+  readonly entries: ReadonlyMap<string, LocalEntry>
+  /** What cannot be read, as `file: reason`. */
+  readonly problems: readonly string[]
+}
+
+/** What an entry of a kind is called where all kinds are: `prompts/review.short`. */
+export function nameOf ({ name }: Pick<EntryKind, 'name'>, id: string): string {
+  return `${name}/${id}`
+}
+
+/**
+ * Reads a folder as the service would.
+ * @param warn told of files that are not read
+ * @throws CliError when it cannot be read
+ */
+export async function readFolder (path: string, warn: (message: string) => void, kinds: readonly EntryKind[] = ENTRY_KINDS): Promise<Folder> {
+  const root = await realpath(path).catch((error: NodeJS.ErrnoException) => { throw usageError(`${path} cannot be read: ${error.code ?? error.message}`) })
+  const listing = await listDirectory(root, FOLDER_KEYS.prefix, { ...FOLDER_KEYS, kinds }, warn).catch((error: unknown) => {
+    throw error instanceof StoreError ? usageError(error.message) : error
+  })
+  const folders = createTrueFolders(root)
+  const limit = pLimit(OPEN_FILES)
+  const entries: LocalEntry[] = []
+  const problems: string[] = []
+  await Promise.all(listing.keys.toSorted().map(key => limit(async () => {
+    const kind = kinds.find(each => key.startsWith(kindPrefix(FOLDER_KEYS.prefix, each.key))) as EntryKind
+    const [file, value] = await Promise.all([fileOf(root, key), readKey(folders, key, FOLDER_KEYS)])
+    if (value.kind === 'bad') problems.push(`${file}: the value ${value.reason}`)
+    if (value.kind !== 'text') return
+    try {
+      entries.push({ kind, id: keyToPath(key, kindPrefix(FOLDER_KEYS.prefix, kind.key)), file, entry: sentAs(file, value.text), tag: tagOf(kind, value.text) })
+    } catch (error) {
+      if (!(error instanceof RejectedEntry)) throw error
+      problems.push(`${file}: ${error.message}`)
+    }
+  })))
+  const named = entries.map(entry => [nameOf(entry.kind, entry.id), entry] as const)
+  return { root, entries: new Map(named.sort(([one], [other]) => one < other ? -1 : 1)), problems: problems.sort() }
+}
+
+/** The file of a key, relative to the folder. */
+async function fileOf (root: string, key: string): Promise<string> {
+  const files = keyToFiles(key, FOLDER_KEYS)
+  for (const file of files) if (await access(join(root, file)).then(() => true, () => false)) return file
+  return files[0] as string
+}
+
+/** A SKILL.md is a text, whatever is in it; YAML is JSON by now. */
+function sentAs (file: string, text: string): EntryText {
+  return isValueFile(file.slice(file.lastIndexOf('/') + 1)) ? { text, type: 'application/json' } : { text, type: 'text/plain' }
+}

@@ -1,0 +1,30 @@
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
+import { type ApiClient } from '../api-client.ts'
+import { draftOf } from '../entries/draft.ts'
+import { storedText } from '../entries/entry-text.ts'
+import { type Output } from '../output.ts'
+import { type Difference } from './compare.ts'
+import { remoteValue } from './remote-value.ts'
+
+/** How long one difference may take to be found, in ms. */
+const TIMEOUT = 2000
+
+/** Prints differences as one patch. @param direction which side is the new one */
+export async function showDifferences (differences: readonly Difference[], direction: 'push' | 'pull', api: ApiClient, output: Output): Promise<void> {
+  for (const difference of differences) {
+    const here = textHere(difference)
+    const there = await textThere(difference, api)
+    const [before, after] = direction === 'push' ? [there, here] : [here, there]
+    const name = difference.local?.file ?? difference.name
+    const patch = createTwoFilesPatch(before === '' ? '/dev/null' : `a/${name}`, after === '' ? '/dev/null' : `b/${name}`, before, after, undefined, undefined, { context: 3, headerOptions: FILE_HEADERS_ONLY, timeout: TIMEOUT })
+    await output.diff(patch ?? `--- a/${name}\n+++ b/${name}\n`)
+  }
+}
+
+function textHere ({ kind, local }: Difference): string {
+  return local === undefined ? '' : draftOf(kind, kind.read(storedText(local.entry))).text
+}
+
+async function textThere ({ kind, remote }: Difference, api: ApiClient): Promise<string> {
+  return remote === undefined ? '' : draftOf(kind, (await remoteValue(api, remote)).value).text
+}

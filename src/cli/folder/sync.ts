@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { type JsonObject } from '../../base/json.ts'
+import { type ApiClient } from '../api-client.ts'
+import { type Cli } from '../cli.ts'
+import { CliError, EXIT, usageError } from '../exit-codes.ts'
+import { openLines } from '../lines.ts'
+import { type Output } from '../output.ts'
+import { type Comparison, compareFolder, type Difference } from './compare.ts'
+import { writeKnownTags } from './known-tags.ts'
+import { planPull, pullEntry } from './pull.ts'
+import { planPush, push, type Step } from './push.ts'
+import { showDifferences } from './show-differences.ts'
+
+/** Options of both directions. */
+export interface SyncOptions {
+  readonly dryRun?: true
+  readonly prune?: true
+  readonly overwrite?: true
+  readonly yes?: true
+  readonly note?: string
+}
+
+interface Opened { readonly api: ApiClient, readonly output: Output }
+
+/** Prints what differs between a folder and a service, as a push would change it. @throws CliError when something does */
+export async function diffFolder (path: string, opened: Opened): Promise<void> {
+  const { api, output } = opened
+  const comparison = await compareFolder(path, api.url, opened)
+  const { differences, others } = comparison
+  if (output.wantsJson) await output.json(differences.map(describe))
+  else await showDifferences(differences, 'push', api, output)
+  if (others > 0) await output.words(`${others} entries of other modules are only there`)
+  if (differences.length > 0) throw new CliError(EXIT.NO, `${differences.length} ${differences.length === 1 ? 'entry differs' : 'entries differ'}`)
+}
+
+/** Makes a service have what a folder has. @throws CliError */
+export async function pushFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
+  const { api, output } = opened
+  const comparison = await compareFolder(path, api.url, opened)
+  const steps = planPush(comparison.differences, options.prune === true)
+  if (options.prune !== true) await tellRest(comparison.differences.filter(({ local }) => local === undefined), 'there', output)
+  if (!await isAgreed('push', steps, options, opened, cli)) return await remember(comparison, [], 'local', api)
+  const about = { source: await commitOf(comparison.folder.root), note: options.note ?? '' }
+  const { made, refused } = await push(steps, Object.fromEntries(Object.entries(about).filter(([, value]) => value !== '')), opened)
+  await remember(comparison, made, 'local', api)
+  for (const [{ difference }, error] of refused) await output.words(`not ${difference.name}: ${error.message}`)
+  if (refused.size > 0) throw new CliError(EXIT.NO, `${refused.size} of ${steps.length} were refused`)
+}
+
+/** Makes a folder have what a service has; the bytes of a file whose content is the same stay. @throws CliError */
+export async function pullFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
+  const { api, output } = opened
+  // Whoever pulls wants all that is there: modules of which the folder has nothing, too.
+  const comparison = await compareFolder(path, api.url, opened, { otherModules: true })
+  const steps = planPull(comparison.differences, options.prune === true)
+  if (options.prune !== true) await tellRest(comparison.differences.filter(({ remote }) => remote === undefined), 'here', output)
+  if (!await isAgreed('pull', steps, options, opened, cli)) return await remember(comparison, [], 'remote', api)
+  const made: Step[] = []
+  let failed = 0
+  for (const step of steps) {
+    try {
+      await pullEntry(comparison.folder.root, step.difference, api)
+      made.push(step)
+      await output.words(`${step.what === 'remove' ? 'removed' : 'wrote'} ${step.difference.name}`)
+    } catch (error) {
+      if (error instanceof CliError) throw error
+      failed++
+      await output.words(`not ${step.difference.name}: ${(error as Error).message}`)
+    }
+  }
+  await remember(comparison, made, 'remote', api)
+  if (failed > 0) throw new CliError(EXIT.NO, `${failed} of ${steps.length} could not be written`)
+}
+
+/** Shows a plan, and asks. @returns whether it is to be made true; @throws CliError for conflicts, and for a dry run that would change something */
+async function isAgreed (direction: 'push' | 'pull', steps: readonly Step[], { dryRun, overwrite, yes, prune }: SyncOptions, { api, output }: Opened, cli: Cli): Promise<boolean> {
+  if (steps.length === 0) {
+    if (output.wantsJson) await output.json([])
+    else await output.words('nothing differs')
+    return false
+  }
+  if (output.wantsJson) await output.json(steps.map(({ what, difference, conflict }) => ({ ...describe(difference), what, ...(conflict === undefined ? {} : { conflict }) })))
+  else {
+    if (output.terminal !== undefined || dryRun === true) await showDifferences(steps.map(({ difference }) => difference), direction, api, output)
+    for (const { what, difference } of steps) await output.words(`${what} ${difference.name}`)
+  }
+  const conflicts = steps.filter(({ conflict }) => conflict !== undefined)
+  if (conflicts.length > 0 && overwrite !== true) {
+    for (const { difference, conflict } of conflicts) await output.words(`${difference.name}: ${conflict ?? ''}`)
+    throw new CliError(EXIT.NO, `nothing was ${direction === 'push' ? 'pushed' : 'pulled'}: ${conflicts.length} of ${steps.length} would undo an edit; --overwrite does it all the same`)
+  }
+  if (dryRun === true) throw new CliError(EXIT.NO, `${steps.length} would change`)
+  // A pull is undone by git; what goes is asked about.
+  if (yes === true || (direction === 'pull' && prune !== true)) return true
+  if (output.terminal === undefined || (cli.stdin as { readonly isTTY?: boolean }).isTTY !== true) throw usageError('expected --yes, or --dry-run, where nobody can be asked')
+  const lines = openLines(cli, output)
+  try {
+    return /^(?:y|yes)$/i.test((await lines.next(`${direction} ${steps.length} changes? y or n: `))?.trim() ?? '')
+  } finally {
+    lines.close()
+  }
+}
+
+async function tellRest (rest: readonly Difference[], where: 'here' | 'there', output: Output): Promise<void> {
+  if (rest.length > 0) await output.words(`only ${where}: ${rest.map(({ name }) => name).slice(0, 20).join(', ')}${rest.length > 20 ? `, and ${rest.length - 20} more` : ''}; --prune removes them`)
+}
+
+/** Keeps what both sides have in common now, and what they had where they differ still. @param from the side that the other has now */
+async function remember ({ folder, same, known, differences }: Comparison, made: readonly Step[], from: 'local' | 'remote', api: ApiClient): Promise<void> {
+  const now = new Map(same)
+  for (const { name, known: before } of differences) if (before !== undefined) now.set(name, before)
+  for (const { difference: { name, [from]: side } } of made) {
+    if (side === undefined) now.delete(name)
+    else now.set(name, side.tag)
+  }
+  if (known.size > 0 || now.size > 0) await writeKnownTags(folder.root, api.url, now)
+}
+
+/** `git:` and the commit of a folder without changes of its own; `''` elsewhere. */
+async function commitOf (root: string): Promise<string> {
+  const git = async (...args: readonly string[]) => (await promisify(execFile)('git', ['-C', root, ...args])).stdout.trim()
+  try {
+    const commit = await git('rev-parse', '--short=12', 'HEAD')
+    return await git('status', '--porcelain', '--', '.') === '' ? `git:${commit}` : `git:${commit}+`
+  } catch {
+    return ''
+  }
+}
+
+function describe ({ name, id, local, remote }: Difference): JsonObject {
+  return { name, id, file: local?.file ?? null, here: local?.tag ?? null, there: remote?.tag ?? null }
+}

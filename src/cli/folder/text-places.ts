@@ -1,0 +1,96 @@
+import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument, type Scalar } from 'yaml'
+import { type TextPlace } from '../../base/json.ts'
+import { type JsonPath } from '../../base/json-places.ts'
+
+/** A place as diagnostics have it: a part of the value, or a line and a column of a template. */
+export interface ValuePlace {
+  readonly field?: JsonPath
+  readonly messageIndex?: number
+  readonly line?: number
+  readonly column?: number
+}
+
+/** Where a prompt has the template that a diagnostic without a message means. */
+const ONE_TEXT: readonly JsonPath[] = [['userPrompt'], ['prompt'], ['messages', 0, 'content'], [0, 'content'], []]
+
+const START: TextPlace = { line: 1, column: 1 }
+
+/**
+ * Finds the place of a diagnostic in a file of JSON or YAML.
+ * @param within what leads to the prompt in the file; a prompt of an extension is not all of it
+ * @returns the beginning of the file for what is nowhere in it
+ */
+export function createPlaceFinder (text: string): (place: ValuePlace, within?: JsonPath) => TextPlace {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, intAsBigInt: true, uniqueKeys: false, logLevel: 'silent' })
+  const at = (offset: number): TextPlace => {
+    const { line, col } = lines.linePos(offset)
+    return { line: Math.max(line, 1), column: Math.max(col, 1) }
+  }
+
+  return function find ({ field, messageIndex, line, column = 1 }, within = []) {
+    if (line === undefined) return field === undefined ? START : at(deepest(document.contents, [...within, ...field]))
+    const paths = messageIndex === undefined ? ONE_TEXT : [['messages', messageIndex, 'content'], [messageIndex, 'content']]
+    for (const path of paths) {
+      const node = nodeAt(document.contents, [...within, ...path])
+      if (node !== undefined && isScalar(node) && typeof node.value === 'string') return placeInScalar(node as Scalar<string>, line, column)
+    }
+    return START
+  }
+
+  function placeInScalar (node: Scalar<string>, line: number, column: number): TextPlace {
+    const [start = 0, end = start] = node.range ?? []
+    const source = text.slice(start, end)
+    if (node.type === 'BLOCK_LITERAL') {
+      const content = source.slice(source.indexOf('\n') + 1)
+      const indent = /^(?:[ \t]*\r?\n)*( *)/.exec(content)?.[1]?.length ?? 0
+      return { line: at(start).line + line, column: indent + column }
+    }
+    if (node.type === 'BLOCK_FOLDED') return at(start)
+    const wanted = offsetIn(node.value, line, column)
+    return at(start + (node.type === 'PLAIN' ? wanted : quotedOffset(source, wanted)))
+  }
+}
+
+/** The offset in a text of a line and a column, from 1. */
+function offsetIn (text: string, line: number, column: number): number {
+  let offset = 0
+  for (let each = 1; each < line; each++) offset = text.indexOf('\n', offset) + 1
+  return offset + column - 1
+}
+
+/** How far behind the beginning of a quoted text one of its characters stands. */
+function quotedOffset (source: string, wanted: number): number {
+  const escape = source.startsWith('"') ? /\\(?:x..|u....|U........|[^])/y : /''/y
+  let offset = 1
+  for (let count = 0; count < wanted && offset < source.length; count++) {
+    escape.lastIndex = offset
+    offset += escape.exec(source)?.[0].length ?? 1
+  }
+  return offset
+}
+
+function nodeAt (from: unknown, path: JsonPath): Node | undefined {
+  let node = from
+  for (const step of path) {
+    if (isMap(node)) node = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))?.value
+    else if (isSeq(node) && typeof step === 'number') node = node.items[step]
+    else return undefined
+  }
+  return (node ?? undefined) as Node | undefined
+}
+
+/** The offset of the last part of a path that is there: that of its name, where it has one. */
+function deepest (from: unknown, path: JsonPath): number {
+  for (let length = path.length; length > 0; length--) {
+    const above = nodeAt(from, path.slice(0, length - 1))
+    const step = path[length - 1]
+    if (isMap(above)) {
+      const pair = above.items.find(each => isPair(each) && isScalar(each.key) && String(each.key.value) === String(step))
+      if (pair !== undefined) return (pair.key as Scalar).range?.[0] ?? 0
+    }
+    const node = nodeAt(from, path.slice(0, length))
+    if (node !== undefined) return node.range?.[0] ?? 0
+  }
+  return 0
+}

@@ -1,0 +1,114 @@
+import { Command, CommanderError } from 'commander'
+import { revealHidden } from '../../base/text.ts'
+import { ENGINE_VERSION } from '../../base/version.ts'
+import { addAgentCommand } from '../agent.ts'
+import { ApiClient } from '../api-client.ts'
+import { type Cli } from '../cli.ts'
+import { CliError, EXIT } from '../exit-codes.ts'
+import { type AddressOptions, addressOf, DEFAULT_URL } from '../connect/address.ts'
+import { addApprovalCommands } from '../connect/approvals.ts'
+import { addLoginCommand } from '../connect/login.ts'
+import { addStatusCommand } from '../connect/status.ts'
+import { addEntryGroups } from '../entries/entry-commands.ts'
+import { addPromptCommands } from '../entries/prompt.ts'
+import { addNeedsCommand, addUsedByCommand } from '../entries/prompt-uses.ts'
+import { addCallCommand } from '../entries/tool-call.ts'
+import { addApplyCommand, addDevCommand, addSyncCommands } from '../folder/folder-commands.ts'
+import { addLintCommand } from '../folder/lint.ts'
+import { addCompletionCommands } from './completion.ts'
+import { addInitCommand } from '../init.ts'
+import { Output } from '../output.ts'
+import { addPlanCommand } from '../plan.ts'
+import { addServeCommand } from '../serve.ts'
+import { addSessionCommands } from '../session.ts'
+import { addSkillCommands } from '../skill.ts'
+import { addTypesCommand } from '../types.ts'
+
+/** As much of the process as the program uses. */
+export type ProcessLike = Pick<NodeJS.Process, 'argv' | 'env' | 'stdin' | 'stdout' | 'stderr' | 'once' | 'off'>
+
+/** Options that every command has. */
+interface CommonOptions extends AddressOptions { readonly json?: string }
+
+/** Runs the command of the arguments. @returns what the process should end with; never rejects for what the user or the service did */
+export async function runProgram (host: ProcessLike): Promise<number> {
+  const { argv, stdout, stderr } = host
+  const interrupt = new AbortController()
+  const onInterrupt = () => { interrupt.abort() }
+  host.once('SIGINT', onInterrupt)
+  try {
+    await createProgram(host, interrupt.signal).parseAsync(argv.slice(2).map(separateJson), { from: 'user' })
+    return interrupt.signal.aborted ? EXIT.INTERRUPTED : EXIT.OK
+  } catch (error) {
+    if (interrupt.signal.aborted) return EXIT.INTERRUPTED
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.OK : EXIT.USAGE
+    if (!(error instanceof CliError)) throw error
+    await new Output(stdout, stderr).words(`aps: ${error.message}`)
+    return error.exitCode
+  } finally {
+    host.off('SIGINT', onInterrupt)
+  }
+}
+
+function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: AbortSignal): Command {
+  const program = new Command('aps')
+    .description('Serves prompts, and asks a service for them.')
+    .version(ENGINE_VERSION)
+    .option('--url <url>', `where the service is (APS_URL, else that of a profile, else ${DEFAULT_URL})`)
+    .option('--profile <name>', 'a service that aps login has kept (APS_PROFILE)')
+    .option('--json [=fields]', 'print JSON: everything, or the fields that are named with commas between them')
+    .addHelpText('after', '\nThe token of the service is read from APS_TOKEN, or is the profile\'s. Exit codes: 0; 1 the answer is no; 2 wrong usage; 4 token missing or\nrefused; 5 the service does not answer, or fails; 130 interrupted.')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: text => { stdout.write(text) }, writeErr: text => { stderr.write(revealHidden(text)) }, outputError: (text, write) => { write(text.replace(/^error:/, 'aps:')) } })
+    .exitOverride()
+  const cli: Cli = {
+    stdin,
+    environment: env,
+    signal,
+    hasAddress: command => addressOf(command.optsWithGlobals<CommonOptions>(), env).isGiven,
+    connect: (url, token) => new ApiClient({ url, token, signal }),
+    open (command) {
+      const { json, ...options } = command.optsWithGlobals<CommonOptions>()
+      let api: ApiClient | undefined
+      return {
+        // What asks no service needs neither its address nor its token.
+        get api () {
+          if (api === undefined) {
+            const { url, token } = addressOf(options, env)
+            api = new ApiClient({ url, token: token(), signal })
+          }
+          return api
+        },
+        output: new Output(stdout, stderr, { json, hasColour: (env['NO_COLOR'] ?? '') === '' })
+      }
+    }
+  }
+  addServeCommand(program, cli)
+  addInitCommand(program, cli)
+  for (const [kind, group] of addEntryGroups(program, cli)) {
+    addApplyCommand(group, kind, cli)
+    if (['prompt', 'environ', 'tool'].includes(kind.command)) addUsedByCommand(group, kind, cli)
+    if (kind.command === 'tool') addCallCommand(group, kind, cli)
+    if (kind.command !== 'prompt') continue
+    addPromptCommands(group, cli)
+    addNeedsCommand(group, kind, cli)
+  }
+  addAgentCommand(program, cli)
+  addPlanCommand(program, cli)
+  addSkillCommands(program, cli)
+  addSessionCommands(program, cli)
+  addTypesCommand(program, cli)
+  addApprovalCommands(program, cli)
+  addDevCommand(program, cli)
+  addLintCommand(program, cli)
+  addSyncCommands(program, cli)
+  addStatusCommand(program, cli)
+  addLoginCommand(program, cli)
+  addCompletionCommands(program, cli)
+  return program
+}
+
+/** What follows `--json` is never its value, or it would take the id of `aps prompt get --json greet`: `--json=id,state` is. */
+function separateJson (argument: string): string {
+  return argument === '--json' ? '--json=' : argument
+}

@@ -1,0 +1,13 @@
+import { type Json, type JsonObject } from '../../../base/json.ts'
+import { reject } from '../../diagnostic/diagnostic.ts'
+
+/** The object that a bare list or text stands for, or the one that it is. @throws RejectedEntry when it is none of them */
+export function asPromptObject (value: Json): JsonObject {
+  if (typeof value === 'string') {
+    if (value.trim() === '') throw reject('VALUE_INVALID', 'the template is empty')
+    return { userPrompt: value }
+  }
+  if (Array.isArray(value)) return { messages: value }
+  if (typeof value === 'object' && value !== null) return value as JsonObject
+  throw reject('VALUE_INVALID', `a prompt must be an object, a message list or a text, not ${value === null ? 'null' : `a ${typeof value}`}`)
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { createPlaceFinder } from '../../src/cli/folder/text-places.ts'
+import { runAps } from '../helpers/aps.ts'
+import { startService } from '../helpers/service.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+
+const PROMPT = 'description: x\nuserPromt: 1\nmessages:\n  - role: system\n    content: Be brief.\n  - role: user\n    content: |\n      Hello\n        {{#if x}} {{> nope}}\n'
+
+async function folderWith (t: TestContext, files: Readonly<Record<string, string>>) {
+  const folder = await createTemporaryFolder()
+  t.after(folder.remove)
+  for (const [path, text] of Object.entries(files)) await folder.write(path, text)
+  return folder.path
+}
+
+describe('aps lint', () => {
+  it('finds the line and column of mistakes in YAML and JSON', async t => {
+    const cwd = await folderWith(t, {
+      'p/templates/a/b.yaml': PROMPT,
+      'p/templates/c.json': '{\n  "userPrompt": "Say\\n\\u0041 {{#if"\n}',
+      'p/agents/x.yaml': 'a: 1\na: 2\n',
+      'p/extensions/e.json': '{ "name": "e", "contributes": { "prompts": [\n  { "name": "p", "userPrompt": "{{> gone}}" }\n] } }'
+    })
+    const { code, stdout, stderr } = await runAps(['lint', 'p'], {}, undefined, cwd)
+    assert.deepEqual(stdout.split('\n').map(line => line.split(': ').slice(0, 2).join(' ')).filter(line => line !== ''), [
+      'p/agents/x.yaml:2:1 error', 'p/extensions/e.json:2:33 error', 'p/templates/a/b.yaml:2:1 warning', 'p/templates/a/b.yaml:9:9 error', 'p/templates/c.json:2:30 error'
+    ], stdout)
+    assert.deepEqual([code, stderr], [1, 'aps: 4 errors, 1 warning\n'])
+  })
+
+  it('writes annotations for GitHub, and JSON', async t => {
+    const cwd = await folderWith(t, { 'templates/a.yaml': 'userPrompt: Say {{#if\n' })
+    const annotations = await runAps(['lint', '--format', 'github'], {}, undefined, cwd)
+    assert.match(annotations.stdout, /^::error file=templates\/a\.yaml,line=1,col=17,title=SYNTAX::[^\n]+\n$/)
+    const [finding] = JSON.parse((await runAps(['lint', '--json=file,line,code'], {}, undefined, cwd)).stdout) as unknown[]
+    assert.deepEqual(finding, { file: 'templates/a.yaml', line: 1, code: 'SYNTAX' })
+  })
+
+  it('ends with 0 for the examples', async () => {
+    assert.deepEqual(await runAps(['lint', 'examples'], { OPERATOR_FILE: 'operator.yaml' }), { code: 0, stdout: '', stderr: 'no errors\n' })
+  })
+
+  it('takes what is registered at a service with --server', async t => {
+    const service = await startService(t, { 'templates:there': 'There' }, { LOG_LEVEL: 'silent' })
+    const cwd = await folderWith(t, { 'templates/a.yaml': 'userPrompt: |\n  Say\n  {{> there}} {{> nowhere}}\n' })
+    const { code, stdout } = await runAps(['lint', '--server'], { APS_URL: await service.listen() }, undefined, cwd)
+    assert.equal(code, 1)
+    assert.match(stdout, /^templates\/a\.yaml:3:15: error: [^\n]+\(PARTIAL_UNKNOWN\)[^\n]*\n$/)
+  })
+})
+
+describe('the place of a diagnostic', () => {
+  const CASES: ReadonlyArray<readonly [text: string, line: number, column: number, expected: readonly [number, number]]> = [
+    ['userPrompt: plain {{x}}', 1, 7, [1, 19]],
+    ['{"userPrompt": "a\\n\\"b\\" {{x}}"}', 2, 5, [1, 26]],
+    ["userPrompt: 'it''s {{x}}'", 1, 6, [1, 20]],
+    ['# head\n\nuserPrompt: |-\n    one\n    two {{x}}\n', 2, 5, [5, 9]],
+    ['messages: [{ role: user, content: "{{x}}" }]', 1, 3, [1, 38]]
+  ]
+  for (const [text, line, column, [expectedLine, expectedColumn]] of CASES) {
+    it(`in ${JSON.stringify(text)}`, () => {
+      assert.deepEqual(createPlaceFinder(text)({ line, column }), { line: expectedLine, column: expectedColumn })
+    })
+  }
+})

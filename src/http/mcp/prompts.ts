@@ -1,7 +1,7 @@
 import { type GetPromptResult, type Prompt as McpPrompt, type PromptMessage, type Server } from '@modelcontextprotocol/server'
 import { type JsonObject } from '../../base/json.ts'
 import { visibleEnvirons } from '../../access/environ-view.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
 import { type RenderedMessage } from '../../service/render/render-prompt.ts'
 import { argumentsOf, variablesFrom } from './prompt-arguments.ts'
 import { inProtocol } from './mcp-errors.ts'

@@ -2,7 +2,7 @@ import { type CallToolResult, ProtocolError, ProtocolErrorCode, type Server, typ
 import { ServiceError } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Caller } from '../../access/caller.ts'
-import { type Generation, type Tool } from '../../registry/generation.ts'
+import { type Generation, type Tool } from '../../registry/generation/generation.ts'
 import { NOTHING } from '../../template/value.ts'
 import { runnablePrompts } from './prompts.ts'
 import { type McpUses, type Visit } from './visit.ts'

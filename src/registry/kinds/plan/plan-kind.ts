@@ -2,8 +2,8 @@ import { contentHash, type Json, type JsonObject } from '../../../base/json.ts'
 import { isObject } from '../../../template/value.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
 import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
-import { defineKind } from '../definition/define-kind.ts'
-import { type Definition } from '../definition/definition.ts'
+import { defineKind } from '../define-kind.ts'
+import { type Definition } from '../definition.ts'
 
 const SCHEMA = entrySchema('plan')
 
@@ -70,7 +70,7 @@ export const planKind = defineKind<PlanDefinition>({
 /** Reads a profile, with its defaults. @throws RejectedEntry when it breaks `jsonschema/plan.json` */
 export function parseProfile (value: Json): PlanProfile {
   checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintFields(value as JsonObject, SCHEMA.fields) : [])
-  return profileFrom(value as unknown as GivenProfile)
+  return profileFrom(value as GivenProfile)
 }
 
 /** A profile as it may be written: all is optional. */

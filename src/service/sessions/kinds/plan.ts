@@ -8,8 +8,8 @@ import { DEFAULT_LIMITS, type PlanLimits, type PlanSetting } from '../../../engi
 import { PLAN } from '../../../engine/plan/plan-key.ts'
 import { type PlanMode } from '../../../engine/plan/route-mode.ts'
 import { DEFAULT_WHITELIST, widened } from '../../../files/path-rules.ts'
-import { nearMatches } from '../../../registry/diagnose/near-matches.ts'
-import { type Generation } from '../../../registry/generation.ts'
+import { nearMatches } from '../../../registry/diagnostic/near-matches.ts'
+import { type Generation } from '../../../registry/generation/generation.ts'
 import { PLAN_CONFIRMS, PLAN_LIMITS, type PlanConfirm, planKind, type PlanProfile, profileFrom } from '../../../registry/kinds/plan/plan-kind.ts'
 import { startWith } from '../../../session/engine.ts'
 import { findDefinition, seekDefinition } from '../../find-definition.ts'
@@ -141,5 +141,5 @@ function limitsOf (config: Config, version: number): PlanLimits {
 
 /** Whoever registers a profile can make limits only tighter. */
 function tightened (limits: PlanLimits, own: PlanProfile['limits']): PlanLimits {
-  return Object.fromEntries(PLAN_LIMITS.map(name => [name, Math.min(limits[name], own[name] ?? Infinity)])) as unknown as PlanLimits
+  return Object.fromEntries(PLAN_LIMITS.map(name => [name, Math.min(limits[name], own[name] ?? Infinity)])) as PlanLimits
 }

@@ -18,9 +18,14 @@ export async function runScenario ({ goal, files = {}, answers, says = [], schem
     await writeFile(join(folder, path), text)
   }
   await Promise.all([
-    schema === 1 ? cp('examples/plans/papayu.yaml', join(folder, 'store/plans/default.yaml')) : write('store/plans/default.yaml', JSON.stringify({ schema, language: 'en', ...profile })),
+    schema === 1
+      ? cp('examples/plans/papayu.yaml', join(folder, 'store/plans/default.yaml'))
+      : write('store/plans/default.yaml', JSON.stringify({ schema, language: 'en', ...profile })),
     write('shop/.gitignore', ''),
-    write('operator.yaml', JSON.stringify({ workspaces: { shop: { path: 'shop', ...(check === undefined ? {} : { checks: { test: check } }), commit: isRepository } }, policy: [{ on: 'exec', effect: 'allow', command: 'git commit' }] })),
+    write('operator.yaml', JSON.stringify({
+      workspaces: { shop: { path: 'shop', checks: check === undefined ? {} : { test: check }, commit: isRepository } },
+      policy: [{ on: 'exec', effect: 'allow', command: 'git commit' }]
+    })),
     write('replies.yaml', JSON.stringify(answers.map(([last, answer]) => ({ ...(last === '' ? {} : { last }), reply: JSON.stringify(answer) })))),
     ...Object.entries(files).map(([path, text]) => write(`shop/${path}`, text))
   ])

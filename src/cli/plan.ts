@@ -26,7 +26,7 @@ export function addPlanCommand (program: Command, cli: Cli): void {
     .option('--profile <id>', 'how it is made and checked')
     .option('--report <file>', 'output of a failed check: the files of its tracebacks are read first')
     .option('--fix <check>', 'run this check first: its failure is what the goal is about')
-    .addOption(new Option('--confirm <mode>', 'what waits for you before it is written; only what is stricter than operator and profile counts').choices(['diff', 'deletions', 'none']))
+    .addOption(new Option('--confirm <mode>', 'what waits for you before it is written, if stricter than operator and profile').choices(['diff', 'deletions', 'none']))
     .option('--yes', 'agree to each diff once it is shown, but to no deletion and no commit')
   addTalkOptions(command).action(async (goal: string | undefined, options: PlanOptions, self: Command) => {
     await talk(await beginPlan(goal, options), { options, cli, command: self, readLine: readPlanLine, agrees: options.yes === true })
@@ -34,9 +34,17 @@ export function addPlanCommand (program: Command, cli: Cli): void {
 }
 
 async function beginPlan (goal: string | undefined, { workspace, mode, profile, report, fix, confirm, resume }: PlanOptions): Promise<Beginning> {
-  if (resume === undefined && ((goal === undefined && fix === undefined) || workspace === undefined)) throw usageError('expected a goal, or --fix, and --workspace')
-  const wishes = Object.fromEntries(Object.entries({ goal, mode, profile, fix, confirm }).filter(([, wish]) => wish !== undefined)) as Partial<Record<'goal' | 'profile' | 'fix', string>> & Pick<PlanOptions, 'mode' | 'confirm'>
-  const body = { workspace, ...wishes, ...(report === undefined ? {} : { report: await readReport(report) }) }
+  const isWhole = (goal !== undefined || fix !== undefined) && workspace !== undefined
+  if (resume === undefined && !isWhole) throw usageError('expected a goal, or --fix, and --workspace')
+  const body = {
+    workspace,
+    ...(goal === undefined ? {} : { goal }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(profile === undefined ? {} : { profile }),
+    ...(fix === undefined ? {} : { fix }),
+    ...(confirm === undefined ? {} : { confirm }),
+    ...(report === undefined ? {} : { report: await readReport(report) })
+  }
   return {
     // Without a name the service has its own profile, whatever that is.
     definition: `plans/${profile === undefined ? '' : toPath(profile)}`,

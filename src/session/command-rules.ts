@@ -45,8 +45,8 @@ export const COMMITS_ARE_ASKED = 'commits are approved one by one'
  */
 export function judgeCommit (targets: readonly string[], rules: readonly CommandRule[]): Judgement {
   const places = targets.length === 0 ? [''] : targets
-  const judged = places.map(target => judgeCommand({ id: '', kind: 'exec', target, command: 'git commit', origin: 'model', timeout: 0 }, { rules, isAuto: false }))
-  const strictest = judged.reduce(stricter)
+  const command = { id: '', kind: 'exec', command: 'git commit', origin: 'model', timeout: 0 } as const
+  const strictest = places.map(target => judgeCommand({ ...command, target }, { rules, isAuto: false })).reduce(stricter)
   return strictest.answer === 'ask' && strictest.rule === ASKED ? { answer: 'ask', rule: COMMITS_ARE_ASKED } : strictest
 }
 

@@ -8,7 +8,7 @@ import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 const run = promisify(execFile)
 
 /** The profile of schema 1, as examples/plans/papayu.yaml has it. */
-export const PAPAYU = { schema: 1, language: 'ru', confirm: 'deletions', repair: { rounds: 0 } }
+export const PAPAYU = { schema: 1, language: 'ru', confirm: 'deletions', repair: { rounds: 0 }, commit: 'never' }
 
 /** A repository with a failing test, and what a service needs to plan in it without a model. */
 export interface Scratch {

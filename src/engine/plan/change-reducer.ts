@@ -142,7 +142,17 @@ export abstract class ChangeReducer extends TurnBack {
     const { reply, applied, changes, hasApplied } = this.state
     const changed = changedIn(ended.value) ?? (reply?.actions ?? []).map(({ kind, path }) => ({ kind, path }))
     const before = hasApplied ? applied.filter(({ path }) => !changed.some(each => each.path === path)) : []
-    this.state = { ...this.state, applied: [...before, ...changed], undone: [], changes: [...hasApplied ? changes : [], effect], reversed: 0, hasApplied: true, check: 0, done: this.state.summary, commit: undefined }
+    this.state = {
+      ...this.state,
+      applied: [...before, ...changed],
+      undone: [],
+      changes: [...hasApplied ? changes : [], effect],
+      reversed: 0,
+      hasApplied: true,
+      check: 0,
+      done: this.state.summary,
+      commit: undefined
+    }
     this.goTo('applying')
     this.outbox.notice('files', { stage: 'applied', files: changed.map(each => ({ ...each })) })
     return this.#runCheck()

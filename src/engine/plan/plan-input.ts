@@ -80,14 +80,15 @@ function intentOfDone (state: PlanState, text: string, action: Action | undefine
   return intentOfChange(state, action?.name ?? words.toLowerCase(), action?.data ?? {})
 }
 
-/** @param message of the user's; the summary of the change without it */
-function intentToCommit ({ step, applied, setting: { commit, workspace } }: PlanState, message: Json | undefined): Intent | Refused {
+/** @param given the user's message; the summary of the change without it */
+function intentToCommit ({ step, applied, setting: { commit, workspace } }: PlanState, given: Json | undefined): Intent | Refused {
   if (commit === 'never') {
-    return { kind: 'disabled', message: `Nothing is committed in the workspace "${workspace}" by this plan: its operator and its profile would have to allow that` }
+    const message = `Nothing is committed in the workspace "${workspace}" by this plan: its operator and its profile would have to allow that`
+    return { kind: 'disabled', message }
   }
   if (step !== 'applied' || applied.length === 0) return busy('there is nothing to commit')
-  if (message !== undefined && typeof message !== 'string') return invalid(`message: expected a text, got ${shown(message)}`)
-  return { wants: 'commit', message: (message ?? '').trim() }
+  if (given !== undefined && typeof given !== 'string') return invalid(`message: expected a text, got ${shown(given)}`)
+  return { wants: 'commit', message: (given ?? '').trim() }
 }
 
 /** What the user says to a diff that waits. */

@@ -88,7 +88,8 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   /** Another goal in the same session. */
   #nextGoal (words: string): Next<PlanState> {
     const { mode, goal } = routeMode(words, false)
-    this.state = { ...this.state, mode: mode ?? 'plan', isDirect: mode === 'apply', words: goal, goal, agreed: [], hasApplied: false, plan: undefined, exchanges: [], report: '' }
+    const fresh = { agreed: [], hasApplied: false, plan: undefined, exchanges: [], report: '' }
+    this.state = { ...this.state, ...fresh, mode: mode ?? 'plan', isDirect: mode === 'apply', words: goal, goal }
     return this.start()
   }
 

@@ -50,23 +50,46 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
   })
 
   app.post('/api/plans/:id/message', {
-    config: { role: 'run', fails: DRIVES_SESSION },
+    config: { role: 'run', fails: [...DRIVES_SESSION, 'COMMIT_DISABLED'] },
     schema: { tags: ['Plans'], operationId: 'talkToPlan', summary: 'Say something to a plan', description: `\`ok\` carries it out, other words change it. ${WAITS}`, params: SessionId, body: PlanMessage, response: goesOn }
   }, (request, reply) => say(request, reply, request.params.id, request.body))
 
   app.post('/api/plans/:id/apply', {
     config: { role: 'run', fails: [...DRIVES_SESSION, 'APPROVAL_OUTDATED'] },
-    schema: { tags: ['Plans'], operationId: 'applyPlan', summary: 'Carry a plan out, or write the diff that waits', description: `With \`digest\` nothing is written but the diff that was shown with it; another one is 409 APPROVAL_OUTDATED. ${WAITS}`, params: SessionId, body: Type.Union([Agreement, Type.Null()]), response: goesOn }
+    schema: {
+      tags: ['Plans'],
+      operationId: 'applyPlan',
+      summary: 'Carry a plan out, or write the diff that waits',
+      description: `With \`digest\` nothing is written but the diff that was shown with it; another one is 409 APPROVAL_OUTDATED. ${WAITS}`,
+      params: SessionId,
+      body: Type.Union([Agreement, Type.Null()]),
+      response: goesOn
+    }
   }, (request, reply) => say(request, reply, request.params.id, { action: { name: 'apply', data: { ...request.body } } }))
 
   app.post('/api/plans/:id/retry', {
     config: { role: 'run', fails: DRIVES_SESSION },
-    schema: { tags: ['Plans'], operationId: 'retryPlan', summary: 'Ask again for what has failed', description: `Only behind a failure: the reply before had an \`error_code\`. ${WAITS}`, params: SessionId, response: goesOn }
+    schema: {
+      tags: ['Plans'],
+      operationId: 'retryPlan',
+      summary: 'Ask again for what has failed',
+      description: `Only behind a failure: the reply before had an \`error_code\`. ${WAITS}`,
+      params: SessionId,
+      response: goesOn
+    }
   }, (request, reply) => say(request, reply, request.params.id, { action: { name: 'retry', data: {} } }))
 
   app.post('/api/plans/:id/commit', {
     config: { role: 'run', fails: [...DRIVES_SESSION, 'COMMIT_DISABLED', 'COMMIT_DENIED'] },
-    schema: { tags: ['Plans'], operationId: 'commitPlan', summary: 'Commit what a plan has changed', description: `Only the paths of its last goal. Where no rule of the operator allows \`git commit\`, it waits for \`/confirm\`. ${WAITS}`, params: SessionId, body: Type.Union([CommitMessage, Type.Null()]), response: goesOn }
+    schema: {
+      tags: ['Plans'],
+      operationId: 'commitPlan',
+      summary: 'Commit what a plan has changed',
+      description: `Only the paths of its last goal. Where no rule of the operator allows \`git commit\`, it waits for \`/confirm\`. ${WAITS}`,
+      params: SessionId,
+      body: Type.Union([CommitMessage, Type.Null()]),
+      response: goesOn
+    }
   }, async (request, reply) => {
     const plan = await say(request, reply, request.params.id, { action: { name: 'commit', data: { ...request.body } } })
     if (plan.error_code === 'COMMIT_DENIED') throw commitDenied(plan.id, plan.error ?? '')
@@ -92,7 +115,7 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
 
   app.post('/api/plans/:id/confirm', {
     config: { role: 'approve', fails: DECIDES },
-    schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions of a plan', description: `Whoever may approve confirms plans of others too, and is not shown what the model has read. Where anything is not as it was shown, nothing is written: the reply has \`ERR_BASE_CHANGED\` with the paths, and waits with the new state and another digest. ${WAITS}`, params: SessionId, body: Confirmation, response: goesOn }
+    schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions or the commit of a plan', description: `Whoever may approve confirms plans of others too, and is not shown what the model has read. Where anything is not as it was shown, nothing is written: the reply has \`ERR_BASE_CHANGED\` with the paths, and waits with the new state and another digest. ${WAITS}`, params: SessionId, body: Confirmation, response: goesOn }
   // What was confirmed, and is asked for again in another state, needs another look.
   }, (request, reply) => answer(request, reply, visitor => door.approve(plans, visitor, request.params.id, { digest: request.body.digest, isStrict: true })))
 }

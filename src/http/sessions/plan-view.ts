@@ -21,7 +21,11 @@ export const PlanReply = Type.Object({
   trace_id: Type.String(),
   ok: Type.Boolean(),
   summary: Type.String(),
-  actions: Type.Array(Type.Object({ ...Change.properties, content: Type.Optional(Type.String()), edits: Type.Optional(Type.Array(Type.Object({ search: Type.String(), replace: Type.String() }))) }), { description: 'What is changed; empty while a plan is made' }),
+  actions: Type.Array(Type.Object({
+    ...Change.properties,
+    content: Type.Optional(Type.String()),
+    edits: Type.Optional(Type.Array(Type.Object({ search: Type.String(), replace: Type.String() })))
+  }), { description: 'What is changed; empty while a plan is made' }),
   error: Type.Optional(Type.String()),
   error_code: Type.Optional(Type.String({ description: 'docs/plans.md has all of them' })),
   plan_json: Type.Optional(Type.String({ description: 'The plan as the model wrote it' })),
@@ -38,7 +42,9 @@ export const PlanReply = Type.Object({
     recent_errors: Type.Array(Type.String())
   }, { description: 'What the session remembers of itself; no model is told' })),
   confirm: Type.Optional(Type.Object({
-    kind: oneOf(['diff', 'deletions', 'commit'], { description: '`diff`: its user agrees by `/apply` with the digest. `deletions` and `commit`: whoever has the role `approve` does by `/confirm`' }),
+    kind: oneOf(['diff', 'deletions', 'commit'], {
+      description: '`diff`: its user agrees by `/apply` with the digest. `deletions` and `commit`: whoever has the role `approve` does by `/confirm`'
+    }),
     digest: Type.String({ description: 'Of what waits to be confirmed: all of the change, and what was there when it was shown' }),
     paths: Type.Optional(Type.Array(Type.String(), { description: 'Of a diff and of a commit: what it touches; the first 500' })),
     message: Type.Optional(Type.String({ description: 'Of a commit' })),
@@ -111,7 +117,10 @@ const MAX_LISTED = 500
 /** What is waiting for a confirmation, if anything is. */
 function confirmOf (session: Session): { readonly confirm?: Waiting } {
   const { held } = resultOf(session, PLAN)
-  if (held !== undefined) return { confirm: { kind: 'diff', digest: held.digest, ...listed('paths', shownIn(held.change).map(({ path }) => path)), deletes: [] } }
+  if (held !== undefined) {
+    const paths = shownIn(held.change).map(({ path }) => path)
+    return { confirm: { kind: 'diff', digest: held.digest, ...listed('paths', paths), deletes: [] } }
+  }
   const [asked] = approvalsIn(session)
   if (asked === undefined) return {}
   const { kind, paths = [], message = '' } = asked.content

@@ -190,7 +190,8 @@ export class SessionRunner {
   async stop (id: string, by: StopCause, reason: string): Promise<Session> {
     return await this.#commit(id, session => {
       if (ENDED.has(session.status)) return undefined
-      if (openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply' || effect.kind === 'commit')) throw sessionBusy(id, session.status, 'it is writing files; try again when it has')
+      const isWriting = openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply' || effect.kind === 'commit')
+      if (isWriting) throw sessionBusy(id, session.status, 'it is writing files; try again when it has')
       return { kind: 'stopped', by, reason }
     })
   }

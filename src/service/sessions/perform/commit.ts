@@ -22,7 +22,9 @@ export function commitIn (executors: Executors, { workspaces }: OperatorFile, lo
   return async ({ session, effect, signal }) => {
     const { workspace, timeout } = effect
     const executor = await executors.ofWorkspace(workspace)
-    if (workspaces.get(workspace)?.mayCommit !== true || executor === undefined) return failed('COMMIT_DISABLED', `the operator of this service allows no commits in "${workspace}"`)
+    if (workspaces.get(workspace)?.mayCommit !== true || executor === undefined) {
+      return failed('COMMIT_DISABLED', `the operator of this service allows no commits in "${workspace}"`)
+    }
     const ending = timeLimit(signal, timeout)
     try {
       return await lockOf(workspace).alone(ending, () => commit(repository(executor, ending, timeout), effect, `${session.id}/${effect.id}`))

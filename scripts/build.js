@@ -37,7 +37,7 @@ await build({
     { in: 'src/exec/ssh/ssh-executor.ts', out: 'parts/ssh-executor' },
     { in: 'src/store/directory/json-to-yaml.ts', out: 'parts/json-to-yaml' },
     { in: 'src/config/config.ts', out: 'config' },
-    { in: 'src/registry/kinds/table.ts', out: 'registry/kinds' },
+    { in: 'src/registry/kind-table.ts', out: 'registry/kinds' },
     { in: 'src/store/directory/directory-store.ts', out: 'store/directory-store' },
     { in: 'src/store/redis/redis-store.ts', out: 'store/redis-store' }
   ],

@@ -1,7 +1,7 @@
 import { type PromptArgument } from '@modelcontextprotocol/server'
 import { isJsonObject, type Json, type JsonObject, JsonError, parseJson } from '../../base/json.ts'
 import { type VisibleEnvirons } from '../../access/environ-view.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
 import { neededNames } from '../../registry/needs/needed-names.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 

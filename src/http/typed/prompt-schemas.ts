@@ -1,6 +1,6 @@
 import { type EnvironNames } from '../../registry/needs/path-owner.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
 import { neededNames } from '../../registry/needs/needed-names.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import { portableSchema } from './portable-schema.ts'

@@ -1,7 +1,7 @@
 import { type EnvironNames } from '../../registry/needs/path-owner.ts'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { ENGINE_VERSION } from '../../base/version.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { ErrorReply } from '../base/schemas.ts'
 import { answerSchema, variablesSchema } from './prompt-schemas.ts'

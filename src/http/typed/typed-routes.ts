@@ -1,7 +1,7 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { contentHash } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
 import { LATEST } from '../../registry/kinds/release/release-record.ts'
 import { type App } from '../base/app-types.ts'
 import { entityTag, readPrecondition } from '../base/entity-tags.ts'

@@ -1,7 +1,7 @@
 import { contentHash, type JsonObject } from '../../../base/json.ts'
 import { lintFields } from '../../entries/misspelt-fields.ts'
-import { defineKind } from '../definition/define-kind.ts'
-import { type Definition, type ToolUse } from '../definition/definition.ts'
+import { defineKind } from '../define-kind.ts'
+import { type Definition, type ToolUse } from '../definition.ts'
 import { type AgentSetting, type AgentTool } from './agent-setting.ts'
 import { AGENT_SCHEMA, parseAgent } from './parse-agent.ts'
 

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
 import { handlebarsLanguage } from '../../../template/handlebars/handlebars-language.ts'
-import { type Diagnostic, RejectedEntry } from '../../diagnose/diagnostic.ts'
-import { asMistake } from '../../diagnose/syntax-mistake.ts'
+import { type Diagnostic, RejectedEntry } from '../../diagnostic/diagnostic.ts'
+import { asMistake } from '../../diagnostic/syntax-mistake.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
 import { type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
 import { toPath } from '../../../store/keys.ts'
@@ -17,7 +17,7 @@ const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
 /** Reads an agent. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
   AGENT_SCHEMA.check(value)
-  const { mode, model, help, system, classify, select, historyLimit, maxTurns, commands, budget, ask, messages, tools } = value as unknown as Partial<AgentSetting>
+  const { mode, model, help, system, classify, select, historyLimit, maxTurns, commands, budget, ask, messages, tools } = value as Partial<AgentSetting>
   const setting: AgentSetting = {
     mode: mode ?? 'steps',
     model: model ?? '',

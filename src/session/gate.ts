@@ -30,6 +30,9 @@ export const NO_CIRCUMSTANCES: Circumstances = { commands: () => undefined, comm
 /** Of equal calls and commands since the user spoke last, a person is asked about this one and those after it. */
 const REPEATED_CALLS = 3
 
+/** A model that repeats what was interrupted may do it twice, whatever it was told. */
+const DOUBTFUL = 'the same call was interrupted before, and may have been done'
+
 /**
  * The rules of a session: its budget, the calls for which people are asked, and of commands what the operator says, as it
  * started and now; the stricter of both counts.
@@ -59,15 +62,17 @@ export const gate = createGate(NO_CIRCUMSTANCES)
 /** Begins nothing: for a replica that adds a fact to a session that another one drives. */
 export const owingGate: Gate = (_session, { effect }) => effect.kind === 'wait' ? { answer: 'allow' } : { answer: 'owe' }
 
-function judge ({ start, used, engine }: Session, effect: Effect, { commands, commits }: Circumstances): Judgement {
+function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { commands, commits }: Circumstances): Judgement {
   switch (effect.kind) {
     case 'tool':
       if (start.ask.includes(effect.tool)) return { answer: 'ask', rule: `calls of ${effect.tool} are approved one by one` }
+      if (doubtful.has(digestOf(effect))) return { answer: 'ask', rule: DOUBTFUL }
       return isRepeated(effect, used) ? { answer: 'ask', rule: `the same call of ${effect.tool} for the third time since the user spoke` } : { answer: 'allow' }
     case 'exec': {
       const now = commands(effect)
       const began = judgeCommand(effect, start.commands)
       const verdict = now === undefined ? began : stricter(began, judgeCommand(effect, now))
+      if (verdict.answer === 'allow' && doubtful.has(digestOf(effect))) return { answer: 'ask', rule: DOUBTFUL }
       return verdict.answer === 'allow' && isRepeated(effect, used) ? { answer: 'ask', rule: 'the same command for the third time since the user spoke' } : verdict
     }
     case 'apply':

@@ -145,6 +145,10 @@ export interface ModelEffect {
   readonly messages: readonly JsonObject[]
   /** Further fields of the request: `tools`, `temperature`, … */
   readonly fields: JsonObject
+  /** Whether followers get the answer while it is written. `timeout` is then between two parts of it. */
+  readonly live?: boolean
+  /** JSON Schema of the answer: the result has `value` when it fits, else `problem`, what is wrong with it. */
+  readonly returns?: JsonObject
   /** Of the answer, in bytes of its JSON: a longer one is a failure. @default what the service keeps of any answer, cut */
   readonly maxAnswer?: number
   /** In ms. */

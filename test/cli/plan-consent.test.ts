@@ -101,7 +101,7 @@ describe('aps plan of schema 2', () => {
     const { code, stdout, stderr } = await runAps(['plan', '--fix', 'test', '--workspace', 'shop', '--profile', 'careful', '--yes'], scratch.environment, '')
     assert.equal(code, 1)
     assert.match(stdout, /^test failed; attempt 1 of 3\.$[^]*^test still fails\. The change was taken back\.$/m)
-    assert.match(stderr, /\naps: it has failed: \w+; to go on: /)
+    assert.match(stderr, /\naps: the last turn has failed: \w+; to go on: /)
     assert.deepEqual(await scratch.tree(), before)
   })
 

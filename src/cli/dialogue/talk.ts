@@ -50,7 +50,9 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
     if (left.status !== 'waiting_input' || !beginning.isSettled(left.word)) throw new CliError(EXIT.NO, `the session waits for an answer; to go on: ${onwards}`)
     const missed = left.missed === 1 ? '1 path is as somebody else has left it' : `${left.missed} paths are as somebody else has left them`
     if (left.missed > 0) throw new CliError(EXIT.NO, `not all was done: ${missed}; to go on: ${onwards}`)
-    if (left.failed !== undefined) throw new CliError(EXIT.NO, `it has failed: ${left.failed}; to go on: ${onwards}`)
+    // A person at a dialogue has read it; a script has its exit code alone.
+    const isRead = beginning.hasTurns === true && (cli.stdin as { readonly isTTY?: boolean }).isTTY === true
+    if (left.failed !== undefined && !isRead) throw new CliError(EXIT.NO, `the last turn has failed: ${left.failed}; to go on: ${onwards}`)
     await output.words(`to go on: ${onwards}`)
   } finally {
     lines.close()

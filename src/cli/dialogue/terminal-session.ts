@@ -4,6 +4,7 @@ import { isConsent } from '../../engine/texts/consent.ts'
 import { chooseCommand, type CommandChoice } from '../choose-command.ts'
 import { type Cli } from '../cli.ts'
 import { type CommandsHere } from '../commands-here.ts'
+import { type JsonObject } from '../../base/json.ts'
 import { type Decided, type DialogueEvent, type Dialogues, type DialogueState, type Said } from './dialogue.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { listOf, textOf } from '../json-members.ts'
@@ -55,6 +56,10 @@ export class TerminalSession {
   #missed = 0
   /** Code of what went wrong since the user spoke. */
   #failed: string | undefined
+  /** An answer that is being shown while it is written: its effect, and what was shown of it. */
+  #written = { effect: '', text: '' }
+  /** What the last turn came to, for programs. */
+  #turn: JsonObject = {}
   /** Whether what a command has printed ends within a line. */
   #isMidLine = false
   /** Whether output of the check that runs was shown as it came. */
@@ -93,33 +98,83 @@ export class TerminalSession {
     const { type, data } = event
     if (type === 'files' && data['stage'] === 'preview') this.#change.begin(data)
     if ((type === 'approval' && data['kind'] === 'apply') || (type === 'state' && data['word'] === DIFF_WAITS)) await this.#change.finish(this.#id)
-    if (type === 'error') this.#failed = textOf(data['code'])
+    this.#note(event)
     await this.#show(event)
     if (type === 'command') this.#hasPrinted = false
     if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
     if (type === 'approval' && data['rule'] !== undefined) return await this.#decide(event)
-    if (type === 'state' && data['status'] === 'waiting_input') return await this.#answer(textOf(data['word']))
+    if (type === 'state' && data['status'] === 'waiting_input') {
+      await this.#tellTurn()
+      return await this.#answer(textOf(data['word']))
+    }
     if (type === 'done' && data['status'] !== 'completed') {
       throw new CliError(EXIT.NO, `the dialogue has ${data['status'] === 'failed' ? 'failed' : `ended: ${textOf(data['status'])}`}`)
     }
     return true
   }
 
+  /** Keeps in mind what the turn comes to. */
+  #note ({ type, data }: DialogueEvent): void {
+    if (type === 'input') {
+      this.#turn = {}
+      this.#failed = undefined
+    }
+    if (type === 'message' && data['content'] !== undefined) this.#turn = { ...this.#turn, answer: data['content'], ...(data['value'] === undefined ? {} : { value: data['value'] }) }
+    if (type !== 'error') return
+    this.#failed = textOf(data['code'])
+    this.#turn = { ...this.#turn, error: { code: data['code'] ?? null, message: data['message'] ?? null } }
+  }
+
+  /** For programs, what the turn came to: in one line, where something did. */
+  async #tellTurn (): Promise<void> {
+    const { output } = this.#options
+    if (output.wantsJson && Object.keys(this.#turn).length > 0) await output.jsonLine({ type: 'turn', data: this.#turn })
+    this.#turn = {}
+  }
+
   async #show (event: DialogueEvent): Promise<void> {
     const { output, writeLog } = this.#options
     const { type, data } = event
     if (output.wantsJson) return await output.jsonLine({ type, data })
-    if (type === 'live') return data['type'] === 'command.output' ? await this.#print(textOf(data['text'])) : undefined
+    if (type === 'live') return await this.#showLive(data)
+    if (type === 'stdout' && await this.#finish(data)) return
     if (this.#isMidLine) await this.#print('\n')
     if (data['check'] !== undefined && this.#hasPrinted) return await showEvent({ type, data: withoutOutput(data) }, output)
     if (type === 'log') await writeLog(`${textOf(data['level'])} [${textOf(data['prefix'])}] ${textOf(data['text'])}`)
     else await showEvent(event, output)
   }
 
+  async #showLive (data: JsonObject): Promise<void> {
+    const { output } = this.#options
+    const [effect, text] = [textOf(data['effect']), textOf(data['text'])]
+    if (data['type'] === 'command.output') {
+      this.#hasPrinted = true
+      return await this.#print(text)
+    }
+    // Whoever reads a pipe gets an answer once, and whole.
+    if (output.terminal === undefined) return
+    if (data['type'] !== 'llm.delta') {
+      this.#written = { effect: '', text: '' }
+    } else {
+      if (this.#isMidLine && this.#written.effect !== effect) await this.#print('\n')
+      this.#written = { effect, text: this.#written.effect === effect ? this.#written.text + text : text }
+      await this.#print(text)
+    }
+  }
+
+  /** Shows what is left of an answer of which its reader has seen the beginning. @returns false where that is none of it */
+  async #finish ({ effect, text }: JsonObject): Promise<boolean> {
+    const { effect: written, text: shown } = this.#written
+    this.#written = { effect: '', text: '' }
+    if (written === '' || effect !== written || !textOf(text).startsWith(shown)) return false
+    const rest = textOf(text).slice(shown.length)
+    await this.#print(`${rest}${textOf(text).endsWith('\n') ? '' : '\n'}`)
+    return true
+  }
+
   async #print (text: string): Promise<void> {
     if (this.#options.output.wantsJson) return await this.#options.output.jsonLine({ type: 'live', data: { type: 'command.output', text } })
-    this.#hasPrinted = true
     this.#isMidLine = !text.endsWith('\n')
     await this.#options.output.piece(revealHidden(text))
   }

@@ -21,7 +21,7 @@ const PLANS = 12
 
 const variables = { name: 'Ada', list: ['a', 'b'], text: 'x' }
 
-const GUIDE = { help: 'Ask me.', classify: { prompt: 'Yes or no?' }, select: { prompt: 'Which?' }, tools: [] }
+const GUIDE = { mode: 'steps', help: 'Ask me.', classify: { prompt: 'Yes or no?' }, select: { prompt: 'Which?' }, tools: [] }
 
 /** Two versions of each, of which a label means the second. */
 function releases (...keys: readonly string[]): Readonly<Record<string, unknown>> {

@@ -162,10 +162,9 @@ export const methodNotAllowed = define('METHOD_NOT_ALLOWED', 405,
   (method: string, path: string, allowed: readonly string[]) => `${path} does not take ${method}, only ${allowed.join(', ')}; the API is described at /docs`,
   (_method, _path, allowed) => ({ allowed }),
   (_method, _path, allowed) => ({ allow: allowed.join(', ') }))
-export const responsesNotOffered = define('ROUTE_NOT_FOUND', 404,
-  (method: string, path: string) =>
-    `Route ${method} ${path} not found: OpenAI's Responses API is not offered, only POST /v1/chat/completions; have the client use that one, in @ai-sdk/openai with openai.chat(model) in place of openai(model)`,
-  () => ({ near: ['POST /v1/chat/completions'] }))
+export const responsesNotStored = define('ROUTE_NOT_FOUND', 404,
+  (method: string, path: string) => `Route ${method} ${path} not found: no responses are stored; POST /v1/responses answers with the whole of one`,
+  () => ({ near: ['POST /v1/responses'] }))
 export const extensionNotFound = notFound('Extension', 'EXTENSION_NOT_FOUND')
 export const extensionNotUsable = notUsable('Extension', 'EXTENSION_NOT_FOUND')
 export const promptNotFound = notFound('Prompt', 'PROMPT_NOT_FOUND')

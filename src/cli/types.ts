@@ -4,7 +4,7 @@ import { type Json, type JsonObject } from '../base/json.ts'
 import { type Cli } from './cli.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
-import { commentOf, TypeWriter } from './typescript.ts'
+import { commentOf, TypeWriter } from './typescript/type-writer.ts'
 
 interface TypesOptions { readonly output?: string, readonly check?: boolean, readonly prefix?: string, readonly label?: string }
 

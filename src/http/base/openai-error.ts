@@ -1,5 +1,5 @@
 import { type FastifyRequest } from 'fastify'
-import { responsesNotOffered, type ServiceError } from '../../base/errors.ts'
+import { responsesNotStored, type ServiceError } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { openAiError } from '../../llm/upstream-error.ts'
 import { isObject } from '../../template/value.ts'
@@ -20,9 +20,9 @@ export function isOpenAiRequest ({ routeOptions, url }: FastifyRequest): boolean
   return isOpenAiPath(routeOptions.url ?? url)
 }
 
-/** What to use in place of a path of OpenAI's API that is not offered; `undefined` of others. Several clients ask for `/v1/responses` unless told otherwise. */
+/** Why there is nothing at a path of OpenAI's API below `/v1/responses`; `undefined` of others. */
 export function refuseResponses (method: string, path: string): ServiceError | undefined {
-  return /^\/v1\/responses(?:\/|$)/.test(path) ? responsesNotOffered(method, path) : undefined
+  return /^\/v1\/responses(?:\/|$)/.test(path) ? responsesNotStored(method, path) : undefined
 }
 
 /** An error of the service in OpenAI's shape. */

@@ -9,11 +9,15 @@ import { type CountedCall, type CountedModels } from '../../service/chat/counted
 import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
 import { withDefaultModel } from '../../service/chat/llm-functions.ts'
 import { splitFields } from '../../service/chat/split-fields.ts'
-import { type JsonObject } from '../../base/json.ts'
+import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type App } from '../base/app-types.ts'
 import { ASKS_MODEL, CHATS } from '../base/route-errors.ts'
 import { abortWhenGone } from '../base/client-gone.ts'
 import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai/openai-body.ts'
+import { responseFrom } from '../openai/responses/responses-object.ts'
+import { responseStream } from '../openai/responses/response-stream.ts'
+import { ResponsesBody, responsesReply } from '../openai/responses/responses-body.ts'
+import { completionRequest } from '../openai/responses/responses-request.ts'
 import { chooseToRender } from '../prompts/prompt-choice.ts'
 import { completionReply, upstreamRefusals } from '../base/schemas.ts'
 import { seekPrompt } from '../prompts/seek-prompt.ts'
@@ -40,6 +44,14 @@ const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { addi
 
 /** Nobody tells us since when providers have their models; clients expect a number. */
 const STARTED = Math.floor(Date.now() / 1000)
+
+/** How an answer is sent: as it came, or as what another API would have made of it. */
+interface AnswerForm {
+  readonly sendReply: typeof sendReply
+  readonly sendStream: typeof sendStream
+}
+
+const CHAT: AnswerForm = { sendReply, sendStream }
 
 /** OpenAI's API in front of the prompts and the models, for its unchanged clients. */
 export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
@@ -68,9 +80,24 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
       body: CompletionBody,
       response: { 200: completionReply, ...upstreamRefusals }
     }
+  }, (request, reply) => answer(request, reply, request.body, CHAT))
+
+  app.post('/v1/responses', {
+    config: { role: 'chat', fails: CHATS, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
+    schema: {
+      tags: ['OpenAI'],
+      operationId: 'createResponse',
+      summary: 'The same as OpenAI\'s Responses API',
+      description: 'Asks as `POST /v1/chat/completions` does, with a prompt or without, in the form that OpenAI\'s and Vercel\'s clients use by default. No response is stored.',
+      body: ResponsesBody,
+      response: { 200: responsesReply, ...upstreamRefusals }
+    }
   }, (request, reply) => {
-    const prompt = readPromptCall(request.body)
-    return prompt === undefined ? proxy(request, reply, request.body) : runPrompt(request, reply, prompt)
+    const body = request.body as JsonObject
+    return answer(request, reply, completionRequest(body), {
+      sendReply: (to, counted) => sendReply(to, { ...counted, body: Buffer.from(stringifyJson(responseFrom(counted, body))) }),
+      sendStream: (to, stream) => sendStream(to, responseStream(stream, body))
+    })
   })
 
   app.post('/v1/embeddings', {
@@ -78,21 +105,26 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
     schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', description: 'The request goes to the provider of its model as it is, and the reply comes back as it came. Without `model` it is that of `LLM_EMBEDDING_MODEL`.', body: EmbeddingsBody, response: { 200: EmbeddingsReply, ...upstreamRefusals } }
   }, async (request, reply) => sendReply(reply, await models.ask({ kind: 'embeddings', request: withDefaultModel(request.body as JsonObject, embeddingModel), call: callOf(request, reply) })))
 
-  async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>): Promise<FastifyReply> {
+  function answer (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>, form: AnswerForm): Promise<FastifyReply> {
+    const prompt = readPromptCall(body)
+    return prompt === undefined ? proxy(request, reply, body, form) : runPrompt(request, reply, prompt, form)
+  }
+
+  async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>, form: AnswerForm): Promise<FastifyReply> {
     // It is ours, and null: an API may refuse a name that it does not know.
     const { prompt: _prompt, ...given } = body
     const { fields, fallbacks } = splitFields(given as JsonObject)
     const call = callOf(request, reply, fallbacks)
-    if (body.stream === true) return sendStream(reply, await models.ask({ kind: 'stream', request: fields, call }))
-    return sendReply(reply, await models.ask({ kind: 'chat', request: fields, call }))
+    if (body.stream === true) return form.sendStream(reply, await models.ask({ kind: 'stream', request: fields, call }))
+    return form.sendReply(reply, await models.ask({ kind: 'chat', request: fields, call }))
   }
 
-  async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, version, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {
+  async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, version, revision, variables, conversation, fields }: PromptCall, form: AnswerForm): Promise<FastifyReply> {
     await seekPrompt(request, reply, registry, id)
     const { generation, caller, id: requestId, activity, arrivedAt } = request
     const chosen = await chooseToRender(choosePrompt, request, reply, id, { version })
     const chat: ChatRequest = { generation, caller, id, chosen, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: setToolDefaults(reply) }
-    return fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
+    return fields['stream'] === true ? form.sendStream(reply, await chatWithPrompt.stream(chat)) : form.sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }
 

@@ -133,16 +133,6 @@ describe('the official client as a plain proxy\'s', () => {
     })
   }
 
-  it('is told what to use in place of the Responses API', async t => {
-    const { client, upstream } = await startOfficialClient(t, hello)
-    await assert.rejects(client.responses.create({ model: 'm', input: 'Hi' }), (error: unknown) => {
-      assert.ok(error instanceof NotFoundError)
-      assert.match(error.message, /\/v1\/chat\/completions.*openai\.chat\(model\)/)
-      return true
-    })
-    assert.equal(upstream.hits.length, 0)
-  })
-
   it('asks the upstream three times at most', async t => {
     const { client, upstream } = await startOfficialClient(t, (_hit, response) => sendJson(response, 500, {}))
     await assert.rejects(client.chat.completions.create({ model: 'm', messages: [user] }), (error: unknown) => error instanceof InternalServerError && error.status === 502 && error.code === 'LLM_UPSTREAM')

@@ -95,6 +95,7 @@ const VOCABULARY: Omit<Vocabulary, 'below'> = {
     chatWithPrompt: chats,
     chatWithPromptAlias: chats,
     createChatCompletion: [{ model: 'prompt:team.handlebars', variables }, { prompt: { id: 'evaluator.rate', variables } }, { model: 'm', messages: chat.messages }, { model: 'prompt:none', stream: true }],
+    createResponse: [{ model: 'prompt:team.handlebars', variables }, { prompt: { id: 'evaluator.rate', variables } }, { model: 'm', input: 'Hi' }, { model: 'm', input: chat.messages, stream: true }, { model: 'm', input: 'Hi', store: true }],
     createEmbeddings: [{ model: 'm', input: 'x' }]
   }
 }

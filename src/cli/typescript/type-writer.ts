@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
-import { listOf, objectOf } from './json-members.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 
 /** What the type of one prompt may be made of: a schema that leads to itself in many ways would have no end. Beyond it stands `unknown`. */
 const MAX_PARTS = 3000
@@ -131,4 +130,12 @@ function literalOf (value: Json): string {
 
 function memberAt (root: JsonObject, segments: readonly string[]): Json | undefined {
   return segments.reduce<Json | undefined>((place, name) => Array.isArray(place) ? (place as readonly Json[])[Number(name)] : isJsonObject(place) && Object.hasOwn(place, name) ? place[name] : undefined, root)
+}
+
+function listOf (value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value as readonly Json[] : []
+}
+
+function objectOf (value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {}
 }

@@ -1,0 +1,32 @@
+import { Readable } from 'node:stream'
+import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { MAX_EVENT_BYTES } from '../../../llm/model-client.ts'
+import { EventScanner, type ServerSentEvent } from '../../../llm/stream/server-sent-events.ts'
+import { type ChatStream } from '../../../service/chat/chat-stream.ts'
+import { ResponseEvents } from './response-events.ts'
+
+/** A chat's stream as that of a response: each piece as soon as it is there, comments as they are. @param body the request */
+export function responseStream ({ events }: ChatStream, body: JsonObject): ChatStream {
+  return { events: Readable.from(translated(events, new ResponseEvents(body)), { objectMode: false }) }
+}
+
+async function * translated (events: Readable, response: ResponseEvents): AsyncGenerator<Buffer, void> {
+  const scanner = new EventScanner<ServerSentEvent>(MAX_EVENT_BYTES, event => event)
+  for await (const bytes of events as AsyncIterable<Buffer>) {
+    for (const event of scanner.feed(bytes)) {
+      if (event.data === undefined) yield event.bytes
+      else if (event.data.trim() === '[DONE]') yield * response.end()
+      else yield * piecesOf(event.data, response)
+    }
+  }
+}
+
+function * piecesOf (data: string, response: ResponseEvents): Generator<Buffer, void> {
+  // The client of models has held every event to its form.
+  const chunk = JSON.parse(data) as Json
+  if (!isJsonObject(chunk)) return
+  const { error = null } = chunk
+  if (error === null) return yield * response.add(chunk)
+  const { message, code = null } = isJsonObject(error) ? error : {}
+  yield response.fail(typeof message === 'string' ? message : 'The model\'s answer was cut short', code)
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto'
+import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { messageOf } from '../../../engine/shared/choice.ts'
+import { type CountedReply } from '../../../service/chat/counted-models.ts'
+
+/** What a response says whatever is in it. */
+export interface ResponseHead {
+  readonly id: string
+  /** In seconds since 1970. */
+  readonly createdAt: number
+  readonly model: string
+  /** The request. */
+  readonly body: JsonObject
+}
+
+/** @param prefix `resp`, `msg` or `fc`, as at OpenAI */
+export function newId (prefix: string): string {
+  return `${prefix}_${randomBytes(16).toString('hex')}`
+}
+
+/** The head of a new response. @param completion a whole reply, or the first piece of one */
+export function headOf (completion: JsonObject, body: JsonObject): ResponseHead {
+  const { model } = completion
+  return { id: newId('resp'), createdAt: Math.floor(Date.now() / 1000), model: typeof model === 'string' ? model : typeof body['model'] === 'string' ? body['model'] : '', body }
+}
+
+/** A response of the Responses API out of a chat completion. */
+export function responseFrom ({ value, usage }: CountedReply, body: JsonObject): JsonObject {
+  const { content, refusal, tool_calls: calls } = messageOf(value) ?? {}
+  const parts = [...(typeof content === 'string' && content !== '' ? [textPart(content)] : []), ...(typeof refusal === 'string' && refusal !== '' ? [refusalPart(refusal)] : [])]
+  const choices = value['choices']
+  const choice: Json = Array.isArray(choices) ? (choices as readonly Json[])[0] ?? null : null
+  return finished(headOf(value, body), isJsonObject(choice) ? choice['finish_reason'] : undefined, [
+    ...(parts.length === 0 ? [] : [messageItem(newId('msg'), parts, 'completed')]),
+    ...(Array.isArray(calls) ? (calls as readonly Json[]).filter(isJsonObject) : []).map(call => {
+      const { name = '', arguments: text = '' } = isJsonObject(call['function']) ? call['function'] : {}
+      return callItem({ id: newId('fc'), callId: call['id'] ?? '', name, arguments: text }, 'completed')
+    })
+  ], usageOf(value['usage'], usage))
+}
+
+/** A response that is over. @param reason the `finish_reason` of the chat */
+export function finished (head: ResponseHead, reason: Json | undefined, output: readonly JsonObject[], usage: JsonObject | null): JsonObject {
+  const cut = reason === 'length' ? 'max_output_tokens' : reason === 'content_filter' ? 'content_filter' : undefined
+  return { ...describe(head), status: cut === undefined ? 'completed' : 'incomplete', incomplete_details: cut === undefined ? null : { reason: cut }, output, usage }
+}
+
+/** A response that has only begun. */
+export function begun (head: ResponseHead): JsonObject {
+  return { ...describe(head), status: 'in_progress', incomplete_details: null, output: [], usage: null }
+}
+
+function describe ({ id, createdAt, model, body }: ResponseHead): JsonObject {
+  const own = (field: string, otherwise: Json): Json => body[field] ?? otherwise
+  return {
+    id,
+    object: 'response',
+    created_at: createdAt,
+    error: null,
+    instructions: own('instructions', null),
+    max_output_tokens: own('max_output_tokens', null),
+    metadata: own('metadata', {}),
+    model,
+    parallel_tool_calls: own('parallel_tool_calls', true),
+    previous_response_id: null,
+    reasoning: own('reasoning', { effort: null, summary: null }),
+    store: false,
+    temperature: own('temperature', null),
+    text: own('text', { format: { type: 'text' } }),
+    tool_choice: own('tool_choice', 'auto'),
+    tools: own('tools', []),
+    top_p: own('top_p', null),
+    truncation: 'disabled'
+  }
+}
+
+export function textPart (text: string): JsonObject {
+  return { type: 'output_text', text, annotations: [], logprobs: [] }
+}
+
+export function refusalPart (refusal: string): JsonObject {
+  return { type: 'refusal', refusal }
+}
+
+export function messageItem (id: string, content: readonly JsonObject[], status: string): JsonObject {
+  return { type: 'message', id, status, role: 'assistant', content }
+}
+
+/** A call of a function. */
+export interface FunctionCall {
+  readonly id: string
+  /** Under which the caller tells what it gave. */
+  readonly callId: Json
+  readonly name: Json
+  readonly arguments: Json
+}
+
+export function callItem ({ id, callId, name, arguments: text }: FunctionCall, status: string): JsonObject {
+  return { type: 'function_call', id, status, call_id: callId, name, arguments: text }
+}
+
+/**
+ * What a response has used.
+ * @param usage as the chat's API has it
+ * @param counted in its place where there is none; `undefined` gives null then
+ */
+export function usageOf (usage: Json | undefined, counted?: { readonly inputTokens: number, readonly outputTokens: number }): JsonObject | null {
+  const given = isJsonObject(usage) ? usage : undefined
+  if (given === undefined && counted === undefined) return null
+  const number = (value: Json | undefined) => typeof value === 'number' ? value : 0
+  const detail = (details: string, name: string) => number(isJsonObject(given?.[details]) ? given[details][name] : undefined)
+  const input = given === undefined ? counted?.inputTokens ?? 0 : number(given['prompt_tokens'])
+  const output = given === undefined ? counted?.outputTokens ?? 0 : number(given['completion_tokens'])
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: detail('prompt_tokens_details', 'cached_tokens') },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: detail('completion_tokens_details', 'reasoning_tokens') },
+    total_tokens: input + output
+  }
+}

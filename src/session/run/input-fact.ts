@@ -1,0 +1,39 @@
+import { requestInvalid, sessionBusy, sessionEnded, sessionFull } from '../../base/errors.ts'
+import { type Action, ENDED, type Fact, type StopCause } from '../model.ts'
+import { acceptsInput, MAX_LOG_BYTES, openIn, type Session } from '../session.ts'
+
+/** Transitions of one session; a fork goes on with its end. */
+const MAX_TRANSITIONS = 10_000
+
+/** Something that a session's user sends. */
+export interface SessionInput {
+  /** Of the request, so that one that is sent again counts once. */
+  readonly id: string
+  readonly by: string
+  readonly text: string
+  readonly action?: Action | undefined
+}
+
+/**
+ * The fact that a user has sent something; `undefined` when the session has it already.
+ * @throws SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID
+ */
+export function inputFact (session: Session, { id: input, by, text, action }: SessionInput): Fact | undefined {
+  const { id, status, engine } = session
+  if (session.lastInput === input) return undefined
+  if (ENDED.has(status)) throw sessionEnded(id, status)
+  const refused = engine.refuses(text, action)
+  if (refused !== undefined) throw refused.kind === 'busy' ? sessionBusy(id, status, refused.message) : requestInvalid(refused.message, { part: 'body' })
+  if (!acceptsInput(session)) throw sessionBusy(id, status)
+  if (session.seq >= MAX_TRANSITIONS) throw sessionFull(id, `${MAX_TRANSITIONS} transitions`)
+  if (session.bytes >= MAX_LOG_BYTES) throw sessionFull(id, `a log of ${MAX_LOG_BYTES} bytes`)
+  return { kind: 'input', id: input, by, text, ...(action === undefined ? {} : { action }) }
+}
+
+/** The fact that somebody stops a session; `undefined` for one that has ended. @throws SESSION_BUSY while files are written */
+export function stopFact (session: Session, by: StopCause, reason: string): Fact | undefined {
+  if (ENDED.has(session.status)) return undefined
+  const isWriting = openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply')
+  if (isWriting) throw sessionBusy(session.id, session.status, 'it is writing files; try again when it has')
+  return { kind: 'stopped', by, reason }
+}

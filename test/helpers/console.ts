@@ -18,7 +18,7 @@ export function buildConsole (): void {
 /** Opens a screen of the console in a context of its own. What goes wrong in the page, or its policy has refused, fails the test. */
 export async function openConsole (t: TestContext, browser: Browser, origin: string, path: string, { token, ...wishes }: ConsoleWishes = {}): Promise<Page> {
   const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 }, ...wishes })
-  await context.addInitScript(`addEventListener('securitypolicyviolation', event => { (globalThis.refused ??= []).push(event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sample) })`)
+  await context.addInitScript('addEventListener(\'securitypolicyviolation\', event => { (globalThis.refused ??= []).push(event.violatedDirective + \' \' + event.blockedURI + \' \' + event.sample) })')
   if (token !== undefined) await context.addInitScript(`sessionStorage.setItem('prompt-shell.token', ${JSON.stringify(token)})`)
   const page = await context.newPage()
   page.setDefaultTimeout(10_000)
@@ -40,6 +40,6 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 export async function violationsOf (page: Page): Promise<readonly string[]> {
   // It is read by the browser's tools, which the page's policy does not bind.
   await page.evaluate(axe)
-  const violations = await page.evaluate(`axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 160) + ' ' + failureSummary).join(' | ')))`)
+  const violations = await page.evaluate('axe.run(document, { runOnly: [\'wcag2a\', \'wcag2aa\', \'wcag21a\', \'wcag21aa\', \'wcag22aa\'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + \': \' + nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 160) + \' \' + failureSummary).join(\' | \')))')
   return violations as readonly string[]
 }

@@ -3,7 +3,7 @@ import { type Caller } from '../../access/caller.ts'
 import { type Environs } from '../../registry/kinds/environ/environs.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 import { type ReadEnviron } from '../../service/render/read-environ.ts'
-import { type ChoosePrompt } from '../../service/release/choose-prompt.ts'
+import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
 import { type RenderPrompt } from '../../service/render/render-prompt.ts'
 import { type TryTool } from '../../service/tools/try-tool.ts'
 

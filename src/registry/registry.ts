@@ -262,7 +262,8 @@ export class Registry {
       const isHeld = await this.#holds.holdNodes(emptyNodes)
       if (isHeld !== undefined) await environs.keep(isHeld)
       // Known keys are read even if the listing lacks them: while a cluster moves a key, neither of its nodes may list it.
-      const wanted = [...this.#entries.tables.kinds].filter(kind => accepted.has(kind)).map(kind => unionOf(keys.get(kind) ?? new Set(), this.#entries.tables.of(kind).keys()))
+      const { tables } = this.#entries
+      const wanted = [...tables.kinds].filter(kind => accepted.has(kind)).map(kind => unionOf(keys.get(kind) ?? new Set(), tables.of(kind).keys()))
       const isLazyAccepted = [...accepted].some(({ reading }) => reading === 'lazy')
       const probes = [kindPrefix(keyPrefix, releaseKind.key), this.#versionPrefix]
       const stored = await readAll(store, [...probes, ...wanted.flat()])
@@ -274,7 +275,10 @@ export class Registry {
       if (isLazyAccepted) await environs.finish()
       await this.#exclusively(async () => {
         if (isLazyAccepted && (!read.isInterrupted || this.#health.verifiedAt === undefined)) environs.replace()
-        await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.hasChanged(key) || (kind === 'missing' && (mayBeLost(key) || isHeld?.(key) === true)) })
+        await this.#entries.take({
+          values,
+          isDoubtful: (key, { kind }) => read.hasChanged(key) || (kind === 'missing' && (mayBeLost(key) || isHeld?.(key) === true))
+        })
         await this.#publish(await this.#builder.fillGaps() || this.generation.number === 0)
       })
       if (this.#shelf.failure === undefined) this.#health.verified()

@@ -65,7 +65,9 @@ function judge ({ start, used, engine }: Session, effect: Effect, commands: Circ
       const now = commands(effect)
       const began = judgeCommand(effect, start.commands)
       const verdict = now === undefined ? began : stricter(began, judgeCommand(effect, now))
-      return verdict.answer === 'allow' && isRepeated(effect, used) ? { answer: 'ask', rule: 'the same command for the third time since the user spoke' } : verdict
+      return verdict.answer === 'allow' && isRepeated(effect, used)
+        ? { answer: 'ask', rule: 'the same command for the third time since the user spoke' }
+        : verdict
     }
     case 'apply':
     case 'check':

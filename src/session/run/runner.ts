@@ -234,7 +234,9 @@ export class SessionRunner {
 
   /** Keeps work that nobody waits for, so that closing can. */
   #track (work: Promise<void>): void {
-    const tracked = work.catch((error: unknown) => { this.#options.log.error({ reason: (error as Error).message }, 'sessions: unexpected') }).finally(() => this.#work.delete(tracked))
+    const tracked = work.catch((error: unknown) => {
+      this.#options.log.error({ reason: (error as Error).message }, 'sessions: unexpected')
+    }).finally(() => this.#work.delete(tracked))
     this.#work.add(tracked)
   }
 }

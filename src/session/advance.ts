@@ -2,7 +2,9 @@ import { approvalDigest, askedContent, approvalId } from './approval.ts'
 import { digestOf, rowOf } from './effects.ts'
 import { type EngineStart, type RunningEngine } from './engine.ts'
 import { type Gate } from './gate.ts'
-import { type Begun, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause, type Transition, type Usage } from './model.ts'
+import {
+  type Begun, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause, type Transition, type Usage
+} from './model.ts'
 import { type End, toolCalled, toolEnded, toolGivenUp } from './tool-notices.ts'
 import { acceptsInput, type Asked, type OpenEffect, openIn, type Session, type Used } from './session.ts'
 
@@ -17,7 +19,22 @@ export interface Advanced {
 
 /** Makes the first transition of a session. @param engine a start of the engine that `start` names */
 export function begin (id: string, start: Start, engine: EngineStart, gate: Gate, stamp: Stamp): Advanced {
-  const empty: Session = { id, seq: 0, token: '', start, status: 'running', engine: engine(), open: new Map(), used: { steps: 0, tokens: 0, calls: new Map() }, lastInput: undefined, doubtful: new Set(), asked: new Map(), bytes: 0, createdAt: stamp.at, updatedAt: stamp.at }
+  const empty: Session = {
+    id,
+    seq: 0,
+    token: '',
+    start,
+    status: 'running',
+    engine: engine(),
+    open: new Map(),
+    used: { steps: 0, tokens: 0, calls: new Map() },
+    lastInput: undefined,
+    doubtful: new Set(),
+    asked: new Map(),
+    bytes: 0,
+    createdAt: stamp.at,
+    updatedAt: stamp.at
+  }
   return advance(empty, { kind: 'started', start }, gate, stamp)
 }
 
@@ -68,7 +85,12 @@ class Step {
     if (this.#engine.view.outcome !== 'open') this.#open.clear()
     const session = this.#session()
     // A session that was spoken to and waits as before says so too: who has spoken waits for that.
-    if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') this.#notices.push({ type: 'state', data: { status: session.status, word: this.#engine.view.stateName } })
+    if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') {
+      this.#notices.push({
+        type: 'state',
+        data: { status: session.status, word: this.#engine.view.stateName }
+      })
+    }
     if (ENDED.has(session.status) && !ENDED.has(this.#before.status)) this.#notices.push({ type: 'done', data: { status: session.status } })
     const { at, token, by } = this.#stamp
     return { session, transition: { seq: this.#seq, at, token, by, fact, begun: this.#begun, held: this.#held, denied: this.#denied, notices: this.#notices } }
@@ -114,7 +136,12 @@ class Step {
     const effect = this.#open.get(fact.effect)?.effect
     this.#doubt(fact.effect, true)
     if (this.#stopped === undefined) this.#close(fact.effect, effect?.kind === 'exec' ? { ...fact, command: effect.command } : fact)
-    else this.#notices.push({ type: 'error', data: { code: 'END_NOT_CONFIRMED', effect: fact.effect, message: 'it was ended with the session, and nobody has confirmed that: it may run on' } })
+    else {
+      this.#notices.push({
+        type: 'error',
+        data: { code: 'END_NOT_CONFIRMED', effect: fact.effect, message: 'it was ended with the session, and nobody has confirmed that: it may run on' }
+      })
+    }
   }
 
   /** Keeps in mind that a call or a command may have been done; its like is asked for then. */
@@ -158,7 +185,9 @@ class Step {
       this.#change(id, { phase: 'begun', by: this.#stamp.by, since: this.#stamp.at, ...(by === undefined ? {} : { isAgain: true }) })
       if (kind === 'wait') return
       this.#notices.push(...toolCalled(effect, by !== undefined))
-      const calls = (kind === 'tool' || kind === 'exec') && by === undefined ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1) : this.#used.calls
+      const calls = (kind === 'tool' || kind === 'exec') && by === undefined
+        ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1)
+        : this.#used.calls
       this.#used = { ...this.#used, steps: this.#used.steps + 1, calls }
     }
   }
@@ -168,7 +197,17 @@ class Step {
     const { at } = this.#stamp
     const shown = approvalDigest(session, effect, about)
     this.#held.push({ effect, digest, rule, about })
-    this.#notices.push({ type: 'approval', data: { effect: effect.id, id: approvalId(session, effect.id), digest: shown, rule, expiresAt: new Date(at + budget.idle).toISOString(), ...askedContent(effect, about) } })
+    this.#notices.push({
+      type: 'approval',
+      data: {
+        effect: effect.id,
+        id: approvalId(session, effect.id),
+        digest: shown,
+        rule,
+        expiresAt: new Date(at + budget.idle).toISOString(),
+        ...askedContent(effect, about)
+      }
+    })
     this.#people = new Map(this.#people).set(effect.id, { seq: this.#seq, digest: shown })
     this.#change(effect.id, { phase: 'held', question: { rule, about, at } })
   }
@@ -220,7 +259,22 @@ class Step {
 
   #session (): Session {
     const { id, start, createdAt, bytes } = this.#before
-    const session: Session = { id, start, createdAt, bytes, seq: this.#seq, token: this.#stamp.token, updatedAt: this.#stamp.at, engine: this.#engine, open: this.#open, used: this.#used, lastInput: this.#lastInput, doubtful: this.#doubtful, asked: this.#people, status: 'running' }
+    const session: Session = {
+      id,
+      start,
+      createdAt,
+      bytes,
+      seq: this.#seq,
+      token: this.#stamp.token,
+      updatedAt: this.#stamp.at,
+      engine: this.#engine,
+      open: this.#open,
+      used: this.#used,
+      lastInput: this.#lastInput,
+      doubtful: this.#doubtful,
+      asked: this.#people,
+      status: 'running'
+    }
     return { ...session, open: new Map(this.#open), status: this.#stopped ?? statusOf(session) }
   }
 }

@@ -53,7 +53,14 @@ export function approvalsIn (session: Session, aboutOf?: AboutEffect): readonly 
 /** An effect that is held, as a person decides about it. @param aboutOf see `approvalsIn` */
 export function approvalOf (session: Session, { effect, question }: Pick<OpenEffect, 'effect' | 'question'>, aboutOf?: AboutEffect): Approval {
   const about = aboutOf?.(session, effect) ?? question?.about ?? {}
-  return { session, effect: effect.id, rule: question?.rule ?? '', digest: approvalDigest(session.id, effect, about), content: askedContent(effect, about), askedAt: question?.at ?? session.updatedAt }
+  return {
+    session,
+    effect: effect.id,
+    rule: question?.rule ?? '',
+    digest: approvalDigest(session.id, effect, about),
+    content: askedContent(effect, about),
+    askedAt: question?.at ?? session.updatedAt
+  }
 }
 
 /** The effect that was shown with a digest, be it decided or not. */

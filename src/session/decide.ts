@@ -36,7 +36,12 @@ export type AnswerFact = Extract<Fact, { readonly kind: 'decided' | 'took' }>
  * The fact that an answer makes of an effect that is held; `undefined` for one that is not.
  * @throws APPROVAL_OUTDATED when the person was shown something else; REQUEST_INVALID for a command in place of a tool
  */
-export function decisionOn (session: Session, effect: string, { by, decision, reason, command, digest }: PersonsAnswer, aboutOf: AboutEffect): AnswerFact | undefined {
+export function decisionOn (
+  session: Session,
+  effect: string,
+  { by, decision, reason, command, digest }: PersonsAnswer,
+  aboutOf: AboutEffect
+): AnswerFact | undefined {
   const open = session.open.get(effect)
   if (open?.phase !== 'held') return undefined
   const waiting = approvalOf(session, open, aboutOf)

@@ -110,7 +110,10 @@ export function startOf<Setting extends object, State, Result extends object> (e
 }
 
 /** What a session came to, in the form of its engine. @throws Error for a session of another engine */
-export function resultOf<Setting extends object, Result extends object> ({ engine }: { readonly engine: RunningEngine }, key: EngineKey<Setting, Result>): Result {
+export function resultOf<Setting extends object, Result extends object> (
+  { engine }: { readonly engine: RunningEngine },
+  key: EngineKey<Setting, Result>
+): Result {
   const { name, view: { result } } = engine
   if (name !== key.name || result === undefined) throw new Error(`a session of ${name} has no result of ${key.name}`)
   // The engine of that name made the result, and its key says in which form.
@@ -124,7 +127,10 @@ export function startedAs<Setting extends object, Result extends object> (start:
 }
 
 /** The part of a start that says which engine runs the session, and with what. */
-export function startWith<Setting extends object, Result extends object> (key: EngineKey<Setting, Result>, setting: Setting): Pick<Start, 'engine' | 'setting'> {
+export function startWith<Setting extends object, Result extends object> (
+  key: EngineKey<Setting, Result>,
+  setting: Setting
+): Pick<Start, 'engine' | 'setting'> {
   // A setting is plain data; its interface has no index, which is all that JSON's type asks for beside that.
   return { engine: key.name, setting: setting as unknown as Json }
 }
@@ -150,7 +156,12 @@ function running<Setting extends object, State, Result extends object> (engine: 
   }
 }
 
-function nextOf<Setting extends object, State, Result extends object> (engine: Engine<Setting, State, Result>, state: State | undefined, fact: Fact, moment: Moment): Next<State> {
+function nextOf<Setting extends object, State, Result extends object> (
+  engine: Engine<Setting, State, Result>,
+  state: State | undefined,
+  fact: Fact,
+  moment: Moment
+): Next<State> {
   if (fact.kind === 'started') return engine.begin(withSetting(fact.start), moment)
   if (state === undefined) throw new Error('a session begins with "started"')
   return engine.next(state, fact, moment)

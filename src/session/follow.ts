@@ -36,7 +36,8 @@ export async function * followSession (store: SessionStore, id: string, after: n
     },
     onGap: () => { wake() },
     onLive (words) {
-      if (live.length < MAX_LIVE && live.reduce((sum, said) => sum + lengthOf(said.words), lengthOf(words)) <= MAX_LIVE_LENGTH) live.push({ words, behind: appended })
+      const length = live.reduce((sum, said) => sum + lengthOf(said.words), lengthOf(words))
+      if (live.length < MAX_LIVE && length <= MAX_LIVE_LENGTH) live.push({ words, behind: appended })
       wake()
     }
   })

@@ -44,7 +44,12 @@ export async function forkSession (options: ForkOptions): Promise<Session> {
   let session: Session | undefined
   for await (const { transition: original } of readGenuine(store, seals, from, undefined)) {
     const { fact } = original
-    const transition: Transition = { ...original, token: randomUUID(), by, fact: fact.kind === 'started' ? { kind: 'started', start: { ...fact.start, owner, forkOf: { session: from, seq: length, bytes } } } : fact }
+    const transition: Transition = {
+      ...original,
+      token: randomUUID(),
+      by,
+      fact: fact.kind === 'started' ? { kind: 'started', start: { ...fact.start, owner, forkOf: { session: from, seq: length, bytes } } } : fact
+    }
     const before: Session | undefined = session
     session = foldTransition(to, before, transition, engines)
     // Half a copy counts as cancelled, so that nobody goes on with what the original had begun there, and it is forgotten.
@@ -52,7 +57,14 @@ export async function forkSession (options: ForkOptions): Promise<Session> {
     const head = headOf(isWhole ? session : { ...session, status: 'cancelled' }, undefined)
     const unsealed = { seq: transition.seq, text: stringifyJson(transition) }
     const entry = { ...unsealed, seal: seals.sealOf(to, before?.token ?? '', unsealed) }
-    await store.append({ id: to, after: before && { seq: before.seq, token: before.token }, transition, entry, head, due: isWhole ? session.start.budget.idle : 'never' })
+    await store.append({
+      id: to,
+      after: before && { seq: before.seq, token: before.token },
+      transition,
+      entry,
+      head,
+      due: isWhole ? session.start.budget.idle : 'never'
+    })
     if (isWhole) return session
   }
   throw new SessionStoreError(`session ${from} has become shorter while it was copied`)

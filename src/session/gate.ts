@@ -73,7 +73,9 @@ function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { co
       const began = judgeCommand(effect, start.commands)
       const verdict = now === undefined ? began : stricter(began, judgeCommand(effect, now))
       if (verdict.answer === 'allow' && doubtful.has(digestOf(effect))) return { answer: 'ask', rule: DOUBTFUL }
-      return verdict.answer === 'allow' && isRepeated(effect, used) ? { answer: 'ask', rule: 'the same command for the third time since the user spoke' } : verdict
+      return verdict.answer === 'allow' && isRepeated(effect, used)
+        ? { answer: 'ask', rule: 'the same command for the third time since the user spoke' }
+        : verdict
     }
     case 'apply':
     case 'check':

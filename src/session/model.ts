@@ -60,9 +60,23 @@ export type Fact =
   | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage }
   | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string }
   /** It began, and nobody knows how it ended; behind the end of a session, of what was ended with it. */
-  | { readonly kind: 'unknown', readonly effect: string, readonly reason?: string, /** Of a command: the one that began, which a person may have edited. */ readonly command?: string }
+  | {
+    readonly kind: 'unknown',
+    readonly effect: string,
+    readonly reason?: string,
+    /** Of a command: the one that began, which a person may have edited. */
+    readonly command?: string
+  }
   /** The digest is that of what was allowed; a command is there in place of the one that was asked for. */
-  | { readonly kind: 'decided', readonly effect: string, readonly by: string, readonly decision: Decision, readonly digest?: string, readonly reason?: string, readonly command?: string }
+  | {
+    readonly kind: 'decided',
+    readonly effect: string,
+    readonly by: string,
+    readonly decision: Decision,
+    readonly digest?: string,
+    readonly reason?: string,
+    readonly command?: string
+  }
   | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
   /** Another replica drives from here; what it may repeat is begun again under the same id. */
   | { readonly kind: 'took', readonly from?: string, readonly repeats: readonly string[] }

@@ -104,7 +104,10 @@ export class SessionLog {
   async #distrust (id: string, { message }: LogUntrusted): Promise<void> {
     if (this.#untrusted.has(id)) return
     this.#untrusted.set(id, true)
-    this.#options.log.error({ session: id, code: 'LOG_UNTRUSTED', reason: message }, 'somebody else has written to the log of a session; nothing of it is done any more')
+    this.#options.log.error(
+      { session: id, code: 'LOG_UNTRUSTED', reason: message },
+      'somebody else has written to the log of a session; nothing of it is done any more'
+    )
     await this.stopBroken(id, { code: 'LOG_UNTRUSTED', message })
   }
 
@@ -133,9 +136,21 @@ export class SessionLog {
    * @throws LogLost, SessionStoreError
    */
   async append ({ session, transition }: Advanced, before: Position | undefined, driver: string | undefined, due: Append['due']): Promise<boolean> {
-    const append: Append = { id: session.id, after: before && { seq: before.seq, token: before.token }, transition, entry: this.#entryOf(session.id, before, transition), head: headOf(session, driver), due }
+    const append: Append = {
+      id: session.id,
+      after: before && { seq: before.seq, token: before.token },
+      transition,
+      entry: this.#entryOf(session.id, before, transition),
+      head: headOf(session, driver),
+      due
+    }
     const sent = performance.now()
-    const outcome = await pRetry(() => this.#options.store.append(append), { retries: APPEND_ATTEMPTS - 1, minTimeout: 50, maxTimeout: 2000, shouldRetry: ({ error }) => error instanceof SessionStoreError })
+    const outcome = await pRetry(() => this.#options.store.append(append), {
+      retries: APPEND_ATTEMPTS - 1,
+      minTimeout: 50,
+      maxTimeout: 2000,
+      shouldRetry: ({ error }) => error instanceof SessionStoreError
+    })
     if (outcome === 'ok' || outcome === 'again') {
       // A lease counts from the first sending: where much of it is gone, another replica may have taken the session.
       const isDoubtful = outcome === 'again' || (typeof due === 'number' && performance.now() - sent > due / 2)
@@ -163,7 +178,11 @@ export class SessionLog {
    * Ends a session that cannot be gone on with, without a look at its log.
    * @param top its last transition; the one that its head names when left out
    */
-  async stopBroken (id: string, { code, message, top: given }: { readonly code: string, readonly message: string, readonly top?: Position | undefined }): Promise<void> {
+  async stopBroken (id: string, { code, message, top: given }: {
+    readonly code: string,
+    readonly message: string,
+    readonly top?: Position | undefined
+  }): Promise<void> {
     const { store, by } = this.#options
     this.#hot.drop(id)
     const head = await store.head(id)
@@ -173,8 +192,25 @@ export class SessionLog {
     // Where somebody else has written to it, the head does not know its end.
     for (let attempt = 0; after !== undefined && attempt < END_ATTEMPTS; attempt++) {
       const [seq, at, token]: [number, number, string] = [after.seq + 1, Date.now(), randomUUID()]
-      const transition: Transition = { seq, at, token, by, fact: { kind: 'stopped', by: 'fault', reason: `${code}: ${message}` }, begun: [], held: [], denied: [], notices }
-      const outcome = await store.append({ id, after, transition, entry: this.#entryOf(id, after, transition), head: { ...head, seq, token, status: 'failed', isAsking: false, updatedAt: at, driver: undefined }, due: 'never' })
+      const transition: Transition = {
+        seq,
+        at,
+        token,
+        by,
+        fact: { kind: 'stopped', by: 'fault', reason: `${code}: ${message}` },
+        begun: [],
+        held: [],
+        denied: [],
+        notices
+      }
+      const outcome = await store.append({
+        id,
+        after,
+        transition,
+        entry: this.#entryOf(id, after, transition),
+        head: { ...head, seq, token, status: 'failed', isAsking: false, updatedAt: at, driver: undefined },
+        due: 'never'
+      })
       after = typeof outcome === 'string' || given !== undefined ? undefined : outcome.top
     }
   }

@@ -74,7 +74,20 @@ export interface Used {
 /** The head that lists show of a session. @param driver the replica that acts for it */
 export function headOf (session: Session, driver: string | undefined): Head {
   const { id, seq, token, start: { owner, engine, definition, forkOf }, status, createdAt, updatedAt } = session
-  return { id, seq, token, owner, engine, definition, status, isAsking: openIn(session, 'held').length > 0, createdAt, updatedAt, driver, ...(forkOf === undefined ? {} : { copied: forkOf.bytes }) }
+  return {
+    id,
+    seq,
+    token,
+    owner,
+    engine,
+    definition,
+    status,
+    isAsking: openIn(session, 'held').length > 0,
+    createdAt,
+    updatedAt,
+    driver,
+    ...(forkOf === undefined ? {} : { copied: forkOf.bytes })
+  }
 }
 
 /** The effects that a session has in a phase, in the order in which they were asked for. */

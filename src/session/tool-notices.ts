@@ -20,7 +20,13 @@ export function toolEnded ({ effect, since }: OpenEffect, fact: End, at: number)
 
 /** Tells followers of a call whose end nobody waits for any more. */
 export function toolGivenUp ({ effect, since }: OpenEffect, at: number): Notice[] {
-  return effect.kind === 'tool' ? [notice(effect, 'ended', { outcome: 'unknown', message: 'It was given up. Nobody knows whether it was done', ...durationOf(since, at) })] : []
+  return effect.kind === 'tool'
+    ? [notice(effect, 'ended', {
+        outcome: 'unknown',
+        message: 'It was given up. Nobody knows whether it was done',
+        ...durationOf(since, at)
+      })]
+    : []
 }
 
 function notice ({ id, name, tool, arguments: given }: ToolEffect, phase: 'called' | 'ended', more: JsonObject): Notice {

@@ -13,7 +13,7 @@ const BANNER = /^(?:Microsoft Windows \[|\(c\) (?:Microsoft Corporation|Корп
 
 /**
  * The output of a command as a model reads it: no escapes, no prompts, no banners, no empty lines, and of equal lines in a row
- * only one (S-24, S-25). Equal lines further apart stay, and so do leading spaces: both are data (SX7). Takes linear time.
+ * only one. Equal lines further apart stay, and so do leading spaces: both are data. Takes linear time.
  * @param command whose echo is no output
  */
 export function cleanOutputForAI (output: string, command = ''): string {

@@ -18,7 +18,8 @@ export type Verdict = 'again' | 'skip'
 
 /** The question about a command that began, and of which nobody knows how it ended. @param isFallback whether the model did not say that it is one */
 export function askAbout (command: string, isFallback: boolean): Interruption {
-  const question = `${unknownOutcome(`The command "${command}" was interrupted`)}. Answer "again" to run it again, "skip" to do without it, or with what it printed.`
+  const interrupted = unknownOutcome(`The command "${command}" was interrupted`)
+  const question = `${interrupted}. Answer "again" to run it again, "skip" to do without it, or with what it printed.`
   return { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command, isInterrupted: true, ...(isFallback ? { fallback: true } : {}) }
 }
 

@@ -1,4 +1,4 @@
-/** A reply of the model, read as one of the five formats (S-16 to S-22). */
+/** A reply of the model, read as one of the five formats. */
 export type SkillReply =
   | { readonly type: 'CMD', readonly content: string, readonly command: string, /** The model did not say that it is a command. */ readonly fallback?: true }
   | { readonly type: 'ASK', readonly content: string, readonly question: string, readonly required: boolean }
@@ -8,7 +8,7 @@ export type SkillReply =
 /** A reply that has one of the formats. */
 export type ReadableReply = Exclude<SkillReply, { readonly type: 'UNKNOWN' }>
 
-/** Only at the very beginning: a tag that is quoted further down is text (S-23). */
+/** Only at the very beginning: a tag that is quoted further down is text. */
 const TAG = /^\[(CMD|ASK:optional|ASK|MESSAGE|DONE)\]/i
 
 /** A text that is one fenced block and nothing else. */
@@ -16,7 +16,7 @@ const FENCED = /^```[^\n`]*\n([^]*?)\n?```$/
 
 const INVALID: SkillReply = { type: 'UNKNOWN', error: 'Empty or invalid AI response' }
 
-/** Reads a reply. One without a tag counts as a command, its first line, that nobody may run unasked (S-21, SX8). Never throws. */
+/** Reads a reply. One without a tag counts as a command, its first line, that nobody may run unasked. Never throws. */
 export function parseSkillResponse (reply: string): SkillReply {
   const content = unfenced(reply.trim())
   const [tag = '', name = ''] = TAG.exec(content) ?? []

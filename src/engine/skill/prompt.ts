@@ -1,14 +1,14 @@
 /** What the system prompt of a skill is made of. */
 export interface SystemPromptParts {
-  /** `SKILL_SYSTEM_PROMPT_WITH_ASK`, as it is (S-06). */
+  /** `SKILL_SYSTEM_PROMPT_WITH_ASK`, as it is. */
   readonly base: string
-  /** What the target's own file says; empty without one (S-07). */
+  /** What the target's own file says; empty without one. */
   readonly knowledge: string
   readonly name: string
   readonly body: string
 }
 
-/** Three parts with a blank line between them (S-06 to S-08). */
+/** Three parts with a blank line between them. */
 export function buildSkillSystemPrompt ({ base, knowledge, name, body }: SystemPromptParts): string {
   const context = knowledge === '' ? [] : [`--- System Context ---\n${knowledge}`]
   return [base, ...context, `--- Active Skill: ${name} ---\n${body}`].join('\n\n')
@@ -22,13 +22,13 @@ export interface FirstMessageParts {
   readonly parameters: ReadonlyArray<{ readonly name: string, readonly value: string }>
 }
 
-/** The first user message, without its step (S-10). */
+/** The first user message, without its step. */
 export function buildInitialUserPrompt ({ name, prompt, parameters }: FirstMessageParts): string {
   const wish = prompt === '' ? `Execute skill: ${name}` : prompt
   return parameters.length === 0 ? wish : `${wish}\n\nParameters:\n${parameters.map(({ name, value }) => `- ${name}: ${value}`).join('\n')}`
 }
 
-/** A user message as it is sent: it ends with its step (S-15). */
+/** A user message as it is sent: it ends with its step. */
 export function withStep (text: string, step: number, most: number): string {
   return `${text}\n\n[Step ${step} of ${most}]`
 }

@@ -3,10 +3,16 @@ import { type Refused } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
 import { type Awaited, type SkillState } from './skill-state.ts'
 
-/** What each action answers, and what is said to one that comes at another time (S-37 to S-39). */
+/** What each action answers, and what is said to one that comes at another time. */
 const ACTIONS: ReadonlyMap<string, { readonly fits: (awaited: Awaited) => boolean, readonly otherwise: (word: string) => string }> = new Map([
   ['command_result', { fits: ({ kind }) => kind === 'command' || kind === 'verdict', otherwise: () => 'Skill is not waiting for command result' }],
-  ['skip', { fits: awaited => awaited.kind === 'command' || awaited.kind === 'verdict' || (awaited.kind === 'answer' && !awaited.required), otherwise: () => 'Skill is not waiting for command result' }],
+  [
+    'skip',
+    {
+      fits: awaited => awaited.kind === 'command' || awaited.kind === 'verdict' || (awaited.kind === 'answer' && !awaited.required),
+      otherwise: () => 'Skill is not waiting for command result'
+    }
+  ],
   ['again', { fits: ({ kind }) => kind === 'verdict', otherwise: () => 'Skill is not waiting for a decision about a command' }],
   ['continue', { fits: ({ kind }) => kind === 'continue', otherwise: word => `Skill is in state '${word}', not 'idle'` }]
 ])

@@ -3,13 +3,25 @@ import { refuseInput } from './refuse-input.ts'
 import { SKILL, type SkillResult, type SkillStart, type SkillState } from './skill-state.ts'
 import { SkillReducer } from './skill-reducer.ts'
 
-/** How many lines of the last output clients are shown (S-30). */
+/** How many lines of the last output clients are shown. */
 const SHOWN_LINES = 7
 
 /** A SKILL.md carried out step by step: the model says one thing at a time, and people decide about its commands. */
 export const skillEngine: Engine<SkillStart, SkillState, SkillResult> = {
   ...SKILL,
-  begin: ({ setting: { skill } }, moment) => new SkillReducer({ setting: skill, word: 'idle', awaited: { kind: 'nothing' }, system: '', messages: [], step: 0, reply: undefined, pendingCommand: '', output: '', cwd: '', text: '' }, moment).start(),
+  begin: ({ setting: { skill } }, moment) => new SkillReducer({
+    setting: skill,
+    word: 'idle',
+    awaited: { kind: 'nothing' },
+    system: '',
+    messages: [],
+    step: 0,
+    reply: undefined,
+    pendingCommand: '',
+    output: '',
+    cwd: '',
+    text: ''
+  }, moment).start(),
   next (state, fact, moment) {
     const reducer = new SkillReducer(state, moment)
     switch (fact.kind) {
@@ -21,11 +33,25 @@ export const skillEngine: Engine<SkillStart, SkillState, SkillResult> = {
       default: return reducer.next()
     }
   },
-  view: state => ({ stateName: state.word, outcome: state.word === 'done' ? 'completed' : state.word === 'failed' ? 'failed' : 'open', result: describe(state), progress: progressOf(state) }),
+  view: state => ({
+    stateName: state.word,
+    outcome: state.word === 'done' ? 'completed' : state.word === 'failed' ? 'failed' : 'open',
+    result: describe(state),
+    progress: progressOf(state)
+  }),
   refuses: refuseInput
 }
 
-function describe ({ setting: { name, description, maxSteps, terminal, target }, system, messages, step, reply, pendingCommand, output, text }: SkillState): SkillResult {
+function describe ({
+  setting: { name, description, maxSteps, terminal, target },
+  system,
+  messages,
+  step,
+  reply,
+  pendingCommand,
+  output,
+  text
+}: SkillState): SkillResult {
   return { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, text, lastOutput: lastLines(output), reply: reply ?? null }
 }
 

@@ -12,19 +12,19 @@ import { buildInitialUserPrompt, buildSkillSystemPrompt, withStep } from './prom
 import { sentMessages } from './sent-messages.ts'
 import { type Awaited, type SkillMessage, type SkillState } from './skill-state.ts'
 
-/** How long a command may run, in ms (S-03). */
+/** How long a command may run, in ms. */
 const COMMAND_TIMEOUT = 30_000
 
-/** How long the target's own file is waited for, in ms (S-03). */
+/** How long the target's own file is waited for, in ms. */
 const READ_TIMEOUT = 5000
 
 /** Of an answer of the model, in bytes of its JSON: all of them are in the log, and are sent again with each step. */
 const MAX_REPLY = 1024 * 1024
 
-/** What the model reads of an output, in UTF-16 units (S-26). */
+/** What the model reads of an output, in UTF-16 units. */
 const MAX_OUTPUT = 16_000
 
-/** Where the target's own file may be; the first that is there counts (S-09). The spelling is the protocol's. */
+/** Where the target's own file may be; the first that is there counts. The spelling is the protocol's. */
 export const KNOWLEDGE_PATHS = ['./.kosmos-panel/ai_system_promt.md', '~/.config/kosmos-panel/ai_system_promt.md'] as const
 
 const REPAIR = 'Your response did not start with a format tag. Answer again, and start with exactly one of [CMD], [ASK], [ASK:optional], [MESSAGE] or [DONE].'
@@ -53,7 +53,9 @@ export class SkillReducer {
     const name = action?.name ?? (kind === 'verdict' ? verdictOf(text) : undefined) ?? ''
     this.#log('skill_user_input', { action: name === '' ? 'answer' : name })
     switch (name) {
-      case 'skip': return kind === 'answer' ? this.#say(`User response: ${text}`) : this.#skipped(kind === 'verdict' ? `${unknownOutcome('It was interrupted before')}.` : '')
+      case 'skip':
+        if (kind === 'answer') return this.#say(`User response: ${text}`)
+        return this.#skipped(kind === 'verdict' ? `${unknownOutcome('It was interrupted before')}.` : '')
       case 'continue': return this.#say('[Continue after informational message]')
       case 'again': return this.#runAgain()
       case 'command_result': return this.#reported(action?.data ?? {})
@@ -97,11 +99,17 @@ export class SkillReducer {
 
   #ask (kind: 'model' | 'repair', messages: readonly JsonObject[]): Next<SkillState> {
     const { model } = this.#state.setting
-    const effect = this.#outbox.askModel({ purpose: kind, messages, fields: { ...(model === '' ? {} : { model }), temperature: 0.3, max_tokens: 512 }, timeout: MODEL_TIMEOUT, maxAnswer: MAX_REPLY })
+    const effect = this.#outbox.askModel({
+      purpose: kind,
+      messages,
+      fields: { ...(model === '' ? {} : { model }), temperature: 0.3, max_tokens: 512 },
+      timeout: MODEL_TIMEOUT,
+      maxAnswer: MAX_REPLY
+    })
     return this.#await('idle', { kind, effect })
   }
 
-  /** @param isRepaired whether this is the answer to a demand for a tag, which comes once (SX8) */
+  /** @param isRepaired whether this is the answer to a demand for a tag, which comes once */
   #answered (completion: Json, isRepaired: boolean): Next<SkillState> {
     const text = contentOf(messageOf(completion) ?? {})
     const reply = parseSkillResponse(text)
@@ -197,14 +205,16 @@ export class SkillReducer {
   /** @param cwd where the command ended, as an executor has found @param effect that ran it; none where the client did */
   #ended (result: JsonObject, cwd: string, effect?: string): Next<SkillState> {
     const { step, pendingCommand } = this.#state
-    // A person may have edited it: what really ran counts (S-42).
+    // A person may have edited it: what really ran counts.
     const command = textOf(result['command']) === '' ? pendingCommand : textOf(result['command'])
     const { exitCode = 0, outcome = 'exited' } = result
     const output = cleanOutputForAI([textOf(result['stdout']), textOf(result['stderr'])].filter(text => text !== '').join('\n'), command)
     this.#log('skill_command_output', { command })
     this.#outbox.notice('command', { phase: 'ended', command, step, exitCode, outcome, ...ranAs(effect, result) })
     this.#state = { ...this.#state, output, cwd, messages: asRan(this.#state.messages, pendingCommand, command) }
-    const end = outcome === 'cancelled' ? '\n[Command was interrupted]' : outcome === 'timeout' ? `\n[Command timed out after ${COMMAND_TIMEOUT / 1000}s]` : exitCode === 0 ? '' : `\n[Exit code: ${String(exitCode)}]`
+    const failure = exitCode === 0 ? '' : `\n[Exit code: ${String(exitCode)}]`
+    const timeout = `\n[Command timed out after ${COMMAND_TIMEOUT / 1000}s]`
+    const end = outcome === 'cancelled' ? '\n[Command was interrupted]' : outcome === 'timeout' ? timeout : failure
     return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}${end}`)
   }
 
@@ -231,10 +241,19 @@ export class SkillReducer {
     return this.next()
   }
 
-  /** A word of the event log (S-46). */
+  /** A word of the event log. */
   #log (event: string, data: JsonObject): void {
     const { step, setting: { name, target } } = this.#state
-    const of = { id: this.#outbox.noticeId, skill_log_id: this.#outbox.session, session_id: this.#outbox.session, timestamp: new Date(this.#outbox.at).toISOString(), skill_name: name, step, serverId: target, serverName: target }
+    const of = {
+      id: this.#outbox.noticeId,
+      skill_log_id: this.#outbox.session,
+      session_id: this.#outbox.session,
+      timestamp: new Date(this.#outbox.at).toISOString(),
+      skill_name: name,
+      step,
+      serverId: target,
+      serverName: target
+    }
     this.#outbox.notice('log', { prefix: 'skill', level: 'info', text: `${event} step=${step}`, event, ...of, ...data })
   }
 }

@@ -51,7 +51,7 @@ export interface SkillState {
   readonly word: 'idle' | 'waiting_cmd' | 'waiting_user' | 'done' | 'failed'
   readonly awaited: Awaited
   readonly system: string
-  /** Without the system prompt; only ever added to (S-05). */
+  /** Without the system prompt; only ever added to. */
   readonly messages: readonly SkillMessage[]
   readonly step: number
   /** What the model said last; the service's own question about a command that was interrupted. */
@@ -71,7 +71,9 @@ export interface SkillStart {
 }
 
 /** What a run of a skill came to, as programs read it. */
-export interface SkillResult extends Pick<SkillSetting, 'name' | 'description' | 'terminal' | 'target' | 'maxSteps'>, Pick<SkillState, 'messages' | 'step' | 'pendingCommand' | 'text'> {
+export interface SkillResult extends
+  Pick<SkillSetting, 'name' | 'description' | 'terminal' | 'target' | 'maxSteps'>,
+  Pick<SkillState, 'messages' | 'step' | 'pendingCommand' | 'text'> {
   /** Empty before there is one. */
   readonly system: string
   /** The last lines that the last command printed. */

@@ -67,6 +67,12 @@ function refusalCounter (app: App, onRefused: () => void): () => void {
 function refuse ({ url = '', headers: { origin } }: IncomingMessage, response: ServerResponse, origins: readonly string[]): void {
   const requestId = randomUUID()
   const body = JSON.stringify(isOpenAiPath(url) ? openAiBody(REFUSAL) : errorBody(REFUSAL, requestId))
-  response.writeHead(REFUSAL.statusCode, { ...REFUSAL.headers, ...corsHeaders(origins, origin), 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), 'x-request-id': requestId })
+  response.writeHead(REFUSAL.statusCode, {
+    ...REFUSAL.headers,
+    ...corsHeaders(origins, origin),
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'x-request-id': requestId
+  })
   response.end(body)
 }

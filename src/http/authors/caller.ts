@@ -31,7 +31,9 @@ function describe ({ name, roles, prompts, environs, runs, targets, labels, serv
   return {
     name,
     roles: ROLES.filter(role => roles.has(role)),
-    ...Object.fromEntries(Object.entries({ prompts, environs, runs, targets }).flatMap(([member, value]) => value === undefined ? [] : [[member, value.written]])),
+    ...Object.fromEntries(
+      Object.entries({ prompts, environs, runs, targets }).flatMap(([member, value]) => value === undefined ? [] : [[member, value.written]])
+    ),
     ...(labels === undefined ? {} : { labels: [...labels] }),
     ...(serve === undefined ? {} : { serve })
   }

@@ -96,5 +96,8 @@ export class ChangeFeed {
 
 /** What is said of each key, as a text to be compared. */
 function stampsOf (problems: readonly EntryProblem[]): ReadonlyMap<string, string> {
-  return new Map(problems.map(({ key, servesLastGood, diagnostics }) => [key, `${servesLastGood} ${diagnostics.map(({ code, message, line, column }) => `${code} ${message} ${line} ${column}`).join('\n')}`]))
+  return new Map(problems.map(({ key, servesLastGood, diagnostics }) => [
+    key,
+    `${servesLastGood} ${diagnostics.map(({ code, message, line, column }) => `${code} ${message} ${line} ${column}`).join('\n')}`
+  ]))
 }

@@ -32,8 +32,11 @@ const PreviewReply = Type.Object({
   id: Type.String(),
   diagnostics: Type.Array(MistakeReply, { description: 'What is wrong with the prompt or its variables, then what else was noticed. With an error among them nothing was rendered' }),
   needs: Type.Optional(Type.Object(Needs.properties, { description: 'As `GET /api/prompts/{id}/needs`; left out where the text cannot be read' })),
-  rendered_prompt: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Object({ role: Type.String(), content: Type.String() }, { additionalProperties: true }))],
-    { description: 'A text for a prompt with one text, a message list for a prompt with messages' })),
+  rendered_prompt: Type.Optional(Type.Union([
+    Type.String(),
+    Type.Array(Type.Object({ role: Type.String(), content: Type.String() }, { additionalProperties: true }))
+  ],
+  { description: 'A text for a prompt with one text, a message list for a prompt with messages' })),
   explain: Type.Optional(Type.Object({
     ...ExplanationReply.properties,
     messages: Type.Array(Type.Object({

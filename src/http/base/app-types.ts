@@ -1,14 +1,22 @@
 import { type Caller } from '../../access/caller.ts'
 import { type ErrorCode } from '../../base/error-codes.ts'
-import { type FastifyBaseLogger, type FastifyInstance, type FastifyTypeProvider, type RawReplyDefaultExpression, type RawRequestDefaultExpression, type RawServerDefault } from 'fastify'
+import {
+  type FastifyBaseLogger, type FastifyInstance, type FastifyTypeProvider, type RawReplyDefaultExpression, type RawRequestDefaultExpression,
+  type RawServerDefault
+} from 'fastify'
 import { type Static, type TSchema } from '../../base/schema-builder.ts'
 import { type Role } from '../../access/role.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 import { type UsageCounter } from '../../service/chat/usage-counter.ts'
 import { type RequestActivity } from './request-observer.ts'
 
-/** What may be sent where a type is declared: lists and objects that nobody changes, and `undefined` for a member that may be left out, as JSON leaves it out. */
-type Sendable<T> = T extends ReadonlyArray<infer Item> ? ReadonlyArray<Sendable<Item>> : T extends object ? { readonly [Name in keyof T]: Record<never, never> extends Pick<T, Name> ? Sendable<T[Name]> | undefined : Sendable<T[Name]> } : T
+/**
+ * What may be sent where a type is declared: lists and objects that nobody changes, and `undefined` for a member that may be
+ * left out, as JSON leaves it out.
+ */
+type Sendable<T> = T extends ReadonlyArray<infer Item> ? ReadonlyArray<Sendable<Item>> : T extends object ? {
+  readonly [Name in keyof T]: Record<never, never> extends Pick<T, Name> ? Sendable<T[Name]> | undefined : Sendable<T[Name]>
+} : T
 
 /** The types of requests and replies come from the schemas of a route: what it sends is held to them by the compiler. */
 export interface SchemaTypes extends FastifyTypeProvider {

@@ -27,7 +27,12 @@ export function answerClientErrors (log: FastifyBaseLogger): (error: ClientError
 
 function asHttp (error: ServiceError, requestId: string): string {
   const body = JSON.stringify(errorBody(error, requestId))
-  const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), 'x-request-id': requestId, connection: 'close' }
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'x-request-id': requestId,
+    connection: 'close'
+  }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${error.statusCode} ${nodeHttp.STATUS_CODES[error.statusCode] ?? ''}\r\n${lines.join('')}\r\n${body}`
 }

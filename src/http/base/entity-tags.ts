@@ -12,7 +12,12 @@ export const ListedTag = Type.Optional(Type.String({ description: 'As its ETag, 
 
 /** A list of tags, weak ones too, or `*`: https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3 */
 const TAG = '(?:W/)?"[!#-~\\u0080-\\u00ff]*"'
-const tags = (description: string) => Type.Optional(Type.String({ title: 'ETags in double quotes, or *', pattern: `^[ \\t]*(?:\\*|${TAG}(?:[ \\t]*,[ \\t]*${TAG})*)[ \\t]*$`, maxLength: 1000, description }))
+const tags = (description: string) => Type.Optional(Type.String({
+  title: 'ETags in double quotes, or *',
+  pattern: `^[ \\t]*(?:\\*|${TAG}(?:[ \\t]*,[ \\t]*${TAG})*)[ \\t]*$`,
+  maxLength: 1000,
+  description
+}))
 
 /** The headers of a conditional write (RFC 9110, 13.1). */
 export const ConditionalHeaders = Type.Object({

@@ -12,7 +12,10 @@ import { UpstreamRefusal } from '../../llm/upstream-error.ts'
  */
 export function handleErrors (app: FastifyInstance, logValues: boolean): void {
   app.setErrorHandler<FastifyError | UpstreamRefusal>((error, request, reply) => {
-    if (error instanceof UpstreamRefusal) return reply.code(error.status).type('application/json; charset=utf-8').send(isOpenAiRequest(request) ? asOpenAiError(error.body) : error.body)
+    if (error instanceof UpstreamRefusal) {
+      const refusal = isOpenAiRequest(request) ? asOpenAiError(error.body) : error.body
+      return reply.code(error.status).type('application/json; charset=utf-8').send(refusal)
+    }
     const known = asServiceError(error, request)
     if (known === undefined) {
       request.log.error({ err: error }, 'unexpected error')
@@ -31,7 +34,8 @@ export function refusePath (error: FastifyError, request: FastifyRequest, reply:
 
 /** Answers with the one shape of an error, or that of the clients of a part of the API. */
 function sendError (request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
-  return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(errorShapeFor(request)?.bodyOf(error, request.id) ?? errorBody(error, request.id))
+  const body = errorShapeFor(request)?.bodyOf(error, request.id) ?? errorBody(error, request.id)
+  return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
 }
 
 /** The one shape of an error as plain data. */

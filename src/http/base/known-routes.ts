@@ -33,7 +33,9 @@ function whatIsWrong (request: FastifyRequest, methodsOf: MethodsOf): ServiceErr
   if (refusal !== undefined) return refusal
   const near = path.replace(/\/$/, '')
   const nearMethods = methodsOf(near)
-  return nearMethods.length === 0 ? routeNotFound(request.method, path) : routeNearby(request.method, path, nearMethods.filter(method => method !== 'HEAD').map(method => `${method} ${near}`))
+  return nearMethods.length === 0
+    ? routeNotFound(request.method, path)
+    : routeNearby(request.method, path, nearMethods.filter(method => method !== 'HEAD').map(method => `${method} ${near}`))
 }
 
 /** Remembers the routes that are registered from now on. */

@@ -55,7 +55,13 @@ export function observeRequests (app: App, observer: RequestObserver, logValues:
   })
 }
 
-function requestLine ({ activity, method, params, body, generation }: FastifyRequest, route: string | undefined, status: number, milliseconds: number, logValues: boolean): RequestLine {
+function requestLine (
+  { activity, method, params, body, generation }: FastifyRequest,
+  route: string | undefined,
+  status: number,
+  milliseconds: number,
+  logValues: boolean
+): RequestLine {
   const { traceId, prompt, promptRevision, promptVersion, promptLabel, renderMs, toolsMs, modelMs } = activity
   const line: RequestLine = { method, route, status, revision: generation.revision, milliseconds: rounded(milliseconds) }
   if (traceId !== undefined) line.traceId = traceId

@@ -4,10 +4,14 @@ import { type ErrorCode } from '../../base/error-codes.ts'
 export const READS_SESSION: readonly ErrorCode[] = ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE']
 
 /** What routes answer with that begin a session; what it runs is looked up too, and has errors of its own. */
-export const BEGINS_SESSION: readonly ErrorCode[] = ['DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'TOO_MANY_SESSIONS', 'SESSIONS_UNAVAILABLE']
+export const BEGINS_SESSION: readonly ErrorCode[] = [
+  'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'TOO_MANY_SESSIONS', 'SESSIONS_UNAVAILABLE'
+]
 
 /** What routes answer with that a session goes on with; its target and its definition have to be the caller's still. */
-export const DRIVES_SESSION: readonly ErrorCode[] = [...READS_SESSION, 'SESSION_BUSY', 'SESSION_ENDED', 'SESSION_FULL', 'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND']
+export const DRIVES_SESSION: readonly ErrorCode[] = [
+  ...READS_SESSION, 'SESSION_BUSY', 'SESSION_ENDED', 'SESSION_FULL', 'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND'
+]
 
 /** What routes answer with that decide what waits for a person. */
 export const DECIDES: readonly ErrorCode[] = [...DRIVES_SESSION, 'APPROVAL_OUTDATED', 'APPROVAL_DECIDED']
@@ -19,7 +23,9 @@ export const READS_PROMPT: readonly ErrorCode[] = ['PROMPT_NOT_FOUND', 'TEMPLATE
 export const CHOOSES_PROMPT: readonly ErrorCode[] = [...READS_PROMPT, 'LABEL_NOT_FOUND', 'VERSION_NOT_FOUND']
 
 /** What routes answer with that change what is registered of a prompt's releases. */
-export const CHANGES_RELEASES: readonly ErrorCode[] = ['PROMPT_NOT_FOUND', 'VERSION_NOT_FOUND', 'ENTRY_FORBIDDEN', 'ENTRY_INVALID', 'ENTRY_CHANGED', 'STORE_READ_ONLY', 'RELEASES_UNREADABLE']
+export const CHANGES_RELEASES: readonly ErrorCode[] = [
+  'PROMPT_NOT_FOUND', 'VERSION_NOT_FOUND', 'ENTRY_FORBIDDEN', 'ENTRY_INVALID', 'ENTRY_CHANGED', 'STORE_READ_ONLY', 'RELEASES_UNREADABLE'
+]
 
 /** What routes answer with that render a prompt. */
 export const RENDERS: readonly ErrorCode[] = [

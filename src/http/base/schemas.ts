@@ -11,7 +11,10 @@ export const ErrorReply = Type.Object({
 }, { $id: 'Error', title: 'Error' })
 
 /** A field of a body that may be left out: as OpenAI has its fields, null is the same. */
-export const nullable = <T extends TSchema>(schema: T, options: { readonly description?: string } = {}) => Type.Optional(Type.Union([schema, Type.Null()], options))
+export const nullable = <T extends TSchema>(
+  schema: T,
+  options: { readonly description?: string } = {}
+) => Type.Optional(Type.Union([schema, Type.Null()], options))
 
 /** One of several texts, as a page offers them for choice: it asks for the type. */
 export function oneOf<Values extends string[]> (values: readonly [...Values], options: { readonly description?: string } = {}) {

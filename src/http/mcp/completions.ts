@@ -15,7 +15,10 @@ const MAX_VALUES = 100
 export function offerCompletions (server: Server, visit: Visit, { environs }: McpUses): void {
   const { generation, caller } = visit
 
-  function candidates (ref: { readonly type: string, readonly name?: string, readonly uri?: string }, argument: { readonly name: string, readonly value: string }): readonly string[] {
+  function candidates (
+    ref: { readonly type: string, readonly name?: string, readonly uri?: string },
+    argument: { readonly name: string, readonly value: string }
+  ): readonly string[] {
     if (ref.type === 'ref/prompt') {
       const { parameters } = findPrompt(generation, ref.name ?? '').entry
       return parameters === undefined ? [] : valuesOf(propertyOf(parameters.schema, argument.name))

@@ -60,7 +60,11 @@ export function listChanges ({ generation, environs, onPublished, callerNow, end
 /** A hash of each list as the caller would be answered. */
 function listsOf (generation: Generation, caller: Caller, environs: Environs): Record<'prompts' | 'tools', string> {
   const shared = visibleEnvirons(environs, caller)
-  const prompts = runnablePrompts(generation).map(prompt => [prompt.id, prompt.entry.definition.source['description'] ?? null, argumentsOf(prompt, generation, shared).map(({ name, required }) => [name, required === true])])
+  const prompts = runnablePrompts(generation).map(prompt => [
+    prompt.id,
+    prompt.entry.definition.source['description'] ?? null,
+    argumentsOf(prompt, generation, shared).map(({ name, required }) => [name, required === true])
+  ])
   const tools = callableTools(generation, caller).map(({ id, definition }) => [id, definition.revision])
   return { prompts: contentHash(prompts), tools: contentHash(tools) }
 }

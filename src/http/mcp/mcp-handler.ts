@@ -33,7 +33,13 @@ export class McpEndpoint {
     const { generation, caller, id: requestId, activity, arrivedAt } = request
     if (follows && [...this.#streams.values()].filter(name => name === caller.name).length >= MAX_STREAMS) throw tooManyStreams(MAX_STREAMS)
     const visit: Visit = { generation, caller, requestId, activity, arrivedAt, signal: gone }
-    const bus = listChanges({ generation, environs: this.#uses.environs, onPublished: listener => this.#registry.onPublished(listener), callerNow: () => request.callerNow(), end: () => revoked.abort() })
+    const bus = listChanges({
+      generation,
+      environs: this.#uses.environs,
+      onPublished: listener => this.#registry.onPublished(listener),
+      callerNow: () => request.callerNow(),
+      end: () => revoked.abort()
+    })
     const handler = createMcpHandler(() => createMcpServer(visit, this.#uses), { bus })
     if (follows) {
       this.#streams.set(handler, caller.name)

@@ -31,7 +31,16 @@ export function offerPrompts (server: Server, visit: Visit, { renderPrompt, choo
     const chosen = await choosePrompt(generation, caller, params.name, {})
     const { prompt } = chosen
     const variables = variablesFrom(prompt, params.arguments ?? {})
-    const { messages } = await renderPrompt({ generation, caller, id: prompt.id, chosen, variables, requestId: visit.requestId, activity: visit.activity, arrivedAt: visit.arrivedAt })
+    const { messages } = await renderPrompt({
+      generation,
+      caller,
+      id: prompt.id,
+      chosen,
+      variables,
+      requestId: visit.requestId,
+      activity: visit.activity,
+      arrivedAt: visit.arrivedAt
+    })
     return { ...described(prompt), messages: messages.map(toPromptMessage) }
   }))
 }

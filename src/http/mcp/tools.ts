@@ -53,7 +53,8 @@ export function offerTools (server: Server, visit: Visit, uses: McpUses): void {
 export function callableTools ({ tools }: Generation, { roles }: Caller): Tool[] {
   if (!roles.has('chat')) return []
   const own = new Set(OWN_TOOLS.map(({ name }) => name))
-  return [...tools.values()].filter(({ callable, definition }) => callable !== undefined && definition.registration['callable'] === true && !own.has(definition.name))
+  const isOffered = ({ callable, definition: { name, registration } }: Tool) => callable !== undefined && registration['callable'] === true && !own.has(name)
+  return [...tools.values()].filter(isOffered)
 }
 
 function describeTool ({ definition }: Tool): McpTool {
@@ -76,7 +77,16 @@ async function renderPrompt (given: JsonObject, { generation, caller, requestId,
   if (typeof variables !== 'object' || variables === null || Array.isArray(variables)) return failure('"variables" must be an object')
   if (label !== undefined && typeof label !== 'string') return failure('"label" must be a text')
   const chosen = await uses.choosePrompt(generation, caller, id, { label })
-  const { prompt, messages } = await uses.renderPrompt({ generation, caller, id: chosen.prompt.id, chosen, variables: variables as JsonObject, requestId, activity, arrivedAt })
+  const { prompt, messages } = await uses.renderPrompt({
+    generation,
+    caller,
+    id: chosen.prompt.id,
+    chosen,
+    variables: variables as JsonObject,
+    requestId,
+    activity,
+    arrivedAt
+  })
   return success(prompt.entry.definition.form === 'text' ? messages[0]?.content ?? '' : stringifyJson(messages))
 }
 

@@ -21,7 +21,10 @@ export const CompletionBody = Type.Object({
 }, { additionalProperties: true, examples: [{ model: 'prompt:greet', variables: { name: 'Ada' } }] })
 
 /** An OpenAI embeddings request. */
-export const EmbeddingsBody = Type.Object({ model: nullable(Type.String()) }, { additionalProperties: true, examples: [{ model: 'text-embedding-3-small', input: 'Hello' }] })
+export const EmbeddingsBody = Type.Object({ model: nullable(Type.String()) }, {
+  additionalProperties: true,
+  examples: [{ model: 'text-embedding-3-small', input: 'Hello' }]
+})
 
 /** The prompt that a completion request names, and everything else in it. */
 export interface PromptCall {

@@ -74,9 +74,22 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.commitDenied(SESSION, 'refused: the operator denies "git commit *"'),
   errors.approvalDecided(`${SESSION}:4.0`, { decision: 'reject', by: 'ide', at: '2026-01-31T12:00:00.000Z' }, undefined),
   errors.templateSyntax('trial.hello', ['"if" is not closed at line 1, column 1'], [DIAGNOSTIC]),
-  errors.templateLink('trial.hello', ['partial "headr" is not registered at line 1, column 1'], [{ ...DIAGNOSTIC, code: 'PARTIAL_UNKNOWN', message: 'partial "headr" is not registered', hint: 'register the prompt, or correct the name' }]),
-  errors.templateCycle('trial.hello', ['trial.hello includes itself'], [{ ...DIAGNOSTIC, code: 'PARTIAL_CYCLE', message: 'trial.hello includes itself', hint: 'leave one of the partials out' }]),
-  errors.environInvalid('vscode.rules', 'shenma:environs:vscode:rules', ['VALUE_INVALID: it is not JSON'], [{ ...DIAGNOSTIC, code: 'VALUE_INVALID', message: 'it is not JSON', hint: 'store JSON' }]),
+  errors.templateLink(
+    'trial.hello',
+    ['partial "headr" is not registered at line 1, column 1'],
+    [{ ...DIAGNOSTIC, code: 'PARTIAL_UNKNOWN', message: 'partial "headr" is not registered', hint: 'register the prompt, or correct the name' }]
+  ),
+  errors.templateCycle(
+    'trial.hello',
+    ['trial.hello includes itself'],
+    [{ ...DIAGNOSTIC, code: 'PARTIAL_CYCLE', message: 'trial.hello includes itself', hint: 'leave one of the partials out' }]
+  ),
+  errors.environInvalid(
+    'vscode.rules',
+    'shenma:environs:vscode:rules',
+    ['VALUE_INVALID: it is not JSON'],
+    [{ ...DIAGNOSTIC, code: 'VALUE_INVALID', message: 'it is not JSON', hint: 'store JSON' }]
+  ),
   errors.lintBusy(8),
   errors.variablesInvalid('trial.hello', [{ path: 'variables.name', message: 'must be a string, not 7' }]),
   errors.renderBudget('steps', 1_000_000),
@@ -110,7 +123,9 @@ export function exampleErrors (status: string, path: string, codes: readonly Err
     const error = EXAMPLES.get(code)
     if (error === undefined) throw new Error(`a route lists ${code}, which has no example`)
     const shape = isBeforeRequest(code) ? undefined : errorShapeOf(path)
-    return shape === undefined ? { name: code, value: errorBody(error, REQUEST_ID) } : { name: `${code}_${shape.suffix}`, value: shape.bodyOf(error, REQUEST_ID) }
+    return shape === undefined
+      ? { name: code, value: errorBody(error, REQUEST_ID) }
+      : { name: `${code}_${shape.suffix}`, value: shape.bodyOf(error, REQUEST_ID) }
   })
 }
 

@@ -21,7 +21,11 @@ interface Operation extends CallFacts {
 
 interface Schema { readonly $ref?: string, readonly type?: string, readonly anyOf?: readonly Schema[] }
 
-interface Reply { description: string, headers?: Record<string, object>, readonly content?: Readonly<Record<string, { readonly schema: Schema, examples?: Record<string, object> }>> }
+interface Reply {
+  description: string,
+  headers?: Record<string, object>,
+  readonly content?: Readonly<Record<string, { readonly schema: Schema, examples?: Record<string, object> }>>
+}
 
 /** A reply, as far as it decides which headers it has. */
 interface PlacedReply { readonly status: string, readonly own: readonly string[] }

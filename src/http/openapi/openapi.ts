@@ -12,11 +12,13 @@ import { isBeforeRequest } from './openapi-examples.ts'
 import { type CallFacts, completeReplies } from './openapi-replies.ts'
 import { DiagnosticReply, ErrorReply, OpenAiErrorReply, UpstreamErrorReply } from '../base/schemas.ts'
 
-const DESCRIPTION = `Runs prompt extensions: renders registered templates with shared variables and tools, and asks a model with them. Agents, skills and plans are sessions, which last.
-
-**Without tokens** nobody is asked for one, everybody is the same caller, and 401 and \`ROLE_MISSING\` never come. All sessions belong to that caller. The service listens on loopback addresses only.
-
-**\`AUTH=off\`** is the same wherever it listens: whoever can reach it reads, renders and asks models. Calls that need \`write\`, \`run\`, \`approve\` or \`admin\` are this machine's: from elsewhere, or through a proxy, they are 403 \`WRITE_NOT_LOCAL\`. In both cases another name in \`Host\` is 403 \`HOST_NOT_ALLOWED\`, and what a browser sends for a page of another host is 403 \`ORIGIN_FOREIGN\`.`
+const DESCRIPTION = [
+  'Runs prompt extensions: renders registered templates with shared variables and tools, and asks a model with them. Agents, skills and plans are sessions, which last.',
+  '',
+  '**Without tokens** nobody is asked for one, everybody is the same caller, and 401 and `ROLE_MISSING` never come. All sessions belong to that caller. The service listens on loopback addresses only.',
+  '',
+  '**`AUTH=off`** is the same wherever it listens: whoever can reach it reads, renders and asks models. Calls that need `write`, `run`, `approve` or `admin` are this machine\'s: from elsewhere, or through a proxy, they are 403 `WRITE_NOT_LOCAL`. In both cases another name in `Host` is 403 `HOST_NOT_ALLOWED`, and what a browser sends for a page of another host is 403 `ORIGIN_FOREIGN`.'
+].join('\n')
 
 /** The API's description: made from the routes' schemas, at `/openapi.json`, with a page to read and try it at `/docs`. */
 export async function describeApi (app: App): Promise<void> {
@@ -53,7 +55,10 @@ export async function describeApi (app: App): Promise<void> {
       }
     },
     hideUntagged: true,
-    transform: ({ schema, url, route }) => ({ schema: withRefusals(describeRoute({ schema: withOptionalDefaults(schema), url, method: route.method, config: route.config })), url }),
+    transform: ({ schema, url, route }) => ({
+      schema: withRefusals(describeRoute({ schema: withOptionalDefaults(schema), url, method: route.method, config: route.config })),
+      url
+    }),
     transformObject: given => 'openapiObject' in given ? completeReplies(given.openapiObject) : given.swaggerObject,
     refResolver: { buildLocalReference: json => String(json['$id']) }
   })
@@ -80,7 +85,9 @@ function withOptionalDefaults (schema: FastifySchema): FastifySchema {
 }
 
 /** What every route can answer with: what is wrong with the head of a request. */
-const OF_EVERY_ROUTE: readonly ErrorCode[] = ['REQUEST_INVALID', 'HOST_NOT_ALLOWED', 'REQUEST_TIMEOUT', 'ENCODING_UNSUPPORTED', 'EXPECTATION_UNKNOWN', 'HEADERS_TOO_LARGE']
+const OF_EVERY_ROUTE: readonly ErrorCode[] = [
+  'REQUEST_INVALID', 'HOST_NOT_ALLOWED', 'REQUEST_TIMEOUT', 'ENCODING_UNSUPPORTED', 'EXPECTATION_UNKNOWN', 'HEADERS_TOO_LARGE'
+]
 
 /** What routes that ask for a role add: access control, limits, a full house, and a store that was never read. */
 const OF_ROLES: readonly ErrorCode[] = ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN', 'ROLE_MISSING', 'RATE_LIMITED', 'OVERLOADED', 'STORE_UNAVAILABLE']
@@ -120,5 +127,8 @@ function withRefusals (schema: FastifySchema): FastifySchema {
   const refusal = response?.['4XX']
   if (response === undefined || refusal === undefined) return schema
   const mayBeRefusal = (status: string) => /^4\d\d$/.test(status) && !OWN_STATUSES.has(status)
-  return { ...schema, response: Object.fromEntries(Object.entries(response).map(([status, reply]) => [status, mayBeRefusal(status) ? Type.Union([reply, refusal]) : reply])) }
+  return {
+    ...schema,
+    response: Object.fromEntries(Object.entries(response).map(([status, reply]) => [status, mayBeRefusal(status) ? Type.Union([reply, refusal]) : reply]))
+  }
 }

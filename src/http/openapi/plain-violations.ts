@@ -28,12 +28,17 @@ function describe (found: readonly ErrorObject[], part: string): string {
   const { keyword, params, message = 'is invalid', data } = found.find(error => expectation(error) === undefined) ?? first
   const alternatives = found.find(error => error.keyword === 'oneOf')?.schema as ReadonlyArray<{ readonly required: readonly [string] }> | undefined
   if (alternatives !== undefined) return `needs exactly one of ${alternatives.map(({ required: [name] }) => JSON.stringify(name)).join(', ')}`
-  if (keyword === 'not') return `must not have both ${(found.find(error => error.keyword === 'not')?.schema as { readonly required: readonly string[] }).required.map(name => JSON.stringify(name)).join(' and ')}`
+  if (keyword === 'not') {
+    const { required } = found.find(error => error.keyword === 'not')?.schema as { readonly required: readonly string[] }
+    return `must not have both ${required.map(name => JSON.stringify(name)).join(' and ')}`
+  }
   if (keyword === 'dependentRequired') return `has ${JSON.stringify(params['property'])}, which needs ${JSON.stringify(params['missingProperty'])}`
   if (keyword === 'required') return `needs ${JSON.stringify(params['missingProperty'])}`
   if (keyword === 'additionalProperties') return `must not have ${JSON.stringify(String(params['additionalProperty']).slice(0, MAX_SHOWN))}`
   const expected = found.flatMap(error => expectation(error) ?? [])
-  if (expected.length === found.length) return `must be ${expected.join(' or ')}, not ${shown(data, keyword === 'const' || keyword === 'enum' || part !== 'body')}`
+  if (expected.length === found.length) {
+    return `must be ${expected.join(' or ')}, not ${shown(data, keyword === 'const' || keyword === 'enum' || part !== 'body')}`
+  }
   if (/ NOT have fewer than 1 /.test(message)) return 'must not be empty'
   return `${message.replace(' NOT ', ' not ')}${keyword === 'minimum' || keyword === 'maximum' ? `, not ${String(data)}` : ''}`
 }

@@ -21,7 +21,13 @@ export const ChoiceQuery = Type.Object({
  * @param id as the request has it
  * @throws what `ChoosePrompt` throws
  */
-export async function choose (choosePrompt: ChoosePrompt, { generation, caller, body }: FastifyRequest, reply: FastifyReply, id: string, wish: PromptWish): Promise<ChosenPrompt> {
+export async function choose (
+  choosePrompt: ChoosePrompt,
+  { generation, caller, body }: FastifyRequest,
+  reply: FastifyReply,
+  id: string,
+  wish: PromptWish
+): Promise<ChosenPrompt> {
   const { label, version, key = keyOf(body) } = wish
   const found = choosePrompt(generation, caller, id, { label, version, key })
   const chosen = found instanceof Promise ? await found : found
@@ -32,7 +38,13 @@ export async function choose (choosePrompt: ChoosePrompt, { generation, caller, 
 }
 
 /** The same for a render, which is counted when there is nothing to render. @throws what `ChoosePrompt` throws */
-export async function chooseToRender (choosePrompt: ChoosePrompt, request: FastifyRequest, reply: FastifyReply, id: string, wish: PromptWish): Promise<ChosenPrompt> {
+export async function chooseToRender (
+  choosePrompt: ChoosePrompt,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  id: string,
+  wish: PromptWish
+): Promise<ChosenPrompt> {
   try {
     return await choose(choosePrompt, request, reply, id, wish)
   } catch (error) {

@@ -59,5 +59,15 @@ export function extensionRoutes (app: App): void {
 
 function summarise ({ id, definition, state }: Extension) {
   const { displayName, description } = definition.source
-  return { id, name: definition.name, type: definition.type, version: definition.version, displayName, description, state, prompts: definition.prompts.map(prompt => prompt['name']), etag: entityTag(contentHash(definition.source)) }
+  return {
+    id,
+    name: definition.name,
+    type: definition.type,
+    version: definition.version,
+    displayName,
+    description,
+    state,
+    prompts: definition.prompts.map(prompt => prompt['name']),
+    etag: entityTag(contentHash(definition.source))
+  }
 }

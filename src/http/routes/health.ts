@@ -26,7 +26,11 @@ const readinessOf = (kinds: readonly Kind[]) => Type.Object({
 }, { description: 'Counts and revisions are left out for who may not know of all that is registered: where tokens are asked for, a token with the role `read` and without patterns may' })
 
 /** Liveness and readiness. Liveness knows nothing of the store: a restart would not bring it back. */
-export function healthRoutes (app: App, { registry, rotation, sessions }: { registry: Registry, rotation: Rotation, sessions: Pick<RunningSessions, 'problem'> }): void {
+export function healthRoutes (app: App, { registry, rotation, sessions }: {
+  registry: Registry,
+  rotation: Rotation,
+  sessions: Pick<RunningSessions, 'problem'>
+}): void {
   const Readiness = readinessOf(registry.kinds)
   app.get('/healthz', {
     logLevel: 'warn',
@@ -63,6 +67,13 @@ function describeReadiness (registry: Registry, hasContents: boolean) {
     ...(hasContents ? { generation: generation.number, revision: generation.revision } : {}),
     ...(verifiedAt === undefined ? {} : { ageSeconds: (Date.now() - verifiedAt.getTime()) / 1000 }),
     store: { ...store, ...(problem === undefined ? {} : { problem }), ...(heldNodes.length === 0 ? {} : { heldNodes: [...heldNodes] }) },
-    kinds: Object.fromEntries(kinds.map(kind => [kind.name, { ...(hasContents ? contentsOf(kind) : {}), held: held.includes(kind.key), ...(kind === releaseKind && labelsProblem !== undefined ? { problem: labelsProblem } : {}) }]))
+    kinds: Object.fromEntries(kinds.map(kind => [
+      kind.name,
+      {
+        ...(hasContents ? contentsOf(kind) : {}),
+        held: held.includes(kind.key),
+        ...(kind === releaseKind && labelsProblem !== undefined ? { problem: labelsProblem } : {})
+      }
+    ]))
   }
 }

@@ -54,7 +54,13 @@ function candidateInWords (kind: Kind, { description = '' }: { readonly descript
 function readCandidate (body: JsonObject, whole: Linted | undefined): LintRequest {
   const { template, syntax } = body
   const id = body['id'] as string | undefined
-  if (whole === undefined) return { kind: promptKind.key, id, text: stringifyJson({ userPrompt: template as string, ...(syntax === undefined ? {} : { syntax }) }) }
+  if (whole === undefined) {
+    return {
+      kind: promptKind.key,
+      id,
+      text: stringifyJson({ userPrompt: template as string, ...(syntax === undefined ? {} : { syntax }) })
+    }
+  }
   const value = body[whole.field] as Json
   // A definition may be a text as it stands in a file; a prompt that is a text is stored as a JSON string.
   return { kind: whole.kind.key, id, text: typeof value === 'string' && isDefinitionKind(whole.kind) ? value : stringifyJson(value) }

@@ -20,7 +20,10 @@ export function metricsRoutes (app: App, { readMetrics }: { readMetrics: ReadMet
       summary: 'Metrics in Prometheus\' text format',
       response: { 200: { description: 'All metrics', content: { 'text/plain': { schema: Type.String() } } } }
     }
-  }, async (request, reply) => reply.type('text/plain; version=0.0.4; charset=utf-8').serializer(String).send(visibleLines(await readMetrics(), request.caller)))
+  }, async (request, reply) => {
+    const lines = visibleLines(await readMetrics(), request.caller)
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').serializer(String).send(lines)
+  })
 }
 
 /** Without the lines of prompts that do not exist for the caller. */

@@ -103,7 +103,10 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
   app.post('/v1/embeddings', {
     config: { role: 'chat', fails: [...ASKS_MODEL, 'INTERNAL'] },
     schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', description: 'The request goes to the provider of its model as it is, and the reply comes back as it came. Without `model` it is that of `LLM_EMBEDDING_MODEL`.', body: EmbeddingsBody, response: { 200: EmbeddingsReply, ...upstreamRefusals } }
-  }, async (request, reply) => sendReply(reply, await models.ask({ kind: 'embeddings', request: withDefaultModel(request.body as JsonObject, embeddingModel), call: callOf(request, reply) })))
+  }, async (request, reply) => {
+    const asked = withDefaultModel(request.body as JsonObject, embeddingModel)
+    return sendReply(reply, await models.ask({ kind: 'embeddings', request: asked, call: callOf(request, reply) }))
+  })
 
   function answer (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>, form: AnswerForm): Promise<FastifyReply> {
     const prompt = readPromptCall(body)
@@ -119,11 +122,30 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
     return form.sendReply(reply, await models.ask({ kind: 'chat', request: fields, call }))
   }
 
-  async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, version, revision, variables, conversation, fields }: PromptCall, form: AnswerForm): Promise<FastifyReply> {
+  async function runPrompt (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { id, version, revision, variables, conversation, fields }: PromptCall,
+    form: AnswerForm
+  ): Promise<FastifyReply> {
     await seekPrompt(request, reply, registry, id)
     const { generation, caller, id: requestId, activity, arrivedAt } = request
     const chosen = await chooseToRender(choosePrompt, request, reply, id, { version })
-    const chat: ChatRequest = { generation, caller, id, chosen, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: setToolDefaults(reply) }
+    const chat: ChatRequest = {
+      generation,
+      caller,
+      id,
+      chosen,
+      revision,
+      variables,
+      fields,
+      conversation,
+      requestId,
+      activity,
+      arrivedAt,
+      signal: abortWhenGone(reply),
+      onToolDefaults: setToolDefaults(reply)
+    }
     return fields['stream'] === true ? form.sendStream(reply, await chatWithPrompt.stream(chat)) : form.sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }

@@ -55,7 +55,12 @@ export function promptRoutes (app: App, { environs, choosePrompt }: { environs: 
   })
 
   app.get('/api/prompts/:id', {
-    config: { role: 'read', seeksPrompt: true, fails: [...CHOOSES_PROMPT, 'PROMPT_REVISION'], headers: ['etag', 'x-prompt-revision', 'x-prompt-version', 'x-prompt-label'] },
+    config: {
+      role: 'read',
+      seeksPrompt: true,
+      fails: [...CHOOSES_PROMPT, 'PROMPT_REVISION'],
+      headers: ['etag', 'x-prompt-revision', 'x-prompt-version', 'x-prompt-label']
+    },
     schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics. The ETag is that of the plain key; a version and what a label means have none.', params: PromptId, querystring: Type.Object({ ...RevisionQuery.properties, ...WishQuery.properties }), response: { 200: PromptReply } }
   }, async (request, reply) => {
     const { generation, params, query } = request
@@ -67,12 +72,29 @@ export function promptRoutes (app: App, { environs, choosePrompt }: { environs: 
     if (prompt.state === 'invalid' && error !== undefined) throw error
     const { id, entry, revision } = prompt
     const callersOf = await callersIn(generation, [prompt])
-    const diagnostics = lintPrompt(prompt, { prompts: generation.everyPrompt, callersOf, environs: visibleEnvirons(environs, request.caller), visible: generation }).map(placed)
+    const diagnostics = lintPrompt(prompt, {
+      prompts: generation.everyPrompt,
+      callersOf,
+      environs: visibleEnvirons(environs, request.caller),
+      visible: generation
+    }).map(placed)
     return { id, origin: entry.origin, syntax: entry.compiled.syntax, revision, version, label, prompt: entry.definition.source, diagnostics }
   })
 }
 
 function summarise ({ id, entry, state, revision }: Prompt) {
   const { form, supports, source } = entry.definition
-  return { id, origin: entry.origin, state, syntax: entry.compiled.syntax, form, supports, description: source['description'], revision, etag: entry.origin === 'direct' ? entityTag(entry.hash) : undefined, updatedAt: new Date(entry.seenAt).toISOString(), by: STORE }
+  return {
+    id,
+    origin: entry.origin,
+    state,
+    syntax: entry.compiled.syntax,
+    form,
+    supports,
+    description: source['description'],
+    revision,
+    etag: entry.origin === 'direct' ? entityTag(entry.hash) : undefined,
+    updatedAt: new Date(entry.seenAt).toISOString(),
+    by: STORE
+  }
 }

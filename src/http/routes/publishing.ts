@@ -21,7 +21,8 @@ const AboutQuery = Type.Object({
   source: Type.Optional(Type.String({ maxLength: 500, description: 'Of a prompt: where it comes from, such as `git:8c2ae82`' }))
 })
 
-const CHECKED = 'It is checked as `POST /api/lint` and loading do; with an error in it, nothing is stored. When the reply comes, this process serves it; other replicas follow.'
+const CHECKED = 'It is checked as `POST /api/lint` and loading do; with an error in it, nothing is stored. ' +
+  'When the reply comes, this process serves it; other replicas follow.'
 const CONDITIONS = '`If-Match` with the ETag of a GET or PUT refuses to overwrite what somebody else has changed since; without it, what is there is replaced.'
 
 /** Publishing without access to the store: entries are stored and removed as a publisher would do it. */
@@ -42,7 +43,18 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
   }
   const types = Object.keys(content)
   app.put(`/api/${path}/:id`, {
-    config: { role: 'write', fails: ['ENTRY_INVALID', 'ENTRY_FORBIDDEN', 'STORE_READ_ONLY', 'ENTRY_CHANGED', 'LINT_BUSY', ...kind === promptKind ? ['RELEASES_UNREADABLE' as const] : []], headers: ['etag'] },
+    config: {
+      role: 'write',
+      fails: [
+        'ENTRY_INVALID',
+        'ENTRY_FORBIDDEN',
+        'STORE_READ_ONLY',
+        'ENTRY_CHANGED',
+        'LINT_BUSY',
+        ...kind === promptKind ? ['RELEASES_UNREADABLE' as const] : []
+      ],
+      headers: ['etag']
+    },
     schema: {
       tags: ['Publishing'],
       operationId: `put${name}`,
@@ -58,7 +70,16 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
     const { generation, caller, params, query, headers, entryText: text } = request
     if (text === '') throw requestInvalid('body: expected the entry', { part: 'body' })
     if (!types.some(type => headers['content-type']?.toLowerCase().startsWith(type))) throw mediaTypeUnsupported(types, headers['content-type'])
-    const { id, key, tag, isNew, version, diagnostics } = await publisher.publish({ generation, caller, kind, id: params.id, text, precondition: readPrecondition(headers), requestId: request.id, about: { note: query.note, source: query.source } })
+    const { id, key, tag, isNew, version, diagnostics } = await publisher.publish({
+      generation,
+      caller,
+      kind,
+      id: params.id,
+      text,
+      precondition: readPrecondition(headers),
+      requestId: request.id,
+      about: { note: query.note, source: query.source }
+    })
     if (tag !== undefined) reply.header('etag', entityTag(tag))
     return reply.code(isNew ? 201 : 200).send({ id, key, version, diagnostics })
   })
@@ -66,7 +87,16 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
 
 function deleteRoute (app: App, { kind, path, name, example }: KindRoute, publisher: Publisher): void {
   app.delete(`/api/${path}/:id`, {
-    config: { role: 'write', fails: ['ENTRY_FORBIDDEN', 'ENTRY_NOT_FOUND', 'STORE_READ_ONLY', 'ENTRY_CHANGED', ...kind === promptKind ? ['PROMPT_LABELLED' as const, 'RELEASES_UNREADABLE' as const] : []] },
+    config: {
+      role: 'write',
+      fails: [
+        'ENTRY_FORBIDDEN',
+        'ENTRY_NOT_FOUND',
+        'STORE_READ_ONLY',
+        'ENTRY_CHANGED',
+        ...kind === promptKind ? ['PROMPT_LABELLED' as const, 'RELEASES_UNREADABLE' as const] : []
+      ]
+    },
     schema: {
       tags: ['Publishing'],
       operationId: `delete${name}`,

@@ -76,13 +76,20 @@ export function releaseRoutes (app: App, releases: Releases): void {
   app.post('/api/prompts/:id/versions', {
     config: { role: 'write', seeksPrompt: true, fails: CHANGES_RELEASES },
     schema: { tags: ['Releases'], operationId: 'createPromptVersion', summary: 'Make what is served a version', description: 'A prompt of an extension too. What is a version already is not made another one.', params: PromptId, body: NoteBody, response: { 200: Version } }
-  }, async ({ generation, caller, id: requestId, params: { id }, body }) => await releases.freeze({ generation, caller, id, requestId, note: body?.note ?? undefined }))
+  }, async ({ generation, caller, id: requestId, params: { id }, body }) => {
+    return await releases.freeze({ generation, caller, id, requestId, note: body?.note ?? undefined })
+  })
 
   app.put('/api/prompts/:id/labels/:label', {
     config: { role: 'write', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'LABEL_PROTECTED'], headers: ['etag'] },
     schema: { tags: ['Releases'], operationId: 'putPromptLabel', summary: 'Let a label mean a version', description: `A version that could not run now is refused. To go back is to name the version of before: no text is copied. Protected labels are moved by the role admin, and by tokens with \`labels=\`. ${CONDITIONS}`, params: LabelParameters, headers: ConditionalHeaders, body: LabelBody, response: { 200: History } }
   }, async ({ generation, caller, id: requestId, params: { id, label }, body: { version, note }, headers }, reply) => {
-    const history = await releases.setLabel({ generation, caller, id, requestId, note: note ?? undefined }, label, version as LabelTarget | 'latest', readPrecondition(headers))
+    const history = await releases.setLabel(
+      { generation, caller, id, requestId, note: note ?? undefined },
+      label,
+      version as LabelTarget | 'latest',
+      readPrecondition(headers)
+    )
     if (history.tag !== undefined) reply.header('etag', entityTag(history.tag))
     return describe(history)
   })
@@ -99,7 +106,13 @@ export function releaseRoutes (app: App, releases: Releases): void {
     config: { role: 'write', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'LINT_BUSY'], headers: ['etag'] },
     schema: { tags: ['Releases'], operationId: 'restorePromptVersion', summary: 'Publish a version again, as a new one', description: 'What is served where nobody says a label is then what the version was. `If-Match` is with the ETag of the prompt.', params: VersionParameters, headers: ConditionalHeaders, body: NoteBody, response: { 200: Type.Object({ id: Type.String(), key: Type.String(), version: Type.Optional(Type.Integer()), diagnostics: Type.Array(PlacedDiagnosticReply) }) } }
   }, async ({ generation, caller, id: requestId, params: { id, n }, body, headers }, reply) => {
-    const { id: path, key, tag, version, diagnostics } = await releases.restore({ generation, caller, id, requestId, note: body?.note ?? undefined }, n, readPrecondition(headers))
+    const { id: path, key, tag, version, diagnostics } = await releases.restore({
+      generation,
+      caller,
+      id,
+      requestId,
+      note: body?.note ?? undefined
+    }, n, readPrecondition(headers))
     if (tag !== undefined) reply.header('etag', entityTag(tag))
     return { id: path, key, version, diagnostics: [...diagnostics] }
   })
@@ -114,5 +127,10 @@ export function releaseRoutes (app: App, releases: Releases): void {
 }
 
 function describe ({ record: { versions, labels, moves }, latest }: ReleaseHistory) {
-  return { ...(latest === undefined ? {} : { latest }), versions: [...versions], labels: Object.fromEntries(labels) as Record<string, number>, moves: [...moves] }
+  return {
+    ...(latest === undefined ? {} : { latest }),
+    versions: [...versions],
+    labels: Object.fromEntries(labels) as Record<string, number>,
+    moves: [...moves]
+  }
 }

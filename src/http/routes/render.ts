@@ -49,7 +49,12 @@ export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt
 
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
-      config: { role: 'render', seeksPrompt: true, fails: [...RENDERS, 'BUNDLE_INVALID', 'BUNDLE_STALE', 'BUNDLE_INCOMPLETE'], headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
+      config: {
+        role: 'render',
+        seeksPrompt: true,
+        fails: [...RENDERS, 'BUNDLE_INVALID', 'BUNDLE_STALE', 'BUNDLE_INCOMPLETE'],
+        headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults']
+      },
       schema: { tags: [tag], operationId, summary, params: PromptId, querystring: RenderQuery, body: RenderBody, response: { 200: RenderReply } }
     }, async (request, reply) => {
       const { generation, caller, params, body, query, activity, arrivedAt, id: requestId } = request
@@ -58,7 +63,20 @@ export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt
       const onExplained = query.explain ? (found: Explanation) => { explanation = found } : undefined
       const chosen = await chooseToRender(choosePrompt, request, reply, params.id, query)
       // Written out: a copy by spread takes V8 as long as half of a small render, and so does reading it again.
-      const asked: RenderRequest = { generation, caller, id: params.id, chosen, revision: query.revision, variables: variables ?? {}, body: (body ?? undefined) as JsonObject | undefined, requestId, activity, arrivedAt, onExplained, onToolDefaults: setToolDefaults(reply) }
+      const asked: RenderRequest = {
+        generation,
+        caller,
+        id: params.id,
+        chosen,
+        revision: query.revision,
+        variables: variables ?? {},
+        body: (body ?? undefined) as JsonObject | undefined,
+        requestId,
+        activity,
+        arrivedAt,
+        onExplained,
+        onToolDefaults: setToolDefaults(reply)
+      }
       if (body?.bundle == null) return describe(await withTools[query.tools ?? 'live'](asked), explanation)
       if (query.tools !== undefined) throw requestInvalid('body: a bundle is rendered without tools; leave out ?tools=', { part: 'body' })
       return describe(await recordings.replay({ ...asked, variables, bundle: body.bundle }), explanation)

@@ -68,7 +68,12 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
     schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: EventStream } } } } }
   }, async (request, reply) => {
     const after = parseEventId(request.query.after ?? request.headers['last-event-id'] as string | undefined)
-    const followed = await sessions.follow(() => request.callerNow(), request.params.id, after === undefined ? 0 : after.seq - 1, toAbortSignal(abortWhenGone(reply)))
+    const followed = await sessions.follow(
+      () => request.callerNow(),
+      request.params.id,
+      after === undefined ? 0 : after.seq - 1,
+      toAbortSignal(abortWhenGone(reply))
+    )
     return sendEvents(reply, eventStream(followed, { after }))
   })
 

@@ -10,7 +10,8 @@ import { BEGINS_SESSION, DECIDES, DRIVES_SESSION, READS_SESSION } from '../base/
 import { visitorOf } from '../sessions/visitor.ts'
 import { ApproveBody, MessageBody, ResultBody, SkillSessionId, SkipBody, StartBody } from '../sessions/skill-bodies.ts'
 import { skillReply, skillTurn, successWith } from '../base/skill-envelope.ts'
-import { describeOutput, describeSkill, describeStart, describeTurn, SkillApprovedData, SkillData, SkillOutputData, SkillStartData, SkillTurnData, stateOf, textOf } from '../sessions/skill-view.ts'
+import { describeOutput, describeSkill, describeStart, describeTurn, stateOf, textOf } from '../sessions/skill-view.ts'
+import { SkillApprovedData, SkillData, SkillOutputData, SkillStartData, SkillTurnData } from '../sessions/skill-view.ts'
 
 const Cancelled = Type.Object({ message: Type.String() })
 
@@ -62,7 +63,8 @@ export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<
     config: { role: 'run', fails: [...BEGINS_SESSION, 'TARGETS_NOT_OFFERED', ...RUNS_SKILL] },
     schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillTurn(SkillStartData) }
   }, (request, reply) => {
-    const { generation, body: { terminalSessionId: target, skillId: id, skillPath: path, skillSource: source, params, prompt, autoContinue = false, ...wishes } } = request
+    const { generation, body } = request
+    const { terminalSessionId: target, skillId: id, skillPath: path, skillSource: source, params, prompt, autoContinue = false, ...wishes } = body
     if (target === undefined || target === '') throw requestInvalid('terminalSessionId is required', { part: 'body' })
     const place = { id, target, path: path ?? undefined, source: source ?? undefined }
     const wanted = { ...wishes, ...place, params: (params ?? {}) as JsonObject, prompt: prompt ?? '', autoContinue }

@@ -15,7 +15,11 @@ const EntryStatus = Type.Object({
 })
 
 /** What is wrong or odd with what others have registered. */
-export function statusRoutes (app: App, { registry, reload, listNotices }: { registry: Registry, reload: () => Promise<void>, listNotices: ListNotices }): void {
+export function statusRoutes (app: App, { registry, reload, listNotices }: {
+  registry: Registry,
+  reload: () => Promise<void>,
+  listNotices: ListNotices
+}): void {
   app.get('/api/status/entries', {
     config: { role: 'read', headers: ['link'] },
     schema: { tags: ['Status'], operationId: 'listEntryProblems', summary: 'Entries about which something was noticed, with the reasons', description: 'First what is not served as it is stored, by key; then extensions, prompts and tools, by id. The next page is in the Link header.', querystring: PageQuery, response: { 200: Type.Array(EntryStatus) } }

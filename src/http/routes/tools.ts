@@ -87,7 +87,16 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
     // What a server offers has no key of its own that could be written.
     if (isRegistered) reply.header('etag', entityTag(contentHash(definition.registration)))
     const registration = withoutCredentials(definition.registration, definition.headers)
-    return { ...registration, id, function: definition.name, registration, diagnostics: diagnostics(), preparation, breaker: callable?.breakerState(), statistics: callable?.statistics() }
+    return {
+      ...registration,
+      id,
+      function: definition.name,
+      registration,
+      diagnostics: diagnostics(),
+      preparation,
+      breaker: callable?.breakerState(),
+      statistics: callable?.statistics()
+    }
   })
 
   app.post('/api/tools/:id/call', {
@@ -115,7 +124,14 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
 }
 
 function summarise ({ id, definition, isRegistered }: Tool) {
-  return { id, function: definition.name, type: definition.type, supports: definition.supports, description: definition.description, etag: isRegistered ? entityTag(contentHash(definition.registration)) : undefined }
+  return {
+    id,
+    function: definition.name,
+    type: definition.type,
+    supports: definition.supports,
+    description: definition.description,
+    etag: isRegistered ? entityTag(contentHash(definition.registration)) : undefined
+  }
 }
 
 function describeOutcome ({ value, outcome, durationMs, error }: ToolOutcome) {

@@ -19,7 +19,13 @@ export async function accessFrom (config: Config, log: Log): Promise<Access> {
 }
 
 function openFile (file: TokenFile): Access {
-  return { mode: 'tokens', findCaller: token => file.find(token), callerNamed: name => file.named(name), names: () => file.names(), close: () => { file.close() } }
+  return {
+    mode: 'tokens',
+    findCaller: token => file.find(token),
+    callerNamed: name => file.named(name),
+    names: () => file.names(),
+    close: () => { file.close() }
+  }
 }
 
 /** Origins whose pages may call. @throws ConfigError */

@@ -45,7 +45,9 @@ export const MessagesReply = Type.Object({
   next: Type.Optional(Type.String({ description: 'Sent as `after`, it gives the next page; missing on the last one' }))
 })
 
-export function summariseSession ({ id, definition, status, owner, createdAt, updatedAt }: Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'createdAt' | 'updatedAt'>) {
+export function summariseSession (
+  { id, definition, status, owner, createdAt, updatedAt }: Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'createdAt' | 'updatedAt'>
+) {
   return { id, definition, status, owner, createdAt: new Date(createdAt).toISOString(), updatedAt: new Date(updatedAt).toISOString() }
 }
 

@@ -6,7 +6,10 @@ export const SkillSessionId = Type.Object({ id: Type.String({ maxLength: 512, de
 const text = (maxLength: number, description: string) => Type.String({ maxLength, description })
 
 /** Which command is answered about: an answer to any other is refused. */
-const SHOWN = { approvalId: Type.Optional(text(100, '`approval.id` of what was shown')), digest: Type.Optional(text(100, '`approval.digest` of what was shown')) }
+const SHOWN = {
+  approvalId: Type.Optional(text(100, '`approval.id` of what was shown')),
+  digest: Type.Optional(text(100, '`approval.digest` of what was shown'))
+}
 
 /** Longer texts of users and outputs of commands are refused. */
 const MAX_TEXT = 100_000

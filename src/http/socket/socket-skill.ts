@@ -188,7 +188,15 @@ export class SocketSkill {
     if (id === '' || text.trim() === '') return answer('Имя и содержимое обязательны')
     if (!this.#caller.roles.has('write')) throw roleMissing(this.#caller.name, 'write', [...this.#caller.roles])
     try {
-      await publisher.publish({ generation: client.generation(), caller: this.#caller, kind: skillKind, id, text, precondition: { noneMatches: 'any' }, requestId: client.requestId })
+      await publisher.publish({
+        generation: client.generation(),
+        caller: this.#caller,
+        kind: skillKind,
+        id,
+        text,
+        precondition: { noneMatches: 'any' },
+        requestId: client.requestId
+      })
       answer()
     } catch (error) {
       answer((error as Error).message)

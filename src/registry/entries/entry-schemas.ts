@@ -83,7 +83,10 @@ function fieldOf ({ instancePath, keyword, params }: ErrorObject): JsonPath {
 function inPlainWords ({ keyword, params, data, message = 'is invalid' }: ErrorObject): string {
   switch (keyword) {
     case 'type': return `must be ${[params['type'] as string | string[]].flat().map(typeInWords).join(' or ')}, not ${kindInWords(data)}`
-    case 'enum': return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}, not ${typeof data === 'string' ? `"${beginningOf(data, 40)}"` : kindInWords(data)}`
+    case 'enum': {
+      const given = typeof data === 'string' ? `"${beginningOf(data, 40)}"` : kindInWords(data)
+      return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}, not ${given}`
+    }
     case 'required': return `needs "${String(params['missingProperty'])}"${present(data as Json)}`
     case 'additionalProperties': return `must not have "${beginningOf(String(params['additionalProperty']), 40)}"`
     default: return / NOT have fewer than 1 /.test(message) ? 'must not be empty' : message.replace(' NOT ', ' not ')

@@ -4,7 +4,14 @@ import { readPublishedSchema } from '../../base/published-schema.ts'
 
 // The schemas are the project's own, and its tests hold them to the metaschema: compiling that takes a twentieth of the start.
 // Optimising the code of a checker is a quarter of what it costs to make, and V8 does so where it matters.
-const ajv = new Ajv2020({ validateSchema: false, allErrors: true, verbose: true, strict: false, ownProperties: true, code: { optimize: false, source: true, esm: true } })
+const ajv = new Ajv2020({
+  validateSchema: false,
+  allErrors: true,
+  verbose: true,
+  strict: false,
+  ownProperties: true,
+  code: { optimize: false, source: true, esm: true }
+})
 for (const name of ['prompt', 'extension', 'agent', 'skill', 'plan']) ajv.addSchema(readPublishedSchema<object>(name))
 
 /** Check what is registered. The build puts code that is made beforehand in this module's place. */

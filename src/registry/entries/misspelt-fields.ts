@@ -25,7 +25,15 @@ export function lintFields (value: JsonObject, { names: known, below }: Fields, 
   const unknown = Object.keys(value).slice(0, MAX_COMPARED).filter(name => !known.includes(name))
   const own = unknown.flatMap((name): Diagnostic[] => {
     const meant = absent.find(field => isNearly(name, field))
-    return meant === undefined ? [] : [{ severity: 'warning', code: 'FIELD_UNKNOWN', message: `"${inWords([...path, name])}" is not a field that is looked at: did you mean "${meant}"?`, hint: `write "${meant}"`, field: [...path, name] }]
+    return meant === undefined
+      ? []
+      : [{
+          severity: 'warning',
+          code: 'FIELD_UNKNOWN',
+          message: `"${inWords([...path, name])}" is not a field that is looked at: did you mean "${meant}"?`,
+          hint: `write "${meant}"`,
+          field: [...path, name]
+        }]
   })
   const nested = [...below].flatMap(([name, fields]) => objectsIn(value, name, fields).flatMap(([at, object]) => lintFields(object, fields, [...path, ...at])))
   return [...own, ...nested]

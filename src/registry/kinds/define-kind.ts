@@ -5,10 +5,15 @@ import { type DefinitionKind } from './kind.ts'
 import { type Definition } from './definition.ts'
 
 /** What tells one kind of definitions from another. */
-export type DefinitionKindOptions<D extends Definition> = Pick<DefinitionKind<D>, 'key' | 'name' | 'noun' | 'access' | 'define'> & Partial<Pick<DefinitionKind<D>, 'decode' | 'normalise' | 'file'>>
+export type DefinitionKindOptions<D extends Definition> =
+  Pick<DefinitionKind<D>, 'key' | 'name' | 'noun' | 'access' | 'define'> & Partial<Pick<DefinitionKind<D>, 'decode' | 'normalise' | 'file'>>
 
 /** Makes the row of a kind of definitions; extensions bring them in the field of `contributes` that is called as its keys are. */
-export function defineKind<D extends Definition> ({ decode = decodeJson, normalise = value => value, ...options }: DefinitionKindOptions<D>): DefinitionKind<D> {
+export function defineKind<D extends Definition> ({
+  decode = decodeJson,
+  normalise = value => value,
+  ...options
+}: DefinitionKindOptions<D>): DefinitionKind<D> {
   return {
     ...options,
     decode,

@@ -106,7 +106,19 @@ export class GenerationBuilder {
     const conflicts = [...this.#toolConflicts, ...this.#keyConflicts, ...this.#releases.problems()]
     const extensions = contested ? await describeExtensions(this.#tables.of(extensionKind), this.#contested, slices) : this.#last.extensions
     const revisions = this.#revisions()
-    this.#last = { ...this.#last, number: this.#last.number + 1, revision: contentHash([...revisions.values()]), extensions, prompts, everyPrompt: prompts, tools, definitions, releases, conflicts, revisions }
+    this.#last = {
+      ...this.#last,
+      number: this.#last.number + 1,
+      revision: contentHash([...revisions.values()]),
+      extensions,
+      prompts,
+      everyPrompt: prompts,
+      tools,
+      definitions,
+      releases,
+      conflicts,
+      revisions
+    }
     return this.#last
   }
 
@@ -202,6 +214,9 @@ async function copyOf<T> (map: ReadonlyMap<string, T>, slices: Slices): Promise<
 }
 
 /** Those that are in force no longer, by id. */
-function changedAmong (before: ReadonlyMap<string, PromptEntry | undefined>, now: Pick<Claims<PromptEntry>, 'get'>): ReadonlyMap<string, PromptEntry | undefined> {
+function changedAmong (
+  before: ReadonlyMap<string, PromptEntry | undefined>,
+  now: Pick<Claims<PromptEntry>, 'get'>
+): ReadonlyMap<string, PromptEntry | undefined> {
   return new Map([...before].filter(([id, entry]) => now.get(id) !== entry))
 }

@@ -8,7 +8,11 @@ import { type Extension } from '../generation/generation.ts'
 import { type Slices } from '../../runtime/slices.ts'
 
 /** Every extension, with what others make of it: missing dependences, prompts and others that give way. */
-export async function describeExtensions (table: EntryTable<ExtensionEntry>, contested: readonly ContestedKind[], slices: Slices): Promise<Map<string, Extension>> {
+export async function describeExtensions (
+  table: EntryTable<ExtensionEntry>,
+  contested: readonly ContestedKind[],
+  slices: Slices
+): Promise<Map<string, Extension>> {
   const shadowedBy = shadowedByKey(contested)
   const present = new Map<string, ExtensionDefinition[]>()
   const entries = [...table.keys()].sort().flatMap(key => {
@@ -26,7 +30,12 @@ export async function describeExtensions (table: EntryTable<ExtensionEntry>, con
     const isDegraded = missing.some(diagnostic => diagnostic.severity === 'error')
     const hidden = keys.get(id)
     keys.set(id, key)
-    extensions.set(id, { id, definition, state: stateOf(definition, isDegraded), diagnostics: [...entry.diagnostics, ...missing, ...shadowedBy.get(key) ?? [], ...hidden === undefined ? [] : [hides(key, hidden)]] })
+    extensions.set(id, {
+      id,
+      definition,
+      state: stateOf(definition, isDegraded),
+      diagnostics: [...entry.diagnostics, ...missing, ...shadowedBy.get(key) ?? [], ...hidden === undefined ? [] : [hides(key, hidden)]]
+    })
     if (slices.isDue()) await slices.pause()
   }
   return extensions

@@ -17,5 +17,9 @@ export interface ContestedKind {
 export function keyConflicts (contested: readonly ContestedKind[]): EntryProblem[] {
   return contested.flatMap(({ claims }) => [...claims.shadowed()])
     .filter(([, { origin }]) => origin === 'direct')
-    .map(([key, { id }, winner]) => ({ key, diagnostics: reject('KEY_TAKEN', `its id ${id} is that of ${winner.key}, which is served in its place`).diagnostics, servesLastGood: false }))
+    .map(([key, { id }, winner]) => ({
+      key,
+      diagnostics: reject('KEY_TAKEN', `its id ${id} is that of ${winner.key}, which is served in its place`).diagnostics,
+      servesLastGood: false
+    }))
 }

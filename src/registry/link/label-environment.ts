@@ -39,7 +39,8 @@ export class LabelEnvironment {
   /** Takes what the label of a prompt means now; gives whether that is something else. */
   set (id: string, shares: Shares): boolean {
     const before = this.#shares.get(id) ?? []
-    if (before.length === shares.length && before.every((each, index) => each.entry === shares[index]?.entry && each.weight === shares[index].weight)) return false
+    const isSame = before.length === shares.length && before.every((each, index) => each.entry === shares[index]?.entry && each.weight === shares[index].weight)
+    if (isSame) return false
     if (shares.length === 0) this.#shares.delete(id)
     else this.#shares.set(id, shares)
     for (const { entry } of before) if (!shares.some(share => share.entry === entry)) this.#linker.drop(entry)

@@ -28,7 +28,11 @@ export class DefinitionLinker {
    * @param last those of the generation before
    * @returns the next ones, and whether extensions are to be described anew
    */
-  async next (changed: ReadonlyMap<string, ReadonlySet<string>>, last: Definitions, slices: Slices): Promise<{ readonly definitions: Definitions, readonly contested: boolean }> {
+  async next (
+    changed: ReadonlyMap<string, ReadonlySet<string>>,
+    last: Definitions,
+    slices: Slices
+  ): Promise<{ readonly definitions: Definitions, readonly contested: boolean }> {
     const definitions = new Map(last)
     let contested = false
     for (const [kind, claims] of this.#claims) {
@@ -54,7 +58,11 @@ export class DefinitionLinker {
   }
 }
 
-function withCurrent (last: ReadonlyMap<string, Definition> | undefined, ids: ReadonlySet<string>, claims: Claims<Definition>): ReadonlyMap<string, Definition> {
+function withCurrent (
+  last: ReadonlyMap<string, Definition> | undefined,
+  ids: ReadonlySet<string>,
+  claims: Claims<Definition>
+): ReadonlyMap<string, Definition> {
   const next = new Map(last)
   for (const id of ids) {
     const definition = claims.get(id)

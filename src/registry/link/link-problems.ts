@@ -30,7 +30,12 @@ export function toFunctionName (name: string): string {
 
 /** A tool that a prompt names for its model and that nobody has registered. */
 export function unknownLoopTool (name: string): Problem {
-  const diagnostic: Diagnostic = { severity: 'error', code: 'TOOL_UNKNOWN', message: `toolLoop names "${name}", which is no registered tool`, hint: 'register the tool, or correct the name' }
+  const diagnostic: Diagnostic = {
+    severity: 'error',
+    code: 'TOOL_UNKNOWN',
+    message: `toolLoop names "${name}", which is no registered tool`,
+    hint: 'register the tool, or correct the name'
+  }
   return { diagnostic, wanted: [{ kind: 'tools', name: toFunctionName(name) }] }
 }
 
@@ -46,11 +51,15 @@ export function unresolved (from: PromptEntry, reference: Reference, reason: str
   const diagnostic: Diagnostic = {
     severity: 'error',
     code: isOfPrompt ? 'PARTIAL_UNKNOWN' : 'FUNCTION_UNKNOWN',
-    message: reason ?? (isOfPrompt ? `partial "${reference.name}" is not registered` : `function "${reference.name}" is no builtin of ${LANGUAGE_NAMES[syntax]} and no registered tool`),
+    message: reason ?? (isOfPrompt
+      ? `partial "${reference.name}" is not registered`
+      : `function "${reference.name}" is no builtin of ${LANGUAGE_NAMES[syntax]} and no registered tool`),
     ...(messageIndex === undefined ? {} : { messageIndex }),
     line: reference.line,
     column: reference.column,
-    hint: isOfPrompt ? ['register a prompt of that id with one text', ...assumedHint(from, syntax)].join('; ') : hintForFunction(reference, syntax, assumedHint(from, syntax))
+    hint: isOfPrompt
+      ? ['register a prompt of that id with one text', ...assumedHint(from, syntax)].join('; ')
+      : hintForFunction(reference, syntax, assumedHint(from, syntax))
   }
   return { diagnostic, wanted: reason === undefined ? wantedBy(from, reference) : [], ...(isOfPrompt ? { partial: reference.name } : {}) }
 }
@@ -64,7 +73,10 @@ function wantedBy (from: PromptEntry, reference: Reference): Wanted[] {
 function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax, assumed: readonly string[]): string {
   if (RESERVED_NAMES.has(name)) return `write .${name}: in Go syntax, names of the scope begin with a dot`
   const other = syntax === 'go' ? 'handlebars' : 'go'
-  if (LANGUAGE_WORDS[other].has(name)) return `"${name}" is ${LANGUAGE_NAMES[other]}, and no tool can be called so: write it in ${LANGUAGE_NAMES[syntax]}, or add "syntax": "${other}" to the prompt`
+  if (LANGUAGE_WORDS[other].has(name)) {
+    const advice = `write it in ${LANGUAGE_NAMES[syntax]}, or add "syntax": "${other}" to the prompt`
+    return `"${name}" is ${LANGUAGE_NAMES[other]}, and no tool can be called so: ${advice}`
+  }
   const near = FUNCTION_NAMES.filter(each => isNearly(name, each))
   const advice = near.length > 0 ? `write ${near.join(' or ')}, if that is what you mean, or register the tool` : 'register the tool, or correct the name'
   return [advice, ...syntax === 'go' && given.length === 0 ? [`a value is .${name}, with a dot`] : [], ...assumed].join('; ')
@@ -75,7 +87,12 @@ function assumedHint ({ definition }: PromptEntry, syntax: Syntax): string[] {
   return definition.syntax === undefined ? [ifMisjudged(syntax)] : []
 }
 
-/** That a prompt includes itself without end. @param way from it to the id that closes the circle @param at what leads there @param messages how many the prompt has */
+/**
+ * That a prompt includes itself without end.
+ * @param way from the prompt to the id that closes the circle
+ * @param at what leads there
+ * @param messages how many the prompt has
+ */
 export function endless (way: readonly PromptEntry[], { reference: { line, column }, message }: Inclusion, messages: number): Problem {
   const diagnostic: Diagnostic = {
     severity: 'error',

@@ -135,7 +135,20 @@ export class Linker {
   /** A prompt with its names resolved, or the reasons why it cannot run. @param label under which a version is linked */
   link (entry: PromptEntry, label?: string): Prompt {
     const { id, version } = entry
-    if (!isSound(entry)) return { id, entry, version, label, state: 'invalid', revision: entry.revision, diagnostics: entry.diagnostics, unfound: NONE_UNFOUND, messages: [], loopTools: [] }
+    if (!isSound(entry)) {
+      return {
+        id,
+        entry,
+        version,
+        label,
+        state: 'invalid',
+        revision: entry.revision,
+        diagnostics: entry.diagnostics,
+        unfound: NONE_UNFOUND,
+        messages: [],
+        loopTools: []
+      }
+    }
     const { messages, problems } = this.#resolve(entry)
     const included = this.#closure(entry)
     const { tools: loopTools, problems: loopProblems } = this.#findLoopTools(entry, included)
@@ -182,7 +195,8 @@ export class Linker {
   #findLoopTools (entry: PromptEntry, included: readonly PromptEntry[]): { tools: CallableTool[], problems: Problem[] } {
     const { toolLoop } = entry.chat
     if (toolLoop === undefined) return { tools: [], problems: [] }
-    const referred = [entry, ...included].flatMap(each => each.compiled.messages).flatMap(message => message.references).filter(reference => !isPartial(reference))
+    const messages = [entry, ...included].flatMap(each => each.compiled.messages)
+    const referred = messages.flatMap(message => message.references).filter(reference => !isPartial(reference))
     const names = toolLoop.tools ?? referred.map(reference => reference.name)
     const found = names.map(name => this.#findTool(entry, toFunctionName(name)))
     const problems = (toolLoop.tools ?? []).filter((_, index) => found[index] === undefined).map(unknownLoopTool)
@@ -210,7 +224,14 @@ export class Linker {
   #resolutionOf (entry: PromptEntry): Resolution {
     const known = this.#resolutions.get(entry)
     if (known !== undefined) return known
-    const resolution: Resolution = { messages: [], includes: [], problems: [], lookups: new Set(), isMade: false, partial: new PartialPrompt(entry, () => resolution.messages) }
+    const resolution: Resolution = {
+      messages: [],
+      includes: [],
+      problems: [],
+      lookups: new Set(),
+      isMade: false,
+      partial: new PartialPrompt(entry, () => resolution.messages)
+    }
     this.#resolutions.set(entry, resolution)
     return resolution
   }

@@ -219,7 +219,10 @@ export class ReleaseLinker {
   /** Forgets versions that nothing means any more. */
   #tidy (id: string): void {
     const { shelf } = this.#options
-    const kept = new Set([...this.#wantedOf(id), ...[...this.#environments.values()].flatMap(environment => environment.of(id)?.map(({ version }) => version) ?? [])])
+    const kept = new Set([
+      ...this.#wantedOf(id),
+      ...[...this.#environments.values()].flatMap(environment => environment.of(id)?.map(({ version }) => version) ?? [])
+    ])
     for (const n of shelf.versionsOf(id)) if (!kept.has(n)) this.#pins.remove(shelf.drop(id, n))
   }
 

@@ -67,8 +67,22 @@ function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): 
       if (!isModule(firstSegment(path), environs) || !isGuarded(path, tested, environs)) noteUnpublished(path, environs, note)
     } else if (owner === 'variables' && path !== 'variables') {
       const name = topOf(path)
-      if (isBare) note({ severity: 'hint', code: 'BARE_VARIABLE', message: `"${name}" is read from the variables`, hint: `write variables.${name}, unless a partial is given it` }, name)
-      if (declared?.has(name) === false && name !== '*') note({ severity: 'warning', code: 'PARAMETER_UNDECLARED', message: `"${name}" is not among the parameters that the prompt declares`, hint: `add "${name}" to its parameters, or correct the name` }, name, [{ kind: 'parameters', name }])
+      if (isBare) {
+        note({
+          severity: 'hint',
+          code: 'BARE_VARIABLE',
+          message: `"${name}" is read from the variables`,
+          hint: `write variables.${name}, unless a partial is given it`
+        }, name)
+      }
+      if (declared?.has(name) === false && name !== '*') {
+        note({
+          severity: 'warning',
+          code: 'PARAMETER_UNDECLARED',
+          message: `"${name}" is not among the parameters that the prompt declares`,
+          hint: `add "${name}" to its parameters, or correct the name`
+        }, name, [{ kind: 'parameters', name }])
+      }
     }
   }
   return [...found.values()]
@@ -81,7 +95,10 @@ function noteUnpublished (path: string, environs: EnvironNames, note: Note): voi
   if (isPublished(path, environs)) return
   const about = isModule(firstSegment(path), environs)
     ? { message: `no shared variable "${path}" is published`, hint: 'publish the shared variable, or correct the name' }
-    : { message: `"${path}" is no declared parameter and no published shared variable`, hint: 'correct the name, publish the shared variable, or declare the parameter, unless a partial is given it' }
+    : {
+        message: `"${path}" is no declared parameter and no published shared variable`,
+        hint: 'correct the name, publish the shared variable, or declare the parameter, unless a partial is given it'
+      }
   note({ severity: 'warning', code: 'VARIABLE_UNSATISFIABLE', ...about }, path, [{ kind: 'parameters', name: path }, { kind: 'environs', name: path }])
 }
 
@@ -146,6 +163,10 @@ function lintFailing (prompt: Prompt): Diagnostic[] {
   })))
 }
 
-function place ({ messages }: Prompt, messageIndex: number, { line, column }: { line: number, column: number }): Pick<Diagnostic, 'messageIndex' | 'line' | 'column'> {
+function place (
+  { messages }: Prompt,
+  messageIndex: number,
+  { line, column }: { line: number, column: number }
+): Pick<Diagnostic, 'messageIndex' | 'line' | 'column'> {
   return { ...(messages.length > 1 ? { messageIndex } : {}), line, column }
 }

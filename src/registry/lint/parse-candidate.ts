@@ -35,7 +35,11 @@ export interface ParsedCandidate {
   /** The tools that it names itself, and does not offer to a prompt. */
   readonly toolUses?: readonly ToolUse[]
   /** Those that others name which it brings. */
-  readonly broughtUses?: ReadonlyArray<{ readonly kind: { readonly name: string, readonly noun: string }, readonly id: string, readonly toolUses: readonly ToolUse[] }>
+  readonly broughtUses?: ReadonlyArray<{
+    readonly kind: { readonly name: string, readonly noun: string },
+    readonly id: string,
+    readonly toolUses: readonly ToolUse[]
+  }>
 }
 
 /** A prompt's entry without its functions: what is not named here stays behind. */
@@ -64,7 +68,11 @@ export async function parseCandidate ({ kind, id, text }: Candidate, { languages
     }
     if (kind !== extensionKind.key) throw new Error(`candidates of the kind ${kind} cannot be parsed`)
     const { definition, diagnostics, prompts, definitions } = await extensionParser('', compiler, definitionKinds).parse(id, text, slices)
-    const broughtUses = definitionKinds.flatMap(({ key, name, noun }) => (definitions.get(key) ?? []).map(({ id: brought, toolUses = [] }) => ({ kind: { name, noun }, id: brought, toolUses })))
+    const broughtUses = definitionKinds.flatMap(({ key, name, noun }) => (definitions.get(key) ?? []).map(({ id: brought, toolUses = [] }) => ({
+      kind: { name, noun },
+      id: brought,
+      toolUses
+    })))
     return { ...withinBounds({ diagnostics, extension: definition, prompts: prompts.map(toPlain) }), broughtUses }
   } catch (error) {
     if (error instanceof RejectedEntry) return { diagnostics: error.diagnostics, prompts: [] }
@@ -100,9 +108,20 @@ function toPlain ({ id, origin, definition, diagnostics, seenAt, hash, revision,
     compiled: {
       syntax: compiled.syntax,
       diagnostics: compiled.diagnostics,
-      messages: compiled.messages.map(({ references, paths, hasMorePaths, unreachable, failing }) => ({ references, paths, hasMorePaths, unreachable, failing }))
+      messages: compiled.messages.map(message => {
+        const { references, paths, hasMorePaths, unreachable, failing } = message
+        return { references, paths, hasMorePaths, unreachable, failing }
+      })
     },
-    parameters: parameters === undefined ? undefined : { names: parameters.names, defaults: parameters.defaults, required: parameters.required, schema: parameters.schema, wrongDefaults: parameters.wrongDefaults },
+    parameters: parameters === undefined
+      ? undefined
+      : {
+          names: parameters.names,
+          defaults: parameters.defaults,
+          required: parameters.required,
+          schema: parameters.schema,
+          wrongDefaults: parameters.wrongDefaults
+        },
     toolLoop: chat.toolLoop
   }
 }

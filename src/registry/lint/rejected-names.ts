@@ -14,7 +14,11 @@ const MAX_SEGMENTS = 32
  * out when it is asked for: it depends on who asks, and a rejection links no prompt anew.
  * @param near finds what else may be meant; left out, nobody wants to know
  */
-export function diagnosticsOf ({ diagnostics, unfound }: Pick<Prompt, 'diagnostics' | 'unfound'>, findRejected: FindRejected, near?: Suggestions): readonly Diagnostic[] {
+export function diagnosticsOf (
+  { diagnostics, unfound }: Pick<Prompt, 'diagnostics' | 'unfound'>,
+  findRejected: FindRejected,
+  near?: Suggestions
+): readonly Diagnostic[] {
   if (unfound.size === 0) return diagnostics
   return diagnostics.map(diagnostic => {
     const wanted = unfound.get(diagnostic) ?? []

@@ -22,10 +22,20 @@ export function findToolProblems (uses: readonly ToolUse[], { tools }: Tools): D
 }
 
 function unknownTool (tool: string, isServer: boolean): Diagnostic {
-  return { severity: 'error', code: 'TOOL_UNKNOWN', message: isServer ? `"${tool}" is a whole server, and no tool itself` : `"${tool}" is no registered tool`, hint: 'register the tool, or correct the name' }
+  return {
+    severity: 'error',
+    code: 'TOOL_UNKNOWN',
+    message: isServer ? `"${tool}" is a whole server, and no tool itself` : `"${tool}" is no registered tool`,
+    hint: 'register the tool, or correct the name'
+  }
 }
 
-function unknownParameters (tool: string, given: readonly string[], { parameters }: { readonly parameters: { readonly names: readonly string[], readonly schema: Readonly<Record<string, unknown>> } | undefined }, effort: Effort): Diagnostic[] {
+function unknownParameters (
+  tool: string,
+  given: readonly string[],
+  { parameters }: { readonly parameters: { readonly names: readonly string[], readonly schema: Readonly<Record<string, unknown>> } | undefined },
+  effort: Effort
+): Diagnostic[] {
   // A tool that declares none takes any, and so does one that says so.
   if (parameters === undefined || (parameters.schema['additionalProperties'] ?? false) !== false) return []
   const { names } = parameters

@@ -56,7 +56,17 @@ export class NeedsWalk {
     this.#prompts = prompts
     this.#environs = environs
     const parameters = own(prompt)
-    this.#queue = [{ prompt, isTop: true, dot: { path: '', parameters }, named: new Map(), parameters, replaced: new Set(), isPossible: false, findsModulesInDot: false, outer: undefined }]
+    this.#queue = [{
+      prompt,
+      isTop: true,
+      dot: { path: '', parameters },
+      named: new Map(),
+      parameters,
+      replaced: new Set(),
+      isPossible: false,
+      findsModulesInDot: false,
+      outer: undefined
+    }]
   }
 
   /** The prompt first, then its partials by distance. */
@@ -130,7 +140,10 @@ export class NeedsWalk {
   #visitOf (outer: Visit, prompt: Text, call: PartialCall | undefined): Visit {
     const keeps = call?.dot === ''
     const dot = keeps ? outer.dot : call?.dot === undefined ? undefined : this.#give(outer, call.dot)
-    const named = new Map([...(keeps ? outer.named : []), ...(call?.named ?? []).map(({ name, path }) => [name, path === undefined ? undefined : this.#give(outer, path)] as const)])
+    const named = new Map([
+      ...(keeps ? outer.named : []),
+      ...(call?.named ?? []).map(({ name, path }) => [name, path === undefined ? undefined : this.#give(outer, path)] as const)
+    ])
     const parameters = [...outer.parameters, ...own(prompt)]
     return {
       prompt,
@@ -166,7 +179,8 @@ function keyOf ({ prompt, dot, named, replaced }: Visit): string {
 function goesDeeper ({ prompt, dot, named, outer }: Visit): boolean {
   for (let visit = outer; visit !== undefined; visit = visit.outer) {
     const above = visit
-    if (above.prompt.entry === prompt.entry && isPartOf(dot, above.dot) && [...named].every(([name, given]) => isPartOf(given, above.named.get(name)))) return true
+    const isSame = above.prompt.entry === prompt.entry && isPartOf(dot, above.dot)
+    if (isSame && [...named].every(([name, given]) => isPartOf(given, above.named.get(name)))) return true
   }
   return false
 }

@@ -34,7 +34,13 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
     addReferences(visit, references)
   }
   references.tools.push(...offeredTools(prompt))
-  return { variables: variables.list(), environs: [...environNeeds.values()], caller: [...caller.values()], ...references, complete: walk.isComplete && !hasMorePaths }
+  return {
+    variables: variables.list(),
+    environs: [...environNeeds.values()],
+    caller: [...caller.values()],
+    ...references,
+    complete: walk.isComplete && !hasMorePaths
+  }
 }
 
 /** Of the root, used as a whole, the variables; the call of a partial says that its argument is used. */

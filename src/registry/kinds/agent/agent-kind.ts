@@ -20,7 +20,15 @@ export const agentKind = defineKind<AgentDefinition>({
   define (id, value, origin) {
     const setting = parseAgent(value)
     const source = value as JsonObject
-    return { id, origin, source, setting, diagnostics: [...lintFields(source, AGENT_SCHEMA.fields), ...uselessFields(source, setting)], toolUses: setting.tools.flatMap(usesOf), hash: contentHash(source) }
+    return {
+      id,
+      origin,
+      source,
+      setting,
+      diagnostics: [...lintFields(source, AGENT_SCHEMA.fields), ...uselessFields(source, setting)],
+      toolUses: setting.tools.flatMap(usesOf),
+      hash: contentHash(source)
+    }
   }
 })
 

@@ -80,7 +80,9 @@ function parseTool (given: Partial<AgentTool> & Pick<AgentTool, 'tool'>): AgentT
     label,
     errorLabel,
     failed,
-    parameters: Object.fromEntries(Object.entries(parameters).map(([parameter, rules]: [string, Partial<AgentParameter>]) => [parameter, { type: 'string', ...rules }])),
+    parameters: Object.fromEntries(Object.entries(parameters).map(([parameter, rules]: [
+      string, Partial<AgentParameter>
+    ]) => [parameter, { type: 'string', ...rules }])),
     arguments: (given.arguments ?? {}) as JsonObject,
     show
   }

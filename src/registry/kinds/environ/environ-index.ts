@@ -139,7 +139,12 @@ export class EnvironIndex {
 
   /** @param end the first name that does not belong to it; `undefined` for all that follow */
   #range (start: string, end: string | undefined): Range {
-    const part = (sorted: readonly string[]) => sorted.length === 0 ? sorted : sorted.slice(positionOf(sorted, start), end === undefined ? undefined : positionOf(sorted, end))
+    const part = (sorted: readonly string[]) => sorted.length === 0
+      ? sorted
+      : sorted.slice(
+        positionOf(sorted, start),
+        end === undefined ? undefined : positionOf(sorted, end)
+      )
     return {
       listed: [this.#listed.from(start), end === undefined ? this.#listed.length : this.#listed.from(end)],
       added: part(this.#added),

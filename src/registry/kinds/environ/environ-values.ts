@@ -190,7 +190,11 @@ export class EnvironValues {
     const reading = store.read(names.map(name => pathToKey(name, prefix)))
     for (const [index, name] of names.entries()) {
       const value: Promise<EnvironValue | undefined> = reading
-        .then(results => this.#take(name, results[index] as StoredValue, this.#reading.get(name) === value && epoch === this.#epoch), error => this.#outlive(name, error))
+        .then(results => this.#take(
+          name,
+          results[index] as StoredValue,
+          this.#reading.get(name) === value && epoch === this.#epoch
+        ), error => this.#outlive(name, error))
         .finally(() => { if (this.#reading.get(name) === value) this.#reading.delete(name) })
       this.#reading.set(name, value)
       // A render that has ended meanwhile no longer waits; whoever waits still sees the rejection.

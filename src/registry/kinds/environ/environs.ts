@@ -73,7 +73,11 @@ export class Environs implements EnvironSource {
   applyKeys (changes: ReadonlyArray<readonly [key: string, exists: boolean]>): void {
     for (const [key, exists] of changes) if (!exists) this.#misnamed.delete(key)
     // The path of a key that is not well named is that of another one, which has not changed.
-    const named = changes.filter(([key, exists]) => isWellNamed(key, this.prefix, exists ? this.#misnamed : undefined)).map(([key, exists]) => [keyToPath(key, this.prefix), exists] as const)
+    const named = changes.filter(([key, exists]) => isWellNamed(
+      key,
+      this.prefix,
+      exists ? this.#misnamed : undefined
+    )).map(([key, exists]) => [keyToPath(key, this.prefix), exists] as const)
     this.index.apply(named)
     this.#values.forget(named.filter(([, exists]) => !exists).map(([name]) => name))
     for (const [name, exists] of named) {
@@ -182,7 +186,11 @@ export class Environs implements EnvironSource {
   }
 }
 
-const NAME_RESERVED: Diagnostic = { severity: 'warning', code: 'NAME_RESERVED', message: `no template finds it: ${[...RESERVED_NAMES].join(', ')} are names that every template has already` }
+const NAME_RESERVED: Diagnostic = {
+  severity: 'warning',
+  code: 'NAME_RESERVED',
+  message: `no template finds it: ${[...RESERVED_NAMES].join(', ')} are names that every template has already`
+}
 
 const VALUE_SHADOWED: Diagnostic = { severity: 'warning', code: 'VALUE_SHADOWED', message: 'it is no object, and gives way to the keys below it' }
 

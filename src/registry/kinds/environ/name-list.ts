@@ -54,7 +54,14 @@ export class NameList {
 
   /** Below 0 when the name at `index` comes before the other list's one, 0 when they are equal. */
   compareAt (index: number, other: NameList, otherIndex: number): number {
-    return compareBytes(this.#bytes, this.#starts[index] as number, this.#starts[index + 1] as number, other.#bytes, other.#starts[otherIndex] as number, other.#starts[otherIndex + 1] as number)
+    return compareBytes(
+      this.#bytes,
+      this.#starts[index] as number,
+      this.#starts[index + 1] as number,
+      other.#bytes,
+      other.#starts[otherIndex] as number,
+      other.#starts[otherIndex + 1] as number
+    )
   }
 
   #from (wanted: Buffer): number {

@@ -85,7 +85,10 @@ function lintWhole (source: JsonObject): Diagnostic[] {
 function withPrompts (below: Fields['below']): Fields['below'] {
   const contributes = below.get('contributes')
   if (contributes === undefined) return below
-  return new Map([...below, ['contributes', { ...contributes, below: new Map([...contributes.below, ['prompts', { ...PROMPT_SCHEMA.fields, shape: 'list' }]]) }]])
+  return new Map([
+    ...below,
+    ['contributes', { ...contributes, below: new Map([...contributes.below, ['prompts', { ...PROMPT_SCHEMA.fields, shape: 'list' }]]) }]
+  ])
 }
 
 function findIncompatibility (engines: JsonObject | undefined): string | undefined {

@@ -40,7 +40,10 @@ export function extensionParser (prefix: string, cache: TemplateCache, kinds: re
         definitions: new Map(brought.map(([kind, { definitions }]) => [kind.key, definitions])),
         diagnostics: [
           ...lintExtensionDefinition(definition),
-          ...prompts.flatMap(({ id, diagnostics }, index) => diagnostics.map(diagnostic => ofPart(['contributes', 'prompts', index], ofContributed(PROMPTS, id, diagnostic)))),
+          ...prompts.flatMap(({ id, diagnostics }, index) => diagnostics.map(diagnostic => ofPart(
+            ['contributes', 'prompts', index],
+            ofContributed(PROMPTS, id, diagnostic)
+          ))),
           ...brought.flatMap(([, { diagnostics }]) => diagnostics)
         ],
         hash: contentHash(definition.source)

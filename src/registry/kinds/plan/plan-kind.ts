@@ -8,7 +8,10 @@ import { type Definition } from '../definition.ts'
 const SCHEMA = entrySchema('plan')
 
 /** The limits that a profile may name; each of them is one of the service's. */
-export const PLAN_LIMITS = ['max_actions', 'max_file_bytes', 'max_total_content_bytes', 'max_context_rounds', 'context_max_files', 'context_max_file_chars', 'context_max_total_chars', 'context_max_log_chars'] as const
+export const PLAN_LIMITS = [
+  'max_actions', 'max_file_bytes', 'max_total_content_bytes', 'max_context_rounds', 'context_max_files', 'context_max_file_chars',
+  'context_max_total_chars', 'context_max_log_chars'
+] as const
 
 export type PlanLimit = typeof PLAN_LIMITS[number]
 

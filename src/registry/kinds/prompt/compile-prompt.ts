@@ -27,12 +27,22 @@ export interface CompiledPrompt {
 }
 
 /** Decides the language and compiles every message once, to find its mistakes and what it refers to; in slices. */
-export async function compilePrompt (definition: PromptDefinition, declared: ReadonlySet<string> | undefined, cache: TemplateCache, slices: Slices): Promise<CompiledPrompt> {
+export async function compilePrompt (
+  definition: PromptDefinition,
+  declared: ReadonlySet<string> | undefined,
+  cache: TemplateCache,
+  slices: Slices
+): Promise<CompiledPrompt> {
   const texts = definition.messages.map(message => message.content)
   const tooLarge = await attempt(texts, text => { prescan(text) }, slices)
   if (tooLarge.length > 0) return { syntax: definition.syntax, messages: [], diagnostics: tooLarge }
 
-  const detected = definition.syntax === undefined ? await detectSyntax(texts, async () => { if (slices.isDue()) await slices.pause() }) : { syntax: definition.syntax }
+  const detected = definition.syntax === undefined
+    ? await detectSyntax(
+      texts,
+      async () => { if (slices.isDue()) await slices.pause() }
+    )
+    : { syntax: definition.syntax }
   if ('mixed' in detected) return { syntax: undefined, messages: [], diagnostics: [mixedSyntax(detected.mixed, texts.length)] }
 
   const messages: CompiledMessage[] = []
@@ -41,7 +51,13 @@ export async function compilePrompt (definition: PromptDefinition, declared: Rea
     const { references, paths, hasMorePaths = false, unreachable = [], failing = [] } = template(false)
     messages.push({ references, paths, hasMorePaths, unreachable, failing, template })
   }, slices, detected.syntax, definition.syntax)
-  if (diagnostics.length > 0) return { syntax: detected.syntax, messages: [], diagnostics: definition.syntax === undefined && detected.syntax === 'go' ? judgeAnew(texts, diagnostics) : diagnostics }
+  if (diagnostics.length > 0) {
+    return {
+      syntax: detected.syntax,
+      messages: [],
+      diagnostics: definition.syntax === undefined && detected.syntax === 'go' ? judgeAnew(texts, diagnostics) : diagnostics
+    }
+  }
   return { syntax: detected.syntax, messages, diagnostics: definition.syntax === 'handlebars' ? texts.flatMap(lintMisread) : [] }
 }
 
@@ -58,7 +74,15 @@ async function attempt (texts: readonly string[], step: (text: string) => void, 
     } catch (error) {
       const { message, line, column } = asMistake(error)
       const where = texts.length > 1 ? { messageIndex } : {}
-      diagnostics.push({ severity: 'error', code: 'SYNTAX', message, ...where, line, column, ...(declared === undefined ? assumedHint(read) : foreignHint(text, line, declared)) })
+      diagnostics.push({
+        severity: 'error',
+        code: 'SYNTAX',
+        message,
+        ...where,
+        line,
+        column,
+        ...(declared === undefined ? assumedHint(read) : foreignHint(text, line, declared))
+      })
     }
     if (slices.isDue()) await slices.pause()
   }
@@ -75,7 +99,13 @@ function judgeAnew (texts: readonly string[], mistakes: readonly Diagnostic[]): 
   return mistakes.map(mistake => {
     const { message, messageIndex = 0, line = 1, column = 1 } = mistake
     const other = hasSign ? undefined : mistakeInHandlebars(texts[messageIndex] as string)
-    return other === undefined ? mistake : { ...mistake, message: inNeither({ message, line, column }, asMistake(other)), hint: 'correct the template, in one of the languages' }
+    return other === undefined
+      ? mistake
+      : {
+          ...mistake,
+          message: inNeither({ message, line, column }, asMistake(other)),
+          hint: 'correct the template, in one of the languages'
+        }
   })
 }
 
@@ -97,7 +127,13 @@ function lintMisread (text: string, index: number, { length }: readonly string[]
   if (sign === undefined) return []
   const { form, line, column } = sign
   const place = { ...(length > 1 ? { messageIndex: index } : {}), line, column }
-  return [{ severity: 'warning', code: 'SYNTAX_FOREIGN', message: `"${form}" is Go syntax, and means something else in Handlebars`, ...place, hint: 'write it in Handlebars, or say "syntax": "go"' }]
+  return [{
+    severity: 'warning',
+    code: 'SYNTAX_FOREIGN',
+    message: `"${form}" is Go syntax, and means something else in Handlebars`,
+    ...place,
+    hint: 'write it in Handlebars, or say "syntax": "go"'
+  }]
 }
 
 /** Placed at the later of the two signs: what comes first is more likely what was meant. */
@@ -106,7 +142,13 @@ function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: number): 
   const [first, later] = isBefore(go, handlebars) ? [go, handlebars] : [handlebars, go]
   const place = ({ text, line, column }: SyntaxSign) => ({ ...(texts > 1 ? { messageIndex: text } : {}), line, column })
   const message = `the text has forms of both languages: ${inWords({ message: `"${first.form}"`, ...place(first) })}, and "${later.form}"`
-  return { severity: 'error', code: 'SYNTAX_MIXED', message, ...place(later), hint: 'write all of it in one of them; where the other is only text, add "syntax": "go" or "syntax": "handlebars" to the prompt' }
+  return {
+    severity: 'error',
+    code: 'SYNTAX_MIXED',
+    message,
+    ...place(later),
+    hint: 'write all of it in one of them; where the other is only text, add "syntax": "go" or "syntax": "handlebars" to the prompt'
+  }
 }
 
 function isBefore (a: SyntaxSign, b: SyntaxSign): boolean {

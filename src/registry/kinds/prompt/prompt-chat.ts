@@ -58,7 +58,9 @@ function parseToolLoop (value: Json | undefined): ToolLoopSettings | undefined {
 }
 
 function parseAnswer (id: string, returns: Json | undefined): AnswerSchema {
-  if (returns === undefined || returns === null || Object.keys(returns).length === 0) throw reject('RETURNS_INVALID', 'structured: true needs a JSON Schema in "returns"')
+  if (returns === undefined || returns === null || Object.keys(returns).length === 0) {
+    throw reject('RETURNS_INVALID', 'structured: true needs a JSON Schema in "returns"')
+  }
   try {
     const { schema, compiled } = parseParameters(returns)
     // https://platform.openai.com/docs/api-reference/chat/create: at most 64 of these characters.

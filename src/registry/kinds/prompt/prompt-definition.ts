@@ -62,7 +62,13 @@ const YAML_AS_TEXT: Diagnostic = {
 export function lintPromptDefinition ({ source, form, messages }: PromptDefinition): Diagnostic[] {
   const isYaml = form === 'text' && messages.some(({ content }) => YAML_DEFINITION.test(content))
   const empty = messages.flatMap((message, messageIndex) => message.content.trim() === ''
-    ? [{ severity: 'warning' as const, code: 'MESSAGE_EMPTY', message: `message ${messageIndex} has no content`, messageIndex, ...source['messages'] === undefined ? {} : { field: ['messages', messageIndex] } }]
+    ? [{
+        severity: 'warning' as const,
+        code: 'MESSAGE_EMPTY',
+        message: `message ${messageIndex} has no content`,
+        messageIndex,
+        ...source['messages'] === undefined ? {} : { field: ['messages', messageIndex] }
+      }]
     : [])
   return [...isYaml ? [YAML_AS_TEXT] : [], ...lintFields(source, PROMPT_SCHEMA.fields), ...empty]
 }

@@ -68,7 +68,9 @@ function lenient (text: string) {
   const { source, head, problem } = readSkillText(text)
   if (problem !== undefined) throw new RejectedEntry([problem])
   const { description } = source
-  if (typeof description !== 'string' || description.trim() === '') throw reject('SCHEMA', 'needs "description", a text', 'say what it does, and when to use it')
+  if (typeof description !== 'string' || description.trim() === '') {
+    throw reject('SCHEMA', 'needs "description", a text', 'say what it does, and when to use it')
+  }
   return { source, head, diagnostics: [...violations(source), ...lintFields(source, SCHEMA.fields)] }
 }
 

@@ -24,7 +24,7 @@ export interface SkillParam {
   readonly required: boolean
 }
 
-/** Steps of a skill that says nothing else, and of any skill (S-28). */
+/** Steps of a skill that says nothing else, and of any skill. */
 export const MAX_STEPS = 100
 
 const HISTORY_MODES = ['full', 'last_n', 'system_only'] as const

@@ -28,7 +28,13 @@ export function toolParser (prefix: string, reader: ToolReader): EntryParser<Too
     async parse (key, text) {
       const id = keyToPath(key, prefix)
       const name = keyToFunction(key, prefix)
-      if (RESERVED_FUNCTIONS.has(name)) throw reject('FUNCTION_RESERVED', `its function name ${name} is a builtin of the template languages`, 'give it another key')
+      if (RESERVED_FUNCTIONS.has(name)) {
+        throw reject(
+          'FUNCTION_RESERVED',
+        `its function name ${name} is a builtin of the template languages`,
+        'give it another key'
+        )
+      }
       if (!/^[\p{L}_]/u.test(name)) throw reject('FUNCTION_INVALID', `its function name ${name} does not begin with a letter`, 'give it another key')
       const { value } = decodeJson(text)
       const { definition, diagnostics } = reader.read(name, id, value)

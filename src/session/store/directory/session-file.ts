@@ -70,7 +70,8 @@ function findLast (file: number, size: number): { readonly last: SessionLine, re
 export async function appendLine (path: string, line: string, length: number | undefined): Promise<void> {
   const mode = length === undefined ? constants.O_CREAT | constants.O_EXCL : 0
   const file = await open(path, constants.O_WRONLY | constants.O_APPEND | mode, PRIVATE_FILE).catch(error => {
-    throw ['EEXIST', 'ENOENT'].includes(error.code) && (length !== undefined || error.code === 'EEXIST') ? new ForeignChange(`${path} ${length === undefined ? 'is there already' : 'is gone'}`) : error
+    const isForeign = error.code === 'EEXIST' || (error.code === 'ENOENT' && length !== undefined)
+    throw isForeign ? new ForeignChange(`${path} ${length === undefined ? 'is there already' : 'is gone'}`) : error
   })
   try {
     const { size } = await file.stat()

@@ -9,7 +9,9 @@ import { ENDED, type Head, type Position } from '../../model.ts'
 import { isNext, isSessionId, refusal } from '../shared/check-append.ts'
 import { indexed, SessionIndex, type IndexEntry } from '../shared/session-index.ts'
 import { compareNewest, cursorOf, isWanted, type Place } from '../shared/session-order.ts'
-import { SessionStoreError, type Append, type Appended, type Entry, type ListQuery, type Renewed, type SessionPage, type SessionStore } from '../../session-store.ts'
+import {
+  SessionStoreError, type Append, type Appended, type Entry, type ListQuery, type Renewed, type SessionPage, type SessionStore
+} from '../../session-store.ts'
 import { EndedSessions, forEachSession, monthOf } from './ended-sessions.ts'
 import { lockFolder } from './folder-lock.ts'
 import { appendLine, readPages, readTail, type SessionTail } from './session-file.ts'

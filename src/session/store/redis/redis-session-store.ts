@@ -8,7 +8,10 @@ import { StoreError } from '../../../store/store.ts'
 import { ENDED, type Head } from '../../model.ts'
 import { checkAppend, isSessionId } from '../shared/check-append.ts'
 import { parseCursor, type Place } from '../shared/session-order.ts'
-import { PAGE_BYTES, PAGE_SIZE, SessionStoreError, type Append, type Appended, type Entry, type ListQuery, type Renewed, type SessionListener, type SessionStore } from '../../session-store.ts'
+import {
+  PAGE_BYTES, PAGE_SIZE, SessionStoreError, type Append, type Appended, type Entry, type ListQuery, type Renewed, type SessionListener,
+  type SessionStore
+} from '../../session-store.ts'
 import { mergePage, type Listed } from './list-shards.ts'
 import { RedisSessionFeed } from './redis-session-feed.ts'
 import { shardKeys, shardOf, SHARDS, type ShardKeys } from './redis-session-keys.ts'
@@ -122,7 +125,9 @@ class RedisSessionStore implements SessionStore {
   /** The sessions of a shard, the newest first, behind a place. */
   async * #listed (keys: ShardKeys, set: string, after: Place | undefined): AsyncGenerator<Listed> {
     for (let count = LIST_FROM; ; count = Math.min(2 * count, LIST_TO)) {
-      const rows = await this.#run(keys, LIST, [set], [after?.createdAt ?? '', after?.id ?? '', count, keys.prefix]) as Array<[id: string, createdAt: string, head: string | null, driver: string | null]>
+      const rows = await this.#run(keys, LIST, [set], [
+        after?.createdAt ?? '', after?.id ?? '', count, keys.prefix
+      ]) as Array<[id: string, createdAt: string, head: string | null, driver: string | null]>
       for (const [id, createdAt, head, driver] of rows) {
         after = { id, createdAt: Number(createdAt) }
         yield { ...after, head: parseHead(head, driver) }

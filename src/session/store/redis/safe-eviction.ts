@@ -26,7 +26,10 @@ export function withSafeEviction (connection: RedisConnection, log: Log): RedisC
     const info = await permitted(client.info())
     const policy = /^maxmemory_policy:([\w-]+)/m.exec(info ?? '')?.[1] ?? (await permitted(client.config('GET', 'maxmemory-policy')) as string[] | undefined)?.[1]
     if (policy === undefined) warn('Redis does not tell its maxmemory-policy: sessions need noeviction or volatile-*')
-    else if (!SAFE.test(policy)) throw new StoreError(`Redis at ${address} may drop sessions when its memory is full: its maxmemory-policy is ${policy}, and has to be noeviction or volatile-*`)
+    else if (!SAFE.test(policy)) {
+      const wrong = `its maxmemory-policy is ${policy}, and has to be noeviction or volatile-*`
+      throw new StoreError(`Redis at ${address} may drop sessions when its memory is full: ${wrong}`)
+    }
     // While it loads, it says of everything that it is off.
     if (/^loading:1/m.test(info ?? '')) return
     if (/^aof_enabled:0/m.test(info ?? '')) warn('Redis keeps no append-only file: after a crash of it, sessions are as its last snapshot has them')

@@ -16,7 +16,9 @@ export function isSessionId (text: string): boolean {
 export function checkAppend ({ id, after, transition: { seq, token }, entry, head }: Append): void {
   if (!isSessionId(id)) throw new RangeError(`expected an id of 32 hexadecimal digits, not ${JSON.stringify(id.slice(0, 40))}`)
   if (seq !== (after?.seq ?? 0) + 1) throw new RangeError(`expected transition ${(after?.seq ?? 0) + 1} of session ${id}, not ${seq}`)
-  if (entry.seq !== seq || head.id !== id || head.seq !== seq || head.token !== token) throw new RangeError(`the head of session ${id} is not that of its transition ${seq}`)
+  if (entry.seq !== seq || head.id !== id || head.seq !== seq || head.token !== token) {
+    throw new RangeError(`the head of session ${id} is not that of its transition ${seq}`)
+  }
 }
 
 /** The fence: whether an append follows the last transition that is there, by number and token. */

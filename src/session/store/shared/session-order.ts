@@ -24,5 +24,8 @@ export function parseCursor (cursor: string | undefined): Place | undefined {
 
 /** Whether a session is what a list asks for. */
 export function isWanted (head: Head, { owner, statuses, isAsking, definition }: ListQuery): boolean {
-  return (isAsking === undefined || head.isAsking) && (owner === undefined || head.owner === owner) && (statuses === undefined || statuses.includes(head.status)) && (definition === undefined || head.definition === definition)
+  return (isAsking === undefined || head.isAsking) &&
+    (owner === undefined || head.owner === owner) &&
+    (statuses === undefined || statuses.includes(head.status)) &&
+    (definition === undefined || head.definition === definition)
 }

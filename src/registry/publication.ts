@@ -1,0 +1,37 @@
+import { type Log } from '../base/log.ts'
+import { type Generation } from './generation/generation.ts'
+import { offeredOf } from './generation/offered.ts'
+import { isEntryKind, type Kind } from './kinds/kind.ts'
+
+/** The generation in force, and those who are told of the next. */
+export class Publication {
+  readonly #kinds: readonly Kind[]
+  readonly #log: Log
+  readonly #listeners = new Set<(generation: Generation) => void>()
+  #generation: Generation
+
+  constructor (kinds: readonly Kind[], log: Log, first: Generation) {
+    this.#kinds = kinds
+    this.#log = log
+    this.#generation = first
+  }
+
+  get generation (): Generation {
+    return this.#generation
+  }
+
+  /** Calls back after each generation that is published; gives the way to end that. */
+  onPublished (listener: (generation: Generation) => void): () => void {
+    this.#listeners.add(listener)
+    return () => { this.#listeners.delete(listener) }
+  }
+
+  /** Puts a generation in force. @param environs how many shared variables there are */
+  publish (generation: Generation, environs: number): void {
+    this.#generation = generation
+    const { number, revision } = generation
+    const counts = this.#kinds.map(kind => [kind.name, isEntryKind(kind) ? offeredOf(generation, kind).size : environs] as const)
+    this.#log.info({ generation: number, revision, ...Object.fromEntries(counts) }, 'registry published')
+    for (const listener of this.#listeners) listener(generation)
+  }
+}

@@ -1,0 +1,63 @@
+import { approvalDecided, approvalNotFound, approvalOutdated, sessionEnded } from '../../base/errors.ts'
+import { type Approval, approvalId, approvalOf, approvalsIn, describeApproval } from '../approval.ts'
+import { type AnswerFact, type Decided, decisionOn, isSameAnswer, type PastApproval, type PersonsAnswer } from '../decide.ts'
+import { type Circumstances } from '../gate.ts'
+import { type Fact } from '../model.ts'
+import { type Session } from '../session.ts'
+import { type SessionLog } from '../session-log.ts'
+
+/** Adds a fact to a session, or none. */
+export type Commit = (id: string, decide: (session: Session) => Fact | undefined) => Promise<Session>
+
+/** What persons are asked in sessions, and what they have answered. */
+export class Approvals {
+  readonly #log: SessionLog
+  readonly #about: Circumstances['about']
+  readonly #commit: Commit
+
+  /** @param about what is to be known of an effect that a person is asked about */
+  constructor (log: SessionLog, about: Circumstances['about'], commit: Commit) {
+    this.#log = log
+    this.#about = about
+    this.#commit = commit
+  }
+
+  /** What waits for a person in a session, as it is shown now. */
+  of (session: Session): readonly Approval[] {
+    return approvalsIn(session, this.#about)
+  }
+
+  /**
+   * Decides about an effect that is held. The same answer of the same person counts once, however often it comes.
+   * @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND; APPROVAL_OUTDATED when something else is held than what the person was
+   * shown, APPROVAL_DECIDED for one that was decided otherwise or by somebody else, both with what waits now; SESSION_ENDED
+   */
+  async decide (id: string, effect: string, answer: PersonsAnswer): Promise<{ readonly session: Session, readonly decided: Decided }> {
+    let written: AnswerFact | undefined
+    const session = await this.#commit(id, before => (written = decisionOn(before, effect, answer, this.#about)))
+    if (written?.kind === 'took') throw approvalOutdated(id, this.of(session).filter(each => each.effect === effect).map(describeApproval)[0])
+    if (written !== undefined) return { session, decided: { ...written, at: session.updatedAt } }
+    const past = await this.past(session, effect)
+    if (past === undefined) throw approvalNotFound(approvalId(id, effect))
+    const { decided } = past
+    if (decided === undefined) throw sessionEnded(id, session.status)
+    if (isSameAnswer(answer, past.effect, decided)) return { session, decided }
+    const [next] = this.of(session).map(describeApproval)
+    throw approvalDecided(approvalId(id, effect), { ...decided, at: new Date(decided.at).toISOString() }, next)
+  }
+
+  /** What a person was asked, and has answered, out of the log; `undefined` for what nobody was asked. @throws SessionStoreError */
+  async past (session: Session, effect: string): Promise<PastApproval | undefined> {
+    const asked = session.asked.get(effect)
+    if (asked === undefined) return undefined
+    const transition = async (seq: number | undefined) => seq === undefined ? undefined : await this.#log.transition(session.id, seq)
+    const [asking, deciding] = await Promise.all([transition(asked.seq), transition(asked.decided)])
+    const held = asking?.held.find(each => each.effect.id === effect)
+    if (asking === undefined || held === undefined) return undefined
+    return {
+      effect: held.effect,
+      asked: approvalOf(session, { effect: held.effect, question: { ...held, at: asking.at } }),
+      decided: deciding?.fact.kind === 'decided' ? { ...deciding.fact, at: deciding.at } : undefined
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import { sessionEnded, sessionNotFound } from '../../base/errors.ts'
+import { type Log } from '../../base/log.ts'
+import { advance, type Advanced, begin, type Stamp } from '../advance.ts'
+import { type Engines, EngineUnknown } from '../fold.ts'
+import { type Gate, owingGate } from '../gate.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
+import { ENDED, type Fact, type Start } from '../model.ts'
+import { driverOf, isWaiting, type Session } from '../session.ts'
+import { LogLost, type SessionLog } from '../session-log.ts'
+import { type Append } from '../session-store.ts'
+
+/** This process among those that run sessions. */
+export interface Replica {
+  /** Made up for this process: nobody else can be taken for it. */
+  readonly id: string
+  /** How long it may be silent before another replica takes what it drives, in ms. */
+  readonly lease: number
+  /** Aborts when the process closes. */
+  readonly closing: AbortSignal
+}
+
+export interface FactWriterOptions {
+  readonly replica: Replica
+  readonly engines: Engines
+  readonly sessions: SessionLog
+  readonly gate: Gate
+  readonly log: Log
+  /** Called with each transition that this process has written. */
+  readonly onWritten: (advanced: Advanced) => void
+  /** Called with a session of whose log the store has lost a part. */
+  readonly onLost: (id: string) => void
+}
+
+/** Adds facts to sessions: what follows from a fact is computed from the log, and written to it. */
+export class FactWriter {
+  readonly #options: FactWriterOptions
+  readonly #mutex = new KeyedMutex()
+
+  constructor (options: FactWriterOptions) {
+    this.#options = options
+  }
+
+  /** Begins a session, or gives the one that was begun under this id. @throws EngineUnknown, SessionStoreError */
+  async start (id: string, start: Start): Promise<Session> {
+    const { sessions, engines, gate, onWritten } = this.#options
+    return await this.exclusively(id, async () => {
+      const known = await sessions.load(id)
+      if (known !== undefined) return known
+      const engine = engines.get(start.engine)
+      if (engine === undefined) throw new EngineUnknown(`no engine ${start.engine} is here`)
+      const advanced = begin(id, start, engine, this.#isClosed ? owingGate : gate, this.#stamp())
+      if (await sessions.append(advanced, undefined, this.#driverOf(advanced.session), this.#dueOf(advanced.session))) {
+        onWritten(advanced)
+        return advanced.session
+      }
+      return await sessions.load(id) ?? advanced.session
+    })
+  }
+
+  /**
+   * Adds a fact to a session. The fact is computed anew as often as another writer is first. A session in memory may be
+   * outdated: the store refuses what is computed from it then, and nothing is left undone or refused for its sake.
+   * @param decide gives the fact, or `undefined` to leave the session as it is
+   * @param isTaken whether the store has given the session to this replica
+   * @throws SESSION_NOT_FOUND, and SESSION_ENDED when a part of the log is lost; EngineDiverged, SessionStoreError; what `decide` throws
+   */
+  async commit (id: string, decide: (session: Session) => Fact | undefined, isTaken = false): Promise<Session> {
+    const { sessions, replica, gate, onWritten } = this.#options
+    return await this.exclusively(id, async () => {
+      for (let known = isTaken ? undefined : sessions.peek(id); ; known = undefined) {
+        const before = known !== undefined && wouldAdd(known, decide) ? known : await sessions.load(id)
+        if (before === undefined) throw sessionNotFound(id)
+        // The previous driver may append after this replica takes the session. Its effects still run, so they are not lost.
+        if (isTaken && await sessions.driverOf(id) !== replica.id) return before
+        const fact = decide(before)
+        if (fact === undefined) return before
+        const driver = driverOf(before)
+        const drives = isTaken || driver === undefined || driver === replica.id || fact.kind === 'stopped'
+        // All that is begun belongs to one replica: what another one has begun ends first.
+        const begins = drives && !this.#isClosed && !(isTaken && fact.kind === 'unknown')
+        const advanced = advance(before, fact, begins ? gate : owingGate, this.#stamp())
+        if (!await this.#append(advanced, before, drives)) continue
+        onWritten(advanced)
+        return advanced.session
+      }
+    })
+  }
+
+  /** Does something for a session while this process adds nothing to it. */
+  async exclusively<T> (id: string, work: () => Promise<T>): Promise<T> {
+    return await this.#mutex.run(id, work)
+  }
+
+  async #append (advanced: Advanced, before: Session, drives: boolean): Promise<boolean> {
+    const { sessions, log, onLost } = this.#options
+    const { session } = advanced
+    try {
+      if (!drives) return await sessions.append(advanced, before, undefined, 'keep')
+      return await sessions.append(advanced, before, this.#driverOf(session), this.#dueOf(session))
+    } catch (error) {
+      if (!(error instanceof LogLost)) throw error
+      const { message, top } = error
+      log.error({ session: before.id, reason: message }, 'the store has lost a part of a session')
+      onLost(before.id)
+      await sessions.stopBroken(before.id, { code: 'LOG_LOST', message, top })
+      throw sessionEnded(before.id, `LOG_LOST: ${message}`)
+    }
+  }
+
+  get #isClosed (): boolean {
+    return this.#options.replica.closing.aborted
+  }
+
+  #stamp (): Stamp {
+    return { at: Date.now(), token: randomUUID(), by: this.#options.replica.id }
+  }
+
+  /** Who has to act for a session when this replica has written its last transition. */
+  #driverOf (session: Session): string | undefined {
+    return isWaiting(session) || this.#isClosed ? undefined : this.#options.replica.id
+  }
+
+  #dueOf (session: Session): Append['due'] {
+    if (ENDED.has(session.status)) return 'never'
+    if (isWaiting(session)) return session.start.budget.idle
+    return this.#isClosed ? 0 : this.#options.replica.lease
+  }
+}
+
+function wouldAdd (session: Session, decide: (session: Session) => Fact | undefined): boolean {
+  try {
+    return decide(session) !== undefined
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,50 @@
+import { approvalOutdated, commitDisabled, requestInvalid, type ServiceError, sessionBusy, sessionEnded, sessionFull } from '../../base/errors.ts'
+import { type Refused } from '../engine.ts'
+import { type Action, ENDED, type Fact, type StopCause } from '../model.ts'
+import { acceptsInput, MAX_LOG_BYTES, openIn, type Session } from '../session.ts'
+
+/** Transitions of one session; a fork goes on with its end. */
+const MAX_TRANSITIONS = 10_000
+
+/** Something that a session's user sends. */
+export interface SessionInput {
+  /** Of the request, so that one that is sent again counts once. */
+  readonly id: string
+  readonly by: string
+  readonly text: string
+  readonly action?: Action | undefined
+}
+
+/**
+ * The fact that a user has sent something; `undefined` when the session has it already.
+ * @throws SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID, APPROVAL_OUTDATED, COMMIT_DISABLED
+ */
+export function inputFact (session: Session, { id: input, by, text, action }: SessionInput): Fact | undefined {
+  const { id, status, engine } = session
+  if (session.lastInput === input) return undefined
+  if (ENDED.has(status)) throw sessionEnded(id, status)
+  const refused = engine.refuses(text, action)
+  if (refused !== undefined) throw refusalOf(refused, session)
+  if (!acceptsInput(session)) throw sessionBusy(id, status)
+  if (session.seq >= MAX_TRANSITIONS) throw sessionFull(id, `${MAX_TRANSITIONS} transitions`)
+  if (session.bytes >= MAX_LOG_BYTES) throw sessionFull(id, `a log of ${MAX_LOG_BYTES} bytes`)
+  return { kind: 'input', id: input, by, text, ...(action === undefined ? {} : { action }) }
+}
+
+/** Why an input is not taken, as whoever sent it is told. */
+function refusalOf ({ kind, message }: Refused, { id, status }: Session): ServiceError {
+  switch (kind) {
+    case 'busy': return sessionBusy(id, status, message)
+    case 'invalid': return requestInvalid(message, { part: 'body' })
+    case 'outdated': return approvalOutdated(id, undefined)
+    case 'disabled': return commitDisabled(id, message)
+  }
+}
+
+/** The fact that somebody stops a session; `undefined` for one that has ended. @throws SESSION_BUSY while files are written */
+export function stopFact (session: Session, by: StopCause, reason: string): Fact | undefined {
+  if (ENDED.has(session.status)) return undefined
+  const isWriting = openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply' || effect.kind === 'commit')
+  if (isWriting) throw sessionBusy(session.id, session.status, 'it is writing files; try again when it has')
+  return { kind: 'stopped', by, reason }
+}

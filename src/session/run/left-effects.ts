@@ -1,0 +1,40 @@
+import { ENDED, type Fact } from '../model.ts'
+import { type Performer } from '../performer.ts'
+import { driverOf, isWaiting, type OpenEffect, openIn, type Session } from '../session.ts'
+import { type RunningEffects } from './running-effects.ts'
+
+/** What is known where a session is gone on with. */
+export interface Recovery {
+  /** The replica that goes on. */
+  readonly replica: string
+  /** Whether the lease of the session is over, so that whoever has begun something is gone. */
+  readonly isTaken: boolean
+  readonly running: Pick<RunningEffects, 'has' | 'wasPerformed'>
+  readonly isRepeatable: Performer['isRepeatable']
+}
+
+/**
+ * The fact by which a session goes on: effects that nobody performs any more are begun again, or end as unknown where
+ * repeating would do harm; a session that has waited too long stops. `undefined` when there is nothing to do.
+ */
+export function factToGoOn (session: Session, recovery: Recovery): Fact | undefined {
+  const { replica, isTaken, running, isRepeatable } = recovery
+  if (ENDED.has(session.status)) return undefined
+  const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, recovery))
+  // Begun here in an append that was given up on, though it had arrived: nobody has done it yet.
+  const undone = left.filter(({ by }) => by === replica)
+  const lost = isTaken ? left.filter(({ by }) => by !== replica) : []
+  const unknown = [...lost, ...undone.filter(({ effect }) => running.wasPerformed(session.id, effect.id))]
+    .find(({ effect }) => effect.kind !== 'wait' && !isRepeatable(effect))
+  if (unknown !== undefined) return { kind: 'unknown', effect: unknown.effect.id }
+  const repeats = [...undone, ...lost].map(({ effect }) => effect.id)
+  const isMine = isTaken || driverOf(session) === replica
+  if (repeats.length > 0 || (isMine && openIn(session, 'owed').length > 0)) return { kind: 'took', repeats }
+  const isOver = isWaiting(session) && Date.now() - session.updatedAt >= session.start.budget.idle
+  return isTaken && isOver ? { kind: 'stopped', by: 'expiry', reason: 'nobody answered in time' } : undefined
+}
+
+/** Whether an effect was begun and does not run in this process. */
+function isLeft (id: string, { effect, by }: OpenEffect, { replica, running }: Recovery): boolean {
+  return effect.kind !== 'wait' && !(by === replica && running.has(id, effect.id))
+}

@@ -1,5 +1,5 @@
 // npm run screenshots: a picture of every screen of the console in three widths, light and dark, in .build/screenshots, over a service
-// that this starts with something of everything. They are for looking at, one by one. With --docs also those of the README.
+// that this starts with something of everything. They are for looking at, one by one. With --docs those of the README, and no others.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { type Page } from 'playwright-core'
@@ -18,11 +18,12 @@ test('screenshots', async t => {
   const browser = await startChromium()
   t.after(() => browser.close())
   const page = await openPage(t, browser, scene.origin)
-  for (const scheme of ['light', 'dark'] as const) {
+  const isForDocs = process.argv.includes('--docs')
+  for (const scheme of isForDocs ? ['light'] as const : ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: scheme })
-    for (const width of WIDTHS) {
+    for (const width of isForDocs ? [1280] : WIDTHS) {
       await page.setViewportSize({ width, height: width === 390 ? 844 : 800 })
-      for (const { name, path, prepare } of scene.screens) {
+      for (const { name, path, prepare } of scene.screens.filter(screen => !isForDocs || IN_README.includes(screen.name))) {
         await page.goto(`${scene.origin}/console${path}`)
         await settle(page)
         await prepare?.(page)
@@ -30,7 +31,7 @@ test('screenshots', async t => {
       }
     }
   }
-  if (!process.argv.includes('--docs')) return
+  if (!isForDocs) return
   mkdirSync('docs/images', { recursive: true })
   for (const name of IN_README) copyFileSync(`${FOLDER}/${name}-1280-light.png`, `docs/images/${name}.png`)
 })

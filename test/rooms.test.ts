@@ -4,12 +4,12 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, it } from 'node:test'
 
 /** The rooms of docs/architecture.md, in their order. */
-const ROOMS = ['base', 'runtime', 'template', 'store', 'tool', 'registry', 'llm', 'config', 'access', 'files', 'exec', 'session', 'engine', 'service', 'service.ts', 'http', 'observe', 'workers', 'warm-up', 'app.ts', 'warm-up.ts', 'early-signals.ts', 'process.ts', 'main.ts', 'cli']
+const ROOMS = ['base', 'runtime', 'template', 'store', 'tool', 'registry', 'llm', 'config', 'access', 'files', 'exec', 'session', 'engine', 'service', 'service.ts', 'http', 'observe', 'workers', 'warm-up', 'app.ts', 'warm-up.ts', 'early-signals.ts', 'process.ts', 'main.ts', 'cli', 'client']
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
 
 /** What may not grow; whoever lowers a figure lowers its bound too. */
-const BOUNDS = { casts: 36, pairs: 45 }
+const BOUNDS = { casts: 31, pairs: 29 }
 
 describe('rooms', () => {
   it('import only from rooms above them', () => {
@@ -33,8 +33,8 @@ describe('rooms', () => {
     assert.deepEqual([...loaded].filter(file => /^engine\/.+-(?:engine|reducer)\.ts$/.test(file)), [])
   })
 
-  it('have no folders of sessions, engines or http that import each other', () => {
-    assert.deepEqual(foldersThatImportEachOther().filter(pair => /^(?:session|engine|http)\b/.test(pair)), [])
+  it('have no folders of registry, sessions, engines or http that import each other', () => {
+    assert.deepEqual(foldersThatImportEachOther().filter(pair => /^(?:registry|session|engine|http)\b/.test(pair)), [])
   })
 
   it('have server.ts alone loose in http', () => {

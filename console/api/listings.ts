@@ -9,6 +9,9 @@ export interface PromptRow {
   readonly form: string
   readonly description?: unknown
   readonly revision: string
+  /** When it was changed as far as is known, and by whom. */
+  readonly updatedAt: string
+  readonly by: string
 }
 
 /** A tool as lists show it. */

@@ -15,9 +15,12 @@ export function ApprovalFacts ({ approval: { effect, definition, owner, session,
       {effect.folder !== undefined && effect.folder !== '' && <><dt>{t.folder}</dt><dd className='mono wrap'><Revealed text={effect.folder} /></dd></>}
       {effect.kind === 'exec' && <><dt>{t.sandbox}</dt><dd>{effect.host !== undefined ? t.sandboxNone : t.sandboxOf(effect.sandbox ?? '')}, {effect.network === false ? t.networkClosed : t.networkOpen}{effect.timeoutMs !== undefined && `, ${duration(effect.timeoutMs)}`}</dd></>}
       {effect.checks !== undefined && <><dt>{t.checks}</dt><dd>{effect.checks.join(', ')}</dd></>}
-      <dt>{t.session}</dt><dd className='wrap'>{isInSession ? definition : <Link href={`/sessions/${session}`}>{definition}</Link>}{owner !== '' && `, ${t.ownedBy(owner)}`}{step !== undefined && `, ${t.stepOf(String(step), String(maxSteps ?? step))}`}</dd>
-      <dt>{t.askedBecause}</dt><dd className='wrap'><Revealed text={rule} />{effect.origin === 'fallback' && <b className='alarm'> {t.fallback}</b>}</dd>
-      <dt>{t.digest}</dt><dd className='row'><code className='cut'>{digest.slice(0, 12)}…</code><CopyButton text={digest} label={t.copy} /></dd>
+      <dt>{t.session}</dt>
+      <dd className='wrap'>{isInSession ? definition : <Link href={`/sessions/${session}`}>{definition}</Link>}{owner !== '' && `, ${t.ownedBy(owner)}`}{step !== undefined && `, ${t.stepOf(String(step), String(maxSteps ?? step))}`}</dd>
+      <dt>{t.askedBecause}</dt>
+      <dd className='wrap'><Revealed text={rule} />{effect.origin === 'fallback' && <b className='alarm'> {t.fallback}</b>}</dd>
+      <dt>{t.digest}</dt>
+      <dd className='row'><code className='cut'>{digest.slice(0, 12)}…</code><CopyButton text={digest} label={t.copy} /></dd>
     </dl>
   )
 }

@@ -42,7 +42,12 @@ export function ApprovalQueue ({ approvals, isInSession = true, showAll = false 
   }
   return (
     <div className='stack queue'>
-      {shown.filter(approval => approval.decided !== undefined || first.includes(approval)).map(approval => <ApprovalCard key={`${approval.id}${approval.digest}`} approval={approval} isInSession={isInSession} onDecided={refresh} />)}
+      {shown.filter(approval => approval.decided !== undefined || first.includes(approval)).map(approval => <ApprovalCard
+        key={`${approval.id}${approval.digest}`}
+        approval={approval}
+        isInSession={isInSession}
+        onDecided={refresh}
+                                                                                                            />)}
       {waiting.length > first.length && <p className='quiet' role='status'>{t.moreWait(waiting.length - first.length)}</p>}
       <p className='unseen' role='alert'>{waiting.length > 0 ? t.somethingWaits : ''}</p>
     </div>

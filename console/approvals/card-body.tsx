@@ -15,7 +15,14 @@ export function CardBody ({ card, id, isInSession }: { readonly card: Card, read
     <div className='body'>
       <ApprovalFacts approval={approval} isInSession={isInSession} />
       {approval.lastOutput !== undefined && !isInSession && <LastOutput text={approval.lastOutput} />}
-      {edited !== undefined && <textarea className='field mono' rows={3} aria-label={t.editCommand} spellCheck={false} value={edited} onChange={event => { setEdited(event.target.value) }} />}
+      {edited !== undefined && <textarea
+        className='field mono'
+        rows={3}
+        aria-label={t.editCommand}
+        spellCheck={false}
+        value={edited}
+        onChange={event => { setEdited(event.target.value) }}
+                               />}
       <CommandText text={text} id={`${id}-count`} endRef={card.end} />
       <Mixed text={text} />
       <div className='row wrap-row'>
@@ -47,8 +54,16 @@ function Mixed ({ text }: { readonly text: string }) {
 function TypedPlace ({ card: { place, typed, setTyped } }: { readonly card: Card }) {
   return (
     <label className='row typed'>
-      {t.typeToConfirm} <code>{place}</code>
-      <input className='field mono' autoComplete='off' spellCheck={false} value={typed} onChange={event => { setTyped(event.target.value) }} />
+      {t.typeToConfirm}
+      {' '}
+      <code>{place}</code>
+      <input
+        className='field mono'
+        autoComplete='off'
+        spellCheck={false}
+        value={typed}
+        onChange={event => { setTyped(event.target.value) }}
+      />
     </label>
   )
 }

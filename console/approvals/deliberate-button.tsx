@@ -5,8 +5,12 @@ export function DeliberateButton ({ className, disabled, onPress, children, ref 
   const isDown = useRef(false)
   return (
     <button
-      ref={ref} type='button' className={className} disabled={disabled}
-      onPointerDown={event => { isDown.current = event.isTrusted }} onPointerLeave={() => { isDown.current = false }}
+      ref={ref}
+      type='button'
+      className={className}
+      disabled={disabled}
+      onPointerDown={event => { isDown.current = event.isTrusted }}
+      onPointerLeave={() => { isDown.current = false }}
       onKeyDown={event => { if (event.key === 'Enter' || event.key === ' ') event.preventDefault() }}
       onClick={event => {
         const isMeant = isDown.current && event.isTrusted && event.detail === 1

@@ -11,7 +11,14 @@ export function SecondStep ({ card: { edited, proposed, place, run, mayRun, no, 
       <span className='grow'>{words}</span>
       <KeyboardYes place={place} run={run} isOff={!mayRun} />
       <DeliberateButton className='button primary' disabled={!mayRun} onPress={run}>{t.yesRun}</DeliberateButton>
-      <button ref={no} type='button' className='button' onClick={closeSecond}>{t.no}</button>
+      <button
+        ref={no}
+        type='button'
+        className='button'
+        onClick={closeSecond}
+      >
+        {t.no}
+      </button>
     </div>
   )
 }
@@ -25,5 +32,16 @@ function KeyboardYes ({ place, run, isOff }: { readonly place: string, readonly 
     if (typed === place && !isOff && !event.repeat) run()
   }
   const label = t.typeAndEnter(place)
-  return <input className='field mono' aria-label={label} placeholder={label} autoComplete='off' spellCheck={false} value={typed} onChange={event => { setTyped(event.target.value) }} onKeyDown={press} />
+  return (
+    <input
+      className='field mono'
+      aria-label={label}
+      placeholder={label}
+      autoComplete='off'
+      spellCheck={false}
+      value={typed}
+      onChange={event => { setTyped(event.target.value) }}
+      onKeyDown={press}
+    />
+  )
 }

@@ -16,9 +16,19 @@ export function Rail () {
     <nav className='rail' aria-label={t.screens}>
       <div className='brand'><Icon name='brand' />ai-prompt-shell</div>
       {author.length > 0 && <h3>{t.author}</h3>}
-      {author.map(place => <PlaceLink key={place.path} place={place} path={path} count={counts[place.path]} />)}
+      {author.map(place => <PlaceLink
+        key={place.path}
+        place={place}
+        path={path}
+        count={counts[place.path]}
+                           />)}
       {work.length > 0 && <h3>{t.work}</h3>}
-      {work.map(place => <PlaceLink key={place.path} place={place} path={path} count={counts[place.path]} />)}
+      {work.map(place => <PlaceLink
+        key={place.path}
+        place={place}
+        path={path}
+        count={counts[place.path]}
+                         />)}
       <Link href='/more' className='first more' aria-current={path === '/more' ? 'page' : undefined}><Icon name='more' /><span>{t.more}</span></Link>
       <div className='foot'><button type='button' className='plain-text' onClick={openKeys}>{t.keys} <kbd>?</kbd></button></div>
     </nav>
@@ -28,7 +38,8 @@ export function Rail () {
 function PlaceLink ({ place: { path, name, icon, isFirst }, path: current, count }: { readonly place: Place, readonly path: string, readonly count: { readonly n: number, readonly tone: string } | undefined }) {
   return (
     <Link href={path} className={isFirst ? 'first' : ''} aria-current={current === path || current.startsWith(`${path}/`) ? 'page' : undefined}>
-      <Icon name={icon} /><span>{name}</span>
+      <Icon name={icon} />
+      <span>{name}</span>
       {count !== undefined && count.n > 0 && <span className={`count ${count.tone}`}>{count.n}</span>}
     </Link>
   )

@@ -33,9 +33,21 @@ export function Search () {
   return (
     <div className='search' role='search'>
       <input
-        ref={field} className='field' placeholder={t.searchPlaceholder} aria-label={t.search} value={text} role='combobox' aria-expanded={isOpen && hits.length > 0} aria-controls={list} aria-autocomplete='list'
-        aria-activedescendant={isOpen && hits.length > 0 ? `${list}-${at}` : undefined} autoComplete='off' spellCheck={false}
-        onChange={event => { setText(event.target.value); setAt(0); setOpen(true) }} onFocus={() => { setOpen(true) }} onBlur={() => { setOpen(false) }}
+        ref={field}
+        className='field'
+        placeholder={t.searchPlaceholder}
+        aria-label={t.search}
+        value={text}
+        role='combobox'
+        aria-expanded={isOpen && hits.length > 0}
+        aria-controls={list}
+        aria-autocomplete='list'
+        aria-activedescendant={isOpen && hits.length > 0 ? `${list}-${at}` : undefined}
+        autoComplete='off'
+        spellCheck={false}
+        onChange={event => { setText(event.target.value); setAt(0); setOpen(true) }}
+        onFocus={() => { setOpen(true) }}
+        onBlur={() => { setOpen(false) }}
         onKeyDown={event => {
           if (event.key === 'ArrowDown') setAt(Math.min(at + 1, hits.length - 1))
           else if (event.key === 'ArrowUp') setAt(Math.max(at - 1, 0))
@@ -45,9 +57,21 @@ export function Search () {
         }}
       />
       <kbd aria-hidden='true'>/</kbd>
-      <ul className='hits' id={list} role='listbox' aria-label={t.search} hidden={!isOpen || hits.length === 0}>
+      <ul
+        className='hits'
+        id={list}
+        role='listbox'
+        aria-label={t.search}
+        hidden={!isOpen || hits.length === 0}
+      >
         {hits.map((hit, index) => (
-          <li key={hit.path} id={`${list}-${index}`} role='option' aria-selected={index === at} onMouseDown={event => { event.preventDefault(); open(hit) }}>
+          <li
+            key={hit.path}
+            id={`${list}-${index}`}
+            role='option'
+            aria-selected={index === at}
+            onMouseDown={event => { event.preventDefault(); open(hit) }}
+          >
             <span className='grow cut'>{hit.id}</span><span className='quiet'>{t.kindName(hit.kind)}</span>
           </li>
         ))}

@@ -23,7 +23,18 @@ export function TokenDialog () {
       <form onSubmit={event => { event.preventDefault(); use() }} className='stack'>
         <h2 id='token-title'>{t.tokenTitle}</h2>
         <p className='wrap'>{refusal}</p>
-        <div><label htmlFor='token'>{t.token}</label><input id='token' className='field mono' type='password' autoComplete='off' required value={token} onChange={event => { setToken(event.target.value) }} /></div>
+        <div>
+          <label htmlFor='token'>{t.token}</label>
+          <input
+            id='token'
+            className='field mono'
+            type='password'
+            autoComplete='off'
+            required
+            value={token}
+            onChange={event => { setToken(event.target.value) }}
+          />
+        </div>
         <label className='row choice'><input type='checkbox' checked={onDevice} onChange={event => { setOnDevice(event.target.checked) }} />{t.tokenOnDevice}</label>
         <div className='row'><button className='button primary'>{t.tokenUse}</button><span className='hint'>{t.tokenHint}</span></div>
       </form>

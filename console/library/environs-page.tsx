@@ -23,7 +23,16 @@ export function EnvironsPage () {
       <PageTitle title={t.variables} note={t.variablesNote}>
         {mayWrite && (
           <form className='row' onSubmit={event => { event.preventDefault(); go(`/environs/${encodeURIComponent(id.trim())}`) }}>
-            <input className='field mono' aria-label={t.newVariable} placeholder='company.name' required pattern='\S+' spellCheck={false} value={id} onChange={event => { setId(event.target.value) }} />
+            <input
+              className='field mono'
+              aria-label={t.newVariable}
+              placeholder='company.name'
+              required
+              pattern='\S+'
+              spellCheck={false}
+              value={id}
+              onChange={event => { setId(event.target.value) }}
+            />
             <button className='button'>{t.newVariable}</button>
           </form>
         )}
@@ -40,8 +49,17 @@ function Names ({ ids }: { readonly ids: readonly string[] }) {
   return (
     <>
       <div className='filters'>
-        <div className='filter'><input className='field' placeholder={t.filterIds} aria-label={t.filterIds} value={q} onChange={event => { setQ(event.target.value); setMost(ROWS) }} /></div>
-        <span className='grow' /><span className='quiet num' role='status'>{t.rowsOf(Math.min(most, found.length), number(found.length))}</span>
+        <div className='filter'>
+          <input
+            className='field'
+            placeholder={t.filterIds}
+            aria-label={t.filterIds}
+            value={q}
+            onChange={event => { setQ(event.target.value); setMost(ROWS) }}
+          />
+        </div>
+        <span className='grow' />
+        <span className='quiet num' role='status'>{t.rowsOf(Math.min(most, found.length), number(found.length))}</span>
       </div>
       {found.length === 0
         ? <p className='quiet'>{t.nothingFits}</p>

@@ -49,7 +49,8 @@ function ProblemPanel ({ problem: { key, id, state, diagnostics } }: { readonly 
       <header>
         <span className={tone === 'bad' ? 'dot bad' : 'dot warn'} />
         <h2 className='wrap'>{path === undefined ? <Revealed text={id ?? key ?? ''} /> : <Link href={path}><Revealed text={id ?? key ?? ''} /></Link>}</h2>
-        <span className='quiet'>{kind}</span><span className='grow' />
+        <span className='quiet'>{kind}</span>
+        <span className='grow' />
         {diagnostics[0] !== undefined && <span className={`chip ${tone}`}>{diagnostics[0].code}</span>}
       </header>
       <div className='body stack tight'>

@@ -29,7 +29,17 @@ export function RemoveButton ({ name, remove, to }: { readonly name: string, rea
         <form className='stack' onSubmit={event => { event.preventDefault(); void act() }}>
           <h2 id='remove-title' className='wrap'>{t.withdrawTitle(name)}</h2>
           <p>{t.withdrawHint}</p>
-          <div><label htmlFor='remove-name'>{t.typeToConfirm} <code>{name}</code></label><input id='remove-name' className='field mono' autoComplete='off' spellCheck={false} value={typed} onChange={event => { setTyped(event.target.value) }} /></div>
+          <div>
+            <label htmlFor='remove-name'>{t.typeToConfirm} <code>{name}</code></label>
+            <input
+              id='remove-name'
+              className='field mono'
+              autoComplete='off'
+              spellCheck={false}
+              value={typed}
+              onChange={event => { setTyped(event.target.value) }}
+            />
+          </div>
           {error !== undefined && <ErrorNote error={error} />}
           <div className='row'><button className='button danger' disabled={typed !== name}>{t.withdraw}</button><button type='button' className='button plain' onClick={() => { dialog.current?.close() }}>{t.cancel}</button></div>
         </form>

@@ -59,7 +59,8 @@ function ToolState ({ name, tool: { preparation, breaker, statistics } }: { read
       <header><h2>{t.state}</h2><span className='grow' />{isDown ? <span className='chip bad'>{preparation === 'failed' ? t.notConnected : t.breakerOpen}</span> : <span className='chip good'>{t.stateUsable}</span>}</header>
       <div className='body'>
         <dl className='facts'>
-          <dt>{t.function}</dt><dd className='mono'>{name}</dd>
+          <dt>{t.function}</dt>
+          <dd className='mono'>{name}</dd>
           {statistics !== undefined && <><dt>{t.calls}</dt><dd className='num'>{t.callsOf(number(statistics.calls), number(statistics.cached), number(statistics.errors))}</dd></>}
           {statistics?.latency !== undefined && <><dt>{t.latency}</dt><dd className='num'>p50 {duration(statistics.latency.p50)}, p99 {duration(statistics.latency.p99)}, max {duration(statistics.latency.max)}</dd></>}
           {statistics?.lastError !== undefined && <><dt>{t.lastError}</dt><dd className='wrap'><code>{statistics.lastError.code}</code> <Revealed text={statistics.lastError.message} />, <When at={statistics.lastError.at} /></dd></>}

@@ -20,7 +20,17 @@ export function ToolsPage () {
           ? <Empty title={t.toolsNone}>{t.toolsNoneNext} <code>redis-cli -x SET shenma:tools:crm:ticket &lt; ticket.json</code></Empty>
           : (
             <>
-              <div className='filters'><div className='filter'><input className='field' placeholder={t.filterIds} aria-label={t.filterIds} value={q} onChange={event => { setQ(event.target.value) }} /></div></div>
+              <div className='filters'>
+                <div className='filter'>
+                  <input
+                    className='field'
+                    placeholder={t.filterIds}
+                    aria-label={t.filterIds}
+                    value={q}
+                    onChange={event => { setQ(event.target.value) }}
+                  />
+                </div>
+              </div>
               <div className='panel'>
                 <table>
                   <thead><tr><th scope='col'>{t.tool}</th><th scope='col' className='wide'>{t.description}</th><th scope='col' className='wide'>{t.function}</th><th scope='col'>{t.type}</th></tr></thead>

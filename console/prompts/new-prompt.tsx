@@ -14,7 +14,17 @@ export function NewPrompt ({ onClose }: { readonly onClose: () => void }) {
         <h2 id='new-prompt'>{t.newPrompt}</h2>
         <div>
           <label htmlFor='new-id'>{t.promptId}</label>
-          <input id='new-id' className='field mono' required pattern='\S+' autoComplete='off' spellCheck={false} placeholder='support.reply' value={id} onChange={event => { setId(event.target.value) }} />
+          <input
+            id='new-id'
+            className='field mono'
+            required
+            pattern='\S+'
+            autoComplete='off'
+            spellCheck={false}
+            placeholder='support.reply'
+            value={id}
+            onChange={event => { setId(event.target.value) }}
+          />
           <p className='hint'>{t.promptIdHint}</p>
         </div>
         <div className='row'><button className='button primary'>{t.goOn}</button><button type='button' className='button plain' onClick={() => { dialog.current?.close() }}>{t.cancel}</button></div>

@@ -21,7 +21,14 @@ export function PasteJson ({ id, values, onClose, onTake }: { readonly id: strin
     <dialog ref={dialog} aria-labelledby='paste-title' onClose={onClose}>
       <form className='stack' onSubmit={event => { event.preventDefault(); take() }}>
         <h2 id='paste-title'>{t.valuesOf(id)}</h2>
-        <textarea className='field mono' rows={12} aria-label='JSON' spellCheck={false} value={text} onChange={event => { setText(event.target.value) }} />
+        <textarea
+          className='field mono'
+          rows={12}
+          aria-label='JSON'
+          spellCheck={false}
+          value={text}
+          onChange={event => { setText(event.target.value) }}
+        />
         {problem !== '' && <p className='hint bad' role='alert'>{problem}</p>}
         <div className='row'><button className='button primary'>{t.take}</button><button type='button' className='button plain' onClick={() => { dialog.current?.close() }}>{t.cancel}</button></div>
       </form>

@@ -8,6 +8,8 @@ import { t } from '../text/text.ts'
 import { Conflict } from './conflict.tsx'
 import { storedForm } from './entry.ts'
 import { RawTab } from './raw-tab.tsx'
+import { CompareTab } from './releases/compare-tab.tsx'
+import { ReleasesTab } from './releases/releases-tab.tsx'
 import { SaveButton } from './save-button.tsx'
 import { SettingsTab } from './settings-tab.tsx'
 import { useDraft, type Workpiece } from './use-draft.ts'
@@ -55,7 +57,7 @@ function Parts ({ id, piece }: { readonly id: string, readonly piece: Workpiece 
   const search = new URLSearchParams(useSearch())
   const tab = search.get('tab') ?? 'text'
   const place = { line: Number(search.get('line') ?? 0), column: Number(search.get('column') ?? 1), message: Number(search.get('message') ?? 0) }
-  const uses = piece.stored === undefined ? [] : [['uses', t.tabUses] as const]
+  const uses = piece.stored === undefined ? [] : [['releases', t.tabReleases] as const, ['compare', t.compare] as const, ['uses', t.tabUses] as const]
   const tabs: ReadonlyArray<readonly [string, string]> = [['text', t.tabText], ['settings', t.tabSettings], ['raw', t.tabRaw], ...uses]
   return (
     <>
@@ -64,7 +66,9 @@ function Parts ({ id, piece }: { readonly id: string, readonly piece: Workpiece 
         ? <SettingsTab piece={piece} />
         : tab === 'raw'
           ? <RawTab id={id} stored={storedForm(piece.entry)} edit={piece.edit} />
-          : tab === 'uses' ? <UsesTab id={id} /> : <Workbench id={id} piece={piece} place={place} />}
+          : tab === 'releases'
+            ? <ReleasesTab id={id} />
+            : tab === 'compare' ? <CompareTab id={id} piece={piece} /> : tab === 'uses' ? <UsesTab id={id} /> : <Workbench id={id} piece={piece} place={place} />}
     </>
   )
 }

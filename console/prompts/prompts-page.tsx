@@ -9,6 +9,7 @@ import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { number } from '../parts/time.ts'
+import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
 import { FirstPrompts } from './first-prompts.tsx'
 import { NewPrompt } from './new-prompt.tsx'
@@ -50,9 +51,36 @@ function PromptTable ({ rows }: { readonly rows: readonly PromptRow[] }) {
   return (
     <>
       <div className='filters'>
-        <div className='filter'><input className='field' placeholder={t.filterPrompts} aria-label={t.filterPrompts} value={q} onChange={event => { set('q', event.target.value) }} onKeyDown={event => { if (event.key === 'Enter' && found[0] !== undefined) go(`/prompts/${encodeURIComponent(found[0].id)}`) }} /></div>
-        <select className='field auto' aria-label={t.language} value={syntax} onChange={event => { set('syntax', event.target.value) }}><option value=''>{t.everyLanguage}</option><option value='handlebars'>Handlebars</option><option value='go'>Go</option></select>
-        <select className='field auto' aria-label={t.state} value={state} onChange={event => { set('state', event.target.value) }}><option value=''>{t.everyState}</option><option value='valid'>{t.stateServed}</option><option value='wrong'>{t.stateProblem}</option></select>
+        <div className='filter'>
+          <input
+            className='field'
+            placeholder={t.filterPrompts}
+            aria-label={t.filterPrompts}
+            value={q}
+            onChange={event => { set('q', event.target.value) }}
+            onKeyDown={event => { if (event.key === 'Enter' && found[0] !== undefined) go(`/prompts/${encodeURIComponent(found[0].id)}`) }}
+          />
+        </div>
+        <select
+          className='field auto'
+          aria-label={t.language}
+          value={syntax}
+          onChange={event => { set('syntax', event.target.value) }}
+        >
+          <option value=''>{t.everyLanguage}</option>
+          <option value='handlebars'>Handlebars</option>
+          <option value='go'>Go</option>
+        </select>
+        <select
+          className='field auto'
+          aria-label={t.state}
+          value={state}
+          onChange={event => { set('state', event.target.value) }}
+        >
+          <option value=''>{t.everyState}</option>
+          <option value='valid'>{t.stateServed}</option>
+          <option value='wrong'>{t.stateProblem}</option>
+        </select>
         <span className='grow' />
         <span className='quiet num' role='status'>{t.rowsOf(Math.min(most, found.length), number(found.length))}</span>
       </div>
@@ -61,7 +89,7 @@ function PromptTable ({ rows }: { readonly rows: readonly PromptRow[] }) {
         : (
           <div className='panel'>
             <table>
-              <thead><tr><th scope='col'>{t.prompt}</th><th scope='col' className='wide'>{t.description}</th><th scope='col'>{t.state}</th><th scope='col' className='wide'>{t.language}</th><th scope='col' className='wide'>{t.form}</th><th scope='col' className='wide'>{t.from}</th></tr></thead>
+              <thead><tr><th scope='col'>{t.prompt}</th><th scope='col' className='wide'>{t.description}</th><th scope='col'>{t.state}</th><th scope='col' className='wide'>{t.language}</th><th scope='col' className='wide'>{t.from}</th><th scope='col' className='wide'>{t.changed}</th><th scope='col' className='wide'>{t.by}</th></tr></thead>
               <tbody>
                 {found.slice(0, most).map(row => (
                   <tr key={row.id} className={changed.has(row.id) ? 'changed' : undefined}>
@@ -69,8 +97,9 @@ function PromptTable ({ rows }: { readonly rows: readonly PromptRow[] }) {
                     <td className='wide quiet cut limited' title={words(row.description)}><Revealed text={words(row.description)} /></td>
                     <td>{row.state === 'valid' ? <span className='chip'>latest</span> : <span className='chip bad'>{t.entryState(row.state)}</span>}</td>
                     <td className='wide quiet'>{row.syntax === 'go' ? 'Go' : row.syntax === 'handlebars' ? 'Handlebars' : ''}</td>
-                    <td className='wide quiet'>{row.form === 'messages' ? t.formMessages : t.formText}</td>
                     <td className='wide quiet'>{row.origin === 'extension' ? t.fromExtension : t.fromKey}</td>
+                    <td className='wide quiet'><When at={row.updatedAt} /></td>
+                    <td className='wide quiet'>{row.by}</td>
                   </tr>
                 ))}
               </tbody>

@@ -20,7 +20,15 @@ export function RawTab ({ id, stored, edit }: { readonly id: string, readonly st
   }
   return (
     <div className='stack'>
-      <section className='panel'><header><h2 className='mono'>shenma:templates:{id.replaceAll('.', ':')}</h2><span className='grow' /><CopyButton text={text} /></header><Editor value={text} onChange={change} language='json' label={t.tabRaw} /></section>
+      <section className='panel'>
+        <header><h2 className='mono'>shenma:templates:{id.replaceAll('.', ':')}</h2><span className='grow' /><CopyButton text={text} /></header>
+        <Editor
+          value={text}
+          onChange={change}
+          language='json'
+          label={t.tabRaw}
+        />
+      </section>
       {problem !== '' && <p className='note bad' role='status'>{problem}</p>}
     </div>
   )

@@ -21,7 +21,20 @@ export function SaveButton ({ id, piece }: { readonly id: string, readonly piece
     addEventListener('keydown', press)
     return () => { removeEventListener('keydown', press) }
   }, [mayWrite, save])
-  if (mayWrite && !isReadOnly) return <button type='button' className='button primary' disabled={!isDraft || isSaving} onClick={() => { void save() }}>{isSaving ? t.saving : t.save} <kbd>{t.keySave}</kbd></button>
+  if (mayWrite && !isReadOnly) {
+    return (
+      <button
+        type='button'
+        className='button primary'
+        disabled={!isDraft || isSaving}
+        onClick={() => { void save() }}
+      >
+        {isSaving ? t.saving : t.save}
+        {' '}
+        <kbd>{t.keySave}</kbd>
+      </button>
+    )
+  }
   const json = () => JSON.stringify(storedForm(piece.entry), null, 2)
   const quoted = () => json().replaceAll("'", "'\\''")
   return (

@@ -21,7 +21,15 @@ export function SettingsTab ({ piece: { entry, edit } }: { readonly piece: Workp
   }
   return (
     <div className='stack'>
-      <section className='panel'><header><h2>{t.tabSettings}</h2><span className='quiet'>description, parameters, defaults, returns, supports</span></header><Editor value={text} onChange={change} language='json' label={t.tabSettings} /></section>
+      <section className='panel'>
+        <header><h2>{t.tabSettings}</h2><span className='quiet'>description, parameters, defaults, returns, supports</span></header>
+        <Editor
+          value={text}
+          onChange={change}
+          language='json'
+          label={t.tabSettings}
+        />
+      </section>
       {problem !== '' && <p className='note bad' role='status'>{problem}</p>}
     </div>
   )

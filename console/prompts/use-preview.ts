@@ -1,8 +1,13 @@
 import { useEffect, useRef, useState } from 'react'
+import { ApiError } from '../api/api-error.ts'
 import { type Bundle, type Preview, previewPrompt, type Wish } from '../api/preview.ts'
 
 /** How long typing rests before it is tried, in ms. */
 const REST = 120
+
+/** How often, and after how many ms, a service that has no room for a preview is asked again. */
+const RETRIES = 4
+const PAUSE = 800
 
 /** The latest preview, and the last one that was good. */
 export interface PreviewState {
@@ -33,7 +38,7 @@ export function usePreview (id: string, prompt: unknown, variables: Readonly<Rec
     const controller = running.current = new AbortController()
     setBusy(true)
     try {
-      const preview = await previewPrompt(id, { prompt, variables, ...wish }, controller.signal)
+      const preview = await patiently(() => previewPrompt(id, { prompt, variables, ...wish }, controller.signal), controller.signal)
       setLatest(preview)
       setError(undefined)
       if (preview.explain !== undefined) setGood({ preview, at: Date.now() })
@@ -54,4 +59,16 @@ export function usePreview (id: string, prompt: unknown, variables: Readonly<Rec
   }, [id, text, isOn])
   useEffect(() => () => { running.current?.abort() }, [])
   return { latest, good: good?.preview, goodAt: good?.at, error, isBusy, renderLive: () => run({ tools: 'live', known: undefined }), known, setKnown }
+}
+
+/** Asks again where the service is busy for the moment, unless what was asked is overtaken. */
+async function patiently<T> (ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (signal.aborted || attempt > RETRIES || !(error instanceof ApiError) || error.status !== 503) throw error
+      await new Promise(resolve => { setTimeout(resolve, PAUSE) })
+    }
+  }
 }

@@ -12,12 +12,69 @@ export function ValueField ({ id, field, value, onChange, problem }: { readonly 
   useEffect(() => { setLocal(before => before?.isWrong === true ? before : undefined) }, [value])
   const placeholder = standard === undefined ? undefined : typeof standard === 'string' ? standard : JSON.stringify(standard)
   const input = () => {
-    if (values !== undefined) return <select className='field' {...shared} value={value === undefined ? '' : JSON.stringify(value)} onChange={event => { onChange(event.target.value === '' ? undefined : JSON.parse(event.target.value)) }}><option value=''>{placeholder === undefined ? '' : t.standardOf(placeholder)}</option>{values.map(each => <option key={JSON.stringify(each)} value={JSON.stringify(each)}>{String(each)}</option>)}</select>
-    if (type === 'boolean') return <select className='field' {...shared} value={value === undefined ? '' : String(value)} onChange={event => { onChange(event.target.value === '' ? undefined : event.target.value === 'true') }}><option value=''>{placeholder === undefined ? '' : t.standardOf(placeholder)}</option><option value='true'>{t.yes}</option><option value='false'>{t.no}</option></select>
-    if (type === 'number' || type === 'integer') return <input className='field num' {...shared} inputMode='decimal' placeholder={placeholder} value={local?.text ?? (value === undefined ? '' : String(value))} onChange={event => { takeNumber(event.target.value) }} />
-    if (type === 'json') return <textarea className='field mono' {...shared} rows={3} spellCheck={false} placeholder={placeholder} value={local?.text ?? (value === undefined ? '' : JSON.stringify(value, null, 1))} onChange={event => { takeJson(event.target.value) }} />
+    if (values !== undefined) {
+      return (
+        <select
+          className='field'
+          {...shared}
+          value={value === undefined ? '' : JSON.stringify(value)}
+          onChange={event => { onChange(event.target.value === '' ? undefined : JSON.parse(event.target.value)) }}
+        >
+          <option value=''>{placeholder === undefined ? '' : t.standardOf(placeholder)}</option>
+          {values.map(each => <option key={JSON.stringify(each)} value={JSON.stringify(each)}>{String(each)}</option>)}
+        </select>
+      )
+    }
+    if (type === 'boolean') {
+      return (
+        <select
+          className='field'
+          {...shared}
+          value={value === undefined ? '' : String(value)}
+          onChange={event => { onChange(event.target.value === '' ? undefined : event.target.value === 'true') }}
+        >
+          <option value=''>{placeholder === undefined ? '' : t.standardOf(placeholder)}</option>
+          <option value='true'>{t.yes}</option>
+          <option value='false'>{t.no}</option>
+        </select>
+      )
+    }
+    if (type === 'number' || type === 'integer') {
+      return (
+        <input
+          className='field num'
+          {...shared}
+          inputMode='decimal'
+          placeholder={placeholder}
+          value={local?.text ?? (value === undefined ? '' : String(value))}
+          onChange={event => { takeNumber(event.target.value) }}
+        />
+      )
+    }
+    if (type === 'json') {
+      return (
+        <textarea
+          className='field mono'
+          {...shared}
+          rows={3}
+          spellCheck={false}
+          placeholder={placeholder}
+          value={local?.text ?? (value === undefined ? '' : JSON.stringify(value, null, 1))}
+          onChange={event => { takeJson(event.target.value) }}
+        />
+      )
+    }
     const text = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
-    return <textarea className='field growing' {...shared} rows={1} placeholder={placeholder} value={text} onChange={event => { onChange(event.target.value === '' ? undefined : event.target.value) }} />
+    return (
+      <textarea
+        className='field growing'
+        {...shared}
+        rows={1}
+        placeholder={placeholder}
+        value={text}
+        onChange={event => { onChange(event.target.value === '' ? undefined : event.target.value) }}
+      />
+    )
   }
   const takeNumber = (text: string) => {
     const isWrong = text.trim() !== '' && !Number.isFinite(Number(text))

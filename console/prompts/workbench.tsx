@@ -52,12 +52,18 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
       <div className='stack'>
         {entry.messages.map((message, index) => (
           <MessagePanel
-            key={keys.of(index)} message={message} isText={entry.isText} syntax={syntax} index={index} count={entry.messages.length}
+            key={keys.of(index)}
+            message={message}
+            isText={entry.isText}
+            syntax={syntax}
+            index={index}
+            count={entry.messages.length}
             remarks={mistakes.filter(mistake => isIn(mistake, index))}
             marked={pointed?.message === index && pointed.span.partial === undefined ? pointed.span.source : undefined}
             focusAt={place.line > 0 && place.message === index ? place : undefined}
             onChange={mayWrite ? changed => { edit({ ...entry, messages: entry.messages.map((other, at) => at === index ? changed : other) }) } : undefined}
-            onMove={step => { move(index, step) }} onRemove={() => { remove(index) }}
+            onMove={step => { move(index, step) }}
+            onRemove={() => { remove(index) }}
             onCaret={offset => { setCaret(offset === undefined ? undefined : { message: index, offset }) }}
           />
         ))}
@@ -65,9 +71,23 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
         <Mistakes mistakes={mistakes} />
       </div>
       <div className='stack'>
-        <VariablesForm id={id} fields={fieldsOf(entry.settings['parameters'], preview.latest?.needs?.variables)} values={values} onChange={change} mistakes={mistakes} onBundle={(bundle: Bundle) => { preview.setKnown(bundle); change(bundle.variables) }} />
+        <VariablesForm
+          id={id}
+          fields={fieldsOf(entry.settings['parameters'], preview.latest?.needs?.variables)}
+          values={values}
+          onChange={change}
+          mistakes={mistakes}
+          onBundle={(bundle: Bundle) => { preview.setKnown(bundle); change(bundle.variables) }}
+        />
         {mayWrite
-          ? <PreviewPane state={preview} pointed={pointed} onPoint={setPointed} caret={caret} onAsk={mayChat ? ask : undefined} isAsking={answer.isBusy} />
+          ? <PreviewPane
+              state={preview}
+              pointed={pointed}
+              onPoint={setPointed}
+              caret={caret}
+              onAsk={mayChat ? ask : undefined}
+              isAsking={answer.isBusy}
+            />
           : <p className='note'>{t.previewNeedsWrite}</p>}
         <AnswerPane answer={answer} />
       </div>

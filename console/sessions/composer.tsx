@@ -26,7 +26,12 @@ export function Composer ({ label, isOff = false, mayBeEmpty = false, send, chil
     <form className='dock composer' onSubmit={event => { event.preventDefault(); void submit() }}>
       {error !== undefined && <ErrorNote error={error} />}
       <textarea
-        className='field' rows={2} aria-label={label} placeholder={label} value={text} onChange={event => { setText(event.target.value) }}
+        className='field'
+        rows={2}
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        onChange={event => { setText(event.target.value) }}
         onKeyDown={event => { if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) { event.preventDefault(); void submit() } else if (event.key === 'Escape') event.currentTarget.blur() }}
       />
       <div className='row wrap-row'>{children}<span className='grow' /><span className='quiet wide'>{t.enterSends}</span><button className='button primary' disabled={isBusy || isOff || (text.trim() === '' && !mayBeEmpty)}>{t.send}</button></div>

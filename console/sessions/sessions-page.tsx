@@ -45,7 +45,17 @@ export function SessionsPage () {
       {all !== undefined && (all.length > 0 || kind !== '') && (
         <>
           <div className='filters'>
-            <select className='field auto' aria-label={t.kind} value={kind} onChange={event => { setSearch(event.target.value === '' ? {} : { kind: event.target.value }) }}><option value=''>{t.everyKind}</option><option value='agents'>{t.agents}</option><option value='skills'>{t.skills}</option><option value='plans'>{t.plans}</option></select>
+            <select
+              className='field auto'
+              aria-label={t.kind}
+              value={kind}
+              onChange={event => { setSearch(event.target.value === '' ? {} : { kind: event.target.value }) }}
+            >
+              <option value=''>{t.everyKind}</option>
+              <option value='agents'>{t.agents}</option>
+              <option value='skills'>{t.skills}</option>
+              <option value='plans'>{t.plans}</option>
+            </select>
           </div>
           <div className='stack'>
             {groups.filter(({ rows }) => rows.length > 0).map(({ title, rows }) => (

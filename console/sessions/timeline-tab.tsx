@@ -32,7 +32,19 @@ export function TimelineTab ({ id, count }: { readonly id: string, readonly coun
   }
   return (
     <>
-      <div className='filters'><div className='filter'><input className='field' aria-label={t.filterTimeline} placeholder={t.filterTimeline} value={q} onChange={event => { setQ(event.target.value) }} /></div><span className='grow' /><button type='button' className='button' onClick={save}>{t.keepAsLines}</button></div>
+      <div className='filters'>
+        <div className='filter'>
+          <input
+            className='field'
+            aria-label={t.filterTimeline}
+            placeholder={t.filterTimeline}
+            value={q}
+            onChange={event => { setQ(event.target.value) }}
+          />
+        </div>
+        <span className='grow' />
+        <button type='button' className='button' onClick={save}>{t.keepAsLines}</button>
+      </div>
       {query.error !== null && <ErrorNote error={query.error} />}
       <ol className='talk'>
         {found.slice(0, most).map(({ step, words }) => (

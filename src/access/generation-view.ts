@@ -1,6 +1,6 @@
 import { contributedId } from '../registry/kinds/extension/extension-definition.ts'
 import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
-import { type Extension, type Generation, type Prompt } from '../registry/generation.ts'
+import { type Extension, type Generation, type Prompt } from '../registry/generation/generation.ts'
 import { type Json, type JsonObject } from '../base/json.ts'
 import { type Caller } from './caller.ts'
 import { MapView } from './map-view.ts'

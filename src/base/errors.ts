@@ -210,6 +210,8 @@ export const approvalNotFound = define('APPROVAL_NOT_FOUND', 404, (id: string) =
 export const approvalOutdated = define('APPROVAL_OUTDATED', 409,
   (id: string, _next?: object) => `What waits for an approval in session "${id}" is something else than what was shown`,
   (id, next) => ({ id, ...(next === undefined ? {} : { next }) }))
+export const commitDisabled = define('COMMIT_DISABLED', 409, (_id: string, reason: string) => reason, id => ({ id }))
+export const commitDenied = define('COMMIT_DENIED', 409, (_id: string, reason: string) => reason, id => ({ id }))
 export const approvalDecided = define('APPROVAL_DECIDED', 409,
   (id: string, { decision, by, at }: Readonly<Record<'decision' | 'by' | 'at', string>>, _next?: object) =>
     `Approval "${id}" has been decided: ${decision}, at ${at}${by === '' ? '' : ` by ${by}`}`,

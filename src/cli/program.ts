@@ -12,6 +12,7 @@ import { addPromptCommands } from './prompt.ts'
 import { addServeCommand } from './serve.ts'
 import { addSessionCommands } from './session.ts'
 import { addSkillCommands } from './skill.ts'
+import { addTypesCommand } from './types.ts'
 
 /** Where the service is when nobody says where. */
 const DEFAULT_URL = 'http://127.0.0.1:8080'
@@ -72,6 +73,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   addPlanCommand(program, cli)
   addSkillCommands(program, cli)
   addSessionCommands(program, cli)
+  addTypesCommand(program, cli)
   return program
 }
 

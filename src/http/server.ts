@@ -52,6 +52,7 @@ import { seekPrompts } from './prompts/seek-prompt.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
 import { socketRoutes } from './socket/websocket.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
+import { typedRoutes } from './typed/typed-routes.ts'
 import { schemaController } from './openapi/schema-controller.ts'
 import { consoleRoutes } from './console/console-routes.ts'
 
@@ -133,6 +134,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     extensionRoutes(api)
     promptRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
     needsRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
+    typedRoutes(api, registry)
     environRoutes(api, { environs: registry.environs, readEnviron: service.readEnviron })
     toolRoutes(api, service)
     usedByRoutes(api, service)

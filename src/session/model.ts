@@ -134,7 +134,7 @@ export interface Usage {
 }
 
 /** Something that the service does for a session. Its id, `seq.n`, is the same in every fold. */
-export type Effect = ModelEffect | ToolEffect | ExecEffect | CheckEffect | ReadEffect | ApplyEffect | RememberEffect | WaitEffect
+export type Effect = ModelEffect | ToolEffect | ExecEffect | CheckEffect | ReadEffect | ApplyEffect | CommitEffect | RememberEffect | WaitEffect
 
 /** Asks the model. */
 export interface ModelEffect {
@@ -210,6 +210,19 @@ export interface ApplyEffect {
   readonly change: JsonObject
   /** Whether something is deleted by it: a person is asked then. */
   readonly deletes: boolean
+  /** In ms. */
+  readonly timeout: number
+}
+
+/** Commits files of a workspace to its repository. */
+export interface CommitEffect {
+  readonly id: string
+  readonly kind: 'commit'
+  readonly workspace: string
+  /** What was changed for the goal: nothing else is committed. */
+  readonly paths: readonly string[]
+  /** A trailer that names the session and the effect goes behind it. */
+  readonly message: string
   /** In ms. */
   readonly timeout: number
 }

@@ -71,7 +71,7 @@ describe('aps agent', () => {
     await folder.write('replies.yaml', '- { user: broken, fail: { status: 400 } }\n- { system: classifier, reply: "no" }\n')
     const failed = await runAps(['agent', 'helper'], environment, 'weather?\nbroken\n')
     assert.deepEqual([failed.code, failed.stdout.split('\n').at(-2)], [1, 'The model does not answer. /retry asks again, or say something else.'])
-    assert.match(failed.stderr, /^aps: the last turn has failed; to go on: aps agent helper --resume \w{32}$/m)
+    assert.match(failed.stderr, /^aps: it has failed: MODEL_FAILED; to go on: aps agent helper --resume \w{32}$/m)
     const { code } = await runAps(['agent', 'helper'], environment, 'broken\n/help\n')
     assert.equal(code, 0)
   })

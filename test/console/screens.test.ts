@@ -32,7 +32,7 @@ describe('Every screen of the console', { skip: noChromium }, () => {
     await service.post(`/api/agents/sessions/${agent}/message`, { text: HOSTILE })
     const plan = String((await service.post('/api/plans', { goal: HOSTILE, workspace: 'shop' })).json['id'])
     const paths = [
-      '/prompts', '/prompts/team.greet', '/prompts/team.greet?tab=settings', '/prompts/team.greet?tab=raw', '/prompts/team.greet?tab=uses', '/environs', '/environs/company.name', '/tools', '/tools/crm.ticket', '/extensions', '/extensions/pack', '/problems',
+      '/prompts', '/prompts/team.greet', '/prompts/team.greet?tab=settings', '/prompts/team.greet?tab=raw', '/prompts/team.greet?tab=uses', '/prompts/team.greet?tab=releases', '/prompts/team.greet?tab=compare', '/environs', '/environs/company.name', '/tools', '/tools/crm.ticket', '/extensions', '/extensions/pack', '/problems',
       '/sessions', '/sessions/new', '/sessions/new?of=agents/echo', '/sessions/new?of=skills/walk', '/sessions/new?of=plans/', `/sessions/${walk.id}`, `/sessions/${walk.id}?tab=timeline`, `/sessions/${agent}`, `/sessions/${plan}`, '/approvals', '/traces', '/memory', '/targets', '/more', '/nowhere'
     ]
     return { origin, paths }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE, type Caller } from '../../src/access/caller.ts'
-import { type Generation } from '../../src/registry/generation.ts'
+import { type Generation } from '../../src/registry/generation/generation.ts'
 import { type Visitor } from '../../src/service/sessions/door.ts'
 import { type SessionKind } from '../../src/service/sessions/kinds/session-kind.ts'
 import { waysTo } from '../../src/service/sessions/open-sessions.ts'

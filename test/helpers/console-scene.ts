@@ -86,7 +86,7 @@ export async function startScene (t: TestContext): Promise<Scene> {
       { name: 'timeline', path: `/sessions/${waits}?tab=timeline` },
       { name: 'chat', path: `/sessions/${desk}` },
       { name: 'plan', path: `/sessions/${plan}` },
-      { name: 'approvals', path: '/approvals' },
+      { name: 'approvals', path: '/approvals', prepare: async page => { await page.locator('.card footer .primary:enabled').first().waitFor() } },
       { name: 'traces', path: '/traces' },
       { name: 'memory', path: '/memory' },
       { name: 'targets', path: '/targets' }

@@ -1,4 +1,4 @@
-import { KINDS, ON_DEMAND } from '../../src/registry/kinds/table.ts'
+import { KINDS, ON_DEMAND } from '../../src/registry/kind-table.ts'
 import { type StoreKeys } from '../../src/store/keys.ts'
 
 /** The keys that the service reads, below another prefix if one is given. */

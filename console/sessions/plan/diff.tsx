@@ -7,7 +7,12 @@ import { type DiffLine, diffLines } from './diff-lines.ts'
 export function Diff ({ diff, label }: { readonly diff: string, readonly label: string }) {
   const lines = useMemo(() => diffLines(diff), [diff])
   return (
-    <div className='diff' tabIndex={0} role='region' aria-label={label}>
+    <div
+      className='diff'
+      tabIndex={0}
+      role='region'
+      aria-label={label}
+    >
       {lines.map((line, index) => line.kind === 'hunk'
         ? <div key={index} className='hunk'><i /><span>{line.text === '' ? '…' : line.text}</span></div>
         : <div key={index} className={line.kind === 'same' ? undefined : line.kind}><i>{line.before}</i><i>{line.after}</i><b aria-label={line.kind === 'add' ? t.added : line.kind === 'del' ? t.removed : undefined} role={line.kind === 'same' ? undefined : 'img'}>{line.kind === 'add' ? '+' : line.kind === 'del' ? '−' : ''}</b><span><Words line={line} /></span></div>)}

@@ -18,9 +18,25 @@ export function FileDiff ({ id, file, isSeen, onSeen }: { readonly id: string, r
   return (
     <section className='panel'>
       <header>
-        <span className='mono grow wrap'>{path}</span><span className='chip'>{t.changeKind(kind)}</span><span className='quiet num'>{bytes(file.bytes)}</span>
-        <button type='button' className='button small' aria-pressed={isWide} onClick={() => { setWide(!isWide) }}>{t.sideBySide}</button>
-        <button type='button' className='button small' disabled={isSeen} onClick={onSeen}>{t.seenMark}</button>
+        <span className='mono grow wrap'>{path}</span>
+        <span className='chip'>{t.changeKind(kind)}</span>
+        <span className='quiet num'>{bytes(file.bytes)}</span>
+        <button
+          type='button'
+          className='button small'
+          aria-pressed={isWide}
+          onClick={() => { setWide(!isWide) }}
+        >
+          {t.sideBySide}
+        </button>
+        <button
+          type='button'
+          className='button small'
+          disabled={isSeen}
+          onClick={onSeen}
+        >
+          {t.seenMark}
+        </button>
       </header>
       {isOutdated === true && <p className='note warn'>{t.fileOutdated}</p>}
       {isCut === true && !isWide && <p className='note warn'>{t.diffCut}</p>}

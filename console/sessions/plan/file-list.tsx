@@ -15,7 +15,12 @@ export function FileList ({ files, chosen, isSeen, onChoose }: { readonly files:
           const { added, removed } = countOf(file.diff)
           return (
             <li key={file.path}>
-              <button type='button' className={`file${file.path === chosen ? ' here' : ''}`} aria-current={file.path === chosen} onClick={() => { onChoose(file.path) }}>
+              <button
+                type='button'
+                className={`file${file.path === chosen ? ' here' : ''}`}
+                aria-current={file.path === chosen}
+                onClick={() => { onChoose(file.path) }}
+              >
                 <span className='grow mono wrap'>{file.path}</span>
                 <span className='quiet num'>{added > 0 && `+${added}`} {removed > 0 && `−${removed}`}</span>
                 <span className={isSeen(file) ? 'chip good' : file.kind.startsWith('DELETE') ? 'chip bad' : 'chip'}>{isSeen(file) ? t.seen : t.changeKind(file.kind)}</span>

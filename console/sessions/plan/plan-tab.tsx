@@ -33,20 +33,40 @@ export function PlanTab ({ session, followed }: { readonly session: Session, rea
     <Loaded query={plan}>
       {value => (
         <>
-          <PlanStages plan={value} events={followed.events} seen={files.length - unseen} all={files.length} />
-          <PlanActions session={session} plan={value} files={files} mayApply={isWhole && unseen === 0} />
+          <PlanStages
+            plan={value}
+            events={followed.events}
+            seen={files.length - unseen}
+            all={files.length}
+          />
+          <PlanActions
+            session={session}
+            plan={value}
+            files={files}
+            mayApply={isWhole && unseen === 0}
+          />
           {value.error !== undefined && value.error !== '' && <div className='note bad outage-below'><span className='wrap'><b>{value.error_code}</b> <Revealed text={value.error} /></span></div>}
           {error !== null && <ErrorNote error={error} />}
           <div className='split list'>
             <div className='stack'>
-              {files.length > 0 && <FileList files={files} chosen={file?.path} isSeen={isSeen} onChoose={choose} />}
+              {files.length > 0 && <FileList
+                files={files}
+                chosen={file?.path}
+                isSeen={isSeen}
+                onChoose={choose}
+                                   />}
               <Checks events={followed.events} />
               {session.status === 'waiting_input' && !hasEnded(session.status) && (
                 <Composer label={t.otherWords} send={text => take(api.POST('/api/plans/{id}/message', { params: { path: { id: session.id } }, body: { text } }))} />
               )}
             </div>
             <div className='stack'>
-              {file !== undefined && <FileDiff id={session.id} file={file} isSeen={isSeen(file)} onSeen={() => { see(file) }} />}
+              {file !== undefined && <FileDiff
+                id={session.id}
+                file={file}
+                isSeen={isSeen(file)}
+                onSeen={() => { see(file) }}
+                                     />}
               <PlanTalk session={session} followed={followed} />
             </div>
           </div>

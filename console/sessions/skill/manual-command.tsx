@@ -26,10 +26,29 @@ export function ManualCommand ({ id, command }: { readonly id: string, readonly 
       <form className='body' onSubmit={event => { event.preventDefault(); void attempt(() => take(api.POST('/api/skills/{id}/command-result', { params: path, body: { stdout, exitCode: Number(code) } }))) }}>
         <CommandText text={command} id='manual-count' />
         <div className='row'><CommandCount text={command} id='manual-count' /><CopyButton text={command} label={t.copyRaw} /></div>
-        <div><label htmlFor='stdout'>{t.whatItPrinted}</label><textarea id='stdout' className='field mono' rows={3} spellCheck={false} value={stdout} onChange={event => { setStdout(event.target.value) }} /></div>
+        <div>
+          <label htmlFor='stdout'>{t.whatItPrinted}</label>
+          <textarea
+            id='stdout'
+            className='field mono'
+            rows={3}
+            spellCheck={false}
+            value={stdout}
+            onChange={event => { setStdout(event.target.value) }}
+          />
+        </div>
         {error !== undefined && <ErrorNote error={error} />}
         <div className='row wrap-row'>
-          <label className='row typed'>{t.exitCode}<input className='field num' inputMode='numeric' pattern='-?\d+' value={code} onChange={event => { setCode(event.target.value) }} /></label>
+          <label className='row typed'>
+            {t.exitCode}
+            <input
+              className='field num'
+              inputMode='numeric'
+              pattern='-?\d+'
+              value={code}
+              onChange={event => { setCode(event.target.value) }}
+            />
+          </label>
           <span className='grow' />
           <button type='button' className='button plain' onClick={() => { void attempt(() => take(api.POST('/api/skills/{id}/skip', { params: path, body: {} }))) }}>{t.skipCommand}</button>
           <button className='button primary'>{t.sendResult}</button>

@@ -25,7 +25,16 @@ export function StartAgent ({ id }: { readonly id: string }) {
             </section>
             {budget !== undefined && <p className='quiet'>{t.budget} <code>{JSON.stringify(budget)}</code></p>}
             {error !== undefined && <ErrorNote error={error} />}
-            <div><button type='button' className='button primary' disabled={isBusy} onClick={() => { void start(async key => (await take(api.POST('/api/agents/{id}/sessions', { params: { path: { id }, header: { 'idempotency-key': key } as never } })) as { readonly id: string }).id) }}>{t.startDialogue}</button></div>
+            <div>
+              <button
+                type='button'
+                className='button primary'
+                disabled={isBusy}
+                onClick={() => { void start(async key => (await take(api.POST('/api/agents/{id}/sessions', { params: { path: { id }, header: { 'idempotency-key': key } as never } })) as { readonly id: string }).id) }}
+              >
+                {t.startDialogue}
+              </button>
+            </div>
           </div>
           <OtherWays lines={[['aps', `npx aps agent ${quoted(id)} --url ${location.origin}`], ['curl', `curl -X POST ${location.origin}/api/agents/${encodeURIComponent(id)}/sessions`]]} />
         </div>

@@ -25,10 +25,53 @@ export function StartPlan ({ profile: given }: { readonly profile: string }) {
         <section className='panel'>
           <header><h2>{t.startWith}</h2></header>
           <div className='body stack'>
-            <div><label htmlFor='goal'>{t.goal} <span className='quiet'>{t.required}</span></label><textarea id='goal' className='field' rows={3} required value={goal} onChange={event => { setGoal(event.target.value) }} /></div>
-            <div><label htmlFor='workspace'>{t.workspace}</label><select id='workspace' className='field' value={workspace} onChange={event => { setWorkspace(event.target.value) }}>{workspaces.data?.map(({ name, checks }) => <option key={name} value={name}>{name}{checks.length > 0 && ` (${checks.join(', ')})`}</option>)}</select></div>
-            <div><label htmlFor='profile'>{t.profile}</label><select id='profile' className='field' value={profile} onChange={event => { setProfile(event.target.value) }}><option value=''>{t.planDefault}</option>{profiles.map(id => <option key={id}>{id}</option>)}</select></div>
-            <div><label htmlFor='report'>{t.report}</label><textarea id='report' className='field mono' rows={4} maxLength={500_000} spellCheck={false} value={report} onChange={event => { setReport(event.target.value) }} /><p className='hint'>{t.reportHint}</p></div>
+            <div>
+              <label htmlFor='goal'>{t.goal} <span className='quiet'>{t.required}</span></label>
+              <textarea
+                id='goal'
+                className='field'
+                rows={3}
+                required
+                value={goal}
+                onChange={event => { setGoal(event.target.value) }}
+              />
+            </div>
+            <div>
+              <label htmlFor='workspace'>{t.workspace}</label>
+              <select
+                id='workspace'
+                className='field'
+                value={workspace}
+                onChange={event => { setWorkspace(event.target.value) }}
+              >
+                {workspaces.data?.map(({ name, checks }) => <option key={name} value={name}>{name}{checks.length > 0 && ` (${checks.join(', ')})`}</option>)}
+              </select>
+            </div>
+            <div>
+              <label htmlFor='profile'>{t.profile}</label>
+              <select
+                id='profile'
+                className='field'
+                value={profile}
+                onChange={event => { setProfile(event.target.value) }}
+              >
+                <option value=''>{t.planDefault}</option>
+                {profiles.map(id => <option key={id}>{id}</option>)}
+              </select>
+            </div>
+            <div>
+              <label htmlFor='report'>{t.report}</label>
+              <textarea
+                id='report'
+                className='field mono'
+                rows={4}
+                maxLength={500_000}
+                spellCheck={false}
+                value={report}
+                onChange={event => { setReport(event.target.value) }}
+              />
+              <p className='hint'>{t.reportHint}</p>
+            </div>
           </div>
         </section>
         {error !== undefined && <ErrorNote error={error} />}

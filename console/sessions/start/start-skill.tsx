@@ -36,18 +36,53 @@ function SkillForm ({ id, skill }: { readonly id: string, readonly skill: Skill 
           <header><h2>{t.startWith}</h2></header>
           <div className='body stack'>
             {skill.params?.map(({ name, description, required }) => (
-              <div key={name}><label htmlFor={`p-${name}`}>{name} {required === true && <span className='quiet'>{t.required}</span>}</label><input id={`p-${name}`} className='field' required={required === true} value={params[name] ?? ''} onChange={event => { setParams({ ...params, [name]: event.target.value }) }} /><p className='hint'>{description}</p></div>
+              <div key={name}>
+                <label htmlFor={`p-${name}`}>{name} {required === true && <span className='quiet'>{t.required}</span>}</label>
+                <input
+                  id={`p-${name}`}
+                  className='field'
+                  required={required === true}
+                  value={params[name] ?? ''}
+                  onChange={event => { setParams({ ...params, [name]: event.target.value }) }}
+                />
+                <p className='hint'>{description}</p>
+              </div>
             ))}
-            <div><label htmlFor='prompt'>{t.wordsMore}</label><textarea id='prompt' className='field' rows={2} value={prompt} onChange={event => { setPrompt(event.target.value) }} /></div>
+            <div>
+              <label htmlFor='prompt'>{t.wordsMore}</label>
+              <textarea
+                id='prompt'
+                className='field'
+                rows={2}
+                value={prompt}
+                onChange={event => { setPrompt(event.target.value) }}
+              />
+            </div>
             <div>
               <label htmlFor='target'>{t.runsOn}</label>
-              <select id='target' className='field' value={target} onChange={event => { setTarget(event.target.value) }}><option value=''>{t.byYourself}</option>{targets.map(({ name, type }) => <option key={name} value={name}>{name} ({type === 'ssh' ? 'SSH' : t.thisMachine})</option>)}</select>
+              <select
+                id='target'
+                className='field'
+                value={target}
+                onChange={event => { setTarget(event.target.value) }}
+              >
+                <option value=''>{t.byYourself}</option>{targets.map(({ name, type }) => <option key={name} value={name}>{name} ({type === 'ssh' ? 'SSH' : t.thisMachine})</option>)}
+              </select>
               {targets.length === 0 && <p className='hint'>{t.noTargets}</p>}
             </div>
             {target !== '' && (
               <div>
                 <label htmlFor='execution'>{t.execution}</label>
-                <select id='execution' className='field' value={execution} onChange={event => { setExecution(event.target.value as Execution) }}><option value='approve'>{t.executionApprove}</option><option value='manual'>{t.byYourself}</option>{isAuto && <option value='auto'>{t.executionAuto}</option>}</select>
+                <select
+                  id='execution'
+                  className='field'
+                  value={execution}
+                  onChange={event => { setExecution(event.target.value as Execution) }}
+                >
+                  <option value='approve'>{t.executionApprove}</option>
+                  <option value='manual'>{t.byYourself}</option>
+                  {isAuto && <option value='auto'>{t.executionAuto}</option>}
+                </select>
               </div>
             )}
           </div>

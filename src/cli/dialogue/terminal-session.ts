@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { revealHidden } from '../../base/text.ts'
+import { isConsent } from '../../engine/texts/consent.ts'
 import { chooseCommand, type CommandChoice } from '../choose-command.ts'
 import { type Cli } from '../cli.ts'
 import { type CommandsHere } from '../commands-here.ts'
@@ -18,6 +19,9 @@ export type WriteLog = (line: string) => void | Promise<void>
 /** Where a session waits for a command that its user runs. */
 const BY_HAND = 'waiting_cmd'
 
+/** Where a plan waits for its user's consent to a diff. */
+const DIFF_WAITS = 'awaiting_confirmation'
+
 export interface TerminalSessionOptions {
   readonly dialogues: Dialogues
   readonly lines: Lines
@@ -26,6 +30,8 @@ export interface TerminalSessionOptions {
   /** What a line of the user's means, where the session waits in this word. */
   readonly readLine: (line: string, word: string) => Said
   readonly writeLog: WriteLog
+  /** Whether its user has agreed beforehand to each diff, once all of it was shown. @default no */
+  readonly agrees?: boolean
 }
 
 /** Where a session waits, and nobody has answered. */
@@ -34,8 +40,8 @@ export interface Left {
   readonly word: string
   /** How many paths the last undo or redo has left alone. */
   readonly missed: number
-  /** Whether the last turn has failed. */
-  readonly hasFailed: boolean
+  /** Code of what went wrong last, if nothing was said since. */
+  readonly failed: string | undefined
 }
 
 /** A session on a terminal: shows what it says, and asks the user whenever it waits, until one of them ends it. */
@@ -48,14 +54,16 @@ export class TerminalSession {
   readonly #change: ShownChange
   /** What the last undo or redo has left alone. */
   #missed = 0
-  /** Whether something went wrong since the user spoke. */
-  #hasFailed = false
+  /** Code of what went wrong since the user spoke. */
+  #failed: string | undefined
   /** An answer that is being shown while it is written: its effect, and what was shown of it. */
   #written = { effect: '', text: '' }
   /** What the last turn came to, for programs. */
   #turn: JsonObject = {}
   /** Whether what a command has printed ends within a line. */
   #isMidLine = false
+  /** Whether output of the check that runs was shown as it came. */
+  #hasPrinted = false
 
   constructor (options: TerminalSessionOptions) {
     this.#options = options
@@ -82,16 +90,17 @@ export class TerminalSession {
   }
 
   #left (status: string, word: string): Left {
-    return { status, word, missed: this.#missed, hasFailed: this.#hasFailed }
+    return { status, word, missed: this.#missed, failed: this.#failed }
   }
 
   /** @returns false when nobody answers what was asked: it waits on */
   async #take (event: DialogueEvent): Promise<boolean> {
     const { type, data } = event
     if (type === 'files' && data['stage'] === 'preview') this.#change.begin(data)
-    if (type === 'approval' && data['kind'] === 'apply') await this.#change.finish(this.#id)
+    if ((type === 'approval' && data['kind'] === 'apply') || (type === 'state' && data['word'] === DIFF_WAITS)) await this.#change.finish(this.#id)
     this.#note(event)
     await this.#show(event)
+    if (type === 'command') this.#hasPrinted = false
     if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
     if (type === 'approval' && data['rule'] !== undefined) return await this.#decide(event)
@@ -107,8 +116,8 @@ export class TerminalSession {
 
   /** Keeps in mind what the turn comes to. */
   #note ({ type, data }: DialogueEvent): void {
-    if (type === 'input' || type === 'error') this.#hasFailed = type === 'error'
-    if (type === 'input') this.#turn = {}
+    if (type === 'error') this.#failed = textOf(data['code'])
+    if (type === 'input') [this.#failed, this.#turn] = [undefined, {}]
     if (type === 'message' && data['content'] !== undefined) this.#turn = { ...this.#turn, answer: data['content'], ...(data['value'] === undefined ? {} : { value: data['value'] }) }
     if (type === 'error') this.#turn = { ...this.#turn, error: { code: data['code'] ?? null, message: data['message'] ?? null } }
   }
@@ -127,6 +136,7 @@ export class TerminalSession {
     if (type === 'live') return await this.#showLive(data)
     if (type === 'stdout' && await this.#finish(data)) return
     if (this.#isMidLine) await this.#print('\n')
+    if (data['check'] !== undefined && this.#hasPrinted) return await showEvent({ type, data: withoutOutput(data) }, output)
     if (type === 'log') await writeLog(`${textOf(data['level'])} [${textOf(data['prefix'])}] ${textOf(data['text'])}`)
     else await showEvent(event, output)
   }
@@ -158,6 +168,7 @@ export class TerminalSession {
 
   async #print (text: string): Promise<void> {
     if (this.#options.output.wantsJson) return await this.#options.output.jsonLine({ type: 'live', data: { type: 'command.output', text } })
+    this.#hasPrinted = true
     this.#isMidLine = !text.endsWith('\n')
     await this.#options.output.piece(revealHidden(text))
   }
@@ -182,6 +193,7 @@ export class TerminalSession {
   /** Whoever may not decide waits for somebody who does; whoever was shown something else is shown what waits now. */
   async #sendDecision (effect: string, decided: Decided): Promise<boolean> {
     const { dialogues, output } = this.#options
+    this.#failed = undefined
     try {
       await dialogues.decide(this.#id, effect, decided)
       return true
@@ -200,11 +212,23 @@ export class TerminalSession {
   /** Sends what the user answers; what comes of it comes with the events. */
   async #answer (word: string): Promise<boolean> {
     if (word === BY_HAND) return await this.#answerCommand()
+    if (word === DIFF_WAITS) await this.#change.finish(this.#id)
+    if (word === DIFF_WAITS && this.#options.agrees === true && await this.#say(this.#consent(this.#change.digest))) return true
     for (;;) {
       const line = await this.#options.lines.next()
       if (line === undefined) return false
-      if (await this.#say(this.#options.readLine(line, word))) return true
+      if (await this.#say(this.#read(line, word))) return true
     }
+  }
+
+  /** Who agrees to a diff agrees to the one that was shown. */
+  #read (line: string, word: string): Said {
+    const { digest } = this.#change
+    return word === DIFF_WAITS && digest !== undefined && isConsent(line) ? this.#consent(digest) : this.#options.readLine(line, word)
+  }
+
+  #consent (digest: string | undefined): Said {
+    return { action: { name: 'apply', data: digest === undefined ? {} : { digest } } }
   }
 
   async #answerCommand (): Promise<boolean> {
@@ -256,6 +280,7 @@ export class TerminalSession {
   /** @returns false when it is not what the session waits for, and it waits on */
   async #say (said: Said): Promise<boolean> {
     const { dialogues, output } = this.#options
+    this.#failed = undefined
     try {
       await dialogues.say(this.#id, said)
       return true
@@ -265,4 +290,9 @@ export class TerminalSession {
       return (await dialogues.find(this.#id)).status !== 'waiting_input'
     }
   }
+}
+
+/** What a check has printed was read as it came. */
+function withoutOutput ({ output: _output, ...data }: DialogueEvent['data']): DialogueEvent['data'] {
+  return data
 }

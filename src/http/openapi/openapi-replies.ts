@@ -34,6 +34,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   200: 'What was asked for, or what was done',
   201: 'Made; nothing of it was there before',
   202: 'It goes on still; the events of the session have the rest',
+  304: 'Nothing has changed since the reply with this ETag',
   400: 'The request is not as it should be, or what it names has a mistake in it; a model\'s API may have refused it',
   401: 'The service asks for a token, and this is none of them',
   403: 'The token may not do this; or, without tokens, it may only be done from this machine, or not by this host or page',

@@ -2,7 +2,7 @@ import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { ServiceError } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { LABEL_PATTERN } from '../../registry/kinds/release/release-record.ts'
-import { type ChoosePrompt, type ChosenPrompt, type PromptWish } from '../../service/release/choose-prompt.ts'
+import { type ChoosePrompt, type ChosenPrompt, type PromptWish } from '../../service/versions/choose-prompt.ts'
 
 /** Which of the versions of a prompt is wanted. */
 export const WishQuery = Type.Object({

@@ -5,8 +5,8 @@ import { lookUpPrompt } from '../../service/render/render-prompt.ts'
 import { type App } from '../base/app-types.ts'
 import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { toPath } from '../../store/keys.ts'
-import { type Generation } from '../../registry/generation.ts'
-import { resolveId } from '../../service/release/choose-prompt.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
+import { resolveId } from '../../service/versions/choose-prompt.ts'
 
 /**
  * Asks the store once for a prompt that is not loaded before it is said to be missing: what was stored a moment ago may

@@ -1,6 +1,6 @@
 import { Type } from '../../base/schema-builder.ts'
 import { type ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
-import { type ChoosePrompt } from '../../service/release/choose-prompt.ts'
+import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
 import { type Explanation } from '../../service/render/explanation.ts'
 import { type ToolStep } from '../../service/chat/model-tool-calls.ts'
 import { type ChatRequest } from '../../service/chat/prepare-chat.ts'

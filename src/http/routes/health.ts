@@ -1,6 +1,6 @@
 import { seesEverything } from '../../access/caller.ts'
-import { isEntryKind, type Kind } from '../../registry/kind.ts'
-import { offeredOf } from '../../registry/offered.ts'
+import { isEntryKind, type Kind } from '../../registry/kinds/kind.ts'
+import { offeredOf } from '../../registry/generation/offered.ts'
 import { releaseKind } from '../../registry/kinds/release/release-kind.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'

@@ -5,7 +5,7 @@ import { whyNotRunnable } from '../../service/render/render-prompt.ts'
 import { type App } from '../base/app-types.ts'
 import { CHOOSES_PROMPT } from '../base/route-errors.ts'
 import { PromptId } from '../base/schemas.ts'
-import { type ChoosePrompt } from '../../service/release/choose-prompt.ts'
+import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
 import { choose, WishQuery } from '../prompts/prompt-choice.ts'
 
 const place = {

@@ -1,6 +1,6 @@
 import { type LinkedPartial, type PartialCall } from '../../template/language.ts'
 import { RESERVED_NAMES } from '../../template/run/scope.ts'
-import { type Prompt } from '../generation.ts'
+import { type Prompt } from '../generation/generation.ts'
 import { ownPaths } from './own-paths.ts'
 import { type EnvironNames, firstSegment, isModule, type OwnedPath, ownerOf } from './path-owner.ts'
 import { type PromptPartial } from '../link/link-prompts.ts'

@@ -1,7 +1,7 @@
 import { type Position } from '../../template/position.ts'
 import { type PathNeed } from '../../template/language.ts'
 import { type CompiledMessage } from '../kinds/prompt/compile-prompt.ts'
-import { type LinkedMessage, type Prompt } from '../generation.ts'
+import { type LinkedMessage, type Prompt } from '../generation/generation.ts'
 import { type EnvironNames, firstSegment, isModule, isReserved } from './path-owner.ts'
 
 /** A path that one message of a prompt reads. */

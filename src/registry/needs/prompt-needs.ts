@@ -1,6 +1,6 @@
 import { type Position } from '../../template/position.ts'
 import { type Link, type PathNeed, type Reference } from '../../template/language.ts'
-import { type Prompt } from '../generation.ts'
+import { type Prompt } from '../generation/generation.ts'
 import { type EnvironNeed, type NeedPlace, type PromptLookup, type PromptNeeds, type ReferenceNeed } from './needs.ts'
 import { NeedsWalk, type Visit } from './needs-walk.ts'
 import { ownPaths } from './own-paths.ts'

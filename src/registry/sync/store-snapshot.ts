@@ -1,6 +1,6 @@
 import { kindPrefix } from '../../store/keys.ts'
 import { type Store, type StoredValue } from '../../store/store.ts'
-import { type Kind } from '../kind.ts'
+import { type Kind } from '../kinds/kind.ts'
 import { type EnvironListing } from '../kinds/environ/environ-listing.ts'
 
 /** Keys read in one round trip. */

@@ -1,6 +1,6 @@
 import { createSlices } from '../../runtime/slices.ts'
 import { type Link, type LinkedPartial } from '../../template/language.ts'
-import { type Generation, type Prompt, type Release } from '../../registry/generation.ts'
+import { type Generation, type Prompt, type Release } from '../../registry/generation/generation.ts'
 import { everyPath } from '../../registry/needs/own-paths.ts'
 import { overlaps } from '../../registry/needs/path-overlap.ts'
 import { type PromptPartial } from '../../registry/link/link-prompts.ts'
@@ -19,7 +19,7 @@ export interface ReleasedUser {
 }
 
 /** As much of a prompt, or of a partial of one, as uses are found in. */
-type Text = Pick<Prompt, 'id' | 'entry' | 'messages'>
+type Text = Pick<Prompt, 'id' | 'entry' | 'messages'> & Partial<Pick<Prompt, 'loopTools'>>
 
 /** Whether a text, by itself, uses what is asked about. */
 export type Uses = (text: Text, links: readonly Link[]) => boolean
@@ -41,8 +41,8 @@ export async function findReleasedUsers ({ releases }: Pick<Generation, 'release
 /** Uses of a tool by its id, or of all that a server offers below that. */
 export function usesTool (id: string, isServer: boolean): Uses {
   const isMeant = (tool: string) => tool === id || (isServer && tool.startsWith(`${id}.`))
-  return ({ entry, ...text }, links) => links.some(link => link.kind === 'tool' && isMeant(link.id)) ||
-    ('loopTools' in text && entry.chat.toolLoop?.tools !== undefined && (text as unknown as Prompt).loopTools.some(tool => isMeant(tool.id)))
+  return ({ entry, loopTools = [] }, links) => links.some(link => link.kind === 'tool' && isMeant(link.id)) ||
+    (entry.chat.toolLoop?.tools !== undefined && loopTools.some(tool => isMeant(tool.id)))
 }
 
 /** Uses of a prompt as a partial, also of a version of it. */

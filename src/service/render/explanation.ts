@@ -1,4 +1,4 @@
-import { type ChosenPrompt } from '../release/choose-prompt.ts'
+import { type ChosenPrompt } from '../versions/choose-prompt.ts'
 import { type Span, type TracedCall } from '../../template/explain/origin.ts'
 import { type Trace } from '../../template/explain/trace.ts'
 

@@ -2,8 +2,8 @@ import { type Json, type JsonObject } from '../../../base/json.ts'
 import { handlebarsLanguage } from '../../../template/handlebars/handlebars-language.ts'
 import { parseParameters } from '../../../tool/schema/parameters.ts'
 import { SchemaError } from '../../../tool/schema/schema.ts'
-import { type Diagnostic, reject, RejectedEntry } from '../../diagnose/diagnostic.ts'
-import { asMistake } from '../../diagnose/syntax-mistake.ts'
+import { type Diagnostic, reject, RejectedEntry } from '../../diagnostic/diagnostic.ts'
+import { asMistake } from '../../diagnostic/syntax-mistake.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
 import { type AgentClassify, type AgentHistory, type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
 import { toPath } from '../../../store/keys.ts'
@@ -26,7 +26,7 @@ type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'
 /** Reads an agent. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
   AGENT_SCHEMA.check(value)
-  const given = value as unknown as GivenAgent
+  const given = value as GivenAgent
   const { mode, model, help, system, onError, repairs, history, timeouts, maxTurns, stream, commands, budget, ask, messages, tools } = given
   const setting: AgentSetting = {
     ...optionsOf(given),

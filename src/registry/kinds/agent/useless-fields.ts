@@ -1,7 +1,7 @@
 import { type JsonObject } from '../../../base/json.ts'
 import { type JsonPath } from '../../../base/json-places.ts'
 import { isObject } from '../../../template/value.ts'
-import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { type AgentSetting } from './agent-setting.ts'
 
 /** Fields that say nothing in a mode. */

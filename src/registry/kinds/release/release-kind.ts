@@ -1,8 +1,8 @@
 import { contentHash } from '../../../base/json.ts'
 import { keyToPath, pathToKey } from '../../../store/keys.ts'
-import { reject } from '../../diagnose/diagnostic.ts'
+import { reject } from '../../diagnostic/diagnostic.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
-import { type Entry, type EntryKind } from '../../kind.ts'
+import { type Entry, type EntryKind } from '../kind.ts'
 import { parseReleaseRecord, type ReleaseRecord } from './release-record.ts'
 
 /** The record of a prompt's releases, as it is stored. */

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
-import { reject, type RejectedEntry } from '../../diagnose/diagnostic.ts'
+import { reject, type RejectedEntry } from '../../diagnostic/diagnostic.ts'
 
 /** How many versions, and how many moves of labels, a record keeps; versions that a label means are kept beside them. */
 export const MAX_KEPT = 50
@@ -82,10 +82,10 @@ export function parseReleaseRecord (value: Json): ReleaseRecord {
   if (!isJsonObject(labels)) throw broken('labels is no object')
   const targets = Object.entries(labels).map(([label, target]) => [label, readTarget(label, target)] as const)
   if (!Array.isArray(versions) || !versions.every(isVersionNote)) throw broken('versions is no list of versions')
-  if (!Array.isArray(moves) || !moves.every(isJsonObject)) throw broken('moves is no list of moves')
-  const notes = (versions as unknown as VersionNote[]).toSorted((a, b) => b.n - a.n)
+  if (!Array.isArray(moves) || !moves.every(isLabelMove)) throw broken('moves is no list of moves')
+  const notes = versions.toSorted((a, b) => b.n - a.n)
   // Whoever writes by hand may forget it; a number is never given twice.
-  return { next: Math.max(next, (notes[0]?.n ?? 0) + 1), labels: new Map(targets), versions: notes, moves: moves as unknown as LabelMove[], more }
+  return { next: Math.max(next, (notes[0]?.n ?? 0) + 1), labels: new Map(targets), versions: notes, moves, more }
 }
 
 /** A record as it is stored. */
@@ -116,18 +116,31 @@ function readTarget (label: string, target: Json): LabelTarget {
   if (!isLabel(label)) throw broken(`"${label.slice(0, 100)}" is no name of a label`)
   if (isNumber(target)) return target
   if (!Array.isArray(target) || !target.every(isShare)) throw broken(`label ${label} is neither a version nor a list of { version, weight }`)
-  const shares = target as unknown as readonly LabelShare[]
-  const mistake = mistakeInTarget(shares)
+  const mistake = mistakeInTarget(target)
   if (mistake !== undefined) throw broken(`label ${label}: ${mistake}`)
-  return shares
+  return target
 }
 
-function isShare (value: Json): boolean {
+function isShare (value: Json): value is JsonObject & LabelShare {
   return isJsonObject(value) && isNumber(value['version']) && isNumber(value['weight'])
 }
 
-function isVersionNote (value: Json): boolean {
-  return isJsonObject(value) && isNumber(value['n']) && typeof value['tag'] === 'string' && typeof value['at'] === 'string' && typeof value['by'] === 'string'
+function isVersionNote (value: Json): value is JsonObject & VersionNote {
+  return isJsonObject(value) && isNumber(value['n']) && typeof value['tag'] === 'string' && isSigned(value)
+}
+
+function isLabelMove (value: Json): value is JsonObject & LabelMove {
+  return isJsonObject(value) && typeof value['label'] === 'string' && isMoved(value['from']) && isMoved(value['to']) && isSigned(value)
+}
+
+/** Whether a label may have been moved from or to this. */
+function isMoved (value: Json | undefined): boolean {
+  return value === null || isNumber(value) || (Array.isArray(value) && value.every(isShare))
+}
+
+/** Whether an object says who did something, and when. */
+function isSigned ({ at, by }: JsonObject): boolean {
+  return typeof at === 'string' && typeof by === 'string'
 }
 
 function isNumber (value: Json | undefined): value is number {

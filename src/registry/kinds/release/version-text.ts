@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, stringifyJson } from '../../../base/json.ts'
 import { kindPrefix, pathToKey } from '../../../store/keys.ts'
-import { reject } from '../../diagnose/diagnostic.ts'
+import { reject } from '../../diagnostic/diagnostic.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
 
 /** Kinds of keys that nothing lists: their values are read when something names them. */

@@ -35,7 +35,7 @@ export interface Beginning {
   resume (id: string): string
   /** Whether nothing is left undone where its user leaves a session that waits in a word. */
   isSettled (word: string): boolean
-  /** Whether the exit code tells a script that the last turn has failed. @default false */
+  /** Whether a turn that has failed is one of many, so that only a script is told by the exit code. @default false */
   readonly hasTurns?: boolean
   /** What a session has asked last: it is shown again when it is gone on with. @default nothing is */
   readonly recall?: {

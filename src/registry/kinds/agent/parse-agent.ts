@@ -26,7 +26,7 @@ type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'
 /** Reads an agent. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
   AGENT_SCHEMA.check(value)
-  const given = value as unknown as GivenAgent
+  const given = value as GivenAgent
   const { mode, model, help, system, onError, repairs, history, timeouts, maxTurns, stream, commands, budget, ask, messages, tools } = given
   const setting: AgentSetting = {
     ...optionsOf(given),

@@ -6,6 +6,7 @@ RUN npm ci
 COPY tsconfig.json ./
 COPY scripts scripts
 COPY src src
+COPY console console
 # Half of what packages are made of is for editors, debuggers and readers; licences stay.
 RUN npm run build && npm prune --omit=dev \
   && find node_modules -type f \( -name '*.ts' -o -name '*.[cm]ts' -o -name '*.map' -o -name '*.md' \) ! -iname '*licen*' ! -iname '*notice*' -delete

@@ -32,8 +32,8 @@ const COMPLETION = { choices: [{ message: { role: 'assistant', content: 'нет'
 const NEVER = new AbortController().signal
 /** A model that takes no time. */
 const PERFORMER: Performer = { perform: async () => ({ kind: 'result', result: COMPLETION }), isRepeatable: () => true }
-const SETTING = parseAgent({ help: 'Help', classify: { prompt: 'Classify' }, select: { prompt: 'Select' }, tools: [] })
-const START: Start = { engine: 'agent/1', definition: 'agents/bench', revision: '1', setting: { agent: SETTING as never, tools: [] }, input: {}, owner: '', budget: { steps: 1e9, tokens: 1e9, idle: 3_600_000 }, ask: [] }
+const SETTING = parseAgent({ mode: 'steps', help: 'Help', classify: { prompt: 'Classify' }, select: { prompt: 'Select' }, tools: [] })
+const START: Start = { engine: 'agent/1', definition: 'agents/bench', revision: '1', setting: { agent: { ...SETTING, language: 'en' } as never, tools: [] }, input: {}, owner: '', budget: { steps: 1e9, tokens: 1e9, idle: 3_600_000 }, ask: [] }
 const ENGINES = new Map([[agentEngine.name, startOf(agentEngine)]])
 
 const { values: { json } } = parseArgs({ options: { json: { type: 'string' } } })

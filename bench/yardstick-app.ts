@@ -7,7 +7,7 @@ import { schemaController } from '../src/http/openapi/schema-controller.ts'
 import { openLog } from '../src/observe/log.ts'
 import { Metrics } from '../src/observe/metrics.ts'
 import { createObserver } from '../src/observe/observer.ts'
-import { type Generation } from '../src/registry/generation.ts'
+import { type Generation } from '../src/registry/generation/generation.ts'
 
 /** Of a prompt that no yardstick has. */
 export const REVISION = 'RpxSPWqS7NC1'

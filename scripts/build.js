@@ -1,7 +1,9 @@
-// npm run build: src as JavaScript in dist. Types are checked by npm run typecheck.
+// npm run build: src as JavaScript in dist, console/ as what browsers load in dist/console. Types are checked by npm run typecheck.
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildConsole } from './build-console.js'
 import { readyValidators } from './ready-validators.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
@@ -35,7 +37,7 @@ await build({
     { in: 'src/exec/ssh/ssh-executor.ts', out: 'parts/ssh-executor' },
     { in: 'src/store/directory/json-to-yaml.ts', out: 'parts/json-to-yaml' },
     { in: 'src/config/config.ts', out: 'config' },
-    { in: 'src/registry/kinds/table.ts', out: 'registry/kinds' },
+    { in: 'src/registry/kind-table.ts', out: 'registry/kinds' },
     { in: 'src/store/directory/directory-store.ts', out: 'store/directory-store' },
     { in: 'src/store/redis/redis-store.ts', out: 'store/redis-store' }
   ],
@@ -57,6 +59,10 @@ await build({
 })
 // Their licences ask for it.
 writeFileSync('dist/cli/LICENSES.txt', BUNDLED.map(name => `${name}\n\n${readFileSync(licenceOf(name), 'utf8')}`).join('\n\n'))
+// The client for programs of others: for Node and for browsers, with its types.
+await build({ entryPoints: ['src/client/client.ts'], outdir: 'dist/client', bundle: true, format: 'esm', platform: 'neutral', target: 'es2022', logLevel: 'warning' })
+execFileSync(process.execPath, ['node_modules/typescript7/bin/tsc', '-p', 'src/client/tsconfig.json'], { stdio: 'inherit' })
+await buildConsole()
 
 function licenceOf (name) {
   const folder = `node_modules/${name}`

@@ -4,8 +4,16 @@ export interface Scenario {
   readonly files?: Readonly<Record<string, string>>
   /** What the model answers: the first whose text is in the last message; `''` is in any. */
   readonly answers: ReadonlyArray<readonly [inLast: string, answer: object]>
-  /** What the user says when the plan waits. */
-  readonly says?: readonly string[]
+  /** What the user says when the plan waits, and what somebody else writes meanwhile. */
+  readonly says?: ReadonlyArray<string | { readonly write: string, readonly text: string }>
+  /** @default 1 */
+  readonly schema?: 1 | 2
+  /** Fields of the profile beside that. */
+  readonly profile?: object
+  /** A command that checks the change. @default none does */
+  readonly check?: string
+  /** Whether the workspace is a repository of git, in which commits are allowed. */
+  readonly isRepository?: boolean
 }
 
 const BROKEN = 'export const half = (n) => n / 3\n'

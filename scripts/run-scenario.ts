@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -10,21 +11,22 @@ import { type Scenario } from './golden-scenarios.ts'
 const SILENT = { debug () {}, info () {}, warn () {}, error () {} }
 
 /** Plans as a scenario says, in a folder of its own, and gives the golden trace of it. */
-export async function runScenario ({ goal, files = {}, answers, says = [] }: Scenario): Promise<Golden> {
+export async function runScenario ({ goal, files = {}, answers, says = [], schema = 1, profile = {}, check, isRepository = false }: Scenario): Promise<Golden> {
   const folder = await mkdtemp(join(tmpdir(), 'golden-'))
   const write = async (path: string, text: string): Promise<void> => {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await writeFile(join(folder, path), text)
   }
   await Promise.all([
-    // The golden traces are of schema 1.
-    cp('examples/plans/papayu.yaml', join(folder, 'store/plans/default.yaml')),
+    schema === 1 ? cp('examples/plans/papayu.yaml', join(folder, 'store/plans/default.yaml')) : write('store/plans/default.yaml', JSON.stringify({ schema, language: 'en', ...profile })),
     write('shop/.gitignore', ''),
-    write('operator.yaml', 'workspaces: { shop: { path: shop } }'),
+    write('operator.yaml', JSON.stringify({ workspaces: { shop: { path: 'shop', ...(check === undefined ? {} : { checks: { test: check } }), commit: isRepository } }, policy: [{ on: 'exec', effect: 'allow', command: 'git commit' }] })),
     write('replies.yaml', JSON.stringify(answers.map(([last, answer]) => ({ ...(last === '' ? {} : { last }), reply: JSON.stringify(answer) })))),
     ...Object.entries(files).map(([path, text]) => write(`shop/${path}`, text))
   ])
+  if (isRepository) makeRepository(join(folder, 'shop'))
   const service = await openService(loadConfig({
+    ALLOW_ROOT: 'true',
     STORE_DIR: join(folder, 'store'),
     STATE_DIR: join(folder, 'state'),
     SESSION_STORE: 'memory',
@@ -36,10 +38,22 @@ export async function runScenario ({ goal, files = {}, answers, says = [] }: Sce
     const { registry, door, sessionKinds: { plans }, traces } = service
     const visitor = { caller: ANYONE, requestId: '', signal: new AbortController().signal }
     const { session: { id } } = await door.start(plans, visitor, registry.generation, { goal, workspace: 'shop' })
-    for (const text of says) await door.say(plans, visitor, id, { text })
+    for (const said of says) {
+      if (typeof said === 'string') await door.say(plans, visitor, id, { text: said })
+      else await write(`shop/${said.write}`, said.text)
+    }
     return await traces.golden(ANYONE, id)
   } finally {
     await service.close()
     await rm(folder, { recursive: true })
   }
+}
+
+function makeRepository (path: string): void {
+  const git = (...words: string[]): void => { execFileSync('git', ['-C', path, ...words]) }
+  git('init', '--quiet')
+  git('config', 'user.name', 'Ann')
+  git('config', 'user.email', 'ann@example.com')
+  git('add', '.')
+  git('commit', '--quiet', '-m', 'First')
 }

@@ -9,6 +9,7 @@ import { createObserver } from './observe/observer.ts'
 import { processMetrics } from './observe/process-metrics.ts'
 import { addCacheMetrics, addRegistryMetrics } from './observe/registry-metrics.ts'
 import { openTracer } from './observe/tracing.ts'
+import { releaseKind } from './registry/kinds/release/release-kind.ts'
 import { openService } from './service.ts'
 import { type Store } from './store/store.ts'
 import { type ToolType } from './tool/tool-type.ts'
@@ -37,7 +38,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   processMetrics()
   const tracer = await openTracer(process.env, log)
   const observer = createObserver(metrics, tracer)
-  const service = await openService(config, log, { store, kinds: kindRoutes.map(({ kind }) => kind), toolTypes, peers: siblings, onServed: metrics.served, sessionObserver: observer, ...(access.mode === 'tokens' ? { owners: access } : {}) })
+  const service = await openService(config, log, { store, kinds: [...kindRoutes.map(({ kind }) => kind), releaseKind], toolTypes, peers: siblings, onServed: metrics.served, onLabel: metrics.onLabel, sessionObserver: observer, ...(access.mode === 'tokens' ? { owners: access } : {}) })
   const { registry } = service
   metrics.models.reserve(service.models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
@@ -56,7 +57,8 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
     examplePage: config.EXAMPLE_PAGE,
-    mcpServer: config.MCP_SERVER === 'on'
+    mcpServer: config.MCP_SERVER === 'on',
+    console: config.CONSOLE === 'on'
   })
   app.addHook('onListen', async () => { service.running.begin() })
   app.addHook('onClose', async () => {

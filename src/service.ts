@@ -1,13 +1,13 @@
 import { type Log } from './base/log.ts'
 import { Rates } from './access/rates.ts'
-import { asksForTokens, type Config, ConfigError } from './config/config.ts'
+import { asksForTokens, type Config, ConfigError, labelsIn } from './config/config.ts'
 import { NOTHING_OFFERED, type OperatorFile } from './config/operator.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
 import { type Caller } from './access/caller.ts'
 import { type Owners } from './access/tokens.ts'
-import { type Kind } from './registry/kind.ts'
+import { type Kind } from './registry/kinds/kind.ts'
 import { environKind } from './registry/kinds/environ/environ-kind.ts'
-import { KINDS } from './registry/kinds/table.ts'
+import { KINDS, ON_DEMAND } from './registry/kind-table.ts'
 import { Registry } from './registry/registry.ts'
 import { createPromptChat, type ChatWithPrompt } from './service/chat/chat-with-prompt.ts'
 import { CountedModels } from './service/chat/counted-models.ts'
@@ -20,7 +20,13 @@ import { createUserFinder, type FindUsers } from './service/lint/find-users.ts'
 import { createLinter, type LintCandidate } from './service/lint/lint-candidate.ts'
 import { createNoticeList, type ListNotices } from './service/lint/list-notices.ts'
 import { createEntryCheck } from './service/publish/check-entry.ts'
+import { createAudit } from './service/audit.ts'
 import { createPublisher, type Publisher } from './service/publish/publish-entry.ts'
+import { createPromptChoice, type ChoosePrompt } from './service/versions/choose-prompt.ts'
+import { VersionPublisher } from './service/versions/publish-version.ts'
+import { RecordStore } from './service/versions/record-store.ts'
+import { Releases } from './service/release/releases.ts'
+import { VersionReader } from './service/versions/version-reader.ts'
 import { createPreviewer, type PreviewPrompt } from './service/preview/preview-prompt.ts'
 import { callWith, recallWith } from './service/render/call-tool.ts'
 import { observeRenders } from './service/render/observe-renders.ts'
@@ -80,6 +86,8 @@ export interface ServiceOptions {
   readonly sessionObserver?: SessionObserver | undefined
   /** Whether what sessions log goes to the log. @default true: false is for whoever shows it otherwise */
   readonly logsSessions?: boolean
+  /** Told of labels that are moved over HTTP, and of those that a prompt does not have although they are what is to be served. */
+  readonly onLabel?: { moved (label: string): void, missed (label: string): void }
   /** Called with how long a batch of changes took to be served, in ms; see `RegistryOptions`. */
   readonly onServed?: (milliseconds: number) => void
 }
@@ -110,6 +118,8 @@ export interface Service extends SessionServices {
   readonly recordings: Recordings
   readonly tryTool: TryTool
   readonly publisher: Publisher
+  readonly choosePrompt: ChoosePrompt
+  readonly releases: Releases
   readonly sessionKinds: SessionKinds
   /** What sessions may reach. */
   readonly offers: Offers
@@ -129,7 +139,7 @@ export interface Service extends SessionServices {
  * them. HTTP, a command line and tests use what it gives.
  * @throws ConfigError, StoreError
  */
-export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed }: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed, onLabel }: ServiceOptions = {}): Promise<Service> {
   const offered = await readOffered(config)
   const seals = sessionSealsOf(config, offered)
   const executors = executorsOf(config, offered, log)
@@ -165,12 +175,25 @@ export async function openService (config: Config, log: Log, { store: given, kin
 
   // A queue and a process each: whoever may only read, or types, must not be able to keep others from publishing.
   const [lints, previews, publications] = [createCandidateParser(), createCandidateParser(PREVIEW_PATIENCE), createCandidateParser()]
-  const checkEntry = createEntryCheck({ lintCandidate: createLinter({ parser: publications, environs }), toolReader })
+  const versions = new VersionReader({ store, keyPrefix: config.KEY_PREFIX, cache: registry.templates })
+  const checkEntry = createEntryCheck({ lintCandidate: createLinter({ parser: publications, environs, versions }), toolReader })
 
   async function follow (keys: readonly string[]): Promise<void> {
     peers?.changed(keys)
     await registry.follow(keys)
   }
+
+  const records = new RecordStore(store, config.KEY_PREFIX)
+  const audit = createAudit(log, onLabel?.moved)
+  const publisher = createPublisher({
+    store,
+    registry: { follow },
+    checkEntry,
+    keyPrefix: config.KEY_PREFIX,
+    versions: new VersionPublisher({ store, keyPrefix: config.KEY_PREFIX, records, pinsOf: id => registry.pinsOf(id) }),
+    isRecording: config.VERSIONS === 'http' || (config.VERSIONS === 'auto' && config.REDIS_URL !== ''),
+    audit
+  })
 
   const loadWorkspaces = workspacesOf(offered, config)
   const foreignSkills = new ForeignSkills(executors)
@@ -190,10 +213,11 @@ export async function openService (config: Config, log: Log, { store: given, kin
     chatWithPrompt: createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, total: config.LLM_TIMEOUT_MS }),
     readEnviron: createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS }),
     findUsers: createUserFinder(environs),
-    lintCandidate: createLinter({ parser: lints, environs }),
+    lintCandidate: createLinter({ parser: lints, environs, versions }),
     previewPrompt: createPreviewer({
-      lintCandidate: createLinter({ parser: previews, environs }),
+      lintCandidate: createLinter({ parser: previews, environs, versions }),
       languages,
+      versions,
       environs,
       // What is only tried counts as no render of the prompt. A bundle comes back beside a prompt, so that it has half of the body.
       renderPrompt: render,
@@ -202,7 +226,9 @@ export async function openService (config: Config, log: Log, { store: given, kin
     listNotices: createNoticeList(registry, config.KEY_PREFIX),
     recordings: createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES }),
     tryTool: createToolTrial({ tools }),
-    publisher: createPublisher({ store, registry: { follow }, checkEntry, keyPrefix: config.KEY_PREFIX }),
+    publisher,
+    choosePrompt: createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, ...(onLabel === undefined ? {} : { onFallback: onLabel.missed }) }),
+    releases: new Releases({ store, keyPrefix: config.KEY_PREFIX, registry: { follow }, records, versions, publisher, protectedLabels: new Set(labelsIn(config.PROTECTED_LABELS)), audit }),
     ...sessionServices,
     sessionKinds: sessionKindsOf({
       config,
@@ -233,7 +259,7 @@ function openConfiguredStore (config: Config, kinds: readonly Kind[], log: Log, 
   const place = config.REDIS_URL === ''
     ? { directory: config.STORE_DIR, inTurn: peers?.inTurn.bind(peers) }
     : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
-  return openStore(place, { prefix: config.KEY_PREFIX, kinds }, log)
+  return openStore(place, { prefix: config.KEY_PREFIX, kinds: [...kinds, ...ON_DEMAND] }, log)
 }
 
 /** What the operator lets sessions reach. @throws ConfigError */

@@ -59,7 +59,8 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
     examplePage: '',
-    mcpServer: false
+    mcpServer: false,
+    console: false
   })
   try {
     // On its own port, `exclusive`: else workers would share it, and warm each other.

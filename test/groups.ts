@@ -104,6 +104,7 @@ export const GROUPED: readonly string[] = [
   'registry/entry-pauses.test.ts',
   'registry/environ-index.test.ts',
   'registry/environs.test.ts',
+  'registry/kinds/release-record.test.ts',
   'registry/kinds/skill-kind.test.ts',
   'registry/misspelt-fields.test.ts',
   'registry/near-matches.test.ts',

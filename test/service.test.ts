@@ -24,7 +24,7 @@ describe('the service without HTTP', () => {
 
   it('publishes, and serves what it has published', async t => {
     const { registry, publisher } = await open(t)
-    await publisher.publish({ generation: registry.generation, caller: ANYONE, kind: promptKind, id: 'other', text: 'Hi', precondition: {} })
+    await publisher.publish({ generation: registry.generation, caller: ANYONE, kind: promptKind, id: 'other', text: 'Hi', precondition: {}, requestId: 'r' })
     assert.ok(registry.generation.prompts.has('other'))
   })
 })

@@ -24,6 +24,10 @@ export interface Caller {
   readonly runs: NamePatterns | undefined
   /** Targets and workspaces that sessions may use; `undefined`: all. */
   readonly targets: NamePatterns | undefined
+  /** Protected labels that this caller may move; `undefined`: none beside those of its roles. */
+  readonly labels: ReadonlySet<string> | undefined
+  /** The label of prompts that this caller is served where it says none. */
+  readonly serve: string | undefined
   readonly limits: CallerLimits
 }
 
@@ -36,6 +40,8 @@ export const ANYONE: Caller = {
   environs: undefined,
   runs: undefined,
   targets: undefined,
+  labels: undefined,
+  serve: undefined,
   limits: { requests: undefined, tokens: undefined }
 }
 
@@ -45,4 +51,9 @@ export const NOBODY: Caller = { ...ANYONE, roles: new Set(), prompts: new NamePa
 /** Whether a caller may know of all that is registered, so that counts and hashes of it tell him nothing new. */
 export function seesEverything ({ roles, prompts, environs }: Caller): boolean {
   return roles.has('read') && prompts === undefined && environs === undefined
+}
+
+/** A caller who may do less. */
+export function withoutRoles (caller: Caller, withheld: ReadonlySet<Role>): Caller {
+  return { ...caller, roles: new Set([...caller.roles].filter(role => !withheld.has(role))) }
 }

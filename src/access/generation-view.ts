@@ -1,6 +1,6 @@
 import { contributedId } from '../registry/kinds/extension/extension-definition.ts'
 import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
-import { type Extension, type Generation, type Prompt } from '../registry/generation.ts'
+import { type Extension, type Generation, type Prompt } from '../registry/generation/generation.ts'
 import { type Json, type JsonObject } from '../base/json.ts'
 import { type Caller } from './caller.ts'
 import { MapView } from './map-view.ts'
@@ -37,7 +37,8 @@ function createView (generation: Generation, { prompts: patterns, environs, runs
   const { prompts, extensions } = patterns === undefined ? generation : allowedPart(generation, patterns)
   const seen = { prompts: patterns, environs, runs, extensions }
   const definitions = new Map(Array.from(generation.definitions, ([kind, all]) => [kind, new MapView(all, (definition, id) => mayRun(kind, id, seen) ? definition : undefined)]))
-  const view: Generation = { ...generation, prompts, extensions, definitions, findRejected: (kind, name) => isVisibleEntry(kind, name, seen) ? generation.findRejected(kind, name) : undefined }
+  const releases = patterns === undefined ? generation.releases : new MapView(generation.releases, (release, id) => patterns.allows(id) ? release : undefined)
+  const view: Generation = { ...generation, releases, prompts, extensions, definitions, findRejected: (kind, name) => isVisibleEntry(kind, name, seen) ? generation.findRejected(kind, name) : undefined }
   wholes.set(view, generation)
   return view
 }

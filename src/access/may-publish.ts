@@ -1,4 +1,4 @@
-import { type KindAccess } from '../registry/kind-access.ts'
+import { type KindAccess } from '../registry/kinds/kind-access.ts'
 import { type Caller } from './caller.ts'
 import { mayRun } from './may-run.ts'
 

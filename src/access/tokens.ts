@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { type Caller, type CallerLimits } from './caller.ts'
+import { isLabel, LATEST } from '../registry/kinds/release/release-record.ts'
 import { NamePatterns } from './name-patterns.ts'
 import { impliedRoles, isRole, type Role, ROLES } from './role.ts'
 
@@ -17,7 +18,7 @@ export interface TokenHolders {
 export type Owners = Pick<TokenHolders, 'callerNamed' | 'names'>
 
 /** The parts that may follow a token's hash. */
-type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'requests' | 'tokens'
+type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'labels' | 'serve' | 'requests' | 'tokens'
 
 /** What `npm run token` prints first, above the line that is meant for `API_TOKENS`. */
 const TOKEN = /^aps_[\w-]{16,}/
@@ -25,11 +26,11 @@ const TOKEN = /^aps_[\w-]{16,}/
 /** Longer names are not shown: somebody may have put a secret of his own making where a name belongs. */
 const LONGEST_SHOWN = 16
 
-const EXTRAS: readonly string[] = ['prompts', 'environs', 'runs', 'targets', 'requests', 'tokens'] satisfies Extra[]
+const EXTRAS: readonly string[] = ['prompts', 'environs', 'runs', 'targets', 'labels', 'serve', 'requests', 'tokens'] satisfies Extra[]
 
 /**
  * Reads `API_TOKENS`: one token a line, or several with commas between them, each
- * `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:requests=600][:tokens=100000]`.
+ * `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=600][:tokens=100000]`.
  * Lines may share a name, so that a token can be replaced while both are in use.
  *
  * @param defaults limits of tokens that name none
@@ -83,6 +84,8 @@ function parseLine (line: string, number: number, defaults: CallerLimits): { dig
     environs: patterns('environs'),
     runs: patterns('runs'),
     targets: patterns('targets'),
+    labels: given.labels === undefined ? undefined : new Set(given.labels.split('|').map(label => isLabel(label) ? label : fail(`labels=: "${label}" is no name of a label`))),
+    serve: given.serve === undefined || isLabel(given.serve) || given.serve === LATEST ? given.serve : fail(`serve=: "${given.serve}" is no name of a label`),
     limits: { requests: count('requests'), tokens: count('tokens') }
   }
   return { digest: digest.toLowerCase(), caller }

@@ -1,5 +1,5 @@
-import { type Generation } from '../registry/generation.ts'
-import { type KindAccess } from '../registry/kind-access.ts'
+import { type Generation } from '../registry/generation/generation.ts'
+import { type KindAccess } from '../registry/kinds/kind-access.ts'
 import { keyToPath, kindPrefix } from '../store/keys.ts'
 import { type Caller } from './caller.ts'
 import { mayRun } from './may-run.ts'

@@ -184,6 +184,13 @@ export const definitionNotUsable = define('DEFINITION_NOT_FOUND', 404,
 export const toolNotFound = notFound('Tool', 'TOOL_NOT_FOUND')
 export const toolNotUsable = notUsable('Tool', 'TOOL_NOT_FOUND')
 
+export const labelNotFound = define('LABEL_NOT_FOUND', 404,
+  (id: string, label: string, labels: readonly string[]) => `Prompt "${id}" has no label "${label}"${labels.length > 0 ? `; it has ${quoted(labels)}` : ''}`,
+  (id, label, labels) => ({ id, label, labels }))
+export const versionNotFound = define('VERSION_NOT_FOUND', 404,
+  (id: string, version: number, _labels: readonly string[], problem?: string) => `Prompt "${id}" has no version ${version}${problem === undefined ? '' : ` that can be read: ${problem}`}`,
+  (id: string, version: number, labels: readonly string[], _problem?: string) => ({ id, version, labels }))
+
 // Sessions
 export const targetNotFound = define('TARGET_NOT_FOUND', 404,
   (name: string, near: readonly string[]) => `There is no target "${name}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
@@ -203,6 +210,8 @@ export const approvalNotFound = define('APPROVAL_NOT_FOUND', 404, (id: string) =
 export const approvalOutdated = define('APPROVAL_OUTDATED', 409,
   (id: string, _next?: object) => `What waits for an approval in session "${id}" is something else than what was shown`,
   (id, next) => ({ id, ...(next === undefined ? {} : { next }) }))
+export const commitDisabled = define('COMMIT_DISABLED', 409, (_id: string, reason: string) => reason, id => ({ id }))
+export const commitDenied = define('COMMIT_DENIED', 409, (_id: string, reason: string) => reason, id => ({ id }))
 export const approvalDecided = define('APPROVAL_DECIDED', 409,
   (id: string, { decision, by, at }: Readonly<Record<'decision' | 'by' | 'at', string>>, _next?: object) =>
     `Approval "${id}" has been decided: ${decision}, at ${at}${by === '' ? '' : ` by ${by}`}`,
@@ -280,6 +289,18 @@ export const storeUnavailable = define('STORE_UNAVAILABLE', 503, (reason: string
 export const entryInvalid = define('ENTRY_INVALID', 400,
   (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `"${id}" was not stored: ${problems.join('; ')}`,
   (id, _problems, diagnostics) => ({ id, diagnostics }))
+export const labelProtected = define('LABEL_PROTECTED', 403,
+  (name: string, label: string) => `Token "${name}" may not move the label "${label}": that is for the role admin, and for tokens with labels=${label}`,
+  (name, label) => ({ token: name, label }))
+export const promptLabelled = define('PROMPT_LABELLED', 409,
+  (id: string, labels: readonly string[]) => `Prompt "${id}" has labels, ${quoted(labels)}: remove them first`,
+  (id, labels) => ({ id, labels }))
+export const versionLabelled = define('VERSION_LABELLED', 409,
+  (id: string, version: number, labels: readonly string[]) => `Version ${version} of "${id}" is what ${quoted(labels)} means: move the label first`,
+  (id, version, labels) => ({ id, version, labels }))
+export const releasesUnreadable = define('RELEASES_UNREADABLE', 409,
+  (key: string, reason: string) => `Nothing was changed: what is stored under ${key} cannot be read, and would be lost: ${reason}`,
+  key => ({ key }))
 export const entryUnstorable = define('ENTRY_INVALID', 400, (key: string) => `The store can hold nothing under ${key}: choose another id`, key => ({ key }))
 export const entryMissing = define('ENTRY_NOT_FOUND', 404,
   (id: string, key: string) => `Nothing is stored under ${key}, the key of "${id}"`,

@@ -21,6 +21,7 @@ function beginAgent (id: string): Beginning {
     resume: session => `aps agent ${id} --resume ${session}`,
     // A dialogue that waits for the next question has answered the last one.
     isSettled: () => true,
+    hasTurns: true,
     startAt: async api => textOf(objectOf(await api.post(apiPath('api', 'agents', id, 'sessions'), {}))['id']),
     start: ({ door, sessionKinds: { agents }, registry }, visitor) => door.start(agents, visitor, registry.generation, { id })
   }

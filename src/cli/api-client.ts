@@ -85,16 +85,22 @@ export class ApiClient {
   /** All rows of a listing, page after page. */
   async list (path: string, query: Readonly<Record<string, string>> = {}): Promise<Json[]> {
     const rows: Json[] = []
+    for await (const page of this.pages(path, query)) {
+      if (!Array.isArray(page)) throw strangeReply(this.#base)
+      rows.push(...page as readonly Json[])
+    }
+    return rows
+  }
+
+  /** The replies of whatever comes in pages, one by one. */
+  async * pages (path: string, query: Readonly<Record<string, string>> = {}): AsyncGenerator<Json, void> {
     let after: string | undefined
     do {
       const search = new URLSearchParams({ ...query, ...(after === undefined ? {} : { after }) })
       const response = await this.#open({ method: 'GET', path: `${path}?${search.toString()}` })
-      const page = await readJson(response, this.#base)
-      if (!Array.isArray(page)) throw strangeReply(this.#base)
-      rows.push(...page as readonly Json[])
+      yield await readJson(response, this.#base)
       after = nextAfter(response.headers.link)
     } while (after !== undefined)
-    return rows
   }
 
   /** The server-sent events of a reply, each as soon as it is there. A reply that is cut throws. @param body where there is one, it is posted */

@@ -1,6 +1,6 @@
 import { type Json } from '../base/json.ts'
 import { skillKind } from '../registry/kinds/skill/skill-kind.ts'
-import { definitionsOf } from '../registry/offered.ts'
+import { definitionsOf } from '../registry/generation/offered.ts'
 import { openService } from './dialogue/local-dialogues.ts'
 import { type Output } from './output.ts'
 

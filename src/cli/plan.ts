@@ -11,28 +11,35 @@ interface PlanOptions extends TalkOptions {
   readonly mode?: 'plan' | 'apply'
   readonly profile?: string
   readonly report?: string
+  readonly fix?: string
+  readonly confirm?: 'diff' | 'deletions' | 'none'
+  readonly yes?: boolean
 }
 
 /** Adds `aps plan …`. */
 export function addPlanCommand (program: Command, cli: Cli): void {
   const command = program.command('plan')
     .description('have a model propose changes of files, look at them, apply and undo them; without --url and APS_URL in this process')
-    .argument('[goal]', 'what is wanted; plan: or apply: in front chooses the mode')
+    .argument('[goal]', 'what is wanted; plan: or apply: in front chooses the mode; may be left out with --fix')
     .option('--workspace <name>', 'the workspace, as the operator\'s file names it')
     .addOption(new Option('--mode <mode>', 'in place of what the goal says').choices(['plan', 'apply']))
     .option('--profile <id>', 'how it is made and checked')
     .option('--report <file>', 'output of a failed check: the files of its tracebacks are read first')
+    .option('--fix <check>', 'run this check first: its failure is what the goal is about')
+    .addOption(new Option('--confirm <mode>', 'what waits for you before it is written; only what is stricter than operator and profile counts').choices(['diff', 'deletions', 'none']))
+    .option('--yes', 'agree to each diff once it is shown, but to no deletion and no commit')
   addTalkOptions(command).action(async (goal: string | undefined, options: PlanOptions, self: Command) => {
-    await talk(await beginPlan(goal, options), { options, cli, command: self, readLine: readPlanLine })
+    await talk(await beginPlan(goal, options), { options, cli, command: self, readLine: readPlanLine, agrees: options.yes === true })
   })
 }
 
-async function beginPlan (goal: string | undefined, { workspace, mode, profile, report, resume }: PlanOptions): Promise<Beginning> {
-  if (resume === undefined && (goal === undefined || workspace === undefined)) throw usageError('expected a goal and --workspace')
-  const wishes = { ...(mode === undefined ? {} : { mode }), ...(profile === undefined ? {} : { profile }) }
-  const body = { goal: goal ?? '', workspace, ...wishes, ...(report === undefined ? {} : { report: await readReport(report) }) }
+async function beginPlan (goal: string | undefined, { workspace, mode, profile, report, fix, confirm, resume }: PlanOptions): Promise<Beginning> {
+  if (resume === undefined && ((goal === undefined && fix === undefined) || workspace === undefined)) throw usageError('expected a goal, or --fix, and --workspace')
+  const wishes = Object.fromEntries(Object.entries({ goal, mode, profile, fix, confirm }).filter(([, wish]) => wish !== undefined)) as Partial<Record<'goal' | 'profile' | 'fix', string>> & Pick<PlanOptions, 'mode' | 'confirm'>
+  const body = { workspace, ...wishes, ...(report === undefined ? {} : { report: await readReport(report) }) }
   return {
-    definition: `plans/${toPath(profile ?? 'default')}`,
+    // Without a name the service has its own profile, whatever that is.
+    definition: `plans/${profile === undefined ? '' : toPath(profile)}`,
     resume: session => `aps plan --resume ${session}`,
     isSettled: word => word === 'applied' || word === 'undone',
     startAt: async api => textOf(objectOf(await api.post('/api/plans', body))['id']),
@@ -48,6 +55,8 @@ async function readReport (file: string): Promise<string> {
 /** `undo: a.ts b.ts` names paths; whatever else is no word of a plan's is for the model. */
 export function readPlanLine (line: string): Said {
   if (/^\s*(?:remember|запомни)\s*$/i.test(line)) return { action: { name: 'remember', data: {} } }
+  const [, message] = /^\s*commit(?:\s*:\s*|\s+|$)(.*)$/i.exec(line) ?? []
+  if (message !== undefined) return { action: { name: 'commit', data: message.trim() === '' ? {} : { message: message.trim() } } }
   const [, name = '', paths = ''] = /^\s*(undo|redo|reject)\s*(?::\s*(\S.*))?$/i.exec(line) ?? []
   if (name === '') return { text: line }
   return { action: { name: name.toLowerCase(), data: paths === '' ? {} : { paths: paths.trim().split(/\s+/) } } }

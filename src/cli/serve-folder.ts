@@ -40,6 +40,7 @@ export async function serveFolder (folder: string, output: Output): Promise<stri
   await import(new URL(`../main${extname(import.meta.url)}`, import.meta.url).href)
   if (!await becomesReady(url)) return undefined
   await output.text(`serves ${env['STORE_DIR'] || 'Redis'} at ${url}`)
+  if (env['CONSOLE'] !== 'off') await output.text(`console: ${url}/console/`)
   await output.text(`API: ${url}/docs`)
   if (env['EXAMPLE_PAGE']) await output.text(`skills: ${url}/examples/term.html`)
   await output.text(modelLine())

@@ -12,6 +12,7 @@ export class ShownChange {
   #count = 0
   #more = 1
   #cut: string[] = []
+  #digest: string | undefined
 
   constructor (dialogues: Pick<Dialogues, 'preview'>, output: Output) {
     this.#dialogues = dialogues
@@ -19,11 +20,17 @@ export class ShownChange {
   }
 
   /** The first part of a change has been shown. @param data of the event `files` */
-  begin ({ files, more = 0 }: JsonObject): void {
+  begin ({ files, more = 0, digest }: JsonObject): void {
     const shown = listOf(files).map(objectOf)
     this.#count = shown.length
     this.#more = Number(more)
+    this.#digest = typeof digest === 'string' ? digest : undefined
     this.#cut = shown.filter(({ isCut }) => isCut === true).map(({ path }) => textOf(path))
+  }
+
+  /** Of a change that waits for its user's consent, once all of it was shown. */
+  get digest (): string | undefined {
+    return this.#more > 0 ? undefined : this.#digest
   }
 
   /** Shows all of it that was not shown yet; as JSON, in further events `files`, and `text` for each side of what was cut. @throws CliError */
@@ -32,6 +39,8 @@ export class ShownChange {
     while (this.#more > 0) {
       const page = await this.#dialogues.preview(id, { after: this.#count })
       const files = listOf(page['files']).map(objectOf)
+      const { kind, digest } = objectOf(page['confirm'] ?? {})
+      if (kind === 'diff') this.#digest = textOf(digest)
       this.#count += files.length
       if (this.#output.wantsJson) await this.#output.jsonLine({ type: 'files', data: { ...page, stage: 'preview' } })
       for (const file of files) {

@@ -4,6 +4,7 @@ import { fitsHeader } from '../base/text.ts'
 import { isBuiltin } from '../llm/builtin/builtin-url.ts'
 import { configSchema } from './config-schema.ts'
 import { validators } from './config-validator.ts'
+import { isLabel, LATEST } from '../registry/kinds/release/release-record.ts'
 
 /** The service's configuration, checked; `''` means "not given". */
 export type Config = Readonly<Static<typeof configSchema>>
@@ -26,6 +27,7 @@ export function loadConfig (environment: Readonly<Record<string, string | undefi
   checkStore(config)
   checkModel(config)
   checkAccess(config)
+  checkLabels(config)
   return config
 }
 
@@ -36,6 +38,16 @@ function checkAccess (config: Config): void {
   if (AUTH === 'off' && asksForTokens(config)) throw new ConfigError(`AUTH=off and ${file === '' ? 'API_TOKENS' : 'API_TOKENS_FILE'}: expected one of them, got both`)
   if (asksForTokens(config) || AUTH === 'off' || isLoopback(HOST)) return
   throw new ConfigError(`HOST: without API_TOKENS expected a loopback address such as 127.0.0.1, got "${HOST}"; set API_TOKENS or API_TOKENS_FILE (npm run token makes a token), or AUTH=off to let in everyone who can reach it`)
+}
+
+function checkLabels ({ DEFAULT_LABEL: label, PROTECTED_LABELS: text }: Config): void {
+  const wrong = [...label === '' || label === LATEST ? [] : [['DEFAULT_LABEL', label]], ...labelsIn(text).map(each => ['PROTECTED_LABELS', each])].find(([, each]) => !isLabel(each as string))
+  if (wrong !== undefined) throw new ConfigError(`${wrong[0] as string}: expected names of labels such as production, got "${wrong[1] as string}"`)
+}
+
+/** The labels of a list with commas. */
+export function labelsIn (text: string): readonly string[] {
+  return text.split(',').map(each => each.trim()).filter(each => each !== '')
 }
 
 /** Whether callers need tokens. */

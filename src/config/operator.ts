@@ -24,6 +24,8 @@ export interface Workspace {
   readonly mayChange?: readonly string[]
   /** What a person agrees to before a plan writes here; a profile and a request can be stricter. */
   readonly confirm: 'diff' | 'deletions' | 'none'
+  /** Whether a plan may commit what it has changed here; the rules for `git commit` still hold. */
+  readonly mayCommit: boolean
 }
 
 /** Where commands run. */

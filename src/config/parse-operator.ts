@@ -31,6 +31,7 @@ interface WorkspaceEntry {
   readonly logs?: Readonly<Record<string, string>>
   readonly mayChange?: readonly string[]
   readonly confirm?: Workspace['confirm']
+  readonly commit?: boolean
 }
 
 interface LocalEntry {
@@ -98,7 +99,7 @@ function checkedDocument (text: string): CheckedYaml {
 
 function workspaceOf (
   name: string,
-  { path, skills = false, checks = {}, logs = {}, mayChange, confirm = 'deletions' }: WorkspaceEntry,
+  { path, skills = false, checks = {}, logs = {}, mayChange, confirm = 'deletions', commit = false }: WorkspaceEntry,
   base: string,
   refuse: Refuse
 ): Workspace {
@@ -117,6 +118,7 @@ function workspaceOf (
     checks: new Map(Object.entries(checks)),
     logs: new Map(Object.entries(logs).map(([log, file]) => [log, relative(root, resolve(root, file))])),
     confirm,
+    mayCommit: commit,
     ...(mayChange === undefined ? {} : { mayChange })
   }
 }

@@ -33,6 +33,8 @@ export interface RunOptions {
   readonly signal: AbortSignal
   /** How much of each stream is kept, in bytes: its beginning and its end. @default 1 MiB */
   readonly keep?: number
+  /** What the command reads from stdin. @default nothing: it is at its end */
+  readonly input?: string
   /** Called with all that the command prints, as it comes. */
   readonly onOutput?: (stream: Stream, text: string) => void
 }

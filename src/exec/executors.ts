@@ -30,7 +30,7 @@ export class Executors {
   }
 
   /** Runs commands in a workspace, in a sandbox where one works. `undefined` for a workspace that the operator does not offer. */
-  async ofWorkspace (name: string): Promise<Executor | undefined> {
+  async ofWorkspace (name: string): Promise<LocalExecutor | undefined> {
     const workspace = this.#options.operator.workspaces.get(name)
     return workspace === undefined
       ? undefined
@@ -42,8 +42,9 @@ export class Executors {
     await Promise.all(Array.from(this.#open.values(), async opening => { await (await opening.catch(() => undefined))?.close() }))
   }
 
-  #opened (key: string, open: () => Promise<Executor>): Promise<Executor> {
-    const opening = this.#open.get(key) ?? open()
+  /** A key has executors of one type. */
+  #opened<E extends Executor> (key: string, open: () => Promise<E>): Promise<E> {
+    const opening = this.#open.get(key) as Promise<E> | undefined ?? open()
     this.#open.set(key, opening)
     return opening
   }
@@ -55,7 +56,7 @@ export class Executors {
     return new SshExecutor(target, this.#options.environment['SSH_AUTH_SOCK'])
   }
 
-  #openLocal (workspace: Workspace, { sandbox, hasNetwork }: Pick<LocalExecutorOptions, 'sandbox' | 'hasNetwork'>, names: readonly string[]): Executor {
+  #openLocal (workspace: Workspace, { sandbox, hasNetwork }: Pick<LocalExecutorOptions, 'sandbox' | 'hasNetwork'>, names: readonly string[]): LocalExecutor {
     const { environment, hidden, mayRunAsRoot, log } = this.#options
     return new LocalExecutor({
       workspace: workspace.path,

@@ -35,6 +35,11 @@ export class LocalExecutor implements Executor {
 
   async run (command: string, options: RunOptions): Promise<Ran> {
     refuseInvalid(command)
+    return await this.runProgram(['/bin/sh', '-c', reportingFolder(command)], options)
+  }
+
+  /** Runs a program with its arguments, without a shell that would read them. @throws ExecutorError when nothing was run */
+  async runProgram (program: readonly string[], options: RunOptions): Promise<Ran> {
     const { workspace, environment, mayRunAsRoot } = this.#options
     if (!mayRunAsRoot && process.getuid?.() === 0) {
       throw new ExecutorError('ROOT_REFUSED', 'this service runs as root, and so runs no commands: run it as another user, or set ALLOW_ROOT=true')
@@ -43,7 +48,7 @@ export class LocalExecutor implements Executor {
     if (cwd === undefined) {
       throw new ExecutorError('FOLDER_INVALID', `expected a folder of the workspace to begin in, got ${JSON.stringify(options.cwd ?? workspace)}`)
     }
-    const words = await this.#wordsFor(['/bin/sh', '-c', reportingFolder(command)])
+    const words = await this.#wordsFor(program)
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
     const running = runInGroup(words, { ...options, cwd, environment, signal })
     this.#running.add(running)

@@ -15,7 +15,7 @@ const REST = 500
 /** Longest report that a script writes, in characters: it holds one path. */
 const MAX_REPORT = 8192
 
-export interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'keep' | 'onOutput'> {
+export interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'keep' | 'input' | 'onOutput'> {
   readonly cwd: string
   readonly environment: Readonly<Record<string, string>>
 }
@@ -32,10 +32,12 @@ export async function runInGroup (words: readonly string[], options: GroupOption
     cwd: options.cwd,
     env: options.environment,
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe']
+    stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', 'pipe', 'pipe']
   })
   const captured = new Captured(options)
-  const [, stdout, stderr, reporting, lifeline] = child.stdio as [null, Readable, Readable, Readable, Readable]
+  const [, stdout, stderr, reporting, lifeline] = child.stdio as [unknown, Readable, Readable, Readable, Readable]
+  // A program may end without reading all of it.
+  child.stdin?.on('error', () => {}).end(options.input)
   stdout.on('data', (bytes: Buffer) => { captured.append('stdout', bytes) })
   stderr.on('data', (bytes: Buffer) => { captured.append('stderr', bytes) })
   let report = ''

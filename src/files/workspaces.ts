@@ -5,6 +5,7 @@ import { type OperatorFile, type Workspace } from '../config/operator.ts'
 import { applyChange, recoverChanges } from './change/apply.ts'
 import { parseChange } from './change/change.ts'
 import { contentsOf } from './change/contents.ts'
+import { withContents } from './change/edited.ts'
 import { type ChangeOutcome, Journal } from './change/journal.ts'
 import { type ContentOf, type Page, pageOf, type Touched } from './change/page.ts'
 import { fulfil } from './context/fulfil.ts'
@@ -74,18 +75,19 @@ export class Workspaces {
     name: string,
     { touched, after, limit, ...of }: ChangeOf & { readonly touched: readonly Touched[]; readonly after: number; readonly limit: number }
   ): Promise<Page> {
-    return await pageOf(touched, this.#contentsOf(name, of), after, limit)
+    return await pageOf(touched, await this.#contentsOf(name, of), after, limit)
   }
 
   /** A file before or after a change of a session. `undefined` where that content is kept nowhere any more. */
   async content (name: string, { path, sha256, ...of }: ChangeOf & { readonly path: string; readonly sha256: string }): Promise<Buffer | undefined> {
-    return await this.#contentsOf(name, of)(path, sha256)
+    return await (await this.#contentsOf(name, of))(path, sha256)
   }
 
-  #contentsOf (name: string, { session, change: given }: ChangeOf): ContentOf {
+  async #contentsOf (name: string, { session, change: given }: ChangeOf): Promise<ContentOf> {
     const { files, journal } = this.#get(name)
     const change = parseChange(given)
-    return contentsOf({ files, journal: new Journal(journal), session }, change.kind === 'do' ? change.actions : [])
+    const actions = change.kind === 'do' ? await withContents(change, files).catch(unlessRefused) : []
+    return contentsOf({ files, journal: new Journal(journal), session }, actions)
   }
 
   /** What is remembered of an owner and, where one is named, of a workspace. */
@@ -136,4 +138,10 @@ export class Workspaces {
     this.#known.set(name, made)
     return made
   }
+}
+
+/** Edits that fit their file no more write nothing that anybody could be shown. */
+function unlessRefused (error: unknown): [] {
+  if (error instanceof FileRefusal) return []
+  throw error
 }

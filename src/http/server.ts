@@ -39,6 +39,7 @@ import { eventRoutes } from './authors/events.ts'
 import { previewRoutes } from './authors/preview.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
+import { releaseRoutes } from './routes/releases.ts'
 import { renderRoutes } from './routes/render.ts'
 import { skillRoutes } from './routes/skills.ts'
 import { planRoutes } from './routes/plans.ts'
@@ -51,7 +52,9 @@ import { seekPrompts } from './prompts/seek-prompt.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
 import { socketRoutes } from './socket/websocket.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
+import { typedRoutes } from './typed/typed-routes.ts'
 import { schemaController } from './openapi/schema-controller.ts'
+import { consoleRoutes } from './console/console-routes.ts'
 
 /** The service, and what HTTP alone needs. */
 export interface ServerOptions {
@@ -74,6 +77,8 @@ export interface ServerOptions {
   readonly examplePage: string
   /** Whether MCP clients are answered at `/mcp`. */
   readonly mcpServer: boolean
+  /** Whether the console is served at `/console/`. */
+  readonly console: boolean
   /** What the routes of each kind are called. */
   readonly kindRoutes: readonly KindRoute[]
 }
@@ -127,8 +132,9 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   app.register(async routes => {
     const api = routes.withTypeProvider<SchemaTypes>()
     extensionRoutes(api)
-    promptRoutes(api, registry)
-    needsRoutes(api, registry)
+    promptRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
+    needsRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
+    typedRoutes(api, registry)
     environRoutes(api, { environs: registry.environs, readEnviron: service.readEnviron })
     toolRoutes(api, service)
     usedByRoutes(api, service)
@@ -138,6 +144,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     eventRoutes(api, registry, service.keyPrefix)
     definitionRoutes(api, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)
+    releaseRoutes(api, service.releases)
     renderRoutes(api, service)
     chatRoutes(api, service)
     openAiRoutes(api, service)
@@ -154,6 +161,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     healthRoutes(api, { registry, rotation, sessions: service.running })
     metricsRoutes(api, options)
     socketRoutes(api, service, options.corsOrigins)
+    if (options.console) consoleRoutes(api)
     if (options.examplePage !== '') examplePageRoute(api, options.examplePage)
   })
   return app

@@ -1,4 +1,4 @@
-import { KINDS } from '../registry/kinds/table.ts'
+import { KINDS } from '../registry/kind-table.ts'
 import { REQUEST_FIELDS } from '../http/base/request-log.ts'
 
 /** What every line has. */

@@ -15,6 +15,8 @@ const OVERHEADS = DURATIONS.filter(bound => bound <= 1)
 const MAX_PROMPTS = 2000
 const MAX_TOOLS = 500
 const MAX_MODELS = 100
+const MAX_VERSIONS = 500
+const MAX_LABEL_NAMES = 100
 
 /**
  * Every metric that is counted as things happen. Metrics of the registry are read when Prometheus asks. Names and units
@@ -23,6 +25,10 @@ const MAX_MODELS = 100
 export class Metrics {
   readonly registry = new Registry()
   readonly prompts = new BoundedNames(MAX_PROMPTS)
+  /** Numbers of versions, and versions of prompts. */
+  readonly versions = new BoundedNames(MAX_VERSIONS)
+  readonly promptVersions = new BoundedNames(MAX_VERSIONS)
+  readonly labels = new BoundedNames(MAX_LABEL_NAMES)
   readonly tools = new BoundedNames(MAX_TOOLS)
   /** Those that the configuration knows are always told apart: they are reserved when they are known. */
   readonly models = new BoundedNames(MAX_MODELS)
@@ -54,11 +60,11 @@ export class Metrics {
     registers: [this.registry]
   })
 
-  /** By prompt and outcome. */
+  /** By prompt, version and outcome. */
   readonly renders = countersOf(new Counter({
     name: 'prompt_shell_renders_total',
-    help: 'Renders by prompt; the outcome is ok or the error code. Prompts that are not registered are (unknown)',
-    labelNames: ['prompt', 'outcome'],
+    help: 'Renders by prompt and version, which is empty for content that is none; the outcome is ok or the error code. Prompts that are not registered are (unknown)',
+    labelNames: ['prompt', 'version', 'outcome'],
     registers: [this.registry]
   }))
 
@@ -111,13 +117,27 @@ export class Metrics {
     registers: [this.registry]
   })
 
-  /** By provider, model and direction. */
+  /** By provider, model, version of the prompt and direction. */
   readonly tokens = countersOf(new Counter({
     name: 'prompt_shell_model_tokens_total',
-    help: 'Tokens of answers, by direction (input, output); estimated where the provider tells none',
-    labelNames: ['provider', 'model', 'direction'],
+    help: 'Tokens of answers, by direction (input, output) and version of the prompt, such as review.short@7, empty where that is none; estimated where the provider tells none',
+    labelNames: ['provider', 'model', 'version', 'direction'],
     registers: [this.registry]
   }))
+
+  readonly labelMoves = new Counter({
+    name: 'prompt_shell_label_moves_total',
+    help: 'Moves and removals of labels over HTTP, by label',
+    labelNames: ['label'],
+    registers: [this.registry]
+  })
+
+  readonly labelFallbacks = new Counter({
+    name: 'prompt_shell_label_fallbacks_total',
+    help: 'Requests that were served the latest content, because their prompt does not have the label of their token, or the default one',
+    labelNames: ['label'],
+    registers: [this.registry]
+  })
 
   readonly sessionEffects = new Histogram(this.registry, {
     name: 'prompt_shell_session_effect_duration_seconds',
@@ -171,6 +191,12 @@ export class Metrics {
   describe (): MetricDescription[] {
     const metrics = this.registry.getMetricsAsArray() as unknown as ReadonlyArray<Histogram | Gauge & { name: string, help: string, labelNames: string[] }>
     return metrics.map(metric => ({ name: metric.name, help: metric.help, labels: metric.labelNames, type: typeOf(metric) }))
+  }
+
+  /** Takes notice of labels that are moved, and that prompts do not have. */
+  readonly onLabel = {
+    moved: (label: string): void => { this.labelMoves.inc({ label: this.labels.take(label) }) },
+    missed: (label: string): void => { this.labelFallbacks.inc({ label: this.labels.take(label) }) }
   }
 
   /** Everything as plain data, for other processes of this service. */

@@ -3,6 +3,7 @@ import { usageOfReply, usageOfStream } from '../service/chat/counted-models.ts'
 import { type TokenUsage } from '../service/chat/usage-counter.ts'
 import { beginningOf } from '../base/text.ts'
 import { type JsonObject } from '../base/json.ts'
+import { spanVersion } from './span-version.ts'
 import { type Metrics } from './metrics.ts'
 import { type OverlapClock } from './overlap-clock.ts'
 import { type Span, type SpanAttributes, type TraceContext } from './span.ts'
@@ -16,6 +17,8 @@ export interface ModelCallOptions {
   readonly request: JsonObject
   readonly prompt: string | undefined
   readonly promptRevision: string | undefined
+  readonly promptVersion: number | undefined
+  readonly promptLabel: string | undefined
   readonly caller: TraceContext | undefined
   readonly parent: Span | undefined
 }
@@ -74,10 +77,11 @@ export class ObservedModelCall implements ModelWatch {
   }
 
   #count ({ inputTokens, outputTokens }: TokenUsage): void {
-    const { metrics: { tokens }, provider } = this.#options
+    const { metrics: { tokens, promptVersions }, provider, prompt, promptVersion } = this.#options
+    const version = prompt === undefined || promptVersion === undefined ? '' : promptVersions.take(`${prompt}@${promptVersion}`)
     const model = this.#label('ok')
-    tokens.at(provider, model, 'input').inc(inputTokens)
-    tokens.at(provider, model, 'output').inc(outputTokens)
+    tokens.at(provider, model, version, 'input').inc(inputTokens)
+    tokens.at(provider, model, version, 'output').inc(outputTokens)
   }
 
   #end (outcome: Outcome, attributes: SpanAttributes = {}): void {
@@ -98,14 +102,14 @@ export class ObservedModelCall implements ModelWatch {
   }
 }
 
-function beginSpan (parent: Span, { operation, provider, request, prompt, promptRevision }: ModelCallOptions, model: string | undefined): Span {
+function beginSpan (parent: Span, { operation, provider, request, prompt, promptRevision, promptVersion, promptLabel }: ModelCallOptions, model: string | undefined): Span {
   return parent.child(model === undefined ? operation : `${operation} ${model}`, 'client', {
     'gen_ai.operation.name': operation,
     'gen_ai.provider.name': provider,
     ...(model === undefined ? {} : { 'gen_ai.request.model': model }),
     ...(request['stream'] === true ? { 'gen_ai.request.stream': true } : {}),
     ...(prompt === undefined ? {} : { 'gen_ai.prompt.name': prompt }),
-    ...(promptRevision === undefined ? {} : { 'gen_ai.prompt.version': promptRevision })
+    ...(promptRevision === undefined ? {} : spanVersion(promptRevision, promptVersion, promptLabel))
   })
 }
 

@@ -1,5 +1,6 @@
 import { type Activity, type ModelOperation, type ModelWatch, type RenderWatch, type ToolWatch } from '../runtime/activity.ts'
 import { type JsonObject } from '../base/json.ts'
+import { spanVersion } from './span-version.ts'
 import { type Metrics } from './metrics.ts'
 import { ObservedModelCall } from './observed-model-call.ts'
 import { OverlapClock } from './overlap-clock.ts'
@@ -12,6 +13,8 @@ const UNKNOWN_PROMPT = '(unknown)'
 export class ObservedWork implements Activity {
   prompt: string | undefined
   promptRevision: string | undefined
+  promptVersion: number | undefined
+  promptLabel: string | undefined
   renderMs: number | undefined
   readonly #metrics: Metrics
   readonly #caller: TraceContext | undefined
@@ -41,21 +44,23 @@ export class ObservedWork implements Activity {
     return this.#models?.read(performance.now())
   }
 
-  beginRender (prompt: string, revision: string | undefined): RenderWatch {
+  beginRender (prompt: string, revision: string | undefined, version?: number, label?: string): RenderWatch {
     const started = performance.now()
     if (revision !== undefined) {
       this.prompt = prompt
       this.promptRevision = revision
+      this.promptVersion = version
+      this.promptLabel = label
     }
-    const span = this.#span?.child('render', 'internal', revision === undefined ? {} : { 'gen_ai.prompt.name': prompt, 'gen_ai.prompt.version': revision })
+    const span = this.#span?.child('render', 'internal', revision === undefined ? {} : { 'gen_ai.prompt.name': prompt, ...spanVersion(revision, version, label) })
     this.#current = span
     return {
       ended: (outcome, passes) => {
         const milliseconds = performance.now() - started
-        const { prompts, renders, renderDurations, passes: passCounts } = this.#metrics
+        const { prompts, versions, renders, renderDurations, passes: passCounts } = this.#metrics
         this.renderMs = (this.renderMs ?? 0) + milliseconds
         this.#current = this.#span
-        renders.at(revision === undefined ? UNKNOWN_PROMPT : prompts.take(prompt), outcome).inc()
+        renders.at(revision === undefined ? UNKNOWN_PROMPT : prompts.take(prompt), version === undefined ? '' : versions.take(String(version)), outcome).inc()
         renderDurations.at(outcome).observe(milliseconds / 1000)
         if (passes !== undefined) passCounts.at().observe(passes)
         span?.end(passes === undefined ? {} : { 'prompt_shell.render.passes': passes }, outcome === 'ok' ? undefined : outcome)
@@ -84,7 +89,7 @@ export class ObservedWork implements Activity {
 
   beginModelCall (operation: ModelOperation, provider: string, request: JsonObject): ModelWatch {
     const clock = this.#models ??= new OverlapClock()
-    const { prompt, promptRevision } = this
-    return new ObservedModelCall({ metrics: this.#metrics, clock, operation, provider, request, prompt, promptRevision, caller: this.#caller, parent: this.#span })
+    const { prompt, promptRevision, promptVersion, promptLabel } = this
+    return new ObservedModelCall({ metrics: this.#metrics, clock, operation, provider, request, prompt, promptRevision, promptVersion, promptLabel, caller: this.#caller, parent: this.#span })
   }
 }

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry as PrometheusRegistry } from 'prom-client'
-import { offeredOf } from '../registry/offered.ts'
+import { offeredOf } from '../registry/generation/offered.ts'
 import { type Registry } from '../registry/registry.ts'
 import { kindPrefix } from '../store/keys.ts'
 

@@ -2,23 +2,26 @@ import { type Log } from '../base/log.ts'
 import pLimit from 'p-limit'
 import { kindPrefix, pathToKey } from '../store/keys.ts'
 import { createSlices } from '../runtime/slices.ts'
-import { type Store, StoreError, type StoreStatus } from '../store/store.ts'
+import { isWithheld, type Store, StoreError, type StoredValue, type StoreStatus } from '../store/store.ts'
 import { type Language } from '../template/language.ts'
 import { type ToolReader } from '../tool/definition/tool-reader.ts'
 import { Announcements } from './sync/announcements.ts'
 import { GenerationBuilder, type RegisterTools } from './link/build-generation.ts'
 import { EmptyHold } from './sync/empty-hold.ts'
-import { Entries } from './entries/entries.ts'
+import { Entries } from './generation/entries.ts'
 import { type EntryProblem } from './entries/entry-table.ts'
 import { type Environs } from './kinds/environ/environs.ts'
-import { type Generation } from './generation.ts'
+import { type Generation } from './generation/generation.ts'
 import { oneAtATime } from '../runtime/one-at-a-time.ts'
 import { ReadsInFlight } from './sync/reads-in-flight.ts'
 import { Seeker } from './sync/seeker.ts'
 import { listStore, readAll, unionOf } from './sync/store-snapshot.ts'
-import { type EntryKind, isEntryKind, type Kind } from './kind.ts'
-import { offeredOf } from './offered.ts'
-import { createTemplateCache, type CountedTemplateCache } from './kinds/prompt/template-cache.ts'
+import { type EntryKind, isEntryKind, type Kind } from './kinds/kind.ts'
+import { offeredOf } from './generation/offered.ts'
+import { releaseKind } from './kinds/release/release-kind.ts'
+import { VERSIONS } from './kinds/release/version-text.ts'
+import { VersionShelf } from './link/version-shelf.ts'
+import { createTemplateCache, type CountedTemplateCache } from './entries/template-cache.ts'
 
 /** How often everything is verified while changes are pushed, in ms. */
 const RECONCILE_MILLISECONDS = 60_000
@@ -61,18 +64,22 @@ export interface RegistryStatus {
   readonly held: readonly string[]
   /** Nodes of the store that show no key, and whose keys are held. */
   readonly heldNodes: readonly string[]
+  /** Why labels are not served, where the store does not let this process read what they mean. */
+  readonly labelsProblem: string | undefined
 }
 
 /** What is registered now. Reads the store, keeps the last good of everything, and publishes generations. */
 export class Registry {
   readonly environs: Environs
-  /** How the cache of compiled templates does. */
-  readonly templates: Pick<CountedTemplateCache, 'statistics'>
+  /** What compiled templates come from. */
+  readonly templates: CountedTemplateCache
   readonly #options: RegistryOptions
   readonly #environPrefix: string
   readonly #entries: Entries
   readonly #hold: EmptyHold
   readonly #builder: GenerationBuilder
+  readonly #shelf: VersionShelf
+  readonly #versionPrefix: string
   readonly #reads = new ReadsInFlight()
   readonly #announced = new Announcements()
   readonly #refreshing = oneAtATime(() => this.#refreshOnce())
@@ -85,6 +92,7 @@ export class Registry {
   #generation: Generation
   #verifiedAt: Date | undefined
   #problem: string | undefined
+  #labelsProblem: string | undefined
   /** When the last refresh ended, on the clock of `performance.now()`. */
   #refreshedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
@@ -98,7 +106,9 @@ export class Registry {
     this.environs = options.environs
     this.#hold = new EmptyHold(options.emptyHold)
     this.#entries = new Entries({ ...options, kinds: options.kinds.filter(isEntryKind), cache })
-    this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools)
+    this.#shelf = new VersionShelf({ store: options.store, keyPrefix: options.keyPrefix, cache })
+    this.#versionPrefix = kindPrefix(options.keyPrefix, VERSIONS)
+    this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools, this.#shelf)
     this.#generation = this.#builder.last
   }
 
@@ -171,6 +181,11 @@ export class Registry {
     return this.#seeker.seek(pathToKey(id, kindPrefix(this.#options.keyPrefix, key)))
   }
 
+  /** The versions of a prompt that other prompts pin. */
+  pinsOf (id: string): readonly number[] {
+    return this.#builder.pinsOf(id)
+  }
+
   /** Publishes anew what is held, because the tools that a server offers have changed. */
   relink (): void {
     void this.#exclusively(() => this.#publish(true))
@@ -194,6 +209,7 @@ export class Registry {
       verifiedAt: this.#verifiedAt,
       problem: this.#problem,
       held: this.#heldKinds().map(({ key }) => key),
+      labelsProblem: this.#labelsProblem,
       heldNodes: this.#hold.held().filter(scope => !this.#options.kinds.some(({ key }) => key === scope))
     }
   }
@@ -260,7 +276,7 @@ export class Registry {
       await this.#exclusively(async () => {
         this.environs.applyKeys(environKeys.map((key, index) => [key, exist[index] === true] as const).filter(([key]) => !isDoubtful(key)))
         await this.#entries.take({ values, isDoubtful })
-        await this.#publish(false)
+        await this.#publish(keys.some(key => key.startsWith(this.#versionPrefix)) && await this.#builder.fillGaps())
         this.#endHolds()
       })
       for (const reader of this.#readers) reader(environKeys)
@@ -289,7 +305,10 @@ export class Registry {
       // Known keys are read even if the listing lacks them: while a cluster moves a key, neither of its nodes may list it.
       const wanted = [...this.#entries.tables.kinds].filter(kind => accepted.has(kind)).map(kind => unionOf(keys.get(kind) ?? new Set(), this.#entries.tables.of(kind).keys()))
       const isLazyAccepted = [...accepted].some(({ reading }) => reading === 'lazy')
-      const values = await readAll(store, wanted.flat())
+      const probes = [kindPrefix(keyPrefix, releaseKind.key), this.#versionPrefix]
+      const stored = await readAll(store, [...probes, ...wanted.flat()])
+      this.#judgeLabels(stored.slice(0, probes.length))
+      const values = stored.slice(probes.length)
       // A key that was listed and is gone now was deleted, and its push says so, or lost, and the next listing lacks it. The same
       // holds after an interruption.
       const mayBeLost = (key: string): boolean => read.isInterrupted || [...keys.values()].some(listed => listed.has(key))
@@ -297,9 +316,9 @@ export class Registry {
       await this.#exclusively(async () => {
         if (isLazyAccepted && (!read.isInterrupted || this.#verifiedAt === undefined)) environs.replace()
         await this.#entries.take({ values, isDoubtful: (key, { kind }) => read.hasChanged(key) || (kind === 'missing' && (mayBeLost(key) || isHeld?.(key) === true)) })
-        await this.#publish(this.#generation.number === 0)
+        await this.#publish(await this.#builder.fillGaps() || this.#generation.number === 0)
       })
-      this.#verified()
+      if (this.#shelf.failure === undefined) this.#verified()
       for (const reader of this.#readers) reader([])
       await this.environs.readAhead()
       if (store.status().changes === 'pushed') void this.environs.verifyValues()
@@ -312,6 +331,14 @@ export class Registry {
       this.#refreshedAt = performance.now()
     }
     if (this.#announced.size > 0 && this.#problem === undefined) void this.#following.run()
+  }
+
+  /** An ACL from before there were labels names the prefixes of the other kinds. Then nothing is read there, and all else goes on. */
+  #judgeLabels (probes: ReadonlyArray<readonly [prefix: string, value: StoredValue]>): void {
+    const withheld = probes.filter(([, value]) => isWithheld(value)).map(([prefix]) => prefix)
+    const problem = withheld.length === 0 ? undefined : `labels are not served: the store lets this process read nothing below ${withheld.join(' and ')}`
+    if (problem !== undefined && problem !== this.#labelsProblem) this.#options.log.warn({ prefixes: withheld }, problem)
+    this.#labelsProblem = problem
   }
 
   /** The kinds whose listing is believed; of the others all that is loaded is held. */
@@ -370,10 +397,11 @@ export class Registry {
     }
   }
 
-  /** Makes the next generation, if there is anything new in it. @param offersChanged whether tool servers offer other tools */
-  async #publish (offersChanged: boolean): Promise<void> {
-    if (!offersChanged && !this.#entries.hasChanged) return
-    this.#generation = await this.#builder.build(offersChanged)
+  /** Makes the next generation, if there is anything new in it. @param hasNews whether there is beside the entries, such as what tool servers offer */
+  async #publish (hasNews: boolean): Promise<void> {
+    if (!hasNews && !this.#entries.hasChanged) return
+    this.#generation = await this.#builder.build(hasNews)
+    if (this.#shelf.failure !== undefined) this.#failed(this.#shelf.failure)
     const { number, revision } = this.#generation
     const counts = this.#options.kinds.map(kind => [kind.name, isEntryKind(kind) ? offeredOf(this.#generation, kind).size : this.environs.index.size] as const)
     this.#options.log.info({ generation: number, revision, ...Object.fromEntries(counts) }, 'registry published')

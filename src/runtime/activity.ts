@@ -6,8 +6,11 @@ import { type JsonObject } from '../base/json.ts'
  * this.
  */
 export interface Activity {
-  /** @param revision of the prompt; `undefined` when none is registered under that id */
-  beginRender (prompt: string, revision: string | undefined): RenderWatch
+  /**
+   * @param revision of the prompt; `undefined` when none is registered under that id
+   * @param version of the prompt, if it is one @param label that it was asked for by, if any
+   */
+  beginRender (prompt: string, revision: string | undefined, version?: number, label?: string): RenderWatch
   beginToolCall (tool: { readonly id: string, readonly name: string }): ToolWatch
   /** @param provider its name in the configuration. @param request the body that it is sent */
   beginModelCall (operation: ModelOperation, provider: string, request: JsonObject): ModelWatch

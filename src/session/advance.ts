@@ -17,7 +17,7 @@ export interface Advanced {
 
 /** Makes the first transition of a session. @param engine a start of the engine that `start` names */
 export function begin (id: string, start: Start, engine: EngineStart, gate: Gate, stamp: Stamp): Advanced {
-  const empty: Session = { id, seq: 0, token: '', start, status: 'running', engine: engine(), open: new Map(), used: { steps: 0, tokens: 0, calls: new Map() }, lastInput: undefined, asked: new Map(), bytes: 0, createdAt: stamp.at, updatedAt: stamp.at }
+  const empty: Session = { id, seq: 0, token: '', start, status: 'running', engine: engine(), open: new Map(), used: { steps: 0, tokens: 0, calls: new Map() }, lastInput: undefined, doubtful: new Set(), asked: new Map(), bytes: 0, createdAt: stamp.at, updatedAt: stamp.at }
   return advance(empty, { kind: 'started', start }, gate, stamp)
 }
 
@@ -46,6 +46,7 @@ class Step {
   #stopped: Status | undefined
   #asked = 0
   #lastInput: string | undefined
+  #doubtful: ReadonlySet<string>
   #people: ReadonlyMap<string, Asked>
 
   constructor (session: Session, stamp: Stamp) {
@@ -56,6 +57,7 @@ class Step {
     this.#engine = session.engine
     this.#used = session.used
     this.#lastInput = session.lastInput
+    this.#doubtful = session.doubtful
     this.#people = session.asked
     this.#stopped = ENDED.has(session.status) ? session.status : undefined
   }
@@ -92,6 +94,7 @@ class Step {
         break
       case 'result':
         this.#used = { ...this.#used, tokens: this.#used.tokens + tokensOf(fact.usage) }
+        this.#doubt(fact.effect, false)
         this.#close(fact.effect, fact)
         break
       case 'unknown':
@@ -109,8 +112,18 @@ class Step {
   /** The engine reads which command began: a person may have edited the one that it asked for. */
   #takeUnknown (fact: Extract<Fact, { kind: 'unknown' }>): void {
     const effect = this.#open.get(fact.effect)?.effect
+    this.#doubt(fact.effect, true)
     if (this.#stopped === undefined) this.#close(fact.effect, effect?.kind === 'exec' ? { ...fact, command: effect.command } : fact)
     else this.#notices.push({ type: 'error', data: { code: 'END_NOT_CONFIRMED', effect: fact.effect, message: 'it was ended with the session, and nobody has confirmed that: it may run on' } })
+  }
+
+  /** Keeps in mind that a call or a command may have been done; its like is asked for then. */
+  #doubt (id: string, isDoubtful: boolean): void {
+    const effect = this.#open.get(id)?.effect
+    if (effect?.kind !== 'tool' && effect?.kind !== 'exec') return
+    const digest = digestOf(effect)
+    if (this.#doubtful.has(digest) === isDoubtful) return
+    this.#doubtful = new Set(isDoubtful ? [...this.#doubtful, digest] : [...this.#doubtful].filter(each => each !== digest))
   }
 
   #stop ({ by, reason }: Extract<Fact, { kind: 'stopped' }>): void {
@@ -142,7 +155,7 @@ class Step {
     } else {
       const subject = rowOf(effect).subject(effect)
       this.#begun.push({ id, kind, digest, ...(subject === undefined ? {} : { subject }) })
-      this.#change(id, { phase: 'begun', by: this.#stamp.by, since: this.#stamp.at })
+      this.#change(id, { phase: 'begun', by: this.#stamp.by, since: this.#stamp.at, ...(by === undefined ? {} : { isAgain: true }) })
       if (kind === 'wait') return
       this.#notices.push(...toolCalled(effect, by !== undefined))
       const calls = (kind === 'tool' || kind === 'exec') && by === undefined ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1) : this.#used.calls
@@ -207,7 +220,7 @@ class Step {
 
   #session (): Session {
     const { id, start, createdAt, bytes } = this.#before
-    const session: Session = { id, start, createdAt, bytes, seq: this.#seq, token: this.#stamp.token, updatedAt: this.#stamp.at, engine: this.#engine, open: this.#open, used: this.#used, lastInput: this.#lastInput, asked: this.#people, status: 'running' }
+    const session: Session = { id, start, createdAt, bytes, seq: this.#seq, token: this.#stamp.token, updatedAt: this.#stamp.at, engine: this.#engine, open: this.#open, used: this.#used, lastInput: this.#lastInput, doubtful: this.#doubtful, asked: this.#people, status: 'running' }
     return { ...session, open: new Map(this.#open), status: this.#stopped ?? statusOf(session) }
   }
 }

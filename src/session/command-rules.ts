@@ -6,6 +6,9 @@ export type Judgement =
   | { readonly answer: 'ask', readonly rule: string }
   | { readonly answer: 'deny', readonly by: 'policy', readonly reason: string }
 
+/** The rule by which a command waits where no other speaks of it. */
+const ASKED = 'commands are approved one by one'
+
 /** What a shell reads as more than one simple command: separators, substitutions, redirections, ends of lines. */
 const COMPOUND = /[;|&$()<>`\r\n]/
 
@@ -29,7 +32,22 @@ export function judgeCommand ({ command, target, origin }: ExecEffect, policy: C
   if (asked !== undefined) return { answer: 'ask', rule: `the operator asks for "${asked.command}"` }
   if (policy?.isAuto === true) return { answer: 'allow' }
   const allowed = COMPOUND.test(command) ? undefined : matching('allow', [command])
-  return allowed === undefined ? { answer: 'ask', rule: 'commands are approved one by one' } : { answer: 'allow' }
+  return allowed === undefined ? { answer: 'ask', rule: ASKED } : { answer: 'allow' }
+}
+
+/** The rule by which a commit waits where no other speaks of it. */
+export const COMMITS_ARE_ASKED = 'commits are approved one by one'
+
+/**
+ * Judges a commit of a plan by the rules for the command `git commit` on all targets that are its workspace: the strictest counts. Where a target
+ * runs commands unasked, a commit without a rule of its own still waits.
+ * @param targets names; without any, rules for all targets hold
+ */
+export function judgeCommit (targets: readonly string[], rules: readonly CommandRule[]): Judgement {
+  const places = targets.length === 0 ? [''] : targets
+  const judged = places.map(target => judgeCommand({ id: '', kind: 'exec', target, command: 'git commit', origin: 'model', timeout: 0 }, { rules, isAuto: false }))
+  const strictest = judged.reduce(stricter)
+  return strictest.answer === 'ask' && strictest.rule === ASKED ? { answer: 'ask', rule: COMMITS_ARE_ASKED } : strictest
 }
 
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const

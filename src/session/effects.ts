@@ -85,6 +85,14 @@ export const EFFECTS: EffectTable = {
     // A change of files finds out from its journal how far it came.
     isRepeatable: always
   },
+  commit: {
+    digest: ({ workspace, paths, message }) => contentHash({ workspace, paths, message }),
+    shown: ({ workspace, paths, message, timeout }) => ({ workspace, paths, message, timeoutMs: timeout }),
+    subject: ({ workspace, paths }) => ({ workspace, paths: paths.length }),
+    place: ({ workspace }) => workspace,
+    // The trailer of the newest commit says whether it is there.
+    isRepeatable: always
+  },
   remember: {
     digest: ({ workspace, patch }) => contentHash({ workspace, patch }),
     shown: nothing,

@@ -34,8 +34,8 @@ export interface Engine<Setting extends object, State, Result extends object> ex
 
 /** An input that is not taken: nothing of it is written. */
 export interface Refused {
-  /** `busy`: the session does not wait for such a thing. `invalid`: it does, and this one is wrong. */
-  readonly kind: 'busy' | 'invalid'
+  /** `busy`: the session does not wait for such a thing. `invalid`: it does, and this one is wrong. `outdated`: it agrees to something that waits no more. `disabled`: the operator has it turned off. */
+  readonly kind: 'busy' | 'invalid' | 'outdated' | 'disabled'
   readonly message: string
 }
 

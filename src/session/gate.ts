@@ -1,8 +1,8 @@
 import { type JsonObject } from '../base/json.ts'
 import { type AboutEffect, approvalDigest } from './approval.ts'
-import { judgeCommand, type Judgement, stricter } from './command-rules.ts'
+import { COMMITS_ARE_ASKED, judgeCommand, type Judgement, stricter } from './command-rules.ts'
 import { digestOf, rowOf } from './effects.ts'
-import { type CommandPolicy, type Effect, type ExecEffect } from './model.ts'
+import { type CommandPolicy, type CommitEffect, type Effect, type ExecEffect } from './model.ts'
 import { MAX_LOG_BYTES, type OpenEffect, type Session, type Used } from './session.ts'
 
 /** May an effect be begun? `owe` leaves it to whoever drives the session. */
@@ -19,27 +19,33 @@ export type Gate = (session: Session, open: OpenEffect) => Verdict
 export interface Circumstances {
   /** The operator's rules for a command; `undefined` where there is no operator. */
   readonly commands: (effect: ExecEffect) => CommandPolicy | undefined
+  /** What the operator says of a commit; `undefined` where there is no operator. */
+  readonly commits: (effect: CommitEffect) => Judgement | undefined
   readonly about: AboutEffect
 }
 
 /** Nothing is known of the world: what a session started with decides. */
-export const NO_CIRCUMSTANCES: Circumstances = { commands: () => undefined, about: () => ({}) }
+export const NO_CIRCUMSTANCES: Circumstances = { commands: () => undefined, commits: () => undefined, about: () => ({}) }
 
 /** Of equal calls and commands since the user spoke last, a person is asked about this one and those after it. */
 const REPEATED_CALLS = 3
+
+/** A model that repeats what was interrupted may do it twice, whatever it was told. */
+const DOUBTFUL = 'the same call was interrupted before, and may have been done'
 
 /**
  * The rules of a session: its budget, the calls for which people are asked, and of commands what the operator says, as it
  * started and now; the stricter of both counts.
  */
-export function createGate ({ commands, about: aboutOf }: Circumstances): Gate {
+export function createGate (circumstances: Circumstances): Gate {
+  const { about: aboutOf } = circumstances
   return (session, { effect, approved, by }) => {
     const { start: { budget }, used, bytes } = session
     if (effect.kind === 'wait') return { answer: 'allow' }
     if (used.steps >= budget.steps) return { answer: 'deny', by: 'budget', reason: `the session has made its ${budget.steps} calls` }
     if (used.tokens >= budget.tokens) return { answer: 'deny', by: 'budget', reason: `the session has used its ${budget.tokens} tokens` }
     if (bytes >= MAX_LOG_BYTES) return { answer: 'deny', by: 'budget', reason: `the log of the session has its ${MAX_LOG_BYTES} bytes` }
-    const verdict = judge(session, effect, commands)
+    const verdict = judge(session, effect, circumstances)
     // What was begun before was allowed then, and is repeated by a replica that took the session.
     if (verdict.answer !== 'ask') return verdict
     if (by !== undefined) return { answer: 'allow' }
@@ -56,21 +62,26 @@ export const gate = createGate(NO_CIRCUMSTANCES)
 /** Begins nothing: for a replica that adds a fact to a session that another one drives. */
 export const owingGate: Gate = (_session, { effect }) => effect.kind === 'wait' ? { answer: 'allow' } : { answer: 'owe' }
 
-function judge ({ start, used, engine }: Session, effect: Effect, commands: Circumstances['commands']): Judgement {
+function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { commands, commits }: Circumstances): Judgement {
   switch (effect.kind) {
     case 'tool':
       if (start.ask.includes(effect.tool)) return { answer: 'ask', rule: `calls of ${effect.tool} are approved one by one` }
+      if (doubtful.has(digestOf(effect))) return { answer: 'ask', rule: DOUBTFUL }
       return isRepeated(effect, used) ? { answer: 'ask', rule: `the same call of ${effect.tool} for the third time since the user spoke` } : { answer: 'allow' }
     case 'exec': {
       const now = commands(effect)
       const began = judgeCommand(effect, start.commands)
       const verdict = now === undefined ? began : stricter(began, judgeCommand(effect, now))
+      if (verdict.answer === 'allow' && doubtful.has(digestOf(effect))) return { answer: 'ask', rule: DOUBTFUL }
       return verdict.answer === 'allow' && isRepeated(effect, used) ? { answer: 'ask', rule: 'the same command for the third time since the user spoke' } : verdict
     }
     case 'apply':
     case 'check':
       if (engine.view.mayWrite !== true) return { answer: 'deny', by: 'policy', reason: 'nothing is written while a plan is made' }
       return judgeByRow(effect)
+    case 'commit':
+      if (engine.view.mayWrite !== true) return { answer: 'deny', by: 'policy', reason: 'nothing is committed while a plan is made' }
+      return commits(effect) ?? { answer: 'ask', rule: COMMITS_ARE_ASKED }
     default:
       return judgeByRow(effect)
   }

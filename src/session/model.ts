@@ -134,7 +134,7 @@ export interface Usage {
 }
 
 /** Something that the service does for a session. Its id, `seq.n`, is the same in every fold. */
-export type Effect = ModelEffect | ToolEffect | ExecEffect | CheckEffect | ReadEffect | ApplyEffect | RememberEffect | WaitEffect
+export type Effect = ModelEffect | ToolEffect | ExecEffect | CheckEffect | ReadEffect | ApplyEffect | CommitEffect | RememberEffect | WaitEffect
 
 /** Asks the model. */
 export interface ModelEffect {
@@ -145,6 +145,10 @@ export interface ModelEffect {
   readonly messages: readonly JsonObject[]
   /** Further fields of the request: `tools`, `temperature`, … */
   readonly fields: JsonObject
+  /** Whether followers get the answer while it is written. `timeout` is then between two parts of it. */
+  readonly live?: boolean
+  /** JSON Schema of the answer: the result has `value` when it fits, else `problem`, what is wrong with it. */
+  readonly returns?: JsonObject
   /** Of the answer, in bytes of its JSON: a longer one is a failure. @default what the service keeps of any answer, cut */
   readonly maxAnswer?: number
   /** In ms. */
@@ -206,6 +210,19 @@ export interface ApplyEffect {
   readonly change: JsonObject
   /** Whether something is deleted by it: a person is asked then. */
   readonly deletes: boolean
+  /** In ms. */
+  readonly timeout: number
+}
+
+/** Commits files of a workspace to its repository. */
+export interface CommitEffect {
+  readonly id: string
+  readonly kind: 'commit'
+  readonly workspace: string
+  /** What was changed for the goal: nothing else is committed. */
+  readonly paths: readonly string[]
+  /** A trailer that names the session and the effect goes behind it. */
+  readonly message: string
   /** In ms. */
   readonly timeout: number
 }

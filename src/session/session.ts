@@ -13,6 +13,8 @@ export interface Session extends Position {
   readonly used: Used
   /** The id of the last input, so that one that is sent again counts once. */
   readonly lastInput: string | undefined
+  /** Digests of calls and commands of which nobody knows whether they were done; one that has ended well since is none. */
+  readonly doubtful: ReadonlySet<string>
   /** What a person was asked about, by the id of its effect. */
   readonly asked: ReadonlyMap<string, Asked>
   /** What its log takes, in bytes; the last transition counts when it is written. */
@@ -33,6 +35,8 @@ export interface OpenEffect {
   readonly by?: string
   /** When, in ms since 1970. */
   readonly since?: number
+  /** Whether another replica had begun it. */
+  readonly isAgain?: boolean
   /** The digest of what a person has allowed: of anything else he is asked again. */
   readonly approved?: string
   /** What a person is asked, while it is held. */

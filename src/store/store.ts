@@ -76,7 +76,19 @@ export type StoredValue =
   | { readonly kind: 'text', readonly text: string, readonly expiresAt?: number }
   | { readonly kind: 'missing' }
   /** There is something, and it cannot be used: a wrong Redis type, over the size limit, invalid UTF-8, broken YAML. */
-  | { readonly kind: 'bad', readonly reason: string, readonly place?: TextPlace, readonly hint?: string }
+  | {
+    readonly kind: 'bad'
+    readonly reason: string
+    readonly place?: TextPlace
+    readonly hint?: string
+    /** This process may not read there at all. */
+    readonly isWithheld?: true
+  }
+
+/** Whether there may be a value that this process may not read. */
+export function isWithheld (value: StoredValue): boolean {
+  return value.kind === 'bad' && value.isWithheld === true
+}
 
 /** What a write found when it read before: a key without a value, or exactly this text. */
 export type Expected = Extract<StoredValue, { kind: 'text' | 'missing' }>

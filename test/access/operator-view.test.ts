@@ -4,7 +4,7 @@ import { NamePatterns } from '../../src/access/name-patterns.ts'
 import { operatorFor } from '../../src/access/operator-view.ts'
 import { type LocalTarget, type OperatorFile, type Workspace } from '../../src/config/operator.ts'
 
-const workspaces = new Map(['shop', 'bank'].map((name): [string, Workspace] => [name, { name, path: `/srv/${name}`, hasSkills: false, checks: new Map(), logs: new Map(), confirm: 'deletions' }]))
+const workspaces = new Map(['shop', 'bank'].map((name): [string, Workspace] => [name, { name, path: `/srv/${name}`, hasSkills: false, mayCommit: false, checks: new Map(), logs: new Map(), confirm: 'deletions' }]))
 const target = (name: string): LocalTarget => ({ type: 'local', name, workspace: workspaces.get('bank') as Workspace, sandbox: 'auto', hasNetwork: false, mayRunUnasked: false, environment: [] })
 const operator: OperatorFile = { workspaces, targets: new Map([['here', target('here')], ['there', target('there')]]), rules: [{ effect: 'deny', command: 'rm *' }] }
 

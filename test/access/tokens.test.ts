@@ -89,8 +89,8 @@ describe('npm run token', () => {
     ['roles with commas', ['ide', 'read,chat'], 'There is no role "read,chat": expected one or more of read, render, chat, write, run, approve, admin, joined by "+"\n'],
     ['a limit that is no number', ['ide', 'read', 'requests=abc'], '"requests=abc" cannot be: expected a number a minute behind requests=\n'],
     ['patterns with commas', ['ide', 'read', 'prompts=a,b'], '"prompts=a,b" cannot be: expected names such as team.review, or everything below one, team.*, with "|" between them behind prompts=\n'],
-    ['a limit that is none', ['ide', 'read', 'foo=bar'], '"foo=bar" is unknown: expected prompts=, environs=, runs=, targets=, requests=, tokens= behind the roles\n'],
-    ['a limit that is there twice', ['ide', 'read', 'tokens=1', 'tokens=2'], 'Each of prompts=, environs=, runs=, targets=, requests=, tokens= may be there once\n'],
+    ['a limit that is none', ['ide', 'read', 'foo=bar'], '"foo=bar" is unknown: expected prompts=, environs=, runs=, targets=, labels=, serve=, requests=, tokens= behind the roles\n'],
+    ['a limit that is there twice', ['ide', 'read', 'tokens=1', 'tokens=2'], 'Each of prompts=, environs=, runs=, targets=, labels=, serve=, requests=, tokens= may be there once\n'],
     ['a name with a space', ['my ide', 'read'], '"my ide" cannot be a name: expected up to 64 letters, digits, ".", "_" and "-"\n']
   ] as const
   for (const [mistake, given, message] of mistakes) {

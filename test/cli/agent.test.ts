@@ -10,6 +10,7 @@ import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporar
 // The built program as a process: in process over a folder, and against a service.
 
 const AGENT = {
+  mode: 'steps',
   help: 'Ask me.',
   classify: { prompt: 'classifier' },
   select: { prompt: 'selector' },
@@ -59,9 +60,20 @@ describe('aps agent', () => {
   })
 
   it('ends with 1 when the dialogue fails', async t => {
-    const { environment } = await place(t)
-    const { code, stdout } = await runAps(['agent', 'helper'], environment, 'nonsense\n')
+    const { folder, environment } = await place(t)
+    await folder.write('store/agents/strict.json', JSON.stringify({ ...AGENT, onError: 'end', repairs: 0, classify: { prompt: 'classifier', unclear: 'error' } }))
+    const { code, stdout } = await runAps(['agent', 'strict'], environment, 'nonsense\n')
     assert.deepEqual([code, stdout.split('\n').at(-2)], [1, 'What?'])
+  })
+
+  it('goes on after a turn that has failed, and ends with 1 where that was the last one of a script', async t => {
+    const { folder, environment } = await place(t)
+    await folder.write('replies.yaml', '- { user: broken, fail: { status: 400 } }\n- { system: classifier, reply: "no" }\n')
+    const failed = await runAps(['agent', 'helper'], environment, 'weather?\nbroken\n')
+    assert.deepEqual([failed.code, failed.stdout.split('\n').at(-2)], [1, 'The model does not answer. /retry asks again, or say something else.'])
+    assert.match(failed.stderr, /^aps: the last turn has failed: \w+; to go on: aps agent helper --resume \w{32}$/m)
+    const { code } = await runAps(['agent', 'helper'], environment, 'broken\n/help\n')
+    assert.equal(code, 0)
   })
 
   it('leaves a dialogue open when the input ends, and goes on with it', async t => {

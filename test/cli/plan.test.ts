@@ -15,6 +15,9 @@ const lines: ReadonlyArray<readonly [string, ReturnType<typeof readPlanLine>]> =
   [' Redo: a.ts b/c.ts ', { action: { name: 'redo', data: { paths: ['a.ts', 'b/c.ts'] } } }],
   ['reject', { action: { name: 'reject', data: {} } }],
   [' Запомни ', { action: { name: 'remember', data: {} } }],
+  ['commit', { action: { name: 'commit', data: {} } }],
+  ['Commit: mend a', { action: { name: 'commit', data: { message: 'mend a' } } }],
+  ['committee', { text: 'committee' }],
   ['remember the tests', { text: 'remember the tests' }],
   ['undo the last thing', { text: 'undo the last thing' }]
 ]

@@ -11,10 +11,10 @@ const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { script
 const { paths } = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as { paths: Record<string, object> }
 
 /** Paths that are no part of the documented API. */
-const OTHER_PATHS = [/^\/docs(\/|$)/, /^\/openapi\.json$/, /^\/mcp$/, /^\/ws$/, /^\/metrics$/, /^\/$/]
+const OTHER_PATHS = [/^\/docs(\/|$)/, /^\/openapi\.json$/, /^\/mcp$/, /^\/console\//, /^\/ws$/, /^\/metrics$/, /^\/$/]
 
 /** Variables of other programs, of the command line, of the scripts, and those that an operator names; and what plans do. */
-const OTHER_VARIABLES = [/^OTEL_/, /^TOOL_SECRET_/, /^EXAMPLE_/, /^GF_/, /^NODE_ENV$/, /^APS_/, /^(?:CREATE|UPDATE|DELETE)_(?:FILE|DIR)$/]
+const OTHER_VARIABLES = [/^OTEL_/, /^TOOL_SECRET_/, /^EXAMPLE_/, /^GF_/, /^NODE_ENV$/, /^APS_/, /^(?:CREATE|UPDATE|EDIT|DELETE)_(?:FILE|DIR)$/]
 
 describe('the pages', () => {
   for (const page of pages) {

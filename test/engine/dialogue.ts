@@ -34,7 +34,7 @@ export class Dialogue {
 
   constructor (engine: EngineStart, setting: AgentSetting, tools: Json = [], budget: Start['budget'] = { steps: 500, tokens: 1_000_000, idle: 60_000 }, ask: readonly string[] = [], more: Partial<Start> = {}) {
     this.#engine = engine
-    const start: Start = { engine: engine().name, definition: 'agents/test', revision: '1', setting: { agent: setting as unknown as JsonObject, tools }, input: {}, owner: '', budget, ask, ...more }
+    const start: Start = { engine: engine().name, definition: 'agents/test', revision: '1', setting: { agent: { language: 'en', ...setting } as unknown as JsonObject, tools }, input: {}, owner: '', budget, ask, ...more }
     const { session, transition } = begin('s1', start, engine, gate, this.#stamp(1))
     this.#session = session
     this.log.push(transition)

@@ -31,7 +31,7 @@ function fold (log: readonly Transition[]): Session {
 }
 
 /** A session as JSON has it, so that a member without a value counts as none. */
-function plain ({ engine, open, used, asked, start: _start, ...rest }: Session): JsonObject {
-  const session = { ...rest, open: [...open], used: { ...used, calls: [...used.calls] }, asked: [...asked], state: engine.state, view: engine.view }
+function plain ({ engine, open, used, asked, doubtful, start: _start, ...rest }: Session): JsonObject {
+  const session = { ...rest, ...(doubtful.size === 0 ? {} : { doubtful: [...doubtful] }), open: [...open], used: { ...used, calls: [...used.calls] }, asked: [...asked], state: engine.state, view: engine.view }
   return JSON.parse(JSON.stringify(session)) as JsonObject
 }

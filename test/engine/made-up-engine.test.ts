@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE, type Caller } from '../../src/access/caller.ts'
-import { type Generation } from '../../src/registry/generation.ts'
+import { type Generation } from '../../src/registry/generation/generation.ts'
 import { type Visitor } from '../../src/service/sessions/door.ts'
 import { type SessionKind } from '../../src/service/sessions/kinds/session-kind.ts'
 import { waysTo } from '../../src/service/sessions/open-sessions.ts'
 import { RunningSessions } from '../../src/service/sessions/running-sessions.ts'
+import { approvalsIn } from '../../src/session/approval.ts'
 import { effectId, type Engine, type EngineKey, resultOf, startedAs, startOf, startWith } from '../../src/session/engine.ts'
 import { NO_CIRCUMSTANCES } from '../../src/session/gate.ts'
 import { UNSEALED } from '../../src/session/seal.ts'
@@ -63,8 +64,8 @@ describe('an engine that is added from outside', () => {
   it('is approved, followed to its end, listed and counted', async t => {
     const { door, sessions, ended } = counting(t)
     const { session: { id } } = await door.start(BELLS, VISIT, NOTHING, { most: 1 })
-    await door.say(BELLS, VISIT, id, { text: 'strike' })
-    const { stdout } = await door.approve(BELLS, VISIT, id, {})
+    const { session } = await door.say(BELLS, VISIT, id, { text: 'strike' })
+    const { stdout } = await door.approve(BELLS, VISIT, id, { digest: approvalsIn(session)[0]?.digest })
     assert.deepEqual(stdout, ['bong'])
     const { heads: listed } = await sessions.list(ANN, { limit: 10 })
     assert.deepEqual(listed.map(({ engine, status }) => [engine, status]), [['counter/1', 'completed']])

@@ -94,14 +94,20 @@ function requestOf (method: string, path: string, operation: Operation, vocabula
       { weight: 1, arbitrary: fc.constantFrom(undefined, '', '{', '{"__proto__": {"x": 1}}', '['.repeat(200), '{"a": 1e999}') }
     )
   const type = fc.oneof({ weight: 8, arbitrary: fc.constant('application/json') }, { weight: 1, arbitrary: fc.constantFrom('text/plain', 'application/xml', 'application/json; charset=latin1', 'x') })
-  return fc.record({ id, query: of('query'), headers: of('header'), payload: body, type }).map(({ id, query, headers, payload, type }) => ({
+  const [, ...others] = parameters.filter(parameter => parameter.in === 'path')
+  const further = fc.tuple(...others.map(({ schema, example = '' }) => fc.oneof({ weight: 4, arbitrary: fc.constant(String(example)) }, { weight: 1, arbitrary: valueOf(schema).map(String) }, { weight: 1, arbitrary: text.filter(each => !NO_SEGMENTS.has(each)) })))
+  return fc.record({ id, further, query: of('query'), headers: of('header'), payload: body, type }).map(({ id, further, query, headers, payload, type }) => ({
     method,
     path,
     operation,
-    url: `${path.replace(/{\w+}/, () => encodeURIComponent(wellFormed(id)))}${queryOf(query)}`,
+    url: `${inPath(path, [id, ...further])}${queryOf(query)}`,
     headers: { ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, printable(value ?? '')])), ...(payload === undefined ? {} : { 'content-type': type }) },
     payload
   }))
+}
+
+function inPath (path: string, values: readonly string[]): string {
+  return values.reduce((url, value) => url.replace(/{\w+}/, () => encodeURIComponent(wellFormed(value))), path)
 }
 
 /** A value that the schema allows. */

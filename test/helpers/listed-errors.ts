@@ -4,7 +4,7 @@ import { type App } from '../../src/http/base/app-types.ts'
 import { API, type Operation } from './generated-requests.ts'
 
 /** What no route lists: it is refused before a route is known, or by the guard of services without tokens, or it is a fault of ours. */
-const OF_NO_ROUTE: ReadonlySet<string> = new Set(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'CLIENT_CLOSED', 'WRITE_NOT_LOCAL', 'ORIGIN_FOREIGN', 'CHARSET_UNSUPPORTED', 'INTERNAL'])
+const OF_NO_ROUTE: ReadonlySet<string> = new Set(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'CLIENT_CLOSED', 'WRITE_NOT_LOCAL', 'ORIGIN_FOREIGN', 'CHARSET_UNSUPPORTED', 'MEDIA_TYPE_UNSUPPORTED', 'INTERNAL'])
 
 // A path without parameters goes before one that has them, as in the router.
 const PATHS = Object.keys(API.paths).map(path => ({ path, pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`) })).sort((one, other) => one.path.split('{').length - other.path.split('{').length)

@@ -3,9 +3,9 @@ import { describe, it, type TestContext } from 'node:test'
 import { contentHash, type JsonObject } from '../../src/base/json.ts'
 import { Type } from '../../src/base/schema-builder.ts'
 import { KIND_ROUTES, type KindRoute } from '../../src/http/kinds/kind-routes.ts'
-import { reject } from '../../src/registry/diagnose/diagnostic.ts'
-import { defineKind } from '../../src/registry/kinds/definition/define-kind.ts'
-import { type Definition } from '../../src/registry/kinds/definition/definition.ts'
+import { reject } from '../../src/registry/diagnostic/diagnostic.ts'
+import { defineKind } from '../../src/registry/kinds/define-kind.ts'
+import { type Definition } from '../../src/registry/kinds/definition.ts'
 import { startService } from '../helpers/service.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
@@ -83,7 +83,7 @@ describe('A fifth kind, made of one row', () => {
   it('is counted in the log, beside all others', async t => {
     const { log } = await start(t, { 'greetings:hello': { words: 'Hello' }, 'greetings:bad': { words: 7 }, 'skills:s': '---\ndescription: Says words\n---\nwords', 'environs:x': '1' }, { LOG_LEVEL: 'info' })
     const { level, time, pid, hostname, generation, revision, ...counts } = log.findLast(({ msg }) => String(msg) === 'registry published') ?? {}
-    assert.deepEqual(counts, { msg: 'registry published', extensions: 0, prompts: 0, environs: 1, tools: 0, agents: 0, skills: 1, plans: 0, greetings: 1 })
+    assert.deepEqual(counts, { msg: 'registry published', extensions: 0, prompts: 0, environs: 1, tools: 0, agents: 0, skills: 1, plans: 0, greetings: 1, releases: 0 })
   })
 
   it('is reported: what cannot be used, and what is odd', async t => {

@@ -182,7 +182,7 @@ describe('POST /api/lint', () => {
 
   it('checks agents, skills and plan profiles, also those of an extension', async t => {
     const { post } = await startService(t, {})
-    const agent = { help: 'Ask', classify: { prompt: 'c' }, select: { prompt: 's' }, tools: [] }
+    const agent = { mode: 'steps', help: 'Ask', classify: { prompt: 'c' }, select: { prompt: 's' }, tools: [] }
     const bodies = [{ agent }, { agent: {} }, { skill: '---\nname: Not A Name\ndescription: d\n---\nbody' }, { skill: { body: '' } }, { plan: { limits: 1 } }, { extension: { type: 'agent', contributes: { agents: [{ id: 'a', ...agent, help: 1 }] } } }]
     const found = await Promise.all(bodies.map(async body => (await post('/api/lint', body)).json['diagnostics'] as unknown as Array<{ message: string }>))
     assert.deepEqual(found.map(diagnostics => diagnostics.length > 0), [false, true, true, true, true, true])

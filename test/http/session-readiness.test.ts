@@ -6,7 +6,7 @@ import { type Service, startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
-const AGENT = { help: 'Help', classify: { prompt: 'a' }, select: { prompt: 'b' }, tools: [] }
+const AGENT = { mode: 'steps', help: 'Help', classify: { prompt: 'a' }, select: { prompt: 'b' }, tools: [] }
 
 async function start (t: TestContext, place: string): Promise<Service> {
   return await startService(t, { 'agents:helper': AGENT }, { LLM_BASE_URL: 'builtin:echo', SESSION_STORE: place, LOG_LEVEL: 'silent' })

@@ -7,8 +7,11 @@ import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const AGENT = {
+  mode: 'steps',
+  onError: 'end',
+  repairs: 0,
   help: 'Ask me about owners.',
-  classify: { prompt: 'classifier' },
+  classify: { prompt: 'classifier', answers: 'exact', unclear: 'error' },
   select: { prompt: 'selector' },
   ask: ['erase'],
   tools: [

@@ -288,7 +288,7 @@ describe('What a skill does not take over REST', () => {
   })
 
   it('is a session that is not there, of another kind, or of another token', async t => {
-    const service = await startService(t, { ...REGISTERED, 'agents:guide': { help: 'x', classify: { prompt: 'x' }, select: { prompt: 'x' }, tools: [] } }, { LLM_BASE_URL: 'builtin:echo', LOG_LEVEL: 'silent', API_TOKENS: [tokenEntry('ann', 'run'), tokenEntry('bob', 'run+approve')].join(',') })
+    const service = await startService(t, { ...REGISTERED, 'agents:guide': { mode: 'steps', help: 'x', classify: { prompt: 'x' }, select: { prompt: 'x' }, tools: [] } }, { LLM_BASE_URL: 'builtin:echo', LOG_LEVEL: 'silent', API_TOKENS: [tokenEntry('ann', 'run'), tokenEntry('bob', 'run+approve')].join(',') })
     const agent = String((await service.post('/api/agents/guide/sessions', undefined, bearer('ann'))).json['id'])
     const skill = (await run(service, {}, bearer('ann'))).url
     const unknown = [404, false, 'Skill session not found']

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { SCENARIOS } from '../../scripts/golden-scenarios.ts'
+import { SCENARIOS_2 } from '../../scripts/golden-scenarios-2.ts'
 import { runScenario } from '../../scripts/run-scenario.ts'
 import { type Json } from '../../src/base/json.ts'
 import { checkGolden, protocolOfNow } from '../../src/service/sessions/trace/check-golden.ts'
@@ -18,10 +19,31 @@ describe('the golden traces', () => {
     }
   }
 
-  const folder = `v${protocolOfNow().schema_version}`
-  for (const [name, scenario] of Object.entries(SCENARIOS)) {
-    it(`of ${name} come out again when its scenario is run`, async () => { assert.deepEqual(await runScenario(scenario), read(`${folder}/${name}.json`)) })
+  for (const [version, scenarios] of [[1, SCENARIOS], [2, SCENARIOS_2]] as const) {
+    const folder = `v${protocolOfNow(version).schema_version}`
+    for (const [name, scenario] of Object.entries(scenarios)) {
+      it(`of ${folder}/${name} come out again when its scenario is run`, async () => { assert.deepEqual(await runScenario(scenario), read(`${folder}/${name}.json`)) })
+    }
   }
+
+  it('of schema 2 are of their scenarios', () => {
+    const outcomes = Object.keys(SCENARIOS_2).map(name => {
+      const { result: { state, error_code: code, mended, check_rounds: rounds } } = read(`v2/${name}.json`) as unknown as Golden
+      return [state, code, mended, rounds]
+    })
+    assert.deepEqual(outcomes, [
+      ['applied', null, [], 0],
+      ['applied', null, ['ERR_EDIT_NOT_FOUND'], 0],
+      ['applied', null, ['ERR_EDIT_AMBIGUOUS'], 0],
+      ['applied', null, ['ERR_UPDATE_PARTIAL'], 0],
+      ['applied', null, [], 1],
+      ['undone', 'AUTO_CHECK_FAILED_ROLLED_BACK', ['AUTO_CHECK_FAILED_ROLLED_BACK'], 1],
+      ['applied', null, ['ERR_BASE_CHANGED'], 0],
+      ['applied', null, [], 0],
+      ['applied', null, [], 1],
+      ['applied', null, [], 0]
+    ])
+  })
 
   it('are of their scenarios', () => {
     const outcomes = Object.keys(SCENARIOS).map(name => {

@@ -21,8 +21,8 @@ export interface Scratch {
   write (path: string, text: string): Promise<void>
 }
 
-/** The example's project in a repository of its own. @param replies go before those of the example */
-export async function createScratch (t: TestContext, replies = ''): Promise<Scratch> {
+/** The example's project in a repository of its own. @param replies go before those of the example @param profiles beside or in place of those of schema 1 */
+export async function createScratch (t: TestContext, replies = '', profiles: Readonly<Record<string, object>> = {}): Promise<Scratch> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   const path = join(folder.path, 'shop')
@@ -33,6 +33,7 @@ export async function createScratch (t: TestContext, replies = ''): Promise<Scra
   await folder.write('store/plans/default.yaml', JSON.stringify(PAPAYU))
   await folder.write('store/plans/careful.yaml', JSON.stringify({ ...PAPAYU, prompt: 'Меняй как можно меньше. Не трогай тесты.', checks: ['test'], limits: { max_actions: 3 } }))
   await folder.write('store/plans/careless.yaml', JSON.stringify({ ...PAPAYU, description: 'Runs no checks.', checks: [] }))
+  for (const [name, profile] of Object.entries(profiles)) await folder.write(`store/plans/${name}.yaml`, JSON.stringify(profile))
   // What an undo has to bring back: an odd mode and odd line ends.
   const price = join(path, 'src/price.js')
   await writeFile(price, (await readFile(price, 'utf8')).replaceAll('\n', '\r\n'))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type RejectedEntry } from '../../src/registry/diagnose/diagnostic.ts'
+import { type RejectedEntry } from '../../src/registry/diagnostic/diagnostic.ts'
 import { decodeEnviron, decodeJson } from '../../src/registry/entries/decode-value.ts'
-import { KINDS } from '../../src/registry/kinds/table.ts'
+import { KINDS } from '../../src/registry/kind-table.ts'
 
 const accepted = [
   ['templates', '{"prompt":"x"}', { prompt: 'x' }],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { DIAGNOSTIC_TABLE } from '../../src/registry/diagnose/diagnostic-table.ts'
+import { DIAGNOSTIC_TABLE } from '../../src/registry/diagnostic/diagnostic-table.ts'
 
 const source = new URL('../../src/', import.meta.url)
 

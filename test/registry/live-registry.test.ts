@@ -15,7 +15,7 @@ import { recordedLog, registered } from '../helpers/registered.ts'
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { storeKeys } from '../helpers/store-keys.ts'
-import { KINDS } from '../../src/registry/kinds/table.ts'
+import { KINDS } from '../../src/registry/kind-table.ts'
 
 interface Live {
   readonly redis: RedisServer

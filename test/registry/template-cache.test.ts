@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { ANYONE } from '../../src/access/caller.ts'
-import { createTemplateCache } from '../../src/registry/kinds/prompt/template-cache.ts'
+import { createTemplateCache } from '../../src/registry/entries/template-cache.ts'
 import { createPromptRenderer } from '../../src/service/render/render-prompt.ts'
 import { goLanguage } from '../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
@@ -113,7 +113,7 @@ describe('a template cache', () => {
   it('takes no more than a quarter of the heap that Node has', () => {
     const script = `
       import { getHeapStatistics } from 'node:v8'
-      import { createTemplateCache } from './src/registry/kinds/prompt/template-cache.ts'
+      import { createTemplateCache } from './src/registry/entries/template-cache.ts'
       import { goLanguage } from './src/template/go/go-language.ts'
       const cache = createTemplateCache([goLanguage])
       for (let number = 0; number < 20; number++) cache.prepare('go', { text: '{{/**/}}'.repeat(1900) + number })(false)

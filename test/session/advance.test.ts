@@ -192,7 +192,7 @@ describe('The gate, of commands,', () => {
 })
 
 describe('The gate, of what a person has allowed,', () => {
-  const about = (host: string): Gate => createGate({ commands: () => undefined, about: () => ({ host }) })
+  const about = (host: string): Gate => createGate({ commits: () => undefined, commands: () => undefined, about: () => ({ host }) })
   const allowed = (command?: string) => {
     const live = new Live(scripted('$ls'), about('web'))
     return live.add(decisionOn(live.session, '1.0', { by: 'bob', decision: 'approve', command }, () => ({ host: 'web' })) as Fact, owingGate)
@@ -210,14 +210,14 @@ describe('The gate, of what a person has allowed,', () => {
 
   it('asks for what the operator asks for by now, and denies what he denies, whatever the session began with', () => {
     const began = { commands: { isAuto: true, rules: [] } }
-    const now = (effect: 'ask' | 'deny') => createGate({ commands: () => ({ isAuto: true, rules: [{ effect, command: 'ls' }] }), about: () => ({}) })
+    const now = (effect: 'ask' | 'deny') => createGate({ commits: () => undefined, commands: () => ({ isAuto: true, rules: [{ effect, command: 'ls' }] }), about: () => ({}) })
     assert.deepEqual(new Live(scripted('$ls', began), now('ask')).ids('held'), ['1.0'])
     assert.deepEqual(new Live(scripted('$ls', began), now('deny')).heard, ['1.0 refused'])
-    assert.deepEqual(new Live(scripted('$ls', began), createGate({ commands: () => ({ isAuto: false, rules: [] }), about: () => ({}) })).ids('held'), ['1.0'])
+    assert.deepEqual(new Live(scripted('$ls', began), createGate({ commits: () => undefined, commands: () => ({ isAuto: false, rules: [] }), about: () => ({}) })).ids('held'), ['1.0'])
   })
 
   it('allows no more than the session began with', () => {
-    assert.deepEqual(new Live(scripted('$ls'), createGate({ commands: () => ({ isAuto: true, rules: [] }), about: () => ({}) })).ids('held'), ['1.0'])
+    assert.deepEqual(new Live(scripted('$ls'), createGate({ commits: () => undefined, commands: () => ({ isAuto: true, rules: [] }), about: () => ({}) })).ids('held'), ['1.0'])
   })
 })
 

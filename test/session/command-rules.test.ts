@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { judgeCommand, matchesCommand } from '../../src/session/command-rules.ts'
+import { judgeCommand, judgeCommit, matchesCommand } from '../../src/session/command-rules.ts'
 import { type CommandPolicy } from '../../src/session/model.ts'
 import { property } from '../helpers/property.ts'
 
@@ -57,4 +57,24 @@ describe('a pattern of a command', () => {
     ['npm * test', 'npm run test', true], ['npm * test', 'npm test', false], ['cat *.md', 'cat a.md', true], ['cat *.md', 'cat a.md b.md', false], ['a*b*c', 'aXbYc', true], ['a*bc*c', 'abc', false], ['', '', false]
   ]
   for (const [pattern, command, expected] of cases) it(`"${pattern}" ${expected ? 'means' : 'does not mean'} "${command}"`, () => { assert.equal(matchesCommand(pattern, command), expected) })
+})
+
+describe('a commit', () => {
+  const rule = (effect: 'allow' | 'ask' | 'deny', targets?: string[]) => ({ effect, command: 'git commit *', ...(targets === undefined ? {} : { targets }) })
+
+  it('is judged by the rules for git commit', () => {
+    assert.deepEqual((['allow', 'ask', 'deny'] as const).map(effect => judgeCommit(['here'], [rule(effect)]).answer), ['allow', 'ask', 'deny'])
+  })
+
+  it('waits where no rule speaks of it', () => assert.deepEqual(judgeCommit(['here'], []), { answer: 'ask', rule: 'commits are approved one by one' }))
+
+  it('is judged by the strictest of all targets of its workspace', () => {
+    assert.equal(judgeCommit(['here', 'there'], [rule('allow', ['here'])]).answer, 'ask')
+    assert.equal(judgeCommit(['here', 'there'], [rule('allow'), rule('deny', ['there'])]).answer, 'deny')
+  })
+
+  it('is judged by rules for all targets where its workspace is none', () => {
+    assert.equal(judgeCommit([], [rule('allow')]).answer, 'allow')
+    assert.equal(judgeCommit([], [rule('allow', ['here'])]).answer, 'ask')
+  })
 })

@@ -68,7 +68,7 @@ async function openDirectory (): Promise<StoreFixture> {
     },
     delete: key => rm(fileOf(key)),
     async clear () {
-      for (const kind of ['extensions', 'templates', 'environs', 'tools']) await rm(join(folder.path, kind), { recursive: true, force: true })
+      for (const kind of ['extensions', 'templates', 'environs', 'tools', 'releases', 'versions']) await rm(join(folder.path, kind), { recursive: true, force: true })
     },
     async remove () {
       await store.close()

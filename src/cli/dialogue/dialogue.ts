@@ -35,6 +35,8 @@ export interface Beginning {
   resume (id: string): string
   /** Whether nothing is left undone where its user leaves a session that waits in a word. */
   isSettled (word: string): boolean
+  /** Whether the exit code tells a script that the last turn has failed. @default false */
+  readonly hasTurns?: boolean
   /** What a session has asked last: it is shown again when it is gone on with. @default nothing is */
   readonly recall?: {
     of (session: Session): readonly DialogueEvent[]

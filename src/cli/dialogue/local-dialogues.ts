@@ -7,6 +7,8 @@ import { openService as open, type Service } from '../../service.ts'
 import { type Visitor } from '../../service/sessions/door.ts'
 import { approvalId, approvalsIn } from '../../session/approval.ts'
 import { eventsOf } from '../../session/events.ts'
+import { PLAN } from '../../engine/plan/plan-key.ts'
+import { resultOf } from '../../session/engine.ts'
 import { type Session } from '../../session/session.ts'
 import { StoreError } from '../../store/store.ts'
 import { exitCodeOf } from '../api-error.ts'
@@ -53,7 +55,8 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
     preview: (id, query) => asked((async () => {
       const session = await planPreviews.planFor(ANYONE, id)
       const part = 'path' in query ? await planPreviews.text(session, query.path, query.side) : await planPreviews.page(session, query.after, MAX_PAGE)
-      return { ...part } as unknown as JsonObject
+      const { held } = resultOf(session, PLAN)
+      return { ...part, ...(held === undefined ? {} : { confirm: { kind: 'diff', digest: held.digest } }) } as unknown as JsonObject
     })()),
     async * events (id, after) {
       for await (const followed of await asked(sessions.follow(() => ANYONE, id, after, signal))) {

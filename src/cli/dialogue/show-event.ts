@@ -24,7 +24,7 @@ export async function showEvent ({ type, data }: DialogueEvent, output: Output):
 }
 
 function checkInWords ({ check, passed, output }: JsonObject): string {
-  return `check ${textOf(check)}: ${passed === true ? 'passed' : `failed\n${textOf(output)}`}`
+  return `check ${textOf(check)}: ${passed === true ? 'passed' : `failed${output === undefined ? '' : `\n${textOf(output)}`}`}`
 }
 
 function memoryInWords ({ patch = null, isApplied, isOffered }: JsonObject): string {
@@ -72,6 +72,7 @@ async function showFiles (data: JsonObject, output: Output): Promise<void> {
 /** What a person is asked to allow. */
 function inWords (data: JsonObject): string {
   if (data['kind'] === 'apply') return deletionsOf(objectOf(data['change']))
+  if (data['kind'] === 'commit') return `commit ${listOf(data['paths']).map(textOf).join(', ')}\n${textOf(data['message'])}\n`
   return data['kind'] === 'exec' ? `on ${whereOf(data)}: ${textOf(data['command'])}` : `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
 }
 

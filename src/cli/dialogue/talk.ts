@@ -19,6 +19,7 @@ export interface Talk {
   readonly cli: Cli
   readonly command: Command
   readonly readLine: TerminalSessionOptions['readLine']
+  readonly agrees?: TerminalSessionOptions['agrees']
 }
 
 /** Adds the options of dialogues to a command. */
@@ -32,7 +33,7 @@ export function addLogOption (command: Command): Command {
 }
 
 /** Shows what a session says and asks the user whenever it waits, until it ends or the user's input does. @throws CliError, also where something waits on */
-export async function talk (beginning: Beginning, { options: { resume, log: file }, cli, command, readLine }: Talk): Promise<void> {
+export async function talk (beginning: Beginning, { options: { resume, log: file }, cli, command, readLine, agrees = false }: Talk): Promise<void> {
   const { output } = cli.open(command)
   const log = openLog(file, output)
   const dialogues = await openDialogues(beginning, cli, command, log.write)
@@ -42,13 +43,16 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
     if (isEnded(state)) throw new CliError(EXIT.NO, `session ${state.id} has ended: ${state.status}`)
     if (output.wantsJson) await output.jsonLine({ type: 'session', data: { id: state.id } })
     else await output.words(`session ${state.id}`)
-    const left = await new TerminalSession({ dialogues, lines, output, cli, readLine, writeLog: log.write }).hold(state)
+    const left = await new TerminalSession({ dialogues, lines, output, cli, readLine, writeLog: log.write, agrees }).hold(state)
     if (left === undefined || cli.signal.aborted) return
     const { url } = command.optsWithGlobals<{ readonly url?: string }>()
     const onwards = `${beginning.resume(state.id)}${url === undefined ? '' : ` --url ${url}`}`
     if (left.status !== 'waiting_input' || !beginning.isSettled(left.word)) throw new CliError(EXIT.NO, `the session waits for an answer; to go on: ${onwards}`)
     const missed = left.missed === 1 ? '1 path is as somebody else has left it' : `${left.missed} paths are as somebody else has left them`
     if (left.missed > 0) throw new CliError(EXIT.NO, `not all was done: ${missed}; to go on: ${onwards}`)
+    // A person at a dialogue has read it; a script has its exit code alone.
+    const isRead = beginning.hasTurns === true && (cli.stdin as { readonly isTTY?: boolean }).isTTY === true
+    if (left.failed !== undefined && !isRead) throw new CliError(EXIT.NO, `the last turn has failed: ${left.failed}; to go on: ${onwards}`)
     await output.words(`to go on: ${onwards}`)
   } finally {
     lines.close()

@@ -1,8 +1,10 @@
 import { realpath } from 'node:fs/promises'
 import { revealHidden } from '../../base/text.ts'
+import { isConsent } from '../../engine/texts/consent.ts'
 import { chooseCommand, type CommandChoice } from '../choose-command.ts'
 import { type Cli } from '../cli.ts'
 import { type CommandsHere } from '../commands-here.ts'
+import { type JsonObject } from '../../base/json.ts'
 import { type Decided, type DialogueEvent, type Dialogues, type DialogueState, type Said } from './dialogue.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { listOf, textOf } from '../json-members.ts'
@@ -17,6 +19,9 @@ export type WriteLog = (line: string) => void | Promise<void>
 /** Where a session waits for a command that its user runs. */
 const BY_HAND = 'waiting_cmd'
 
+/** Where a plan waits for its user's consent to a diff. */
+const DIFF_WAITS = 'awaiting_confirmation'
+
 export interface TerminalSessionOptions {
   readonly dialogues: Dialogues
   readonly lines: Lines
@@ -25,6 +30,8 @@ export interface TerminalSessionOptions {
   /** What a line of the user's means, where the session waits in this word. */
   readonly readLine: (line: string, word: string) => Said
   readonly writeLog: WriteLog
+  /** Whether its user has agreed beforehand to each diff, once all of it was shown. @default no */
+  readonly agrees?: boolean
 }
 
 /** Where a session waits, and nobody has answered. */
@@ -33,6 +40,8 @@ export interface Left {
   readonly word: string
   /** How many paths the last undo or redo has left alone. */
   readonly missed: number
+  /** Code of what went wrong last, if nothing was said since. */
+  readonly failed: string | undefined
 }
 
 /** A session on a terminal: shows what it says, and asks the user whenever it waits, until one of them ends it. */
@@ -45,8 +54,16 @@ export class TerminalSession {
   readonly #change: ShownChange
   /** What the last undo or redo has left alone. */
   #missed = 0
+  /** Code of what went wrong since the user spoke. */
+  #failed: string | undefined
+  /** An answer that is being shown while it is written: its effect, and what was shown of it. */
+  #written = { effect: '', text: '' }
+  /** What the last turn came to, for programs. */
+  #turn: JsonObject = {}
   /** Whether what a command has printed ends within a line. */
   #isMidLine = false
+  /** Whether output of the check that runs was shown as it came. */
+  #hasPrinted = false
 
   constructor (options: TerminalSessionOptions) {
     this.#options = options
@@ -73,33 +90,87 @@ export class TerminalSession {
   }
 
   #left (status: string, word: string): Left {
-    return { status, word, missed: this.#missed }
+    return { status, word, missed: this.#missed, failed: this.#failed }
   }
 
   /** @returns false when nobody answers what was asked: it waits on */
   async #take (event: DialogueEvent): Promise<boolean> {
     const { type, data } = event
     if (type === 'files' && data['stage'] === 'preview') this.#change.begin(data)
-    if (type === 'approval' && data['kind'] === 'apply') await this.#change.finish(this.#id)
+    if ((type === 'approval' && data['kind'] === 'apply') || (type === 'state' && data['word'] === DIFF_WAITS)) await this.#change.finish(this.#id)
+    this.#note(event)
     await this.#show(event)
+    if (type === 'command') this.#hasPrinted = false
     if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
     if (type === 'approval' && data['rule'] !== undefined) return await this.#decide(event)
-    if (type === 'state' && data['status'] === 'waiting_input') return await this.#answer(textOf(data['word']))
+    if (type === 'state' && data['status'] === 'waiting_input') {
+      await this.#tellTurn()
+      return await this.#answer(textOf(data['word']))
+    }
     if (type === 'done' && data['status'] !== 'completed') {
       throw new CliError(EXIT.NO, `the dialogue has ${data['status'] === 'failed' ? 'failed' : `ended: ${textOf(data['status'])}`}`)
     }
     return true
   }
 
+  /** Keeps in mind what the turn comes to. */
+  #note ({ type, data }: DialogueEvent): void {
+    if (type === 'input') {
+      this.#turn = {}
+      this.#failed = undefined
+    }
+    if (type === 'message' && data['content'] !== undefined) this.#turn = { ...this.#turn, answer: data['content'], ...(data['value'] === undefined ? {} : { value: data['value'] }) }
+    if (type !== 'error') return
+    this.#failed = textOf(data['code'])
+    this.#turn = { ...this.#turn, error: { code: data['code'] ?? null, message: data['message'] ?? null } }
+  }
+
+  /** For programs, what the turn came to: in one line, where something did. */
+  async #tellTurn (): Promise<void> {
+    const { output } = this.#options
+    if (output.wantsJson && Object.keys(this.#turn).length > 0) await output.jsonLine({ type: 'turn', data: this.#turn })
+    this.#turn = {}
+  }
+
   async #show (event: DialogueEvent): Promise<void> {
     const { output, writeLog } = this.#options
     const { type, data } = event
     if (output.wantsJson) return await output.jsonLine({ type, data })
-    if (type === 'live') return data['type'] === 'command.output' ? await this.#print(textOf(data['text'])) : undefined
+    if (type === 'live') return await this.#showLive(data)
+    if (type === 'stdout' && await this.#finish(data)) return
     if (this.#isMidLine) await this.#print('\n')
+    if (data['check'] !== undefined && this.#hasPrinted) return await showEvent({ type, data: withoutOutput(data) }, output)
     if (type === 'log') await writeLog(`${textOf(data['level'])} [${textOf(data['prefix'])}] ${textOf(data['text'])}`)
     else await showEvent(event, output)
+  }
+
+  async #showLive (data: JsonObject): Promise<void> {
+    const { output } = this.#options
+    const [effect, text] = [textOf(data['effect']), textOf(data['text'])]
+    if (data['type'] === 'command.output') {
+      this.#hasPrinted = true
+      return await this.#print(text)
+    }
+    // Whoever reads a pipe gets an answer once, and whole.
+    if (output.terminal === undefined) return
+    if (data['type'] !== 'llm.delta') {
+      this.#written = { effect: '', text: '' }
+    } else {
+      if (this.#isMidLine && this.#written.effect !== effect) await this.#print('\n')
+      this.#written = { effect, text: this.#written.effect === effect ? this.#written.text + text : text }
+      await this.#print(text)
+    }
+  }
+
+  /** Shows what is left of an answer of which its reader has seen the beginning. @returns false where that is none of it */
+  async #finish ({ effect, text }: JsonObject): Promise<boolean> {
+    const { effect: written, text: shown } = this.#written
+    this.#written = { effect: '', text: '' }
+    if (written === '' || effect !== written || !textOf(text).startsWith(shown)) return false
+    const rest = textOf(text).slice(shown.length)
+    await this.#print(`${rest}${textOf(text).endsWith('\n') ? '' : '\n'}`)
+    return true
   }
 
   async #print (text: string): Promise<void> {
@@ -128,6 +199,7 @@ export class TerminalSession {
   /** Whoever may not decide waits for somebody who does; whoever was shown something else is shown what waits now. */
   async #sendDecision (effect: string, decided: Decided): Promise<boolean> {
     const { dialogues, output } = this.#options
+    this.#failed = undefined
     try {
       await dialogues.decide(this.#id, effect, decided)
       return true
@@ -146,11 +218,23 @@ export class TerminalSession {
   /** Sends what the user answers; what comes of it comes with the events. */
   async #answer (word: string): Promise<boolean> {
     if (word === BY_HAND) return await this.#answerCommand()
+    if (word === DIFF_WAITS) await this.#change.finish(this.#id)
+    if (word === DIFF_WAITS && this.#options.agrees === true && await this.#say(this.#consent(this.#change.digest))) return true
     for (;;) {
       const line = await this.#options.lines.next()
       if (line === undefined) return false
-      if (await this.#say(this.#options.readLine(line, word))) return true
+      if (await this.#say(this.#read(line, word))) return true
     }
+  }
+
+  /** Who agrees to a diff agrees to the one that was shown. */
+  #read (line: string, word: string): Said {
+    const { digest } = this.#change
+    return word === DIFF_WAITS && digest !== undefined && isConsent(line) ? this.#consent(digest) : this.#options.readLine(line, word)
+  }
+
+  #consent (digest: string | undefined): Said {
+    return { action: { name: 'apply', data: digest === undefined ? {} : { digest } } }
   }
 
   async #answerCommand (): Promise<boolean> {
@@ -202,6 +286,7 @@ export class TerminalSession {
   /** @returns false when it is not what the session waits for, and it waits on */
   async #say (said: Said): Promise<boolean> {
     const { dialogues, output } = this.#options
+    this.#failed = undefined
     try {
       await dialogues.say(this.#id, said)
       return true
@@ -211,4 +296,9 @@ export class TerminalSession {
       return (await dialogues.find(this.#id)).status !== 'waiting_input'
     }
   }
+}
+
+/** What a check has printed was read as it came. */
+function withoutOutput ({ output: _output, ...data }: DialogueEvent['data']): DialogueEvent['data'] {
+  return data
 }

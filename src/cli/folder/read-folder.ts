@@ -1,7 +1,7 @@
 import { access, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
-import { RejectedEntry } from '../../registry/diagnose/diagnostic.ts'
+import { RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
 import { isValueFile, keyToFiles } from '../../store/directory/directory-paths.ts'
 import { listDirectory } from '../../store/directory/directory-list.ts'
 import { createTrueFolders, readKey } from '../../store/directory/directory-read.ts'

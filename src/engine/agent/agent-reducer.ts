@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { type AgentTool } from '../../registry/kinds/agent/agent-setting.ts'
+import { type AgentClassify, type AgentTool } from '../../registry/kinds/agent/agent-setting.ts'
 import { type Next } from '../../session/engine.ts'
 import { callsOf, contentOf, messageOf, parseArguments } from '../shared/choice.ts'
 import { clip } from '../shared/clip.ts'
@@ -7,19 +7,14 @@ import { Dialogue } from '../shared/dialogue.ts'
 import { type Outcome, type Prefix, type Row, ROWS } from '../shared/messages.ts'
 import { renderText } from '../shared/render-text.ts'
 import { type Ended } from '../shared/reducer.ts'
-import { CALL_TIMEOUT, MAX_MESSAGE, MODEL_TIMEOUT } from '../shared/outbox.ts'
+import { MAX_MESSAGE } from '../shared/outbox.ts'
+import { sentHistory } from '../shared/sent-history.ts'
 import { type AgentState, type Step } from './agent-state.ts'
-import { parseClassification } from './parse-classification.ts'
+import { parseClassification, parseLeniently } from './parse-classification.ts'
 import { chosenOf, findProblem, textOf } from './validate-params.ts'
-
-/** In ms (A-34). */
-const HEALTH_TIMEOUT = 5000
 
 /** An answer that is neither yes nor no is logged up to this length, in code points. */
 const MAX_SHOWN_ANSWER = 200
-
-/** How a model that calls no functions is asked for its choice (A-42). */
-const JSON_CHOICE = 'Answer with JSON only: {"tool": "<name>", "arguments": {…}}, or {"tool": null} when none fits. The tools: '
 
 /** One fact of a dialogue: the state that it leads to, and what is said and done on the way. */
 export class AgentReducer extends Dialogue<AgentState> {
@@ -28,10 +23,11 @@ export class AgentReducer extends Dialogue<AgentState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
     this.state = { ...this.state, awaits: undefined }
+    if ('failure' in ended && ended.isSpent === true) return this.spend(ended.failure)
     switch (awaits.purpose) {
       case 'classify': return this.#classified(ended)
-      case 'select': return 'code' in ended && ended.code === 'TOOLS_REFUSED' ? this.#selectByText() : this.#selected(ended, callInMessage)
-      case 'select-json': return this.#selected(ended, callInText)
+      case 'select': return 'code' in ended && ended.code === 'TOOLS_REFUSED' ? this.#askToSelect('select-json') : this.#selected(ended, 'select')
+      case 'select-json': return this.#selected(ended, 'select-json')
       case 'health': return this.#healthy(ended)
       case 'call': return this.#called(ended)
     }
@@ -39,43 +35,89 @@ export class AgentReducer extends Dialogue<AgentState> {
 
   protected override ask (question: string): Next<AgentState> {
     this.remember({ role: 'user', content: question, kind: 'said' })
+    return this.#classify()
+  }
+
+  protected override askAgain (retry: string): Next<AgentState> {
+    return retry === 'classify' ? this.#classify() : this.#select()
+  }
+
+  #classify (): Next<AgentState> {
+    const { classify } = this.state.setting
+    if (classify === undefined) return this.#select()
     this.say('classify', 'cls')
-    return this.#askModel('classify', 'classify', this.state.setting.classify.prompt, { temperature: 0 })
+    return this.#askToClassify(classify)
+  }
+
+  #askToClassify ({ prompt }: AgentClassify): Next<AgentState> {
+    return this.#askModel('classify', 'classify', prompt, { temperature: 0 })
   }
 
   #classified (ended: Ended): Next<AgentState> {
-    if ('failure' in ended) return this.give('classifyFailed', 'cls', { reason: ended.failure, code: ended.code })
+    const { classify } = this.state.setting
+    if (classify === undefined) throw new Error('a message is classified that nobody asked about')
+    const about = { step: 'classify', prefix: 'cls', retry: 'classify' } as const
+    if ('failure' in ended) return this.give({ ...about, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
     const message = messageOf(ended.value)
-    const answer = message === undefined ? undefined : parseClassification(contentOf(message))
-    if (answer === undefined) return this.give('classifyUnreadable', 'cls', { reason: message === undefined ? 'the answer has no message' : `neither yes nor no: "${clip(contentOf(message), MAX_SHOWN_ANSWER)}"` })
-    if (answer) {
+    const words = message === undefined ? '' : contentOf(message)
+    const answer = classify.answers === 'exact' ? parseClassification(words) : parseLeniently(words)
+    if (answer !== undefined) return this.#judged(answer)
+    const reason = message === undefined ? 'the answer has no message' : `neither yes nor no: "${clip(words, MAX_SHOWN_ANSWER)}"`
+    if (this.correct(words, this.instruction('repairClassify'))) {
+      this.say('classifyRepaired', 'cls', { reason })
+      return this.#askToClassify(classify)
+    }
+    if (classify.unclear === 'error') return this.give({ ...about, cause: 'MODEL_UNREADABLE', reason })
+    this.say('classifyTaken', 'cls', { reason, taken: classify.unclear })
+    return this.#judged(classify.unclear === 'relevant')
+  }
+
+  #judged (isRelevant: boolean): Next<AgentState> {
+    this.#beginStep()
+    if (isRelevant) {
       this.say('relevant', 'cls')
       return this.#select()
     }
     this.say('irrelevant', 'cls')
     this.showHelp()
-    return this.#again()
+    return this.goOn()
+  }
+
+  /** What the model was told in the step before is not repeated. */
+  #beginStep (): void {
+    this.state = { ...this.state, repaired: 0, corrections: [] }
   }
 
   #select (): Next<AgentState> {
     this.say('select', 'select')
-    const { tools, select } = this.state.setting
-    return this.#askModel('select', 'select', select.prompt, { temperature: 0, tools: tools.map(declare), tool_choice: 'auto' })
+    return this.#askToSelect('select')
   }
 
-  #selectByText (): Next<AgentState> {
-    const { tools, select } = this.state.setting
-    return this.#askModel('select', 'select-json', `${select.prompt}\n\n${JSON_CHOICE}${stringifyJson(tools.map(declare))}`, { temperature: 0 })
+  #askToSelect (purpose: 'select' | 'select-json'): Next<AgentState> {
+    const tools = this.state.setting.tools.map(declare)
+    if (purpose === 'select') return this.#askModel('select', purpose, this.#selectPrompt(), { temperature: 0, tools, tool_choice: 'auto' })
+    return this.#askModel('select', purpose, `${this.#selectPrompt()}\n\n${this.instruction('choice')}${stringifyJson(tools)}`, { temperature: 0 })
   }
 
-  #selected (ended: Ended, choiceIn: (message: JsonObject) => Choice): Next<AgentState> {
-    if ('failure' in ended) return this.give('selectFailed', 'select', { reason: ended.failure, code: ended.code })
+  #selectPrompt (): string {
+    return this.state.setting.select?.prompt ?? this.instruction('select')
+  }
+
+  #selected (ended: Ended, purpose: 'select' | 'select-json'): Next<AgentState> {
+    const about = { step: 'select', prefix: 'select', retry: 'select' } as const
+    if ('failure' in ended) return this.give({ ...about, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
     const message = messageOf(ended.value)
-    const choice = message === undefined ? 'the answer has no message' : choiceIn(message)
-    if (typeof choice === 'string') return this.give('selectUnreadable', 'select', { reason: choice })
+    const choice = message === undefined ? 'the answer has no message' : CHOICES[purpose](message)
+    const reason = typeof choice === 'string' ? choice : choice === undefined && isEmpty(message) ? 'its message is empty' : undefined
+    if (reason !== undefined && this.correct(wordsOf(message), `${this.instruction('repairSelect')}${reason}`)) {
+      this.say('selectRepaired', 'select', { reason })
+      return this.#askToSelect(purpose)
+    }
+    if (typeof choice === 'string') return this.give({ ...about, cause: 'MODEL_UNREADABLE', reason: choice })
+    this.#beginStep()
     if (choice === undefined) {
       this.say('noTool', 'select')
-      return this.#again()
+      return this.goOn()
     }
     const { tool: name, arguments: values } = choice
     this.state = { ...this.state, pending: choice }
@@ -89,12 +131,12 @@ export class AgentReducer extends Dialogue<AgentState> {
     const tool = this.state.setting.tools.find(each => each.name === name)
     if (tool === undefined) {
       this.say('unknownTool', 'valid', { name })
-      return this.#again()
+      return this.goOn()
     }
     const problem = findProblem(tool, values)
     if (problem !== undefined) {
       this.say(problem.reason, 'valid', { name: problem.name }, problem.text)
-      return this.#again()
+      return this.goOn()
     }
     const chosen = chosenOf(tool, values)
     const ready = Object.entries(tool.parameters).flatMap(([parameter, { ready: text }]) => text !== undefined && Object.hasOwn(chosen, parameter) ? [text] : [])
@@ -107,46 +149,50 @@ export class AgentReducer extends Dialogue<AgentState> {
   #execute (tool: AgentTool): Next<AgentState> {
     this.state = { ...this.state, step: 'execute' }
     this.say('execute', 'exec')
-    return tool.health === undefined ? this.#call(tool) : this.#await('health', this.outbox.callTool({ tool: tool.health, arguments: {}, timeout: HEALTH_TIMEOUT }))
+    return tool.health === undefined ? this.#call(tool) : this.#await('health', this.outbox.callTool({ tool: tool.health, arguments: {}, timeout: this.state.setting.timeouts.health * SECOND }))
   }
 
   #healthy (ended: Ended): Next<AgentState> {
     const tool = this.#pendingTool()
     if ('failure' in ended) this.outbox.log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`, { brief: 'check_health // Unexpected error: …', code: ended.code })
-    if ('failure' in ended || !isJsonObject(ended.value) || ended.value['status'] !== 'ok') return this.#fail('unhealthy', tool, { name: tool.label })
+    if ('failure' in ended || !isJsonObject(ended.value) || ended.value['status'] !== 'ok') return this.#fail('unhealthy', tool, { reason: 'failure' in ended ? ended.failure : 'it says that it is not well' })
     return this.#call(tool)
   }
 
   #call (tool: AgentTool): Next<AgentState> {
-    return this.#await('call', this.outbox.callTool({ name: tool.name, tool: tool.tool, arguments: this.state.pending?.arguments ?? {}, timeout: CALL_TIMEOUT }))
+    return this.#await('call', this.outbox.callTool({ name: tool.name, tool: tool.tool, arguments: this.state.pending?.arguments ?? {}, timeout: this.state.setting.timeouts.tool * SECOND }))
   }
 
   #called (ended: Ended): Next<AgentState> {
     const tool = this.#pendingTool()
     if ('failure' in ended && ended.code === 'UNKNOWN') {
       // The definition's own text says that it failed, and invites to do it again.
+      this.blame('TOOL_UNKNOWN', ended.failure)
       this.say('callUnknown', 'exec', { name: tool.name, label: tool.label, reason: ended.failure, code: ended.code })
-      return this.#again()
+      return this.goOn()
     }
-    if ('failure' in ended) return this.#fail('callFailed', tool, { name: tool.label, reason: ended.failure, code: ended.code })
+    if ('failure' in ended) return this.#fail('callFailed', tool, { reason: ended.failure, code: ended.code })
     const { value } = ended
-    if (isJsonObject(value) && Object.hasOwn(value, 'error')) return this.#fail('toolReported', tool, { name: `${tool.label} // ${tool.errorLabel}`, reason: textOf(value['error'] as Json) })
+    if (isJsonObject(value) && Object.hasOwn(value, 'error')) return this.#fail('toolReported', tool, { errorLabel: tool.errorLabel, reason: textOf(value['error'] as Json) })
     this.state = { ...this.state, codes: { ...this.state.codes, execute: 400 } }
     // What was asked for is shown as it was asked for, whatever the tool says of it (X9).
     const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.state.pending?.arguments }
     for (const { to, text } of tool.show) this.#showResult(tool, to, renderText(text, values))
-    return this.#again()
+    return this.goOn()
   }
 
   #showResult ({ label }: AgentTool, to: AgentTool['show'][number]['to'], text: string): void {
     if (to === 'log') return this.outbox.log('exec', 'debug', text, { brief: `${label} // Result` })
     this.outbox.show(text)
-    if (to === 'both') this.remember({ role: 'assistant', content: clip(text, MAX_MESSAGE), kind: 'said' })
+    if (to !== 'both') return
+    this.remember({ role: 'assistant', content: clip(text, MAX_MESSAGE), kind: 'said' })
+    this.reply(text)
   }
 
-  #fail (outcome: Outcome, tool: AgentTool, values: JsonObject): Next<AgentState> {
-    this.say(outcome, 'exec', values, tool.failed)
-    return this.#again()
+  #fail (outcome: Outcome, tool: AgentTool, { reason, ...values }: JsonObject & { readonly reason: string }): Next<AgentState> {
+    this.blame('TOOL_FAILED', reason)
+    this.say(outcome, 'exec', { name: tool.name, label: tool.label, reason, ...values }, tool.failed)
+    return this.goOn()
   }
 
   #pendingTool (): AgentTool {
@@ -155,16 +201,16 @@ export class AgentReducer extends Dialogue<AgentState> {
     return tool
   }
 
-  #again (): Next<AgentState> {
+  protected override goOn (): Next<AgentState> {
     this.say('restart', 'main')
     return this.listen()
   }
 
   #askModel (step: Step, purpose: 'classify' | 'select' | 'select-json', system: string, fields: JsonObject): Next<AgentState> {
-    const { setting: { historyLimit, model }, messages } = this.state
-    const sent = [{ role: 'system', content: system }, ...messages.slice(-historyLimit).map(({ role, content }) => ({ role, content }))]
+    const { setting: { history, model, timeouts }, messages, corrections } = this.state
+    const sent = [{ role: 'system', content: system }, ...sentHistory(messages.map(message => ({ ...message })), history), ...corrections]
     this.state = { ...this.state, step }
-    return this.#await(purpose, this.outbox.askModel({ purpose, messages: sent, fields: model === '' ? fields : { ...fields, model }, timeout: MODEL_TIMEOUT }))
+    return this.#await(purpose, this.outbox.askModel({ purpose, messages: sent, fields: model === '' ? fields : { ...fields, model }, timeout: timeouts.model * SECOND }))
   }
 
   #await (purpose: NonNullable<AgentState['awaits']>['purpose'], effect: string): Next<AgentState> {
@@ -185,11 +231,17 @@ export class AgentReducer extends Dialogue<AgentState> {
   protected override say (outcome: Outcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): string | undefined {
     const row: Row = ROWS[outcome]
     const shown = super.say(outcome, prefix, values, own)
-    if (shown !== undefined && row.toHistory === true) this.remember({ role: 'assistant', content: clip(shown, MAX_MESSAGE), kind: 'status' })
+    if (shown !== undefined && row.toHistory !== undefined) {
+      const isStatus = row.toHistory === 'status'
+      this.remember({ role: 'assistant', content: clip(shown, MAX_MESSAGE), kind: isStatus ? 'status' : 'said' })
+      if (!isStatus) this.reply(shown)
+    }
     if (row.code !== undefined) this.state = { ...this.state, codes: { ...this.state.codes, [STEPS[prefix]]: row.code } }
     return shown
   }
 }
+
+const SECOND = 1000
 
 const STEPS: Readonly<Record<Exclude<Prefix, 'turn'>, Step>> = { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute' }
 
@@ -211,6 +263,18 @@ function callInText (message: JsonObject): Choice {
   if (typeof tool !== 'string') return undefined
   if (values === undefined || values === null) return { tool, arguments: {} }
   return isJsonObject(values) ? { tool, arguments: values } : 'the arguments are not a JSON object'
+}
+
+const CHOICES = { select: callInMessage, 'select-json': callInText }
+
+function isEmpty (message: JsonObject | undefined): boolean {
+  return message === undefined || (contentOf(message).trim() === '' && callsOf(message).length === 0)
+}
+
+/** A message as words, so that it can be sent back without the results that APIs want of calls. */
+function wordsOf (message: JsonObject | undefined): string {
+  if (message === undefined) return ''
+  return [contentOf(message), ...callsOf(message).map(({ name, arguments: given }) => `${name} ${given}`)].join('\n')
 }
 
 /** As the model sees it. Nothing is required, so that what is missing can be asked for in plain words (A-42). */

@@ -1,13 +1,13 @@
 import { type JsonObject } from '../../base/json.ts'
-import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
 import { type EngineKey } from '../../session/engine.ts'
+import { type DialogueState, type TurnError } from '../shared/dialogue.ts'
 import { type DialogueStart } from '../shared/dialogue-start.ts'
 
 /** One message of a dialogue. */
 export interface DialogueMessage {
   readonly role: 'user' | 'assistant'
   readonly content: string
-  /** `status`: a line of the agent about its own work, which the model reads as its own words (X10). */
+  /** `status`: a line of the agent about its own work (X10). */
   readonly kind: 'said' | 'status'
 }
 
@@ -15,11 +15,9 @@ export interface DialogueMessage {
 export type Step = 'await_input' | 'classify' | 'select' | 'validate' | 'execute' | 'ended'
 
 /** A dialogue that classifies, selects, validates and executes (A-39). */
-export interface AgentState {
-  readonly setting: AgentSetting
+export interface AgentState extends DialogueState {
   readonly step: Step
-  readonly hasFailed: boolean
-  /** All messages; the model is sent the last ones (X4). */
+  /** All messages; the model is sent a part of them (X4). */
   readonly messages: readonly DialogueMessage[]
   /** The call that is being validated or made. */
   readonly pending: { readonly tool: string, readonly arguments: JsonObject } | undefined
@@ -35,6 +33,10 @@ export interface AgentResult {
   readonly codes: AgentState['codes']
   readonly messages: readonly DialogueMessage[]
   readonly pending: AgentState['pending'] | null
+  /** What the user was answered in the last turn. */
+  readonly answer: string | null
+  /** Why the last turn has failed. */
+  readonly error: TurnError | null
 }
 
 /** The agent that classifies, selects, validates and executes. */

@@ -1,11 +1,11 @@
-import { type JsonObject, stringifyJson } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
 import { type AskedCall, askedMessage, callsOf, contentOf, describeError, describeResult, messageOf, parseArguments, resultMessage, unknownFunction } from '../shared/choice.ts'
 import { clip } from '../shared/clip.ts'
 import { Dialogue } from '../shared/dialogue.ts'
 import { type Ended } from '../shared/reducer.ts'
-import { CALL_TIMEOUT, MODEL_TIMEOUT } from '../shared/outbox.ts'
-import { lastMessages } from './last-messages.ts'
+import { alternating, sentHistory } from '../shared/sent-history.ts'
+import { endOfSummary, MAX_SUMMARY, tokensOf, transcriptOf, withShortResults } from './compact.ts'
 import { type LoopCall, type LoopState } from './loop-state.ts'
 
 /** Calls of one answer; those beyond are refused, so that no answer begins work without end. */
@@ -17,13 +17,20 @@ const MAX_RESULT = 16_000
 /** What the model reads of a call that may have been done. */
 const UNKNOWN_RESULT = stringifyJson({ error: 'interrupted', outcome: 'unknown', note: 'It may have happened. Do not repeat it without asking the user.' })
 
+const SECOND = 1000
+
+/** Of a turn that the model spoils. */
+const ABOUT = { step: 'answer', prefix: 'turn', retry: 'turn' } as const
+
 /** One fact of a free dialogue: the state that it leads to, and what is said and done on the way. */
 export class LoopReducer extends Dialogue<LoopState> {
   /** An effect has ended: the model's answer is there, or one result that it waits for. */
   end (effect: string, ended: Ended): Next<LoopState> {
-    if (this.state.asked === effect) {
+    const { asked } = this.state
+    if (asked?.effect === effect) {
       this.state = { ...this.state, asked: undefined }
-      return this.#answered(ended)
+      if ('failure' in ended && ended.isSpent === true) return this.spend(ended.failure)
+      return asked.purpose === 'compact' ? this.#compacted(ended, asked.upTo) : this.#answered(ended, effect, asked.purpose)
     }
     const call = this.state.calls.find(each => each.effect === effect && each.content === undefined)
     if (call === undefined) return this.next()
@@ -32,51 +39,150 @@ export class LoopReducer extends Dialogue<LoopState> {
 
   protected override ask (question: string): Next<LoopState> {
     this.remember({ role: 'user', content: question })
-    this.state = { ...this.state, turn: 0 }
-    return this.#askModel()
+    return this.#begin(1)
   }
 
-  #askModel (): Next<LoopState> {
-    const { setting: { system, historyLimit, maxTurns, model }, tools, messages } = this.state
-    const turn = this.state.turn + 1
-    const sent = [...system === '' ? [] : [{ role: 'system', content: system }], ...lastMessages(messages, historyLimit)]
+  protected override askAgain (): Next<LoopState> {
+    return this.#begin(Math.max(1, this.state.turn))
+  }
+
+  protected override forget (): void {
+    super.forget()
+    this.state = { ...this.state, summary: undefined, lastInput: 0 }
+  }
+
+  #begin (turn: number): Next<LoopState> {
+    this.state = { ...this.state, hasCompacted: false, value: undefined }
+    return this.#askModel(turn)
+  }
+
+  /** @param turn how often the model is asked then since the user spoke; what it is sent back does not count */
+  #askModel (turn: number): Next<LoopState> {
+    const { setting: { maxTurns, model, stream, returns, history: { compact } }, tools } = this.state
+    const sent = this.#history()
+    if (compact !== false && Math.max(this.state.lastInput, tokensOf(sent)) > compact.above) {
+      const compacting = this.#compact(turn, compact.keep)
+      if (compacting !== undefined) return compacting
+    }
     const fields: JsonObject = {
       ...(model === '' ? {} : { model }),
       ...(tools.length === 0 ? {} : { tools: tools.map(({ declaration }) => declaration) }),
       // It has to answer with what it knows.
       ...(tools.length === 0 || turn < maxTurns ? {} : { tool_choice: 'none' })
     }
-    const asked = this.outbox.askModel({ purpose: 'turn', messages: sent, fields, timeout: MODEL_TIMEOUT })
-    this.state = { ...this.state, turn, asked, calls: [] }
+    return this.#send('turn', turn, sent, { fields, ...(returns === undefined ? stream ? { live: true } : {} : { returns }) })
+  }
+
+  /** Asks for the answer alone, in its form, once the model has given another. */
+  #close (content: string, problem: string): Next<LoopState> {
+    const { setting: { model, returns = {} }, turn, corrections } = this.state
+    const wrong = [{ role: 'assistant', content: content.trim() === '' ? '(no answer)' : clip(content, MAX_RESULT) }, { role: 'user', content: `${this.instruction('close')}${problem}` }]
+    this.state = { ...this.state, corrections: [...corrections, ...wrong] }
+    const format = { type: 'json_schema', json_schema: { name: 'answer', schema: returns } }
+    return this.#send('close', turn, this.#history(), { fields: { ...(model === '' ? {} : { model }), response_format: format }, returns })
+  }
+
+  #send (purpose: 'turn' | 'close', turn: number, sent: readonly JsonObject[], request: { readonly fields: JsonObject, readonly live?: boolean, readonly returns?: JsonObject }): Next<LoopState> {
+    const { setting: { system, returns, timeouts }, corrections } = this.state
+    const told = [...system === '' ? [] : [system], ...returns === undefined ? [] : [`${this.instruction('returns')}${stringifyJson(returns)}`]]
+    const messages = [...told.length === 0 ? [] : [{ role: 'system', content: told.join('\n\n') }], ...sent, ...corrections]
+    const effect = this.outbox.askModel({ purpose, messages, timeout: timeouts.model * SECOND, ...request })
+    this.state = { ...this.state, turn, asked: { effect, purpose }, calls: [] }
     return this.goTo('ask_model')
   }
 
-  #answered (ended: Ended): Next<LoopState> {
-    if ('failure' in ended) return this.give('answerFailed', 'turn', { reason: ended.failure, code: ended.code })
+  /** What the model is sent of the dialogue, behind a summary of what came before. */
+  #history (): readonly JsonObject[] {
+    const { setting: { history }, messages, summary } = this.state
+    const sent = sentHistory(withShortResults(messages.slice(summary?.upTo ?? 0)), history)
+    return summary === undefined ? sent : alternating([{ role: 'user', content: `${this.instruction('before')}${summary.text}` }, ...sent])
+  }
+
+  /** Asks for a summary of what came before the last turns. @returns nothing where that would add nothing, or was tried for this question */
+  #compact (turn: number, keep: number): Next<LoopState> | undefined {
+    const { setting: { model, timeouts, history: { compact, messages: most } }, messages, summary, hasCompacted } = this.state
+    if (compact === false || most !== undefined || hasCompacted) return undefined
+    const upTo = endOfSummary(messages, summary, keep)
+    if (upTo === undefined) return undefined
+    const asked = compact.model ?? model
+    const effect = this.outbox.askModel({
+      purpose: 'compact',
+      messages: [{ role: 'system', content: this.instruction('compact') }, { role: 'user', content: transcriptOf(messages, summary, upTo) }],
+      fields: asked === '' ? {} : { model: asked },
+      timeout: timeouts.model * SECOND
+    })
+    this.state = { ...this.state, turn, hasCompacted: true, asked: { effect, purpose: 'compact', upTo }, calls: [] }
+    return this.goTo('ask_model')
+  }
+
+  /** Where there is no summary, the last turns alone are sent. */
+  #compacted (ended: Ended, upTo: number): Next<LoopState> {
+    const message = 'failure' in ended ? undefined : messageOf(ended.value)
+    const text = message === undefined ? '' : contentOf(message).trim()
+    if (text === '') this.say('notCompacted', 'turn', { reason: 'failure' in ended ? ended.failure : 'the summary is empty' })
+    else this.state = { ...this.state, summary: { text: clip(text, MAX_SUMMARY), upTo }, lastInput: 0 }
+    return this.#askModel(this.state.turn)
+  }
+
+  #answered (ended: Ended, effect: string, purpose: 'turn' | 'close'): Next<LoopState> {
+    const { turn, setting: { maxTurns, returns, history: { compact } } } = this.state
+    if ('failure' in ended) {
+      const compacting = ended.code === 'INPUT_TOO_LONG' && compact !== false ? this.#compact(turn, compact.keep) ?? this.#compact(turn, 1) : undefined
+      return compacting ?? this.give({ ...ABOUT, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
+    }
+    this.state = { ...this.state, lastInput: ended.usage?.input ?? 0 }
     const message = messageOf(ended.value)
-    if (message === undefined) return this.give('answerUnreadable', 'turn', { reason: 'the answer has no message' })
-    const { turn, setting: { maxTurns } } = this.state
-    const calls = callsOf(message)
+    if (message === undefined) return this.#unreadable('the answer has no message')
+    const calls = purpose === 'turn' ? callsOf(message) : []
     if (calls.length > 0 && turn < maxTurns) return this.#callTools(message, calls)
     const content = contentOf(message)
-    if (content.trim() === '') {
-      this.say('noAnswer', 'turn', { reason: calls.length > 0 ? `it still calls tools after ${turn} turns` : 'its message is empty' })
-      return this.listen()
+    if (returns !== undefined) return this.#returned(ended.value, content, effect, purpose)
+    if (content.trim() === '') return calls.length > 0 ? this.#neverEnds(turn) : this.#unreadable('its message is empty')
+    return this.#tell(content, effect)
+  }
+
+  /** The service has checked the answer against what the agent returns. */
+  #returned (checked: Json, content: string, effect: string, purpose: 'turn' | 'close'): Next<LoopState> {
+    const { value, problem = 'it calls tools' } = isJsonObject(checked) ? checked : {}
+    if (value !== undefined) {
+      this.state = { ...this.state, value, corrections: [] }
+      return this.#tell(content, effect, { value })
     }
-    this.outbox.show(content)
-    this.outbox.notice('message', { role: 'assistant', content })
+    if (purpose === 'close') return this.give({ ...ABOUT, cause: 'MODEL_UNREADABLE', reason: String(problem) })
+    this.say('answerRepaired', 'turn', { reason: String(problem) })
+    return this.#close(content, String(problem))
+  }
+
+  /** @param effect that the answer is of: whoever has followed it live knows that it is the same */
+  #tell (content: string, effect: string, more: JsonObject = {}): Next<LoopState> {
+    this.outbox.notice('stdout', { text: content, effect })
+    this.outbox.notice('message', { role: 'assistant', content, effect, ...more })
     this.remember({ role: 'assistant', content })
+    this.reply(content)
+    return this.listen()
+  }
+
+  #unreadable (reason: string): Next<LoopState> {
+    if (!this.correct('', `${this.instruction('repairAnswer')}${reason}`)) return this.give({ ...ABOUT, cause: 'MODEL_UNREADABLE', reason })
+    this.say('answerRepaired', 'turn', { reason })
+    return this.#askModel(this.state.turn)
+  }
+
+  #neverEnds (turn: number): Next<LoopState> {
+    const reason = `it still calls tools after ${turn} turns`
+    this.say('noAnswer', 'turn', { reason })
+    this.blame('MODEL_UNREADABLE', reason)
     return this.listen()
   }
 
   #callTools (message: JsonObject, asked: readonly AskedCall[]): Next<LoopState> {
     this.remember(askedMessage(message))
-    this.state = { ...this.state, step: 'call_tools', calls: asked.map((call, index) => this.#begin(call, index)) }
+    this.state = { ...this.state, step: 'call_tools', corrections: [], calls: asked.map((call, index) => this.#call(call, index)) }
     return this.#proceed()
   }
 
   /** Begins a call, or answers at once one that nobody can make. */
-  #begin ({ id, name, arguments: text, isOlder }: AskedCall, index: number): LoopCall {
+  #call ({ id, name, arguments: text, isOlder }: AskedCall, index: number): LoopCall {
     const as = { id, name, ...(isOlder === undefined ? {} : { isOlder }) }
     const offered = this.state.tools.find(each => each.name === name)
     const values = parseArguments(text)
@@ -87,7 +193,7 @@ export class LoopReducer extends Dialogue<LoopState> {
       return { ...as, effect: undefined, content: describeError(reason) }
     }
     const fixed = this.state.setting.tools.find(each => each.name === name)?.arguments ?? {}
-    const effect = this.outbox.callTool({ name, tool: offered.tool, arguments: { ...values, ...fixed }, timeout: CALL_TIMEOUT })
+    const effect = this.outbox.callTool({ name, tool: offered.tool, arguments: { ...values, ...fixed }, timeout: this.state.setting.timeouts.tool * SECOND })
     this.say('toolCalled', 'exec', { name })
     return { ...as, effect, content: undefined }
   }
@@ -95,6 +201,7 @@ export class LoopReducer extends Dialogue<LoopState> {
   #called (call: LoopCall, ended: Ended): Next<LoopState> {
     const { name } = call
     const isUnknown = 'failure' in ended && ended.code === 'UNKNOWN'
+    if (isUnknown) this.blame('TOOL_UNKNOWN', ended.failure)
     if ('failure' in ended) this.say(isUnknown ? 'callInterrupted' : 'toolRefused', 'exec', { name, reason: ended.failure, code: ended.code })
     else this.say('toolUsable', 'exec', { name })
     const content = isUnknown ? UNKNOWN_RESULT : clip('failure' in ended ? describeError(ended.failure) : describeResult(ended.value), MAX_RESULT)
@@ -108,7 +215,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     const results = calls.flatMap(call => call.content === undefined ? [] : [resultMessage(call, call.content)])
     if (results.length < calls.length) return this.next()
     for (const result of results) this.remember(result)
-    return this.#askModel()
+    return this.#askModel(this.state.turn + 1)
   }
 
   protected override goTo (step: LoopState['step']): Next<LoopState> {

@@ -1,6 +1,7 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
-import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
 import { type EngineKey } from '../../session/engine.ts'
+import { type Summary } from './compact.ts'
+import { type DialogueState, type TurnError } from '../shared/dialogue.ts'
 import { type DialogueStart, type OfferedTool } from '../shared/dialogue-start.ts'
 
 /** A call of the model's last answer. */
@@ -17,17 +18,23 @@ export interface LoopCall {
 }
 
 /** A dialogue in which the model calls tools as it likes. */
-export interface LoopState {
-  readonly setting: AgentSetting
+export interface LoopState extends DialogueState {
   readonly tools: readonly OfferedTool[]
   readonly step: 'await_input' | 'ask_model' | 'call_tools' | 'ended'
-  readonly hasFailed: boolean
   /** All of them, as the model's API has them, without the system message. */
   readonly messages: readonly JsonObject[]
   /** How often the model was asked since the user spoke last. */
   readonly turn: number
-  /** The effect that asks the model. */
-  readonly asked: string | undefined
+  /** The effect that asks the model, and for what: an answer, an answer in the right form alone, a summary of the first messages. */
+  readonly asked: { readonly effect: string, readonly purpose: 'turn' | 'close' } | { readonly effect: string, readonly purpose: 'compact', readonly upTo: number } | undefined
+  /** Stands for the first messages. */
+  readonly summary: Summary | undefined
+  /** Whether a summary was asked for since the user spoke. */
+  readonly hasCompacted: boolean
+  /** What the model's provider counted last, in tokens; 0 when it does not count for the next question. */
+  readonly lastInput: number
+  /** The last answer, of an agent that returns one of a form. */
+  readonly value: Json | undefined
   /** Of the model's last answer, in its order; empty when none is open. */
   readonly calls: readonly LoopCall[]
 }
@@ -36,6 +43,12 @@ export interface LoopState {
 export interface LoopResult {
   readonly last_state: LoopState['step']
   readonly messages: readonly JsonObject[]
+  /** What the user was answered in the last turn. */
+  readonly answer: string | null
+  /** The same of an agent that returns one of a form. */
+  readonly value?: Json
+  /** Why the last turn has failed. */
+  readonly error: TurnError | null
 }
 
 /** The free agent: the model calls tools until it has an answer. */

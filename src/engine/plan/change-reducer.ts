@@ -1,4 +1,4 @@
-import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
+import { contentHash, type JsonObject } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
 import { clip } from '../shared/clip.ts'
 import { cutMiddle } from '../shared/cut-middle.ts'
@@ -38,6 +38,7 @@ export abstract class ChangeReducer extends TurnBack {
       case 'check': return this.#checked(ended, effect)
       case 'rollback': return this.rolledBack(ended)
       case 'undo': return this.turned('undo', ended)
+      case 'commit': return this.committed(ended)
       case 'redo': return this.#showAnew(ended) ?? this.turned('redo', ended)
     }
   }
@@ -57,7 +58,7 @@ export abstract class ChangeReducer extends TurnBack {
     if (awaits?.effect !== effect) return this.next()
     this.state = { ...this.state, error: undefined }
     if (awaits.purpose === 'apply') return this.finish('rejected')
-    if (awaits.purpose === 'redo') return this.settle()
+    if (awaits.purpose === 'redo' || awaits.purpose === 'commit') return this.settle()
     return this.end(effect, { failure: 'refused by a person', code: 'REFUSED' })
   }
 
@@ -85,13 +86,14 @@ export abstract class ChangeReducer extends TurnBack {
     if ('code' in preview) return purpose === 'redo' ? this.turned('redo', { failure: preview.message, code: preview.code }) : this.#notMade(preview)
     const { files, more, shown, conflicts } = preview
     if (purpose === 'redo' && shown.length === 0) return this.turned('redo', { value: { applied: [], conflicts: conflicts.map(each => ({ ...each })) } })
-    this.outbox.notice('files', { stage: 'preview', files, ...(more > 0 ? { more } : {}) })
-    this.log('debug', 'PREVIEW_READY', { files: shown.length })
     const change = { [kind]: { ...given, shown } }
     const paths = shown.map(each => String(each['path']))
     const isAsked = this.state.setting.confirm !== 'none' && shown.some(each => isDeletion({ kind: String(each['kind']) }))
+    const digest = purpose === 'apply' && !isAsked && this.#waitsForUser(paths) ? contentHash(change) : undefined
+    this.outbox.notice('files', { stage: 'preview', files, ...(more > 0 ? { more } : {}), ...(digest === undefined ? {} : { digest }) })
+    this.log('debug', 'PREVIEW_READY', { files: shown.length })
     this.state = { ...this.state, change: { wish, isAsked } }
-    if (purpose === 'apply' && !isAsked && this.#waitsForUser(paths)) return this.#hold(change, paths)
+    if (digest !== undefined) return this.#hold({ digest, change, paths })
     if (isAsked) this.goTo('awaiting_confirmation')
     if (purpose === 'apply') this.state = { ...this.state, agreed: [...new Set([...this.state.agreed, ...paths])] }
     return this.change(purpose, change, isAsked)
@@ -104,8 +106,8 @@ export abstract class ChangeReducer extends TurnBack {
     return !hasApplied || repair.confirm || paths.some(path => !agreed.includes(path))
   }
 
-  #hold (change: JsonObject, paths: readonly string[]): Next<PlanState> {
-    this.state = { ...this.state, held: { digest: contentHash(change), change, paths } }
+  #hold (held: NonNullable<PlanState['held']>): Next<PlanState> {
+    this.state = { ...this.state, held }
     this.goTo('awaiting_confirmation')
     this.tellUser('planDiff')
     return this.listen()
@@ -121,7 +123,7 @@ export abstract class ChangeReducer extends TurnBack {
 
   /** The change cannot be made as things are: nothing was written, and the model may mend it. */
   #notMade (error: PlanProblem): Next<PlanState> {
-    if (!this.mayRepair) return this.fail(error)
+    if (!this.mayRepair) return this.cannotGoOn(error)
     const paths = STALE.has(error.code) ? (this.state.reply?.actions ?? []).map(({ path }) => path).filter(path => error.message.includes(JSON.stringify(path))) : []
     for (const path of paths) this.tellUser('planBase', { path })
     // What is agreed to is a diff of files as they were.
@@ -140,7 +142,7 @@ export abstract class ChangeReducer extends TurnBack {
     const { reply, applied, changes, hasApplied } = this.state
     const changed = changedIn(ended.value) ?? (reply?.actions ?? []).map(({ kind, path }) => ({ kind, path }))
     const before = hasApplied ? applied.filter(({ path }) => !changed.some(each => each.path === path)) : []
-    this.state = { ...this.state, applied: [...before, ...changed], undone: [], changes: [...hasApplied ? changes : [], effect], reversed: 0, hasApplied: true, check: 0 }
+    this.state = { ...this.state, applied: [...before, ...changed], undone: [], changes: [...hasApplied ? changes : [], effect], reversed: 0, hasApplied: true, check: 0, done: this.state.summary, commit: undefined }
     this.goTo('applying')
     this.outbox.notice('files', { stage: 'applied', files: changed.map(each => ({ ...each })) })
     return this.#runCheck()
@@ -151,6 +153,9 @@ export abstract class ChangeReducer extends TurnBack {
     const name = checks[check]
     if (name === undefined) {
       this.log('debug', 'APPLY_SUCCESS', { files: this.state.applied.length, checks: checks.length })
+      this.state = { ...this.state, failedCheck: '' }
+      // Where nothing was checked, nothing has passed.
+      if (this.state.setting.commit === 'passed' && checks.length > 0) return this.commit('')
       return this.settle()
     }
     return this.#waitForCheck(name)
@@ -179,13 +184,13 @@ export abstract class ChangeReducer extends TurnBack {
     }
     this.state = { ...this.state, checkFailed: this.failureOf(name, failed), failedCheck: reportOf(name, failed) }
     if (this.mayRepair && !this.#isRepeated()) return this.#nextRound(name)
-    return this.#giveUp(name)
+    return this.giveUp()
   }
 
   /** The check that the goal is about has run: its failure is what the goal reports. */
   #checkedFirst (name: string, failed: string | undefined): Next<PlanState> {
     this.state = { ...this.state, fix: undefined }
-    if (failed === undefined) return this.finish('no_changes')
+    if (failed === undefined) return this.nothingToDo()
     this.state = { ...this.state, report: reportOf(name, failed) }
     return this.begin()
   }
@@ -199,15 +204,34 @@ export abstract class ChangeReducer extends TurnBack {
     return this.askAgain(undefined, applied.map(({ path }) => path))
   }
 
-  #giveUp (check: string): Next<PlanState> {
-    const { setting: { repair: { then }, schemaVersion }, checkFailed = '' } = this.state
+  /** Whether a change is there whose check has failed. */
+  protected get isMending (): boolean {
+    return this.state.hasApplied && this.state.failedCheck !== ''
+  }
+
+  /** The check still fails: all rounds are taken back, unless they are to be kept. */
+  protected giveUp (): Next<PlanState> {
+    const { setting: { repair: { then }, schemaVersion, checks }, check: index, checkFailed = '' } = this.state
+    const check = checks[index] ?? ''
     this.log('error', 'APPLY_ROLLBACK', { check })
     if (then === 'rollback') {
       if (schemaVersion !== 1) this.tellUser('planGivenUp', { check })
       return this.takeBack('rollback')
     }
-    this.state = { ...this.state, rest: 'applied' }
     return this.fail({ code: 'AUTO_CHECK_FAILED_KEPT', message: checkFailed })
+  }
+
+  /** No round is left for what cannot be done. */
+  protected cannotGoOn (problem: PlanProblem): Next<PlanState> {
+    if (!this.isMending) return this.fail(problem)
+    this.tell(problem)
+    return this.giveUp()
+  }
+
+  /** What was wanted is so already. A session in which something was changed goes on, so that it can still be undone. */
+  protected nothingToDo (): Next<PlanState> {
+    const { setting: { schemaVersion }, applied, undone } = this.state
+    return schemaVersion === 1 || applied.length + undone.length === 0 ? this.finish('no_changes') : this.settle()
   }
 
   /** Whether the model has done the same again as in the round before. */
@@ -216,11 +240,11 @@ export abstract class ChangeReducer extends TurnBack {
   }
 
   #actionsHash (): string {
-    return contentHash((this.state.reply?.actions ?? []) as unknown as Json)
+    return contentHash((this.state.reply?.actions ?? []).map(action => ({ ...action })))
   }
 }
 
-type ChangePurpose = Extract<PlanPurpose, 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo'>
+type ChangePurpose = Extract<PlanPurpose, 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo' | 'commit'>
 
 /** What a failed check said, as a model reads it. */
 function reportOf (check: string, output: string): string {

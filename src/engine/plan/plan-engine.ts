@@ -82,6 +82,8 @@ function begun (setting: PlanSetting, input: JsonObject): PlanState {
     undone: [],
     conflicts: [],
     summary: '',
+    done: '',
+    commit: undefined,
     error: undefined
   }
 }

@@ -12,6 +12,12 @@ const REMEMBER = /^\s*(?:remember|запомни)[\s.!]*$/i
 /** Words that ask again for what has failed. */
 const RETRY = /^\s*\/retry\s*$/i
 
+/** What a user may do beside saying something. */
+const ACTIONS = ['apply', 'reject', 'undo', 'redo', 'commit', 'remember', 'retry']
+
+/** Words that commit what was changed, with a message or without. */
+const COMMIT = /^commit(?:\s*:\s*|\s+|$)([^]*)$/i
+
 /** Where the user is waited for. */
 export const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['draft', 'planned', 'awaiting_confirmation', 'applied', 'undone'])
 
@@ -19,6 +25,8 @@ export const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['draft', 'pla
 export type Intent =
   | { readonly wants: 'plan' | 'apply', readonly words: string }
   | { readonly wants: 'reject' | 'write' | 'retry' }
+  /** @param message empty for the summary of the change */
+  | { readonly wants: 'commit', readonly message: string }
   /** Another goal in the same session, or words that change a diff which waits. */
   | { readonly wants: 'goal' | 'change', readonly words: string }
   /** What the model wants remembered is. */
@@ -29,9 +37,10 @@ export type Intent =
 /** Reads an input, or says why it is of no use now. */
 export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined && text.trim() === '') return invalid('expected words, or an action; got neither')
-  if (action !== undefined && !['apply', 'reject', 'undo', 'redo', 'remember', 'retry'].includes(action.name)) return invalid(`expected the action apply, reject, undo, redo, remember or retry, got ${shown(action.name)}`)
+  if (action !== undefined && !ACTIONS.includes(action.name)) return invalid(`expected as action one of ${ACTIONS.join(', ')}, got ${shown(action.name)}`)
   switch (action?.name ?? wordOf(state, text)) {
     case 'remember': return intentToRemember(state)
+    case 'commit': return intentToCommit(state, action?.data['message'])
     case 'retry': return LISTENING.has(state.step) && state.error !== undefined ? { wants: 'retry' } : busy('nothing has failed that could be asked for again')
   }
   switch (state.step) {
@@ -64,8 +73,21 @@ function intentOfDraft (text: string, action: Action | undefined): Intent | Refu
 /** What the user says to a change that is there, or was taken back. By schema 1 another goal is another session. */
 function intentOfDone (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   const words = text.trim()
-  if (action === undefined && state.setting.schemaVersion !== 1 && !/^(?:undo|redo)$/i.test(words)) return { wants: 'goal', words }
+  if (action === undefined && state.setting.schemaVersion !== 1 && !/^(?:undo|redo)$/i.test(words)) {
+    const [, message] = COMMIT.exec(words) ?? []
+    return message === undefined ? { wants: 'goal', words } : intentToCommit(state, message)
+  }
   return intentOfChange(state, action?.name ?? words.toLowerCase(), action?.data ?? {})
+}
+
+/** @param message of the user's; the summary of the change without it */
+function intentToCommit ({ step, applied, setting: { commit, workspace } }: PlanState, message: Json | undefined): Intent | Refused {
+  if (commit === 'never') {
+    return { kind: 'disabled', message: `Nothing is committed in the workspace "${workspace}" by this plan: its operator and its profile would have to allow that` }
+  }
+  if (step !== 'applied' || applied.length === 0) return busy('there is nothing to commit')
+  if (message !== undefined && typeof message !== 'string') return invalid(`message: expected a text, got ${shown(message)}`)
+  return { wants: 'commit', message: (message ?? '').trim() }
 }
 
 /** What the user says to a diff that waits. */
@@ -78,7 +100,7 @@ function intentOfHeld ({ step, held }: PlanState, text: string, action: Action |
   if (action.name === 'reject') return { wants: 'reject' }
   if (action.name !== 'apply') return busy(`there is nothing to ${action.name}`)
   const { digest } = action.data
-  return digest === undefined || digest === held.digest ? { wants: 'write' } : busy('the diff is another one by now; look at it again')
+  return digest === undefined || digest === held.digest ? { wants: 'write' } : { kind: 'outdated', message: 'the diff is another one by now; look at it again' }
 }
 
 function intentOfPlan (text: string, action: Action | undefined): Intent | Refused {

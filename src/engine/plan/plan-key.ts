@@ -23,9 +23,11 @@ export interface PlanResult {
   readonly applied: readonly ChangedPath[]
   readonly undone: readonly ChangedPath[]
   readonly conflicts?: readonly Conflict[]
+  /** The hash of the commit of the change. */
+  readonly commit?: string
+  /** A diff that waits for the user's consent: the change as it was shown. */
+  readonly held?: { readonly digest: string, readonly change: JsonObject, readonly paths: readonly string[] }
   /** What the model wants remembered, and nobody has agreed to yet. */
-  /** A diff that waits for the user's consent. */
-  readonly held?: { readonly digest: string, readonly paths: readonly string[] }
   readonly memory_patch?: JsonObject
   readonly session_memory: {
     readonly current_task_goal: string

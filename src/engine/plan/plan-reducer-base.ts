@@ -30,8 +30,9 @@ export abstract class PlanReducerBase {
   protected fail (error: PlanProblem): Next<PlanState> {
     this.tell(error)
     if (this.state.setting.schemaVersion === 1) return this.finish('failed')
+    const { hasApplied, applied, rest } = this.state
     this.state = { ...this.state, held: undefined, repair: undefined }
-    this.goTo(this.state.rest)
+    this.goTo(!hasApplied ? rest : applied.length > 0 ? 'applied' : 'undone')
     return this.listen()
   }
 

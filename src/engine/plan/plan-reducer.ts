@@ -60,22 +60,15 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   hear (text: string, action?: Action): Next<PlanState> {
     const intent = intentOf(this.state, text, action)
     if ('kind' in intent) return LISTENING.has(this.state.step) ? this.listen() : this.next()
-    this.state = { ...this.state, error: undefined, conflicts: [], used: 0, failedCheck: '', lastActions: '' }
+    const isAboutRound = ['write', 'change', 'retry', 'reject', 'remember'].includes(intent.wants)
+    this.state = { ...this.state, error: undefined, conflicts: [], used: 0, ...(isAboutRound ? {} : { failedCheck: '' }), lastActions: '' }
     switch (intent.wants) {
       case 'write': return this.writeHeld()
       case 'retry': return this.#retry()
-      case 'goal': {
-        const { mode, goal } = routeMode(intent.words, false)
-        this.state = { ...this.state, mode: mode ?? 'plan', isDirect: mode === 'apply', words: goal, goal, agreed: [], hasApplied: false, plan: undefined, exchanges: [], report: '' }
-        return this.start()
-      }
-      case 'change': {
-        const { words, reply, exchanges } = this.state
-        this.state = { ...this.state, held: undefined, exchanges: reply === undefined ? exchanges : [...exchanges, { words, reply: stringifyJson(reply.json) }], words: notWritten(this.state.setting.language, intent.words), rounds: 0 }
-        this.goTo('applying')
-        return this.#askModel()
-      }
-      case 'reject': return this.finish('rejected')
+      case 'goal': return this.#nextGoal(intent.words)
+      case 'change': return this.#askForAnother(intent.words)
+      case 'commit': return this.commit(intent.message)
+      case 'reject': return this.isMending ? this.giveUp() : this.finish('rejected')
       case 'remember': return this.wait('accept', this.outbox.remember({ workspace: this.state.setting.workspace, patch: intent.patch, timeout: TIMEOUTS.remember }))
       case 'plan':
         this.state = { ...this.state, mode: 'plan', words: intent.words, goal: intent.words }
@@ -90,6 +83,22 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
         return intent.wants === 'undo' ? this.takeBack('undo', intent.paths) : this.doAgain(intent.paths)
       }
     }
+  }
+
+  /** Another goal in the same session. */
+  #nextGoal (words: string): Next<PlanState> {
+    const { mode, goal } = routeMode(words, false)
+    this.state = { ...this.state, mode: mode ?? 'plan', isDirect: mode === 'apply', words: goal, goal, agreed: [], hasApplied: false, plan: undefined, exchanges: [], report: '' }
+    return this.start()
+  }
+
+  /** The user wants another diff than the one that was shown. */
+  #askForAnother (said: string): Next<PlanState> {
+    const { words, reply, exchanges, setting: { language } } = this.state
+    const before = reply === undefined ? exchanges : [...exchanges, { words, reply: stringifyJson(reply.json) }]
+    this.state = { ...this.state, held: undefined, exchanges: before, words: notWritten(language, said), rounds: 0 }
+    this.goTo('applying')
+    return this.#askModel()
   }
 
   /** An effect has ended. */
@@ -156,7 +165,6 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
       return this.#askModel()
     }
     if (code === 'TIMEOUT') this.log('error', 'LLM_REQUEST_TIMEOUT')
-    if (this.state.hasApplied) this.state = { ...this.state, rest: this.state.applied.length > 0 ? 'applied' : 'undone' }
     return this.fail({ code: 'LLM_ERROR', message: reason })
   }
 
@@ -166,18 +174,10 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     const { hasRepaired, setting: { schemaVersion } } = this.state
     const mayRepair = schemaVersion === 1 ? !hasRepaired : this.mayRepair
     if (mayRepair) this.keepError(problem)
-    else return this.#cannotGoOn(problem)
+    else return this.cannotGoOn(problem)
     this.log('warning', 'LLM_RESPONSE_REPAIR_RETRY', { code: problem.code })
     this.state = { ...this.state, repair: { reply, problem }, hasRepaired: true, used: this.state.used + 1 }
     return this.#askModel()
-  }
-
-  /** No round is left: a change whose check failed is taken back, if that is wanted. */
-  #cannotGoOn (problem: PlanProblem): Next<PlanState> {
-    const { failedCheck, hasApplied, setting: { repair } } = this.state
-    if (failedCheck === '' || !hasApplied || repair.then === 'keep') return this.fail(problem)
-    this.tell(problem)
-    return this.takeBack('rollback')
   }
 
   /** The model reads what is wrong with what it has done. @param paths files that it reads as they are now */
@@ -285,7 +285,8 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
       return this.listen()
     }
     if (reply.actions.length === 0) {
-      if (this.state.offered === undefined) return this.finish('no_changes')
+      if (this.isMending) return this.giveUp()
+      if (this.state.offered === undefined) return this.nothingToDo()
       this.goTo('planned')
       return this.listen()
     }

@@ -19,7 +19,8 @@ export function describePlan (state: PlanState): PlanResult {
     applied,
     undone,
     ...(conflicts.length === 0 ? {} : { conflicts }),
-    ...(held === undefined ? {} : { held: { digest: held.digest, paths: held.paths.slice(0, MAX_HELD) } }),
+    ...(state.commit === undefined ? {} : { commit: state.commit }),
+    ...(held === undefined ? {} : { held }),
     ...(offered === undefined ? {} : { memory_patch: offered }),
     session_memory: sessionMemoryOf(state),
     trace_id: traceId,
@@ -35,9 +36,6 @@ export function describePlan (state: PlanState): PlanResult {
     cache_stats: cacheStatsOf(cache)
   }
 }
-
-/** So many paths of a change that waits are named. */
-const MAX_HELD = 500
 
 /** So many paths are told of, and a goal so long, in code points. */
 const MAX_FILES = 20

@@ -1,7 +1,7 @@
 import { type JsonObject } from '../../base/json.ts'
 import { MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES } from '../../files/limits.ts'
 import { type Whitelist } from '../../files/path-rules.ts'
-import { type PlanConfirm, type PlanLimit, type PlanRepair } from '../../registry/kinds/plan/plan-kind.ts'
+import { type PlanCommit, type PlanConfirm, type PlanLimit, type PlanRepair } from '../../registry/kinds/plan/plan-kind.ts'
 import { type Language } from '../texts/language.ts'
 
 /** Everything of the service's configuration and a profile that plans depend on, as it was when the session started. */
@@ -29,6 +29,8 @@ export interface PlanSetting {
   readonly language: Language
   readonly confirm: PlanConfirm
   readonly repair: PlanRepair
+  /** `never` also where the operator allows no commits. */
+  readonly commit: PlanCommit
   /** Whether what a model wants remembered is (P-37). */
   readonly remembers: boolean
   readonly limits: PlanLimits

@@ -11,7 +11,7 @@ import { type PlanMode } from './route-mode.ts'
 export type PlanStep = 'draft' | 'planning' | 'planned' | 'applying' | 'awaiting_confirmation' | 'applied' | 'undone' | 'no_changes' | 'rejected' | 'failed'
 
 /** What is waited for. */
-export type PlanPurpose = 'context' | 'model' | 'remember' | 'accept' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo'
+export type PlanPurpose = 'context' | 'model' | 'remember' | 'accept' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo' | 'commit'
 
 /** Something that was read in this cycle, so that it is not read again (P-28). */
 export interface ContextEntry {
@@ -87,7 +87,7 @@ export interface PlanState {
   readonly hasRepaired: boolean
   /** Rounds in which the model has mended what it had done, since its user spoke last. */
   readonly used: number
-  /** What the last failed check said, for the model; empty once its user has spoken again. */
+  /** What the last failed check said, for the model; empty once it has passed, or its user wants something else. */
   readonly failedCheck: string
   /** Where the user was waited for last: a session goes on from here. */
   readonly rest: 'draft' | 'planned' | 'applied' | 'undone'
@@ -126,5 +126,9 @@ export interface PlanState {
   /** What the last undo or redo has left alone, since somebody else had been there. */
   readonly conflicts: readonly Conflict[]
   readonly summary: string
+  /** What was said of the change that is there; the message of its commit. */
+  readonly done: string
+  /** The hash of the commit of the change, if there is one. */
+  readonly commit: string | undefined
   readonly error: PlanProblem | undefined
 }

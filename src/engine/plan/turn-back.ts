@@ -1,7 +1,8 @@
-import { type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
 import { clip } from '../shared/clip.ts'
 import { type Ended } from '../shared/reducer.ts'
+import { commitMessage } from './commit-message.ts'
 import { changedIn, conflictsIn } from './change-result.ts'
 import { type Conflict } from '../../files/change/conflict.ts'
 import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
@@ -9,6 +10,12 @@ import { PlanReducerBase } from './plan-reducer-base.ts'
 
 /** How long files may take to be changed, in ms. */
 const APPLY_TIMEOUT = 120_000
+
+/** How long a commit may take, in ms: its hooks may run the tests. */
+const COMMIT_TIMEOUT = 600_000
+
+/** So much of a hash is told. */
+const HASH_LENGTH = 10
 
 /** So many conflicts are named in words; all of them are in the result. */
 const MAX_NAMED = 20
@@ -37,7 +44,8 @@ export abstract class TurnBack extends PlanReducerBase {
 
   #begin (purpose: 'rollback' | 'undo' | 'redo', [first = {}, ...left]: readonly JsonObject[]): Next<PlanState> {
     this.goTo('applying')
-    this.state = { ...this.state, turning: { left, conflicts: [] } }
+    // Whatever mode the last goal had: the gate lets files change in APPLY alone.
+    this.state = { ...this.state, mode: 'apply', turning: { left, conflicts: [] } }
     return purpose === 'redo' ? this.preview(first) : this.change(purpose, first, false)
   }
 
@@ -77,8 +85,7 @@ export abstract class TurnBack extends PlanReducerBase {
   /** The user's undo or redo has ended, or one change of it. */
   protected turned (name: 'undo' | 'redo', ended: Ended): Next<PlanState> {
     const { applied, undone, turning } = this.state
-    // Of a change of the goal nothing may be left that could be taken back: the others still can.
-    const isNothing = 'failure' in ended && ended.code === 'NOTHING_TO_UNDO' && (turning?.left.length ?? 0) > 0
+    const isNothing = isNothingOfMore(ended, turning)
     if ('failure' in ended && !isNothing) {
       this.tell({ code: ended.code, message: ended.failure })
       this.state = { ...this.state, turning: undefined }
@@ -97,13 +104,40 @@ export abstract class TurnBack extends PlanReducerBase {
     const error = conflicts.length === 0 ? undefined : { code: 'ERR_BASE_CHANGED', message: `not ${name === 'undo' ? 'taken back' : 'done again'}: ${inWords(conflicts)}` }
     this.state = { ...this.state, conflicts, error, reversed: name === 'undo' ? this.state.changes.length : 0 }
     if (error !== undefined) this.keepError(error)
+    if (name === 'undo') this.#tellOfCommit()
     return this.settle()
+  }
+
+  /** An undo takes no commit back. */
+  #tellOfCommit (): void {
+    const { commit } = this.state
+    if (commit !== undefined) this.tellUser('commitStays', { hash: commit.slice(0, HASH_LENGTH) })
   }
 
   /** A change is there, or was taken back: both may be turned round. */
   protected settle (): Next<PlanState> {
     this.goTo(this.state.applied.length > 0 ? 'applied' : 'undone')
     return this.listen()
+  }
+
+  /** Commits what was changed for the goal. @param message empty for the summary of the change */
+  protected commit (message: string): Next<PlanState> {
+    const { setting: { workspace }, applied, done } = this.state
+    this.goTo('applying')
+    this.state = { ...this.state, mode: 'apply' }
+    const paths = applied.filter(({ kind }) => kind !== 'CREATE_DIR').map(({ path }) => path)
+    return this.wait('commit', this.outbox.commit({ workspace, paths, message: commitMessage(message === '' ? done : message), timeout: COMMIT_TIMEOUT }))
+  }
+
+  /** The commit has ended: without one all is as it was before. */
+  protected committed (ended: Ended): Next<PlanState> {
+    const hash = 'value' in ended && isJsonObject(ended.value) ? ended.value['hash'] : undefined
+    if ('failure' in ended) this.tell({ code: ended.code === 'REFUSED' ? 'COMMIT_DENIED' : ended.code, message: ended.failure })
+    if (typeof hash === 'string') {
+      this.state = { ...this.state, commit: hash }
+      this.tellUser('committed', { hash: hash.slice(0, HASH_LENGTH) })
+    }
+    return this.settle()
   }
 
   protected change (purpose: Extract<PlanPurpose, 'apply' | 'rollback' | 'undo' | 'redo'>, change: JsonObject, deletes: boolean): Next<PlanState> {
@@ -115,6 +149,11 @@ export abstract class TurnBack extends PlanReducerBase {
   protected failureOf (name: string, output: string): string {
     return `the check "${name}" failed: ${clip(output, MAX_SHOWN_OUTPUT)}`
   }
+}
+
+/** Of one change of the goal nothing may be left that could be taken back: of the others there still is. */
+function isNothingOfMore (ended: Ended, turning: PlanState['turning']): boolean {
+  return 'failure' in ended && ended.code === 'NOTHING_TO_UNDO' && (turning?.left.length ?? 0) > 0
 }
 
 function withConflicts (conflicts: readonly Conflict[]): JsonObject {

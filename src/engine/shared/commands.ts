@@ -1,12 +1,12 @@
-import { type AgentSetting } from '../../registry/kinds/agent/agent-setting.ts'
+import { type CommandName, type CommandWords } from '../texts/command-words.ts'
 
 /** What a user asks of the dialogue itself; `nothing` for an empty line. */
-export type Command = 'exit' | 'help' | 'clear' | 'nothing'
+export type Command = CommandName | 'nothing'
 
 /** The command that a line is as a whole, whatever its case; `undefined` for what is meant for the agent (X3). */
-export function commandIn (line: string, { exit, help, clear }: AgentSetting['commands']): Command | undefined {
+export function commandIn (line: string, words: CommandWords): Command | undefined {
   const said = line.trim().toLowerCase()
   if (said === '') return 'nothing'
-  const is = (words: readonly string[]): boolean => words.some(word => word.trim().toLowerCase() === said)
-  return is(exit) ? 'exit' : is(help) ? 'help' : is(clear) ? 'clear' : undefined
+  const names: readonly CommandName[] = ['exit', 'help', 'clear', 'retry']
+  return names.find(name => words[name].some(word => word.trim().toLowerCase() === said))
 }

@@ -1,36 +1,17 @@
+import { type AgentText } from '../texts/agent-texts.ts'
+
 /** How loud a log line is; `critical` ends the dialogue. */
 export type Level = 'debug' | 'warning' | 'error' | 'critical'
 
 /** Where an agent is, as its log lines begin: `[cls] …`; a free agent knows `main`, `turn` and `exec`. */
 export type Prefix = 'main' | 'cls' | 'select' | 'valid' | 'exec' | 'turn'
 
-/** What the user reads, in words that an agent's definition may replace (A-10 to A-33; the last two are for what it leaves out). */
-export const TEXTS = {
-  farewell: 'До свидания!',
-  cleared: 'История сообщений очищена.',
-  classifying: 'Анализирую релевантность запроса..',
-  modelFailed: 'Ошибка при запросе LLM, завершаюсь..',
-  unreadable: 'Ошибка при разборе ответа LLM, завершаюсь..',
-  irrelevant: 'Запрос не связан с функционалом агента.',
-  relevant: 'Запрос релевантен, думаю..',
-  selecting: 'Выбираю подходящий инструмент..',
-  noTool: 'Не удалось определить инструмент. Просьба переформулировать запрос.',
-  selected: 'Выбран инструмент {{name}} с параметрами {{params}}',
-  validating: 'Валидирую инструмент..',
-  unknownTool: 'Не удалось провалидировать запрос. Просьба переформулировать.',
-  executing: 'Выполняю инструмент..',
-  toolFailed: 'Не удалось выполнить инструмент. Попробуем снова?',
-  toolUnknown: 'Вызов {{name}} прерван. Возможно, он выполнен: проверьте, прежде чем повторять.',
-  noAnswer: 'Не удалось получить ответ. Просьба переформулировать запрос.'
-} as const
-
-export type TextName = keyof typeof TEXTS
-
 /** One row: what is shown, whether the model reads it later too, what is logged, and the code of the outcome (A-40). */
 export interface Row {
   /** Where the definition of the tool may have the text, it is what stands in for one that is left out. */
-  readonly text?: TextName
-  readonly toHistory?: true
+  readonly text?: AgentText
+  /** `status`: a line of the agent about its own work, which models are sent only where the definition says so (X10). */
+  readonly toHistory?: 'reply' | 'status'
   /** `{{reason}}` and `{{name}}` stand for what came. */
   readonly log: string
   readonly level: Level
@@ -41,34 +22,46 @@ export interface Row {
 
 /** Every outcome of every step (A-09 to A-37), then those of a free agent; what comes next is in `AgentReducer` and `LoopReducer`. */
 export const ROWS = {
+  budgetUsed: { text: 'budgetUsed', log: 'Budget used up: {{reason}}', level: 'critical' },
   start: { log: 'AgentStart', level: 'debug' },
   restart: { log: 'AgentRestart', level: 'debug' },
   end: { text: 'farewell', log: 'AgentEnd', level: 'debug' },
   help: { log: 'AgentHelp', level: 'debug' },
   clear: { text: 'cleared', log: 'AgentClear', level: 'debug' },
   classify: { text: 'classifying', log: 'AgentClassify', level: 'debug' },
-  relevant: { text: 'relevant', toHistory: true, log: 'classify_intent // Relevant query', level: 'debug', code: 100 },
-  irrelevant: { text: 'irrelevant', toHistory: true, log: 'classify_intent // Irrelevant query', level: 'warning', code: 101 },
+  relevant: { text: 'relevant', toHistory: 'status', log: 'classify_intent // Relevant query', level: 'debug', code: 100 },
+  irrelevant: { text: 'irrelevant', toHistory: 'reply', log: 'classify_intent // Irrelevant query', level: 'warning', code: 101 },
   classifyUnreadable: { text: 'unreadable', log: 'classify_intent // LLM Response Parse Error: {{reason}}', level: 'critical', code: 102 },
   classifyFailed: { text: 'modelFailed', log: 'classify_intent // LLM Error: {{reason}}', level: 'critical', code: 103 },
+  classifySilent: { text: 'modelSilent', log: 'classify_intent // LLM Error: {{reason}}', level: 'error', code: 103 },
+  classifyUnclear: { text: 'modelUnclear', log: 'classify_intent // LLM Response Parse Error: {{reason}}', level: 'error', code: 102 },
+  classifyRepaired: { log: 'classify_intent // Asked again: {{reason}}', level: 'warning' },
+  classifyTaken: { log: 'classify_intent // Taken as {{taken}}: {{reason}}', level: 'warning' },
   select: { text: 'selecting', log: 'AgentSelect', level: 'debug' },
-  selected: { text: 'selected', toHistory: true, log: 'select_tool_call // Selection OK', level: 'debug', code: 200 },
-  noTool: { text: 'noTool', toHistory: true, log: 'select_tool_call // Selection Fail', level: 'warning', code: 201 },
+  selected: { text: 'selected', toHistory: 'status', log: 'select_tool_call // Selection OK', level: 'debug', code: 200 },
+  noTool: { text: 'noTool', toHistory: 'reply', log: 'select_tool_call // Selection Fail', level: 'warning', code: 201 },
   selectUnreadable: { text: 'unreadable', log: 'select_tool_call // LLM Response Parse Error: {{reason}}', level: 'critical', code: 202 },
   selectFailed: { text: 'modelFailed', log: 'select_tool_call // LLM Error: {{reason}}', level: 'critical', code: 203 },
+  selectSilent: { text: 'modelSilent', log: 'select_tool_call // LLM Error: {{reason}}', level: 'error', code: 203 },
+  selectUnclear: { text: 'modelUnclear', log: 'select_tool_call // LLM Response Parse Error: {{reason}}', level: 'error', code: 202 },
+  selectRepaired: { log: 'select_tool_call // Asked again: {{reason}}', level: 'warning' },
   validate: { text: 'validating', log: 'AgentValidate', level: 'debug' },
-  valid: { toHistory: true, log: 'validate_tool_call // Validation OK', level: 'debug', code: 300 },
-  absent: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Missing Param: {{name}}', level: 'warning', code: 301 },
-  empty: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Empty Param: {{name}}', level: 'warning', code: 301 },
-  tooLong: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Too Long Param: {{name}}', level: 'warning', code: 301 },
-  unknownTool: { text: 'unknownTool', toHistory: true, log: 'validate_tool_call // Unknown tool: {{name}}', level: 'warning', code: 301, isModelsName: true },
+  valid: { toHistory: 'status', log: 'validate_tool_call // Validation OK', level: 'debug', code: 300 },
+  absent: { text: 'unknownTool', toHistory: 'reply', log: 'validate_tool_call // Missing Param: {{name}}', level: 'warning', code: 301 },
+  empty: { text: 'unknownTool', toHistory: 'reply', log: 'validate_tool_call // Empty Param: {{name}}', level: 'warning', code: 301 },
+  tooLong: { text: 'unknownTool', toHistory: 'reply', log: 'validate_tool_call // Too Long Param: {{name}}', level: 'warning', code: 301 },
+  unknownTool: { text: 'unknownTool', toHistory: 'reply', log: 'validate_tool_call // Unknown tool: {{name}}', level: 'warning', code: 301, isModelsName: true },
   execute: { text: 'executing', log: 'AgentExecute', level: 'debug' },
-  unhealthy: { text: 'toolFailed', toHistory: true, log: '{{name}} // Health check failed', level: 'error', code: 402 },
-  callFailed: { text: 'toolFailed', toHistory: true, log: '{{name}} // Unexpected error: {{reason}}', level: 'error', code: 401 },
-  callUnknown: { text: 'toolUnknown', toHistory: true, log: '{{label}} // Outcome unknown: {{reason}}', level: 'error', code: 403 },
-  toolReported: { text: 'toolFailed', toHistory: true, log: '{{name}}: {{reason}}', level: 'error', code: 401 },
+  unhealthy: { text: 'toolFailed', toHistory: 'reply', log: '{{label}} // Health check failed', level: 'error', code: 402 },
+  callFailed: { text: 'toolFailed', toHistory: 'reply', log: '{{label}} // Unexpected error: {{reason}}', level: 'error', code: 401 },
+  callUnknown: { text: 'toolUnknown', toHistory: 'reply', log: '{{label}} // Outcome unknown: {{reason}}', level: 'error', code: 403 },
+  toolReported: { text: 'toolFailed', toHistory: 'reply', log: '{{label}} // {{errorLabel}}: {{reason}}', level: 'error', code: 401 },
   answerFailed: { text: 'modelFailed', log: 'ask_model // LLM Error: {{reason}}', level: 'critical' },
   answerUnreadable: { text: 'unreadable', log: 'ask_model // LLM Response Parse Error: {{reason}}', level: 'critical' },
+  answerSilent: { text: 'modelSilent', log: 'ask_model // LLM Error: {{reason}}', level: 'error' },
+  answerUnclear: { text: 'modelUnclear', log: 'ask_model // LLM Response Parse Error: {{reason}}', level: 'error' },
+  answerRepaired: { log: 'ask_model // Asked again: {{reason}}', level: 'warning' },
+  notCompacted: { log: 'ask_model // No summary: {{reason}}', level: 'warning' },
   noAnswer: { text: 'noAnswer', log: 'ask_model // No answer: {{reason}}', level: 'warning' },
   toolCalled: { log: 'call_tool // {{name}}', level: 'debug' },
   toolUsable: { log: 'call_tool // {{name}}: OK', level: 'debug' },

@@ -1,14 +1,12 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { effectId, type Moment } from '../../session/engine.ts'
-import { type ApplyEffect, type CheckEffect, type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type RememberEffect, type ToolEffect } from '../../session/model.ts'
-import { type Level, type Outcome, type Prefix, type Row, ROWS, TEXTS } from './messages.ts'
+import { type ApplyEffect, type CheckEffect, type CommitEffect, type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type RememberEffect, type ToolEffect } from '../../session/model.ts'
+import { type Level, type Outcome, type Prefix, type Row, ROWS } from './messages.ts'
+import { type AgentText } from '../texts/agent-texts.ts'
 import { renderText } from './render-text.ts'
 
-/** How long a model is waited for, in ms. */
+/** How long a skill waits for its model, in ms. */
 export const MODEL_TIMEOUT = 30_000
-
-/** How long a tool is waited for, in ms. */
-export const CALL_TIMEOUT = 10_000
 
 /** What a user says is cut at this length, in code points. */
 export const MAX_MESSAGE = 4000
@@ -67,6 +65,10 @@ export class Outbox {
     return this.#add(id => ({ ...effect, id, kind: 'apply' }))
   }
 
+  commit (effect: Omit<CommitEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'commit' }))
+  }
+
   remember (effect: Omit<RememberEffect, 'id' | 'kind'>): string {
     return this.#add(id => ({ ...effect, id, kind: 'remember' }))
   }
@@ -78,13 +80,13 @@ export class Outbox {
 
   /**
    * Says what a row of the table says.
-   * @param texts of the definition, in place of the built-in ones
+   * @param texts what the rows name
    * @param own goes before the row's text, where it is not empty
    * @returns what was shown, if anything
    */
-  say (outcome: Outcome, prefix: Prefix, texts: Readonly<Record<string, string>>, values: JsonObject, own?: string): string | undefined {
+  say (outcome: Outcome, prefix: Prefix, texts: Readonly<Record<AgentText, string>>, values: JsonObject, own?: string): string | undefined {
     const row: Row = ROWS[outcome]
-    const text = own !== undefined && own !== '' ? own : row.text === undefined ? undefined : Object.hasOwn(texts, row.text) ? texts[row.text] : TEXTS[row.text]
+    const text = own !== undefined && own !== '' ? own : row.text === undefined ? undefined : texts[row.text]
     const shown = text === undefined || text === '' ? undefined : renderText(text, values)
     if (shown !== undefined) this.show(shown)
     // What a model or a tool has said is left out of the line that every operator reads.

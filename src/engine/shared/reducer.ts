@@ -1,8 +1,12 @@
 import { type Json } from '../../base/json.ts'
 import { type LaterFact, type Next } from '../../session/engine.ts'
+import { type Action, type Usage } from '../../session/model.ts'
 
 /** How an effect ended, as a dialogue sees it. */
-export type Ended = { readonly value: Json } | { readonly failure: string, readonly code: string }
+export type Ended =
+  | { readonly value: Json, readonly usage?: Usage | undefined }
+  /** `isSpent`: it was not allowed, because the session has used up its budget. */
+  | { readonly failure: string, readonly code: string, readonly isSpent?: boolean }
 
 /** @param reason what is known of the end */
 export function unknownOutcome (reason = 'it was interrupted'): string {
@@ -12,7 +16,7 @@ export function unknownOutcome (reason = 'it was interrupted'): string {
 /** One fact of a dialogue, once it has begun. */
 export interface Reducer<S> {
   /** The user says something. */
-  hear (text: string): Next<S>
+  hear (text: string, action?: Action): Next<S>
   /** An effect has ended. */
   end (effect: string, ended: Ended): Next<S>
   /** What came of it so far: of a fact that does not concern the dialogue, nothing. */
@@ -22,10 +26,10 @@ export interface Reducer<S> {
 /** Gives a fact to a dialogue. */
 export function takeFact<S> (reducer: Reducer<S>, fact: LaterFact): Next<S> {
   switch (fact.kind) {
-    case 'input': return reducer.hear(fact.text)
-    case 'result': return reducer.end(fact.effect, { value: fact.result })
+    case 'input': return reducer.hear(fact.text, fact.action)
+    case 'result': return reducer.end(fact.effect, { value: fact.result, usage: fact.usage })
     case 'failure': return reducer.end(fact.effect, { failure: fact.message, code: fact.code })
-    case 'refused': return reducer.end(fact.effect, { failure: `refused: ${fact.reason}`, code: 'REFUSED' })
+    case 'refused': return reducer.end(fact.effect, { failure: `refused: ${fact.reason}`, code: 'REFUSED', isSpent: fact.by === 'budget' })
     case 'unknown': return reducer.end(fact.effect, { failure: unknownOutcome(fact.reason), code: 'UNKNOWN' })
     default: return reducer.next()
   }

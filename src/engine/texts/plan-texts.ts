@@ -1,7 +1,7 @@
 import { type Language } from './language.ts'
 
 /** What a plan tells its user, with places for values. */
-export type PlanText = 'planDiff' | 'planRound' | 'planGivenUp' | 'planBase' | 'planActions' | 'planMore' | 'planMemory'
+export type PlanText = 'planDiff' | 'planRound' | 'planGivenUp' | 'planBase' | 'planActions' | 'planMore' | 'planMemory' | 'committed' | 'commitStays'
 
 export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, string>>>> = {
   en: {
@@ -11,7 +11,9 @@ export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, str
     planBase: '{{path}} has changed; reading it again.',
     planActions: 'Changes: {{list}}.',
     planMore: '{{list}} and {{n}} more',
-    planMemory: 'Memory: {{list}}.'
+    planMemory: 'Memory: {{list}}.',
+    committed: 'Committed {{hash}}.',
+    commitStays: 'The commit {{hash}} stays; git revert takes it back.'
   },
   ru: {
     planDiff: 'Вот изменения. ok — записать, reject — отказаться, иначе — уточнить.',
@@ -20,6 +22,8 @@ export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, str
     planBase: '{{path}} изменился; читаю снова.',
     planActions: 'Изменения: {{list}}.',
     planMore: '{{list}} и ещё {{n}}',
-    planMemory: 'Память: {{list}}.'
+    planMemory: 'Память: {{list}}.',
+    committed: 'Коммит {{hash}}.',
+    commitStays: 'Коммит {{hash}} остаётся; его отменит git revert.'
   }
 }

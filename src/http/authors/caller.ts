@@ -14,6 +14,8 @@ const CallerReply = Type.Object({
   environs: patterns('Shared variables that do'),
   runs: patterns('What sessions may be started of'),
   targets: patterns('Targets and workspaces that sessions may use'),
+  labels: Type.Optional(Type.Array(Type.String(), { description: 'Protected labels that the token may move, beside what `admin` may' })),
+  serve: Type.Optional(Type.String({ description: 'The label of prompts that is served where a request says none' })),
   mode: oneOf(['tokens', 'open'], { description: 'Whether tokens are asked for' })
 })
 
@@ -25,10 +27,12 @@ export function callerRoutes (app: App, access: Access): void {
   }, request => ({ ...describe(requireCaller(request, access)), mode: access.mode }))
 }
 
-function describe ({ name, roles, prompts, environs, runs, targets }: Caller) {
+function describe ({ name, roles, prompts, environs, runs, targets, labels, serve }: Caller) {
   return {
     name,
     roles: ROLES.filter(role => roles.has(role)),
-    ...Object.fromEntries(Object.entries({ prompts, environs, runs, targets }).flatMap(([member, value]) => value === undefined ? [] : [[member, value.written]]))
+    ...Object.fromEntries(Object.entries({ prompts, environs, runs, targets }).flatMap(([member, value]) => value === undefined ? [] : [[member, value.written]])),
+    ...(labels === undefined ? {} : { labels: [...labels] }),
+    ...(serve === undefined ? {} : { serve })
   }
 }

@@ -1,6 +1,6 @@
 import { type EntryProblem } from '../../registry/entries/entry-table.ts'
-import { type Change, changesBetween } from '../../registry/generation-changes.ts'
-import { type Generation } from '../../registry/generation.ts'
+import { type Change, changesBetween } from '../../registry/generation/generation-changes.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { environKind } from '../../registry/kinds/environ/environ-kind.ts'
 import { createSlices } from '../../runtime/slices.ts'

@@ -3,7 +3,7 @@ import { type ErrorCode } from '../../base/error-codes.ts'
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyTypeProvider, type RawReplyDefaultExpression, type RawRequestDefaultExpression, type RawServerDefault } from 'fastify'
 import { type Static, type TSchema } from '../../base/schema-builder.ts'
 import { type Role } from '../../access/role.ts'
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { type UsageCounter } from '../../service/chat/usage-counter.ts'
 import { type RequestActivity } from './request-observer.ts'
 
@@ -20,7 +20,7 @@ export interface SchemaTypes extends FastifyTypeProvider {
 export type App = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, SchemaTypes>
 
 /** Headers that only some routes send with a success. */
-export type ReplyHeader = 'etag' | 'link' | 'x-prompt-revision' | 'x-tool-defaults'
+export type ReplyHeader = 'etag' | 'link' | 'x-prompt-revision' | 'x-prompt-version' | 'x-prompt-label' | 'x-tool-defaults'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders } from 'node:http'
 import { Type } from '../../base/schema-builder.ts'
-import { type Precondition } from '../../service/publish/publish-entry.ts'
+import { type Precondition } from '../../service/precondition.ts'
 
 /** A tag as the ETag header has it. */
 export function entityTag (tag: string): string {

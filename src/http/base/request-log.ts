@@ -11,6 +11,8 @@ export const REQUEST_FIELDS = {
   id: 'the id in the path, as it was asked for; missing where `prompt` says it',
   prompt: 'id of the registered prompt',
   promptRevision: 'its revision: a hash of its content and of the prompts that it includes',
+  promptVersion: 'which version of it, where it is one',
+  promptLabel: 'the label that it was served under, if any',
   status: 'of HTTP; 499 when the client left before its answer was complete',
   revision: 'of the registry\'s generation that answered',
   milliseconds: 'from the request\'s arrival to the last byte of its answer',
@@ -54,12 +56,14 @@ export function observeRequests (app: App, observer: RequestObserver, logValues:
 }
 
 function requestLine ({ activity, method, params, body, generation }: FastifyRequest, route: string | undefined, status: number, milliseconds: number, logValues: boolean): RequestLine {
-  const { traceId, prompt, promptRevision, renderMs, toolsMs, modelMs } = activity
+  const { traceId, prompt, promptRevision, promptVersion, promptLabel, renderMs, toolsMs, modelMs } = activity
   const line: RequestLine = { method, route, status, revision: generation.revision, milliseconds: rounded(milliseconds) }
   if (traceId !== undefined) line.traceId = traceId
   if (prompt !== undefined) {
     line.prompt = prompt
     line.promptRevision = promptRevision
+    if (promptVersion !== undefined) line.promptVersion = promptVersion
+    if (promptLabel !== undefined) line.promptLabel = promptLabel
   } else if (isIdentified(params)) {
     line.id = params.id
   }

@@ -16,6 +16,9 @@ export interface RequestActivity extends Activity {
   /** The registered prompt that was rendered. */
   readonly prompt: string | undefined
   readonly promptRevision: string | undefined
+  /** Which version of it, and by which label; `undefined` for what is none. */
+  readonly promptVersion: number | undefined
+  readonly promptLabel: string | undefined
   /** Wall time of renders, with their tools; `undefined` where there was none, as with the two below. */
   readonly renderMs: number | undefined
   /** Wall time in which at least one tool was being called. */

@@ -15,9 +15,15 @@ export const DECIDES: readonly ErrorCode[] = [...DRIVES_SESSION, 'APPROVAL_OUTDA
 /** What routes answer with that find a prompt which has to be without mistakes. */
 export const READS_PROMPT: readonly ErrorCode[] = ['PROMPT_NOT_FOUND', 'TEMPLATE_SYNTAX']
 
+/** The same where a label or a version may be asked for. */
+export const CHOOSES_PROMPT: readonly ErrorCode[] = [...READS_PROMPT, 'LABEL_NOT_FOUND', 'VERSION_NOT_FOUND']
+
+/** What routes answer with that change what is registered of a prompt's releases. */
+export const CHANGES_RELEASES: readonly ErrorCode[] = ['PROMPT_NOT_FOUND', 'VERSION_NOT_FOUND', 'ENTRY_FORBIDDEN', 'ENTRY_INVALID', 'ENTRY_CHANGED', 'STORE_READ_ONLY', 'RELEASES_UNREADABLE']
+
 /** What routes answer with that render a prompt. */
 export const RENDERS: readonly ErrorCode[] = [
-  ...READS_PROMPT,
+  ...CHOOSES_PROMPT,
   'PROMPT_REVISION',
   'TEMPLATE_LINK',
   'TEMPLATE_CYCLE',

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '../../base/schema-builder.ts'
-import { type Kind } from '../../registry/kind.ts'
+import { type Kind } from '../../registry/kinds/kind.ts'
 import { agentKind } from '../../registry/kinds/agent/agent-kind.ts'
 import { environKind } from '../../registry/kinds/environ/environ-kind.ts'
 import { extensionKind } from '../../registry/kinds/extension/extension-kind.ts'

@@ -1,7 +1,8 @@
 import { type PromptArgument } from '@modelcontextprotocol/server'
 import { isJsonObject, type Json, type JsonObject, JsonError, parseJson } from '../../base/json.ts'
 import { type VisibleEnvirons } from '../../access/environ-view.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
+import { neededNames } from '../../registry/needs/needed-names.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 
 /** The arguments of a prompt as MCP has them: its parameters; where it declares none, the variables that a render needs. */
@@ -9,8 +10,7 @@ export function argumentsOf (prompt: Prompt, { everyPrompt }: Generation, enviro
   const { parameters } = prompt.entry
   if (parameters === undefined) {
     const { variables } = collectNeeds(prompt, everyPrompt, environs)
-    const names = new Set(variables.filter(({ required }) => required).map(({ path }) => path.split('.')[1] ?? '').filter(name => name !== '' && name !== '*'))
-    return Array.from(names, name => ({ name, required: true }))
+    return [...neededNames(variables)].filter(([, required]) => required).map(([name]) => ({ name, required: true }))
   }
   return Array.from(parameters.names, name => {
     const { description } = propertyOf(parameters.schema, name)

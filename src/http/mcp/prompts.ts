@@ -1,8 +1,8 @@
 import { type GetPromptResult, type Prompt as McpPrompt, type PromptMessage, type Server } from '@modelcontextprotocol/server'
 import { type JsonObject } from '../../base/json.ts'
 import { visibleEnvirons } from '../../access/environ-view.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
-import { findPrompt, type RenderedMessage } from '../../service/render/render-prompt.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
+import { type RenderedMessage } from '../../service/render/render-prompt.ts'
 import { argumentsOf, variablesFrom } from './prompt-arguments.ts'
 import { inProtocol } from './mcp-errors.ts'
 import { type McpUses, type Visit } from './visit.ts'
@@ -14,7 +14,7 @@ const PAGE = 200
 const ROLE_KEY = 'ai-prompt-shell/role'
 
 /** Offers the caller's prompts: `prompts/list` and `prompts/get`. */
-export function offerPrompts (server: Server, visit: Visit, { renderPrompt, environs }: McpUses): void {
+export function offerPrompts (server: Server, visit: Visit, { renderPrompt, choosePrompt, environs }: McpUses): void {
   const { generation, caller } = visit
   server.setRequestHandler('prompts/list', ({ params }) => inProtocol(() => {
     const shared = visibleEnvirons(environs, caller)
@@ -28,9 +28,10 @@ export function offerPrompts (server: Server, visit: Visit, { renderPrompt, envi
   }))
 
   server.setRequestHandler('prompts/get', ({ params }) => inProtocol(async (): Promise<GetPromptResult> => {
-    const prompt = findPrompt(generation, params.name)
+    const chosen = await choosePrompt(generation, caller, params.name, {})
+    const { prompt } = chosen
     const variables = variablesFrom(prompt, params.arguments ?? {})
-    const { messages } = await renderPrompt({ generation, caller, id: prompt.id, variables, requestId: visit.requestId, activity: visit.activity, arrivedAt: visit.arrivedAt })
+    const { messages } = await renderPrompt({ generation, caller, id: prompt.id, chosen, variables, requestId: visit.requestId, activity: visit.activity, arrivedAt: visit.arrivedAt })
     return { ...described(prompt), messages: messages.map(toPromptMessage) }
   }))
 }

@@ -2,7 +2,7 @@ import { type CallToolResult, ProtocolError, ProtocolErrorCode, type Server, typ
 import { ServiceError } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Caller } from '../../access/caller.ts'
-import { type Generation, type Tool } from '../../registry/generation.ts'
+import { type Generation, type Tool } from '../../registry/generation/generation.ts'
 import { NOTHING } from '../../template/value.ts'
 import { runnablePrompts } from './prompts.ts'
 import { type McpUses, type Visit } from './visit.ts'
@@ -18,7 +18,7 @@ const OWN_TOOLS: readonly McpTool[] = [
     name: 'render_prompt',
     title: 'Render a prompt',
     description: 'Renders a registered prompt with variables, and gives its text or its messages',
-    inputSchema: { type: 'object', properties: { id: { type: 'string', description: 'The id of the prompt, as list_prompts gives it' }, variables: { type: 'object', description: 'Values for the template' } }, required: ['id'] },
+    inputSchema: { type: 'object', properties: { id: { type: 'string', description: 'The id of the prompt, as list_prompts gives it' }, variables: { type: 'object', description: 'Values for the template' }, label: { type: 'string', description: 'Such as production; by default what this client is served' } }, required: ['id'] },
     annotations: { readOnlyHint: true }
   },
   {
@@ -71,10 +71,12 @@ function callOf (name: string, given: JsonObject, visit: Visit, uses: McpUses): 
 }
 
 async function renderPrompt (given: JsonObject, { generation, caller, requestId, activity, arrivedAt }: Visit, uses: McpUses): Promise<CallToolResult> {
-  const { id, variables = {} } = given as { readonly id?: Json, readonly variables?: Json }
+  const { id, variables = {}, label } = given as { readonly id?: Json, readonly variables?: Json, readonly label?: Json }
   if (typeof id !== 'string') return failure('"id" must be a text: the id of a prompt')
   if (typeof variables !== 'object' || variables === null || Array.isArray(variables)) return failure('"variables" must be an object')
-  const { prompt, messages } = await uses.renderPrompt({ generation, caller, id, variables: variables as JsonObject, requestId, activity, arrivedAt })
+  if (label !== undefined && typeof label !== 'string') return failure('"label" must be a text')
+  const chosen = await uses.choosePrompt(generation, caller, id, { label })
+  const { prompt, messages } = await uses.renderPrompt({ generation, caller, id: chosen.prompt.id, chosen, variables: variables as JsonObject, requestId, activity, arrivedAt })
   return success(prompt.entry.definition.form === 'text' ? messages[0]?.content ?? '' : stringifyJson(messages))
 }
 

@@ -1,8 +1,9 @@
 import { type Activity } from '../../runtime/activity.ts'
 import { type Caller } from '../../access/caller.ts'
 import { type Environs } from '../../registry/kinds/environ/environs.ts'
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { type ReadEnviron } from '../../service/render/read-environ.ts'
+import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
 import { type RenderPrompt } from '../../service/render/render-prompt.ts'
 import { type TryTool } from '../../service/tools/try-tool.ts'
 
@@ -21,6 +22,7 @@ export interface Visit {
 /** The use cases that MCP clients reach. */
 export interface McpUses {
   readonly renderPrompt: RenderPrompt
+  readonly choosePrompt: ChoosePrompt
   readonly readEnviron: ReadEnviron
   readonly tryTool: TryTool
   readonly environs: Environs

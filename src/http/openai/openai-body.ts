@@ -7,11 +7,12 @@ const variables = nullable(Type.Object({}, { additionalProperties: true }), { de
 
 /** An OpenAI chat completion request, which may name a registered prompt. */
 export const CompletionBody = Type.Object({
-  model: nullable(Type.String(), { description: 'A model, or `prompt:{id}` for a registered prompt' }),
+  model: nullable(Type.String(), { description: 'A model, or `prompt:{id}` for a registered prompt; `prompt:{id}@production` and `prompt:{id}@7` for what a label means and for a version' }),
   messages: nullable(Type.Array(Type.Object({ role: Type.String() }, { additionalProperties: true }), { maxItems: 1000 })),
   stream: nullable(Type.Boolean()),
   prompt: nullable(Type.Object({
     id: Type.String({ minLength: 1, maxLength: 512 }),
+    version: nullable(Type.Union([Type.String({ pattern: '^[1-9][0-9]{0,14}$' }), Type.Integer({ minimum: 1, maximum: 1e15 - 1 })]), { description: 'A version of it' }),
     variables,
     revision: nullable(Type.String(), { description: 'Answer 409 when the prompt is at another revision' })
   }, { additionalProperties: false }), { description: 'A registered prompt; messages are appended to its own' }),
@@ -25,6 +26,7 @@ export const EmbeddingsBody = Type.Object({ model: nullable(Type.String()) }, { 
 /** The prompt that a completion request names, and everything else in it. */
 export interface PromptCall {
   readonly id: string
+  readonly version: number | undefined
   readonly revision: string | undefined
   readonly variables: JsonObject
   readonly conversation: readonly JsonObject[]
@@ -46,6 +48,7 @@ export function readPromptCall (body: Static<typeof CompletionBody>): PromptCall
   if (named !== undefined && named !== id) throw requestInvalid(`body: model names prompt "${named}", prompt.id names "${id}"`, { part: 'body' })
   return {
     id,
+    version: prompt?.version == null ? undefined : Number(prompt.version),
     revision: prompt?.revision ?? undefined,
     variables: (prompt?.variables ?? variables ?? {}) as JsonObject,
     conversation: (messages ?? []) as readonly JsonObject[],

@@ -28,7 +28,7 @@ export const Span = Type.Object({
   text: Type.String(),
   line: Type.Integer({ minimum: 1, description: 'Where it is written in the template' }),
   column: Type.Integer({ minimum: 1 }),
-  partial: Type.Optional(Type.String({ description: 'The partial whose template that is; left out for the prompt\'s own' })),
+  partial: Type.Optional(Type.String({ description: 'The partial whose template that is, as `id@7` for a version of one; left out for the prompt\'s own' })),
   sources: Type.Array(Source, { minItems: 1, maxItems: 100, description: 'All that it was made from' })
 })
 
@@ -45,6 +45,9 @@ const ToolStepReply = Type.Object({
 export const ExplanationReply = Type.Object({
   prompt: Type.String({ description: 'Id of the prompt' }),
   revision: Type.String({ description: 'A hash of what is rendered and sent, of the prompt and of those that it includes' }),
+  version: Type.Optional(Type.Integer({ description: 'Which version of the prompt it is; left out for content that is none' })),
+  label: Type.Optional(Type.String({ description: 'The label that it was served under' })),
+  bucket: Type.Optional(Type.Number({ description: 'Where the key fell between 0 and 100, for a label with several versions' })),
   passes: Type.Array(Type.Object({ durationMs: duration }), { minItems: 1, description: 'The passes over the template, in their order' }),
   calls: Type.Array(Type.Object({
     tool: Type.String({ description: 'The tool\'s id' }),

@@ -5,6 +5,8 @@ import { lookUpPrompt } from '../../service/render/render-prompt.ts'
 import { type App } from '../base/app-types.ts'
 import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { toPath } from '../../store/keys.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
+import { resolveId } from '../../service/versions/choose-prompt.ts'
 
 /**
  * Asks the store once for a prompt that is not loaded before it is said to be missing: what was stored a moment ago may
@@ -12,8 +14,8 @@ import { toPath } from '../../store/keys.ts'
  */
 export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, registry: Registry, id: string): Promise<void> {
   const { generation, caller } = request
-  const path = toPath(id)
-  if (lookUpPrompt(generation, id) !== undefined || caller.prompts?.allows(path) === false) return
+  const path = toPath(resolveId(generation, id).id)
+  if (isKnown(generation, id) || caller.prompts?.allows(path) === false) return
   if (!await registry.seek(promptKind, path)) return
   request.generation = visibleGeneration(registry.generation, caller)
   if (caller.prompts === undefined) reply.header('x-registry-revision', request.generation.revision)
@@ -24,7 +26,14 @@ export function seekPrompts (app: App, registry: Registry): void {
   app.addHook('preHandler', (request, reply, done) => {
     if (request.routeOptions.config.seeksPrompt !== true) return done()
     const { id } = request.params as { readonly id: string }
-    if (lookUpPrompt(request.generation, id) !== undefined) return done()
+    if (isKnown(request.generation, id)) return done()
     seekPrompt(request, reply, registry, id).then(() => done(), done)
   })
+}
+
+/** Whether there is a prompt, or a label, of what an id names. */
+function isKnown (generation: Generation, id: string): boolean {
+  if (lookUpPrompt(generation, id) !== undefined) return true
+  const named = resolveId(generation, id)
+  return (named.id !== id && lookUpPrompt(generation, named.id) !== undefined) || generation.releases.has(toPath(named.id))
 }

@@ -4,16 +4,24 @@ import { type Service } from '../../service.ts'
 import { type Progress } from '../../service/sessions/door.ts'
 import { type App } from '../base/app-types.ts'
 import { BEGINS_SESSION, DRIVES_SESSION } from '../base/route-errors.ts'
-import { idParameters } from '../base/schemas.ts'
+import { idParameters, oneOf } from '../base/schemas.ts'
 import { SessionStatus } from '../sessions/session-view.ts'
 import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
 import { SessionId } from './sessions.ts'
+
+const TurnError = Type.Object({
+  code: oneOf(['MODEL_FAILED', 'MODEL_UNREADABLE', 'TOOL_FAILED', 'TOOL_UNKNOWN', 'BUDGET_USED']),
+  message: Type.String()
+})
 
 const TurnReply = Type.Object({
   id: Type.String({ description: 'Of the session' }),
   stdout: Type.Array(Type.String(), { description: 'What the user reads, line by line' }),
   status: SessionStatus,
   state: Type.String({ description: 'Where the dialogue is: await_input, classify, select, validate, execute, ended' }),
+  answer: Type.Union([Type.String(), Type.Null()], { description: 'What the agent has answered to the last message; null where it has not' }),
+  value: Type.Optional(Type.Unknown({ description: 'The answer of an agent that `returns` one of a form' })),
+  error: Type.Union([TurnError, Type.Null()], { description: 'Why the last turn has failed; the dialogue may go on' }),
   result: Type.Unknown({ description: 'The outcome of each step as a code, and the messages so far' })
 })
 
@@ -37,6 +45,7 @@ export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<
   }))
 }
 
-function describeTurn ({ session: { id, status, engine: { view: { stateName, result = {} } } }, stdout }: Progress): JsonObject {
-  return { id, stdout: [...stdout], status, state: stateName, result: { ...result } }
+function describeTurn ({ session: { id, status, engine: { view: { stateName, result } } }, stdout }: Progress): JsonObject {
+  const { answer = null, value, error = null } = (result ?? {}) as JsonObject
+  return { id, stdout: [...stdout], status, state: stateName, answer, ...(value === undefined ? {} : { value }), error, result: { ...result } }
 }

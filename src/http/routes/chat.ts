@@ -1,5 +1,6 @@
 import { Type } from '../../base/schema-builder.ts'
 import { type ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
+import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
 import { type Explanation } from '../../service/render/explanation.ts'
 import { type ToolStep } from '../../service/chat/model-tool-calls.ts'
 import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
@@ -9,14 +10,16 @@ import { CHATS } from '../base/route-errors.ts'
 import { abortWhenGone } from '../base/client-gone.ts'
 import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../prompts/explanation-reply.ts'
 import { ChatBody, givenVariables } from '../prompts/prompt-body.ts'
-import { RevisionQuery, setRevision } from '../prompts/prompt-revision.ts'
+import { RevisionQuery } from '../prompts/prompt-revision.ts'
 import { oneOf, PromptId, upstreamRefusals } from '../base/schemas.ts'
 import { sendReply, sendStream, withMember } from '../prompts/send-answer.ts'
 import { setToolDefaults } from '../prompts/tool-defaults.ts'
+import { chooseToRender, ChoiceQuery } from '../prompts/prompt-choice.ts'
 
 const ChatQuery = Type.Object({
   ...ExplainQuery.properties,
   ...RevisionQuery.properties,
+  ...ChoiceQuery.properties,
   tools: Type.Optional(oneOf(['live'], { description: 'Tools are called; render the prompt to have them recorded or stubbed' }))
 })
 
@@ -26,20 +29,22 @@ const PATHS = [
 ]
 
 /** A prompt and variables become a model's answer. */
-export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: ChatWithPrompt }): void {
+export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWithPrompt: ChatWithPrompt, choosePrompt: ChoosePrompt }): void {
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
-      config: { role: 'chat', seeksPrompt: true, fails: CHATS, headers: ['x-prompt-revision', 'x-tool-defaults'] },
+      config: { role: 'chat', seeksPrompt: true, fails: CHATS, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
       schema: { tags: [tag], operationId, summary, description: 'With `stream: true` in the body, `explain` must not be true: a stream has no place for an explanation.', params: PromptId, querystring: ChatQuery, body: ChatBody, response: { 200: explainedCompletionReply, ...upstreamRefusals } }
     }, async (request, reply) => {
       const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
       refuseExplainedStream(request.query, fields.stream)
+      const chosen = await chooseToRender(choosePrompt, request, reply, request.params.id, request.query)
       let explanation: Explanation | undefined
       const toolSteps: ToolStep[] = []
       const chat: ChatRequest = {
         generation: request.generation,
         caller: request.caller,
         id: request.params.id,
+        chosen,
         revision: request.query.revision,
         variables: givenVariables(request.body) ?? {},
         body: fields as JsonObject,
@@ -53,7 +58,6 @@ export function chatRoutes (app: App, { chatWithPrompt }: { chatWithPrompt: Chat
         onToolDefaults: setToolDefaults(reply),
         onToolStep: step => toolSteps.push(step)
       }
-      setRevision(reply, chat.generation, chat.id)
       if (fields.stream === true) return sendStream(reply, await chatWithPrompt.stream(chat))
       const completion = await chatWithPrompt.complete(chat)
       return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', { ...explanation, toolSteps }))

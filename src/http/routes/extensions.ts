@@ -1,5 +1,5 @@
 import { contentHash } from '../../base/json.ts'
-import { type Extension } from '../../registry/generation.ts'
+import { type Extension } from '../../registry/generation/generation.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { missingExtension } from '../../service/missing-entries.ts'
 import { type App } from '../base/app-types.ts'

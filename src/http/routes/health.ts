@@ -1,6 +1,7 @@
 import { seesEverything } from '../../access/caller.ts'
-import { isEntryKind, type Kind } from '../../registry/kind.ts'
-import { offeredOf } from '../../registry/offered.ts'
+import { isEntryKind, type Kind } from '../../registry/kinds/kind.ts'
+import { offeredOf } from '../../registry/generation/offered.ts'
+import { releaseKind } from '../../registry/kinds/release/release-kind.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type App } from '../base/app-types.ts'
@@ -10,7 +11,8 @@ import { type Rotation } from '../admission/rotation.ts'
 const KindStatus = Type.Object({
   entries: Type.Optional(Type.Integer()),
   revision: Type.Optional(Type.String({ description: 'Hash of the kind\'s entries; shared variables have none' })),
-  held: Type.Boolean({ description: 'The store shows none of this kind, and what was loaded is kept' })
+  held: Type.Boolean({ description: 'The store shows none of this kind, and what was loaded is kept' }),
+  problem: Type.Optional(Type.String({ description: 'Of releases: why no label is served' }))
 })
 
 const readinessOf = (kinds: readonly Kind[]) => Type.Object({
@@ -52,7 +54,7 @@ function describeSessions (problem: string | undefined) {
 /** @param hasContents whether it says how much there is, with hashes of it */
 function describeReadiness (registry: Registry, hasContents: boolean) {
   const { generation, environs, kinds } = registry
-  const { loaded, problem, verifiedAt, store, held, heldNodes } = registry.status()
+  const { loaded, problem, verifiedAt, store, held, heldNodes, labelsProblem } = registry.status()
   const contentsOf = (kind: Kind) => isEntryKind(kind)
     ? { entries: offeredOf(generation, kind).size, revision: generation.revisions.get(kind.key) ?? '' }
     : { entries: environs.index.size }
@@ -61,6 +63,6 @@ function describeReadiness (registry: Registry, hasContents: boolean) {
     ...(hasContents ? { generation: generation.number, revision: generation.revision } : {}),
     ...(verifiedAt === undefined ? {} : { ageSeconds: (Date.now() - verifiedAt.getTime()) / 1000 }),
     store: { ...store, ...(problem === undefined ? {} : { problem }), ...(heldNodes.length === 0 ? {} : { heldNodes: [...heldNodes] }) },
-    kinds: Object.fromEntries(kinds.map(kind => [kind.name, { ...(hasContents ? contentsOf(kind) : {}), held: held.includes(kind.key) }]))
+    kinds: Object.fromEntries(kinds.map(kind => [kind.name, { ...(hasContents ? contentsOf(kind) : {}), held: held.includes(kind.key), ...(kind === releaseKind && labelsProblem !== undefined ? { problem: labelsProblem } : {}) }]))
   }
 }

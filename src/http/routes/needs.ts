@@ -1,10 +1,12 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
+import { whyNotRunnable } from '../../service/render/render-prompt.ts'
 import { type App } from '../base/app-types.ts'
-import { READS_PROMPT } from '../base/route-errors.ts'
+import { CHOOSES_PROMPT } from '../base/route-errors.ts'
 import { PromptId } from '../base/schemas.ts'
+import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
+import { choose, WishQuery } from '../prompts/prompt-choice.ts'
 
 const place = {
   line: Type.Integer(),
@@ -47,12 +49,12 @@ export const Needs = Type.Object({
 const NeedsReply = Type.Object({ id: Type.String(), revision: Type.String(), ...Needs.properties })
 
 /** What a prompt needs before it can run, through all its partials. */
-export function needsRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
+export function needsRoutes (app: App, { environs, choosePrompt }: { environs: VisibleEnvirons, choosePrompt: ChoosePrompt }): void {
   app.get('/api/prompts/:id/needs', {
-    config: { role: 'read', fails: READS_PROMPT },
-    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, response: { 200: NeedsReply } }
-  }, request => {
-    const prompt = findPrompt(request.generation, request.params.id)
+    config: { role: 'read', fails: CHOOSES_PROMPT, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label'] },
+    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, querystring: WishQuery, response: { 200: NeedsReply } }
+  }, async (request, reply) => {
+    const { prompt } = await choose(choosePrompt, request, reply, request.params.id, request.query)
     const error = whyNotRunnable(prompt, request.generation)
     if (prompt.state === 'invalid' && error !== undefined) throw error
     return { id: prompt.id, revision: prompt.revision, ...collectNeeds(prompt, request.generation.everyPrompt, visibleEnvirons(environs, request.caller)) }

@@ -3,6 +3,7 @@ import { modelNotFound } from '../../base/errors.ts'
 import { type ModelDescription } from '../../llm/model-client.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
 import { type Registry } from '../../registry/registry.ts'
+import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
 import { type ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
 import { type CountedCall, type CountedModels } from '../../service/chat/counted-models.ts'
 import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
@@ -13,7 +14,7 @@ import { type App } from '../base/app-types.ts'
 import { ASKS_MODEL, CHATS } from '../base/route-errors.ts'
 import { abortWhenGone } from '../base/client-gone.ts'
 import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai/openai-body.ts'
-import { setRevision } from '../prompts/prompt-revision.ts'
+import { chooseToRender } from '../prompts/prompt-choice.ts'
 import { completionReply, upstreamRefusals } from '../base/schemas.ts'
 import { seekPrompt } from '../prompts/seek-prompt.ts'
 import { sendReply, sendStream } from '../prompts/send-answer.ts'
@@ -22,6 +23,7 @@ import { setToolDefaults } from '../prompts/tool-defaults.ts'
 /** What the front door leads to. */
 export interface FrontDoorOptions {
   readonly chatWithPrompt: ChatWithPrompt
+  readonly choosePrompt: ChoosePrompt
   readonly models: CountedModels
   readonly registry: Registry
   /** For a request of embeddings that names no model; empty for the provider's. */
@@ -40,7 +42,7 @@ const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { addi
 const STARTED = Math.floor(Date.now() / 1000)
 
 /** OpenAI's API in front of the prompts and the models, for its unchanged clients. */
-export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
+export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
   app.get('/v1/models', {
     config: { role: 'chat' },
     schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models', response: { 200: ModelList } }
@@ -57,12 +59,12 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embe
   })
 
   app.post('/v1/chat/completions', {
-    config: { role: 'chat', fails: CHATS, headers: ['x-prompt-revision', 'x-tool-defaults'] },
+    config: { role: 'chat', fails: CHATS, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
     schema: {
       tags: ['OpenAI'],
       operationId: 'createChatCompletion',
       summary: 'Ask the model with a prompt, or as it is',
-      description: 'With `prompt: {id, variables, revision}`, or `model: "prompt:{id}"` and `variables`, a registered prompt is run; without them the request goes to the model as it is.',
+      description: 'With `prompt: {id, version, variables, revision}`, or `model: "prompt:{id}"` and `variables`, a registered prompt is run; without them the request goes to the model as it is.',
       body: CompletionBody,
       response: { 200: completionReply, ...upstreamRefusals }
     }
@@ -85,11 +87,11 @@ export function openAiRoutes (app: App, { chatWithPrompt, models, registry, embe
     return sendReply(reply, await models.ask({ kind: 'chat', request: fields, call }))
   }
 
-  async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {
+  async function runPrompt (request: FastifyRequest, reply: FastifyReply, { id, version, revision, variables, conversation, fields }: PromptCall): Promise<FastifyReply> {
     await seekPrompt(request, reply, registry, id)
     const { generation, caller, id: requestId, activity, arrivedAt } = request
-    setRevision(reply, generation, id)
-    const chat: ChatRequest = { generation, caller, id, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: setToolDefaults(reply) }
+    const chosen = await chooseToRender(choosePrompt, request, reply, id, { version })
+    const chat: ChatRequest = { generation, caller, id, chosen, revision, variables, fields, conversation, requestId, activity, arrivedAt, signal: abortWhenGone(reply), onToolDefaults: setToolDefaults(reply) }
     return fields['stream'] === true ? sendStream(reply, await chatWithPrompt.stream(chat)) : sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }

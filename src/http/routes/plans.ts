@@ -1,4 +1,5 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { commitDenied } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type Service } from '../../service.ts'
@@ -6,7 +7,7 @@ import { type Progress, type UserInput, type Visitor } from '../../service/sessi
 import { type App } from '../base/app-types.ts'
 import { BEGINS_SESSION, DECIDES, DRIVES_SESSION, READS_SESSION } from '../base/route-errors.ts'
 import { describePlan, describePreview, PlanReply, PreviewReply, PreviewText } from '../sessions/plan-view.ts'
-import { Confirmation, Goal, Paths, PlanMessage, PreviewQuery } from '../sessions/plan-bodies.ts'
+import { Agreement, CommitMessage, Confirmation, Goal, Paths, PlanMessage, PreviewQuery } from '../sessions/plan-bodies.ts'
 import { visitorOf } from '../sessions/visitor.ts'
 import { SessionId } from './sessions.ts'
 
@@ -54,9 +55,23 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
   }, (request, reply) => say(request, reply, request.params.id, request.body))
 
   app.post('/api/plans/:id/apply', {
+    config: { role: 'run', fails: [...DRIVES_SESSION, 'APPROVAL_OUTDATED'] },
+    schema: { tags: ['Plans'], operationId: 'applyPlan', summary: 'Carry a plan out, or write the diff that waits', description: `With \`digest\` nothing is written but the diff that was shown with it; another one is 409 APPROVAL_OUTDATED. ${WAITS}`, params: SessionId, body: Type.Union([Agreement, Type.Null()]), response: goesOn }
+  }, (request, reply) => say(request, reply, request.params.id, { action: { name: 'apply', data: { ...request.body } } }))
+
+  app.post('/api/plans/:id/retry', {
     config: { role: 'run', fails: DRIVES_SESSION },
-    schema: { tags: ['Plans'], operationId: 'applyPlan', summary: 'Carry a plan out', description: WAITS, params: SessionId, response: goesOn }
-  }, (request, reply) => say(request, reply, request.params.id, { action: { name: 'apply', data: {} } }))
+    schema: { tags: ['Plans'], operationId: 'retryPlan', summary: 'Ask again for what has failed', description: `Only behind a failure: the reply before had an \`error_code\`. ${WAITS}`, params: SessionId, response: goesOn }
+  }, (request, reply) => say(request, reply, request.params.id, { action: { name: 'retry', data: {} } }))
+
+  app.post('/api/plans/:id/commit', {
+    config: { role: 'run', fails: [...DRIVES_SESSION, 'COMMIT_DISABLED', 'COMMIT_DENIED'] },
+    schema: { tags: ['Plans'], operationId: 'commitPlan', summary: 'Commit what a plan has changed', description: `Only the paths of its last goal. Where no rule of the operator allows \`git commit\`, it waits for \`/confirm\`. ${WAITS}`, params: SessionId, body: Type.Union([CommitMessage, Type.Null()]), response: goesOn }
+  }, async (request, reply) => {
+    const plan = await say(request, reply, request.params.id, { action: { name: 'commit', data: { ...request.body } } })
+    if (plan.error_code === 'COMMIT_DENIED') throw commitDenied(plan.id, plan.error ?? '')
+    return plan
+  })
 
   app.post('/api/plans/:id/remember', {
     config: { role: 'run', fails: DRIVES_SESSION },

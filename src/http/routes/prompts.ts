@@ -1,16 +1,18 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
-import { placed } from '../../registry/diagnose/diagnostic-table.ts'
-import { type Prompt } from '../../registry/generation.ts'
-import { callersIn } from '../../registry/diagnose/inline-givers.ts'
-import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
+import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
+import { type Prompt } from '../../registry/generation/generation.ts'
+import { callersIn } from '../../registry/lint/inline-givers.ts'
+import { lintPrompt } from '../../registry/lint/lint-prompt.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { findPrompt, whyNotRunnable } from '../../service/render/render-prompt.ts'
+import { requireRevision, whyNotRunnable } from '../../service/render/render-prompt.ts'
 import { type App } from '../base/app-types.ts'
-import { READS_PROMPT } from '../base/route-errors.ts'
+import { CHOOSES_PROMPT } from '../base/route-errors.ts'
 import { entityTag, ListedTag } from '../base/entity-tags.ts'
 import { selectIds, pageOf } from '../base/listing.ts'
-import { RevisionQuery, setRevision } from '../prompts/prompt-revision.ts'
+import { RevisionQuery } from '../prompts/prompt-revision.ts'
 import { listReply, PlacedDiagnosticReply, PromptId, SupportsListQuery } from '../base/schemas.ts'
+import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
+import { choose, WishQuery } from '../prompts/prompt-choice.ts'
 
 const PromptSummary = Type.Object({
   id: Type.String(),
@@ -31,6 +33,8 @@ const PromptReply = Type.Object({
   origin: PromptSummary.properties.origin,
   syntax: PromptSummary.properties.syntax,
   revision: Type.String({ description: 'Hash of its content and of the prompts that it includes; the same on every replica' }),
+  version: Type.Optional(Type.Integer({ description: 'Which version it is; left out for content that is none' })),
+  label: Type.Optional(Type.String({ description: 'The label that it was asked for by' })),
   prompt: Type.Object({}, { additionalProperties: true, description: 'The prompt as it is registered' }),
   diagnostics: Type.Array(PlacedDiagnosticReply)
 })
@@ -39,7 +43,7 @@ const PromptReply = Type.Object({
 const STORE = 'store'
 
 /** What prompts are registered. */
-export function promptRoutes (app: App, { environs }: { environs: VisibleEnvirons }): void {
+export function promptRoutes (app: App, { environs, choosePrompt }: { environs: VisibleEnvirons, choosePrompt: ChoosePrompt }): void {
   app.get('/api/prompts', {
     config: { role: 'read', headers: ['link'] },
     schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: { 200: listReply(PromptSummary) } }
@@ -51,20 +55,20 @@ export function promptRoutes (app: App, { environs }: { environs: VisibleEnviron
   })
 
   app.get('/api/prompts/:id', {
-    config: { role: 'read', seeksPrompt: true, fails: [...READS_PROMPT, 'PROMPT_REVISION'], headers: ['etag', 'x-prompt-revision'] },
-    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics.', params: PromptId, querystring: RevisionQuery, response: { 200: PromptReply } }
+    config: { role: 'read', seeksPrompt: true, fails: [...CHOOSES_PROMPT, 'PROMPT_REVISION'], headers: ['etag', 'x-prompt-revision', 'x-prompt-version', 'x-prompt-label'] },
+    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics. The ETag is that of the plain key; a version and what a label means have none.', params: PromptId, querystring: Type.Object({ ...RevisionQuery.properties, ...WishQuery.properties }), response: { 200: PromptReply } }
   }, async (request, reply) => {
     const { generation, params, query } = request
-    setRevision(reply, generation, params.id)
-    const prompt = findPrompt(generation, params.id, query.revision)
+    const { prompt, version, label } = await choose(choosePrompt, request, reply, params.id, query)
+    requireRevision(prompt, params.id, query.revision)
     // A prompt of an extension has no key of its own that could be written.
-    if (prompt.entry.origin === 'direct') reply.header('etag', entityTag(prompt.entry.hash))
+    if (prompt.entry.origin === 'direct' && label === undefined && prompt.version === undefined) reply.header('etag', entityTag(prompt.entry.hash))
     const error = whyNotRunnable(prompt, generation)
     if (prompt.state === 'invalid' && error !== undefined) throw error
     const { id, entry, revision } = prompt
     const callersOf = await callersIn(generation, [prompt])
     const diagnostics = lintPrompt(prompt, { prompts: generation.everyPrompt, callersOf, environs: visibleEnvirons(environs, request.caller), visible: generation }).map(placed)
-    return { id, origin: entry.origin, syntax: entry.compiled.syntax, revision, prompt: entry.definition.source, diagnostics }
+    return { id, origin: entry.origin, syntax: entry.compiled.syntax, revision, version, label, prompt: entry.definition.source, diagnostics }
   })
 }
 

@@ -1,5 +1,6 @@
 import { mediaTypeUnsupported, requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { type Publisher } from '../../service/publish/publish-entry.ts'
 import { type App } from '../base/app-types.ts'
 import { ConditionalHeaders, entityTag, readPrecondition } from '../base/entity-tags.ts'
@@ -10,7 +11,14 @@ import { idParameters, PlacedDiagnosticReply } from '../base/schemas.ts'
 const PublishedReply = Type.Object({
   id: Type.String(),
   key: Type.String({ description: 'The key in the store' }),
+  version: Type.Optional(Type.Integer({ description: 'Which version of the prompt it is, where versions are recorded' })),
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'What was noticed: warnings and hints' })
+})
+
+/** What is said of a version beside its text; of other kinds nothing keeps it. */
+const AboutQuery = Type.Object({
+  note: Type.Optional(Type.String({ maxLength: 1000, description: 'Of a prompt: what has changed, kept with its version' })),
+  source: Type.Optional(Type.String({ maxLength: 500, description: 'Of a prompt: where it comes from, such as `git:8c2ae82`' }))
 })
 
 const CHECKED = 'It is checked as `POST /api/lint` and loading do; with an error in it, nothing is stored. When the reply comes, this process serves it; other replicas follow.'
@@ -34,30 +42,31 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
   }
   const types = Object.keys(content)
   app.put(`/api/${path}/:id`, {
-    config: { role: 'write', fails: ['ENTRY_INVALID', 'ENTRY_FORBIDDEN', 'STORE_READ_ONLY', 'ENTRY_CHANGED', 'LINT_BUSY'], headers: ['etag'] },
+    config: { role: 'write', fails: ['ENTRY_INVALID', 'ENTRY_FORBIDDEN', 'STORE_READ_ONLY', 'ENTRY_CHANGED', 'LINT_BUSY', ...kind === promptKind ? ['RELEASES_UNREADABLE' as const] : []], headers: ['etag'] },
     schema: {
       tags: ['Publishing'],
       operationId: `put${name}`,
       summary: `Publish ${withArticle(kind)}`,
       description: [CHECKED, CONDITIONS, about].join(' ').trim(),
       params: idParameters(example.id),
+      querystring: AboutQuery,
       headers: ConditionalHeaders,
       body: { content },
       response: { 200: PublishedReply, 201: PublishedReply }
     }
   }, async (request, reply) => {
-    const { generation, caller, params, headers, entryText: text } = request
+    const { generation, caller, params, query, headers, entryText: text } = request
     if (text === '') throw requestInvalid('body: expected the entry', { part: 'body' })
     if (!types.some(type => headers['content-type']?.toLowerCase().startsWith(type))) throw mediaTypeUnsupported(types, headers['content-type'])
-    const { id, key, tag, isNew, diagnostics } = await publisher.publish({ generation, caller, kind, id: params.id, text, precondition: readPrecondition(headers) })
+    const { id, key, tag, isNew, version, diagnostics } = await publisher.publish({ generation, caller, kind, id: params.id, text, precondition: readPrecondition(headers), requestId: request.id, about: { note: query.note, source: query.source } })
     if (tag !== undefined) reply.header('etag', entityTag(tag))
-    return reply.code(isNew ? 201 : 200).send({ id, key, diagnostics })
+    return reply.code(isNew ? 201 : 200).send({ id, key, version, diagnostics })
   })
 }
 
 function deleteRoute (app: App, { kind, path, name, example }: KindRoute, publisher: Publisher): void {
   app.delete(`/api/${path}/:id`, {
-    config: { role: 'write', fails: ['ENTRY_FORBIDDEN', 'ENTRY_NOT_FOUND', 'STORE_READ_ONLY', 'ENTRY_CHANGED'] },
+    config: { role: 'write', fails: ['ENTRY_FORBIDDEN', 'ENTRY_NOT_FOUND', 'STORE_READ_ONLY', 'ENTRY_CHANGED', ...kind === promptKind ? ['PROMPT_LABELLED' as const, 'RELEASES_UNREADABLE' as const] : []] },
     schema: {
       tags: ['Publishing'],
       operationId: `delete${name}`,
@@ -68,7 +77,7 @@ function deleteRoute (app: App, { kind, path, name, example }: KindRoute, publis
       response: { 204: Type.Null({ description: 'Removed' }) }
     }
   }, async (request, reply) => {
-    await publisher.withdraw({ caller: request.caller, kind, id: request.params.id, precondition: readPrecondition(request.headers) })
+    await publisher.withdraw({ caller: request.caller, kind, id: request.params.id, precondition: readPrecondition(request.headers), requestId: request.id })
     return reply.code(204).send(null)
   })
 }

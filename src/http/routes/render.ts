@@ -3,19 +3,22 @@ import { Type } from '../../base/schema-builder.ts'
 import { type Bundle, BundleSchema } from '../../service/render/bundle.ts'
 import { type Explanation } from '../../service/render/explanation.ts'
 import { type Recordings } from '../../service/render/recordings.ts'
+import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
 import { type Rendering, type RenderPrompt, type RenderRequest } from '../../service/render/render-prompt.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type App } from '../base/app-types.ts'
 import { RENDERS } from '../base/route-errors.ts'
 import { ExplainQuery } from '../prompts/explanation-reply.ts'
 import { givenVariables, RenderBody } from '../prompts/prompt-body.ts'
-import { RevisionQuery, setRevision } from '../prompts/prompt-revision.ts'
+import { RevisionQuery } from '../prompts/prompt-revision.ts'
 import { oneOf, PromptId } from '../base/schemas.ts'
 import { setToolDefaults } from '../prompts/tool-defaults.ts'
+import { chooseToRender, ChoiceQuery } from '../prompts/prompt-choice.ts'
 
 const RenderQuery = Type.Object({
   ...ExplainQuery.properties,
   ...RevisionQuery.properties,
+  ...ChoiceQuery.properties,
   tools: Type.Optional(oneOf(['live', 'record', 'stub'], {
     description: 'live (default): tools are called; record: the reply has a bundle too, to render the same again; stub: every tool gives its default and none is called; not with a bundle in the body'
   }))
@@ -37,24 +40,25 @@ const PATHS = [
 export interface RenderRouteOptions {
   readonly renderPrompt: RenderPrompt
   readonly recordings: Recordings
+  readonly choosePrompt: ChoosePrompt
 }
 
 /** A prompt and variables become text, with live, recorded or no tools. */
-export function renderRoutes (app: App, { renderPrompt, recordings }: RenderRouteOptions): void {
+export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt }: RenderRouteOptions): void {
   const withTools = { live: renderPrompt, record: recordings.record, stub: recordings.stub }
 
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {
-      config: { role: 'render', seeksPrompt: true, fails: [...RENDERS, 'BUNDLE_INVALID', 'BUNDLE_STALE', 'BUNDLE_INCOMPLETE'], headers: ['x-prompt-revision', 'x-tool-defaults'] },
+      config: { role: 'render', seeksPrompt: true, fails: [...RENDERS, 'BUNDLE_INVALID', 'BUNDLE_STALE', 'BUNDLE_INCOMPLETE'], headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
       schema: { tags: [tag], operationId, summary, params: PromptId, querystring: RenderQuery, body: RenderBody, response: { 200: RenderReply } }
     }, async (request, reply) => {
       const { generation, caller, params, body, query, activity, arrivedAt, id: requestId } = request
       const variables = givenVariables(body)
       let explanation: Explanation | undefined
       const onExplained = query.explain ? (found: Explanation) => { explanation = found } : undefined
-      setRevision(reply, generation, params.id)
+      const chosen = await chooseToRender(choosePrompt, request, reply, params.id, query)
       // Written out: a copy by spread takes V8 as long as half of a small render, and so does reading it again.
-      const asked: RenderRequest = { generation, caller, id: params.id, revision: query.revision, variables: variables ?? {}, body: (body ?? undefined) as JsonObject | undefined, requestId, activity, arrivedAt, onExplained, onToolDefaults: setToolDefaults(reply) }
+      const asked: RenderRequest = { generation, caller, id: params.id, chosen, revision: query.revision, variables: variables ?? {}, body: (body ?? undefined) as JsonObject | undefined, requestId, activity, arrivedAt, onExplained, onToolDefaults: setToolDefaults(reply) }
       if (body?.bundle == null) return describe(await withTools[query.tools ?? 'live'](asked), explanation)
       if (query.tools !== undefined) throw requestInvalid('body: a bundle is rendered without tools; leave out ?tools=', { part: 'body' })
       return describe(await recordings.replay({ ...asked, variables, bundle: body.bundle }), explanation)

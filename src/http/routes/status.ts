@@ -1,5 +1,5 @@
 import { type Registry } from '../../registry/registry.ts'
-import { placed } from '../../registry/diagnose/diagnostic-table.ts'
+import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type ListNotices } from '../../service/lint/list-notices.ts'
 import { type App } from '../base/app-types.ts'

@@ -1,6 +1,6 @@
 import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
-import { type Tool } from '../../registry/generation.ts'
+import { type Tool } from '../../registry/generation/generation.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findTool, type TryTool } from '../../service/tools/try-tool.ts'
 import { NOTHING } from '../../template/value.ts'

@@ -6,9 +6,10 @@ import { rowsOf } from '../base/listing.ts'
 import { EnvironId, PageQuery, PromptId, ToolId } from '../base/schemas.ts'
 
 const UserReply = Type.Object({
-  id: Type.String({ description: 'A prompt' }),
+  id: Type.String({ description: 'A prompt; `review.short@production` for a label whose versions use it' }),
   direct: Type.Boolean({ description: 'Whether its own text uses it' }),
-  through: Type.Array(Type.String(), { description: 'Partials of it, direct or not, whose text uses it; the first 20' })
+  through: Type.Array(Type.String(), { description: 'Partials of it, direct or not, whose text uses it; the first 20' }),
+  versions: Type.Optional(Type.Array(Type.Integer(), { description: 'Of a label: which of the versions that it means' }))
 })
 
 const kinds: ReadonlyArray<{ used: Used, missing: ErrorCode, params: typeof PromptId, operationId: string, summary: string }> = [

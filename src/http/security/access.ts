@@ -1,5 +1,5 @@
 import { type FastifyRequest } from 'fastify'
-import { ANYONE, type Caller, NOBODY } from '../../access/caller.ts'
+import { ANYONE, type Caller, NOBODY, withoutRoles } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
 import { type Role } from '../../access/role.ts'
 import { type TokenHolders } from '../../access/tokens.ts'
@@ -82,7 +82,7 @@ export function requireCaller ({ caller, headers, socket }: FastifyRequest, acce
     checkLocalWrite(socket.remoteAddress, headers)
     return caller
   } catch {
-    return { ...caller, roles: new Set([...caller.roles].filter(role => !GUARDED.has(role))) }
+    return withoutRoles(caller, GUARDED)
   }
 }
 

@@ -1,7 +1,7 @@
 import { type App } from '../base/app-types.ts'
 
 /** Headers of replies that a page may read. */
-const EXPOSED = ['etag', 'link', 'retry-after', 'x-prompt-revision', 'x-registry-revision', 'x-request-id', 'x-should-retry', 'x-usage-estimate',
+const EXPOSED = ['etag', 'link', 'retry-after', 'x-prompt-label', 'x-prompt-revision', 'x-prompt-version', 'x-registry-revision', 'x-request-id', 'x-should-retry', 'x-usage-estimate',
   ...['requests', 'tokens'].flatMap(rated => [`x-ratelimit-limit-${rated}`, `x-ratelimit-remaining-${rated}`, `x-ratelimit-reset-${rated}`])]
 
 /**

@@ -17,10 +17,10 @@ const PATIENCE = 30_000
 /** What a stream of events is, for OpenAPI. */
 export const EventStream = Type.String({
   description: 'Events of a session. `event` is its type, `id` its place, `data` JSON with `at`, the time, and: ' +
-    '`stdout` {text}, `message` {role, content} or {text, isFinal}, `ask` {text, required}, `step` {step, max}, ' +
+    '`stdout` {text, effect}, `message` {role, content, effect, value} or {text, isFinal}, `ask` {text, required}, `step` {step, max}, ' +
     '`input` {by, text, action}, `tool` {effect, name, tool, arguments, phase: called | ended, outcome: ok | failed | unknown | refused, durationMs}, ' +
     '`command` {phase: proposed | ended, command, effect, exitCode, outcome, durationMs}, `files`, `memory`, `approval`, `log` {prefix, level, text}, ' +
-    '`state` {status, word}, `error` {code, message}, `done` {status}. `live` has no id and is not repeated; ' +
+    '`state` {status, word}, `error` {code, message}, `done` {status}. `live` has no id and is not repeated: `type` is `llm.delta` {effect, text}, `llm.reset` {effect} or `command.output` {effect, stream, text}; ' +
     '`turn`, the last of a turn, has what the turn answers without a stream'
 })
 

@@ -1,4 +1,5 @@
 import { Type } from '../../base/schema-builder.ts'
+import { PLAN_CONFIRMS } from '../../registry/kinds/plan/plan-kind.ts'
 import { oneOf } from '../base/schemas.ts'
 
 /** A workspace as the operator's file names it: a name can be no path. */
@@ -6,12 +7,20 @@ export const WorkspaceName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', des
 
 /** What a plan is made for. */
 export const Goal = Type.Object({
-  goal: Type.String({ minLength: 1, maxLength: 100_000, description: 'What is wanted; `plan:` or `apply:` in front chooses the mode' }),
+  goal: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000, description: 'What is wanted; `plan:` or `apply:` in front chooses the mode. May be left out with `fix`' })),
   workspace: WorkspaceName,
   mode: Type.Optional(oneOf(['plan', 'apply'])),
   profile: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Id of a plan profile' })),
+  fix: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'A check of the workspace: it runs first, and its failure is what the goal is about' })),
+  confirm: Type.Optional(oneOf(PLAN_CONFIRMS, { description: 'What waits for consent before it is written. Only what is stricter than operator and profile counts' })),
   report: Type.Optional(Type.String({ maxLength: 500_000, description: 'Output of a failed check, a log: the files of its tracebacks are read first' }))
 }, { additionalProperties: false, examples: [{ goal: 'plan: исправь тест', workspace: 'shop' }] })
+
+/** Which diff is agreed to. */
+export const Agreement = Type.Object({ digest: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of the diff that was shown; without it the one that waits' })) }, { additionalProperties: false })
+
+/** What a commit says. */
+export const CommitMessage = Type.Object({ message: Type.Optional(Type.String({ maxLength: 4000, description: 'The summary of the change without it' })) }, { additionalProperties: false })
 
 /** Which paths of a change are meant. */
 export const Paths = Type.Object({ paths: Type.Optional(Type.Array(Type.String({ maxLength: 240 }), { minItems: 1, maxItems: 10_000, description: 'Of the change; all of them without it' })) })

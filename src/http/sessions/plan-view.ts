@@ -11,17 +11,17 @@ import { type Session } from '../../session/session.ts'
 import { nullable, oneOf } from '../base/schemas.ts'
 import { SessionStatus } from './session-view.ts'
 
-const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREATE_DIR, UPDATE_FILE, DELETE_FILE or DELETE_DIR' }), path: Type.String() })
+const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREATE_DIR, UPDATE_FILE, EDIT_FILE, DELETE_FILE or DELETE_DIR' }), path: Type.String() })
 
 /** A plan as programs read it: AgentPlan of the protocol, and where its session is. */
 export const PlanReply = Type.Object({
   id: Type.String({ description: 'Of the session' }),
   status: SessionStatus,
-  state: Type.String({ description: 'planning, planned, applying, awaiting_confirmation, applied, no_changes, rejected, failed or undone' }),
+  state: Type.String({ description: 'draft, planning, planned, applying, awaiting_confirmation, applied, no_changes, rejected, failed or undone' }),
   trace_id: Type.String(),
   ok: Type.Boolean(),
   summary: Type.String(),
-  actions: Type.Array(Type.Object({ ...Change.properties, content: Type.Optional(Type.String()) }), { description: 'What is changed; empty while a plan is made' }),
+  actions: Type.Array(Type.Object({ ...Change.properties, content: Type.Optional(Type.String()), edits: Type.Optional(Type.Array(Type.Object({ search: Type.String(), replace: Type.String() }))) }), { description: 'What is changed; empty while a plan is made' }),
   error: Type.Optional(Type.String()),
   error_code: Type.Optional(Type.String({ description: 'docs/plans.md has all of them' })),
   plan_json: Type.Optional(Type.String({ description: 'The plan as the model wrote it' })),
@@ -29,6 +29,7 @@ export const PlanReply = Type.Object({
   applied: Type.Array(Change, { description: 'Changes that are on the disk' }),
   undone: Type.Array(Change, { description: 'Changes that were taken back' }),
   conflicts: Type.Optional(Type.Array(Type.Object({ path: Type.String(), reason: oneOf(['changed', 'gone', 'there', 'filled']) }), { description: 'What the last undo or redo has left alone, since somebody else had been there' })),
+  commit: Type.Optional(Type.String({ description: 'Hash of the commit of what is applied' })),
   memory_patch: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'What the model wants remembered; `remember` agrees to it' })),
   session_memory: Type.Optional(Type.Object({
     current_task_goal: Type.String(),
@@ -37,9 +38,12 @@ export const PlanReply = Type.Object({
     recent_errors: Type.Array(Type.String())
   }, { description: 'What the session remembers of itself; no model is told' })),
   confirm: Type.Optional(Type.Object({
+    kind: oneOf(['diff', 'deletions', 'commit'], { description: '`diff`: its user agrees by `/apply` with the digest. `deletions` and `commit`: whoever has the role `approve` does by `/confirm`' }),
     digest: Type.String({ description: 'Of what waits to be confirmed: all of the change, and what was there when it was shown' }),
+    paths: Type.Optional(Type.Array(Type.String(), { description: 'Of a diff and of a commit: what it touches; the first 500' })),
+    message: Type.Optional(Type.String({ description: 'Of a commit' })),
     deletes: Type.Array(Type.String(), { description: 'Files and folders that it deletes, those below a folder too; the first 500' }),
-    more: Type.Optional(Type.Integer({ description: 'How many further ones it deletes: `/preview` has all of them' }))
+    more: Type.Optional(Type.Integer({ description: 'How many further ones there are: `/preview` has all of them' }))
   }))
 })
 
@@ -81,12 +85,12 @@ export function describePlan ({ session, isOwn }: Pick<Progress, 'session' | 'is
     trace_id: traceIdOf(id),
     ok,
     summary,
-    actions: [...actions],
+    actions: actions.map(({ edits, ...action }) => ({ ...action, ...(edits === undefined ? {} : { edits: [...edits] }) })),
     ...withDefined({ error: result.error, error_code: result.error_code, plan_json: result.plan_json }),
     ...(isOwn ? withDefined({ plan_context: result.plan_context }) : {}),
     applied: [...applied],
     undone: [...undone],
-    ...withDefined({ conflicts: result.conflicts === undefined ? undefined : [...result.conflicts], memory_patch: result.memory_patch }),
+    ...withDefined({ conflicts: result.conflicts === undefined ? undefined : [...result.conflicts], commit: result.commit, memory_patch: result.memory_patch }),
     ...(isOwn ? { session_memory: describeMemory(result.session_memory) } : {}),
     ...confirmOf(session)
   }
@@ -101,16 +105,26 @@ export function describePreview (session: Session, { files, more }: Page) {
   return { files: [...files], more, ...confirmOf(session) }
 }
 
-/** So many deletions are listed in one reply. */
+/** So many paths are listed in one reply. */
 const MAX_LISTED = 500
 
 /** What is waiting for a confirmation, if anything is. */
-function confirmOf (session: Session): { readonly confirm?: { readonly digest: string, readonly deletes: string[], readonly more?: number } } {
-  const [held] = approvalsIn(session)
-  if (held === undefined) return {}
-  const deletes = shownIn(held.content['change'] as JsonObject).filter(({ kind }) => kind.startsWith('DELETE_')).map(({ path }) => path)
-  const more = Math.max(0, deletes.length - MAX_LISTED)
-  return { confirm: { digest: held.digest, deletes: deletes.slice(0, MAX_LISTED), ...(more > 0 ? { more } : {}) } }
+function confirmOf (session: Session): { readonly confirm?: Waiting } {
+  const { held } = resultOf(session, PLAN)
+  if (held !== undefined) return { confirm: { kind: 'diff', digest: held.digest, ...listed('paths', shownIn(held.change).map(({ path }) => path)), deletes: [] } }
+  const [asked] = approvalsIn(session)
+  if (asked === undefined) return {}
+  const { kind, paths = [], message = '' } = asked.content
+  if (kind === 'commit') return { confirm: { kind, digest: asked.digest, ...listed('paths', paths as string[]), message: String(message), deletes: [] } }
+  const deleted = shownIn(asked.content['change'] as JsonObject).filter(each => each.kind.startsWith('DELETE_')).map(({ path }) => path)
+  return { confirm: { kind: 'deletions', digest: asked.digest, deletes: [], ...listed('deletes', deleted) } }
+}
+
+type Waiting = NonNullable<Static<typeof PlanReply>['confirm']>
+
+function listed (name: 'paths' | 'deletes', all: readonly string[]): Pick<Waiting, 'paths' | 'more'> {
+  const more = Math.max(0, all.length - MAX_LISTED)
+  return { [name]: all.slice(0, MAX_LISTED), ...(more > 0 ? { more } : {}) }
 }
 
 /** An object without the members that are undefined. */

@@ -1,9 +1,9 @@
 import { type JsonObject } from '../../base/json.ts'
 import { beginningOf } from '../../base/text.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { skillKind, type SkillDefinition } from '../../registry/kinds/skill/skill-kind.ts'
-import { definitionsOf } from '../../registry/offered.ts'
+import { definitionsOf } from '../../registry/generation/offered.ts'
 import { type ForeignSkill, type ForeignSkillList } from '../../service/sessions/offers/foreign-skills.ts'
 import { oneOf } from '../base/schemas.ts'
 
@@ -40,7 +40,7 @@ export function catalogueOf (generation: Generation, foreign: ForeignSkillList):
   const all = definitionsOf(generation, skillKind).values()
   const registered = Array.from(all, skill => ({ ...wordsOf(skill), id: skill.id, path: skill.id, source: 'project' }))
   const { skills, problems } = describeForeign(foreign)
-  return { skills: [...registered, ...skills], problems } as unknown as JsonObject
+  return { skills: [...registered, ...skills], problems }
 }
 
 function describeOne ({ target, place: { name, path, source }, skill }: ForeignSkill): Static<typeof SkillRow> {

@@ -1,7 +1,7 @@
 import { type FastifyRequest } from 'fastify'
 import { type Caller } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 
 /** The owner of a socket, as he is at each moment. His token may lose rights, or be removed, while the socket is open. */
 export interface Client {

@@ -1,10 +1,10 @@
 import { requestInvalid, roleMissing, sessionBusy } from '../../base/errors.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
 import { wholeSkillText } from '../../registry/kinds/skill/skill-text.ts'
 import { type Execution, EXECUTIONS } from '../../registry/kinds/skill/skill-options.ts'
-import { definitionsOf } from '../../registry/offered.ts'
+import { definitionsOf } from '../../registry/generation/offered.ts'
 import { type Service } from '../../service.ts'
 import { type Shown, type Visitor } from '../../service/sessions/door.ts'
 import { isForeignPath, type SkillSource } from '../../service/sessions/offers/skill-places.ts'
@@ -188,7 +188,7 @@ export class SocketSkill {
     if (id === '' || text.trim() === '') return answer('Имя и содержимое обязательны')
     if (!this.#caller.roles.has('write')) throw roleMissing(this.#caller.name, 'write', [...this.#caller.roles])
     try {
-      await publisher.publish({ generation: client.generation(), caller: this.#caller, kind: skillKind, id, text, precondition: { noneMatches: 'any' } })
+      await publisher.publish({ generation: client.generation(), caller: this.#caller, kind: skillKind, id, text, precondition: { noneMatches: 'any' }, requestId: client.requestId })
       answer()
     } catch (error) {
       answer((error as Error).message)

@@ -1,5 +1,5 @@
 import { type Json, JsonError, parseJson } from '../../base/json.ts'
-import { type Diagnostic, reject } from '../diagnose/diagnostic.ts'
+import { type Diagnostic, reject } from '../diagnostic/diagnostic.ts'
 
 /** What a stored text means, and what is odd about it. */
 export interface DecodedValue {

@@ -4,7 +4,7 @@ import { type Json } from '../../base/json.ts'
 import { type JsonPath } from '../../base/json-places.ts'
 import { isObject } from '../../template/value.ts'
 import { beginningOf, kindInWords, typeInWords } from '../../base/text.ts'
-import { RejectedEntry } from '../diagnose/diagnostic.ts'
+import { RejectedEntry } from '../diagnostic/diagnostic.ts'
 import { validators } from './entry-validators.ts'
 import { type Fields } from './misspelt-fields.ts'
 

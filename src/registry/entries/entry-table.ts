@@ -1,5 +1,5 @@
 import { type StoredValue } from '../../store/store.ts'
-import { type Diagnostic, reject, RejectedEntry, unreadable } from '../diagnose/diagnostic.ts'
+import { type Diagnostic, reject, RejectedEntry, unreadable } from '../diagnostic/diagnostic.ts'
 import { type Slices } from '../../runtime/slices.ts'
 
 /** What is wrong with one key. */

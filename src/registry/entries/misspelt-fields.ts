@@ -1,8 +1,8 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type JsonPath } from '../../base/json-places.ts'
 import { isObject } from '../../template/value.ts'
-import { type Diagnostic, RejectedEntry } from '../diagnose/diagnostic.ts'
-import { isNearly } from '../diagnose/near-matches.ts'
+import { type Diagnostic, RejectedEntry } from '../diagnostic/diagnostic.ts'
+import { isNearly } from '../diagnostic/near-matches.ts'
 
 /** Members, and items of a list, that are compared, so that very many stay cheap. */
 const MAX_COMPARED = 100

@@ -1,18 +1,21 @@
 import { contentHash } from '../../base/json.ts'
 import { type ToolDefinition } from '../../tool/definition/definition.ts'
 import { chooseTools, withOffered } from '../kinds/tool/choose-tools.ts'
-import { type EntryTables } from '../entries/entry-tables.ts'
+import { type EntryTables } from '../generation/entry-tables.ts'
 import { isOffered } from '../kinds/extension/dependences.ts'
 import { extensionKind } from '../kinds/extension/extension-kind.ts'
 import { promptKind } from '../kinds/prompt/prompt-kind.ts'
 import { toolKind } from '../kinds/tool/tool-kind.ts'
-import { isDefinitionKind } from '../kind.ts'
+import { isDefinitionKind } from '../kinds/kind.ts'
 import { DefinitionLinker } from './link-definitions.ts'
-import { describeExtensions } from '../kinds/extension/describe-extensions.ts'
+import { describeExtensions } from './describe-extensions.ts'
 import { type EntryProblem } from '../entries/entry-table.ts'
-import { type CallableTool, type Generation, type Prompt } from '../generation.ts'
+import { type CallableTool, type Generation, type Prompt } from '../generation/generation.ts'
 import { type ContestedKind, keyConflicts } from './key-conflicts.ts'
 import { Linker, type Lookup } from './link-prompts.ts'
+import { releaseKind } from '../kinds/release/release-kind.ts'
+import { ReleaseLinker } from './release-linker.ts'
+import { type VersionShelf } from './version-shelf.ts'
 import { Claims } from './claims.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { SetHash } from './set-hash.ts'
@@ -32,6 +35,7 @@ const EMPTY: Omit<Generation, 'findRejected' | 'revisions'> = {
   everyPrompt: new Map(),
   tools: new Map(),
   definitions: new Map(),
+  releases: new Map(),
   conflicts: []
 }
 
@@ -47,12 +51,14 @@ export class GenerationBuilder {
   readonly #contested: readonly ContestedKind[]
   readonly #hashes: ReadonlyMap<string, SetHash>
   readonly #linker: Linker
+  readonly #releases: ReleaseLinker
   #callable: ReadonlyMap<string, CallableTool> = new Map()
   #toolConflicts: readonly EntryProblem[] = []
   #keyConflicts: readonly EntryProblem[] = []
   #last: Generation
 
-  constructor (tables: EntryTables, registerTools: RegisterTools) {
+  /** @param shelf holds the versions that labels mean */
+  constructor (tables: EntryTables, registerTools: RegisterTools, shelf: VersionShelf) {
     const kinds = [...tables.kinds]
     const byKey = new Map(kinds.map(kind => [kind.key, tables.of(kind)]))
     this.#tables = tables
@@ -61,12 +67,24 @@ export class GenerationBuilder {
     this.#definitions = new DefinitionLinker(tables, kinds.filter(isDefinitionKind))
     this.#contested = [{ claims: this.#claims, words: { ...promptKind, direct: 'template' } }, ...this.#definitions.contested]
     this.#registerTools = registerTools
-    this.#linker = new Linker(this.#claims, { get: name => this.#callable.get(name) })
+    const callable = { get: (name: string) => this.#callable.get(name) }
+    this.#releases = new ReleaseLinker({ table: tables.of(releaseKind), shelf, latest: this.#claims, tools: callable })
+    this.#linker = new Linker({ get: id => this.#claims.get(id) ?? this.#releases.pinned(id) }, callable)
   }
 
   /** The last generation; the first one is empty. */
   get last (): Generation {
     return this.#last
+  }
+
+  /** Looks again for versions that labels mean and that were not there; gives whether there is anything new for a generation. */
+  fillGaps (): Promise<boolean> {
+    return this.#releases.fillGaps(createSlices())
+  }
+
+  /** The versions of a prompt that other prompts pin. */
+  pinsOf (id: string): readonly number[] {
+    return this.#releases.pinsOf(id)
   }
 
   /** Makes the next generation. @param offersChanged whether a tool server offers other tools than before */
@@ -79,12 +97,16 @@ export class GenerationBuilder {
     const promptsContested = await this.#updateClaims(changed, before, slices)
     const { definitions, contested: definitionsContested } = await this.#definitions.next(changed, this.#last.definitions, slices)
     const contested = promptsContested || definitionsContested
-    const prompts = await this.#nextPrompts(before, names, slices)
+    const changedPrompts = changedAmong(before, this.#claims)
+    const lookups = [...names.map((name): Lookup => `tool ${name}`), ...await this.#releases.load(keysOf(changed, releaseKind), changedPrompts, slices)]
+    const promptNames = [...changedPrompts.keys()].map((id): Lookup => `prompt ${id}`)
+    const prompts = await this.#nextPrompts(before, lookups, slices)
+    const releases = await this.#releases.link([...lookups, ...promptNames], slices)
     if (contested) this.#keyConflicts = keyConflicts(this.#contested)
-    const conflicts = [...this.#toolConflicts, ...this.#keyConflicts]
+    const conflicts = [...this.#toolConflicts, ...this.#keyConflicts, ...this.#releases.problems()]
     const extensions = contested ? await describeExtensions(this.#tables.of(extensionKind), this.#contested, slices) : this.#last.extensions
     const revisions = this.#revisions()
-    this.#last = { ...this.#last, number: this.#last.number + 1, revision: contentHash([...revisions.values()]), extensions, prompts, everyPrompt: prompts, tools, definitions, conflicts, revisions }
+    this.#last = { ...this.#last, number: this.#last.number + 1, revision: contentHash([...revisions.values()]), extensions, prompts, everyPrompt: prompts, tools, definitions, releases, conflicts, revisions }
     return this.#last
   }
 
@@ -139,9 +161,9 @@ export class GenerationBuilder {
   }
 
   /** The prompts, of which those are linked anew that have changed or depend on what has. */
-  async #nextPrompts (before: ReadonlyMap<string, PromptEntry | undefined>, tools: readonly string[], slices: Slices): Promise<ReadonlyMap<string, Prompt>> {
+  async #nextPrompts (before: ReadonlyMap<string, PromptEntry | undefined>, lookups: readonly Lookup[], slices: Slices): Promise<ReadonlyMap<string, Prompt>> {
     const ids = new Set<string>()
-    const names = tools.map((name): Lookup => `tool ${name}`)
+    const names = [...lookups]
     for (const [id, entry] of before) {
       if (this.#claims.get(id) === entry) continue
       ids.add(id)
@@ -150,7 +172,8 @@ export class GenerationBuilder {
       if (slices.isDue()) await slices.pause()
     }
     if (names.length === 0) return this.#last.prompts
-    for (const { id } of await this.#linker.forget(names, slices)) ids.add(id)
+    for (const { id, version } of await this.#linker.forget(names, slices)) if (version === undefined) ids.add(id)
+    if (ids.size === 0) return this.#last.prompts
     const prompts = await copyOf(this.#last.prompts, slices)
     for (const id of ids) {
       const entry = this.#claims.get(id)
@@ -176,4 +199,9 @@ async function copyOf<T> (map: ReadonlyMap<string, T>, slices: Slices): Promise<
     if (copy.size % MEMBERS_PER_LOOK === 0 && slices.isDue()) await slices.pause()
   }
   return copy
+}
+
+/** Those that are in force no longer, by id. */
+function changedAmong (before: ReadonlyMap<string, PromptEntry | undefined>, now: Pick<Claims<PromptEntry>, 'get'>): ReadonlyMap<string, PromptEntry | undefined> {
+  return new Map([...before].filter(([id, entry]) => now.get(id) !== entry))
 }

@@ -1,4 +1,4 @@
-import { reject } from '../diagnose/diagnostic.ts'
+import { reject } from '../diagnostic/diagnostic.ts'
 import { type EntryProblem } from '../entries/entry-table.ts'
 import { type Claimed, type Claims } from './claims.ts'
 

@@ -1,9 +1,10 @@
 import { type LinkedPartial, type Link, type Reference } from '../../template/language.ts'
+import { type LazyNode } from '../../template/value.ts'
 import { ScopeRoot } from '../../template/run/scope.ts'
 import { contentHash } from '../../base/json.ts'
 import { isSound, type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type Slices } from '../../runtime/slices.ts'
-import { type CallableTool, type LinkedMessage, type Prompt } from '../generation.ts'
+import { type CallableTool, type LinkedMessage, type Prompt } from '../generation/generation.ts'
 import { type Inclusion, isAlwaysGiven, isCertain } from './handed-inlines.ts'
 import { endless, ofPartial, type Problem, toFunctionName, unknownLoopTool, unresolved } from './link-problems.ts'
 import { PartialCycles } from './partial-cycles.ts'
@@ -16,6 +17,14 @@ type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 /** What a name was looked up as: prompts and tools have names of their own. */
 export type Lookup = `${'prompt' | 'tool'} ${string}`
 
+/** As much of a prompt as a partial is. */
+export type PartialText = Pick<Prompt, 'id' | 'entry' | 'messages'>
+
+/** A partial as the registry links it: the prompt or version that it is. */
+export interface PromptPartial extends LinkedPartial {
+  readonly prompt: PartialText
+}
+
 /** A prompt's links and what could not be resolved among its own names. */
 interface Resolution {
   messages: readonly LinkedMessage[]
@@ -24,8 +33,53 @@ interface Resolution {
   /** Every name that it depends on, found or not. */
   readonly lookups: Set<Lookup>
   /** What others link to; it reads this very resolution, so that a generation never meets links of a later one. */
-  readonly partial: LinkedPartial
+  readonly partial: PromptPartial
   isMade: boolean
+}
+
+const NONE_UNFOUND: Prompt['unfound'] = new Map()
+
+/**
+ * A prompt as a partial. A class, since an object literal with a getter gives every object a hidden class of its own
+ * (https://v8.dev/docs/hidden-classes), of which there would be several for each prompt.
+ */
+class PartialPrompt implements PromptPartial, PartialText {
+  readonly kind = 'partial'
+  readonly id: string
+  readonly entry: PromptEntry
+  readonly #messages: () => readonly LinkedMessage[]
+
+  /** @param messages as they are resolved when that is asked for */
+  constructor (entry: PromptEntry, messages: () => readonly LinkedMessage[]) {
+    this.id = nameOf(entry)
+    this.entry = entry
+    this.#messages = messages
+  }
+
+  get prompt (): PartialText {
+    return this
+  }
+
+  get messages (): readonly LinkedMessage[] {
+    return this.#messages()
+  }
+
+  get links (): LinkedMessage['links'] {
+    return this.#first.links
+  }
+
+  template (explain: boolean): ReturnType<LinkedPartial['template']> {
+    return this.#first.template(explain)
+  }
+
+  root (outer: LazyNode): LazyNode {
+    const { parameters } = this.entry
+    return outer instanceof ScopeRoot ? outer.forPartial(parameters?.defaults ?? {}, parameters?.names) : outer
+  }
+
+  get #first (): LinkedMessage {
+    return this.#messages()[0] as LinkedMessage
+  }
 }
 
 /**
@@ -56,6 +110,7 @@ export class Linker {
         if (affected.has(entry)) continue
         affected.add(entry)
         queue.push(`prompt ${entry.id}`)
+        if (entry.version !== undefined) queue.push(`prompt ${nameOf(entry)}`)
       }
       if (slices.isDue()) await slices.pause()
     }
@@ -77,20 +132,25 @@ export class Linker {
     this.#resolutions.delete(entry)
   }
 
-  /** A prompt with its names resolved, or the reasons why it cannot run. */
-  link (entry: PromptEntry): Prompt {
-    const common = { id: entry.id, entry }
-    if (!isSound(entry)) return { ...common, state: 'invalid', revision: entry.revision, diagnostics: entry.diagnostics, unfound: new Map(), messages: [], loopTools: [] }
+  /** A prompt with its names resolved, or the reasons why it cannot run. @param label under which a version is linked */
+  link (entry: PromptEntry, label?: string): Prompt {
+    const { id, version } = entry
+    if (!isSound(entry)) return { id, entry, version, label, state: 'invalid', revision: entry.revision, diagnostics: entry.diagnostics, unfound: NONE_UNFOUND, messages: [], loopTools: [] }
     const { messages, problems } = this.#resolve(entry)
     const included = this.#closure(entry)
     const { tools: loopTools, problems: loopProblems } = this.#findLoopTools(entry, included)
     const all = [...problems, ...loopProblems, ...included.flatMap(each => this.#problemsOf(each, entry)), ...this.#findCycle(entry)]
+    // Written out, so that all have one hidden class: a spread takes V8 ten times as long.
     return {
-      ...common,
+      id,
+      entry,
+      version,
+      label,
       state: all.length > 0 ? 'unlinked' : 'valid',
       revision: included.length === 0 ? entry.revision : contentHash([entry.revision, ...included.map(each => each.revision).sort()]),
-      diagnostics: [...entry.diagnostics, ...all.map(({ diagnostic }) => diagnostic)],
-      unfound: new Map(all.map(({ diagnostic, wanted }) => [diagnostic, wanted])),
+      // Nearly all have no problem, and then share what is empty: there are several of them for each prompt that has labels.
+      diagnostics: all.length === 0 ? entry.diagnostics : [...entry.diagnostics, ...all.map(({ diagnostic }) => diagnostic)],
+      unfound: all.length === 0 ? NONE_UNFOUND : new Map(all.map(({ diagnostic, wanted }) => [diagnostic, wanted])),
       messages,
       loopTools
     }
@@ -100,7 +160,7 @@ export class Linker {
   #problemsOf (partial: PromptEntry, outer: PromptEntry): Problem[] {
     return this.#resolve(partial).problems
       .filter(problem => problem.partial === undefined || !isAlwaysGiven(problem.partial, outer, partial, each => this.#resolve(each).includes))
-      .map(problem => ofPartial(partial.id, problem))
+      .map(problem => ofPartial(nameOf(partial), problem))
   }
 
   #newCycles (): PartialCycles<PromptEntry> {
@@ -150,21 +210,7 @@ export class Linker {
   #resolutionOf (entry: PromptEntry): Resolution {
     const known = this.#resolutions.get(entry)
     if (known !== undefined) return known
-    const message = () => resolution.messages[0] as LinkedMessage
-    const resolution: Resolution = {
-      messages: [],
-      includes: [],
-      problems: [],
-      lookups: new Set(),
-      isMade: false,
-      partial: {
-        kind: 'partial',
-        id: entry.id,
-        template: explain => message().template(explain),
-        get links () { return message().links },
-        root: outer => outer instanceof ScopeRoot ? outer.forPartial(entry.parameters?.defaults ?? {}, entry.parameters?.names) : outer
-      }
-    }
+    const resolution: Resolution = { messages: [], includes: [], problems: [], lookups: new Set(), isMade: false, partial: new PartialPrompt(entry, () => resolution.messages) }
     this.#resolutions.set(entry, resolution)
     return resolution
   }
@@ -174,15 +220,18 @@ export class Linker {
     const [sibling, full] = idsMeant(from.id, reference.name)
     const found = this.#findPrompt(from, sibling) ?? this.#findPrompt(from, full)
     if (found === undefined) return undefined
-    if (!isSound(found)) return `partial "${found.id}" is invalid`
-    if (found.compiled.messages.length !== 1) return `partial "${found.id}" has more than one message`
+    if (!isSound(found)) return `partial "${nameOf(found)}" is invalid`
+    if (found.compiled.messages.length !== 1) return `partial "${nameOf(found)}" has more than one message`
     includes.push({ entry: found, reference, message })
     return this.#resolutionOf(found).partial
   }
 
   #findPrompt (from: PromptEntry, id: string): PromptEntry | undefined {
     this.#note(from, `prompt ${id}`)
-    return this.#entries.get(id, from)
+    const found = this.#entries.get(id, from)
+    // What a version in turn depends on concerns who pins it, or names a label that means it.
+    if (found?.version !== undefined) this.#note(from, `prompt ${nameOf(found)}`)
+    return found
   }
 
   #findTool (from: PromptEntry, name: string): CallableTool | undefined {
@@ -209,4 +258,9 @@ export class Linker {
     found.delete(entry)
     return [...found]
   }
+}
+
+/** What a partial is called: a version by its number, too. */
+function nameOf ({ id, version }: PromptEntry): string {
+  return version === undefined ? id : `${id}@${version}`
 }

@@ -1,8 +1,9 @@
-import { type PartialCall } from '../../template/language.ts'
+import { type LinkedPartial, type PartialCall } from '../../template/language.ts'
 import { RESERVED_NAMES } from '../../template/run/scope.ts'
-import { type Prompt } from '../generation.ts'
+import { type Prompt } from '../generation/generation.ts'
 import { ownPaths } from './own-paths.ts'
 import { type EnvironNames, firstSegment, isModule, type OwnedPath, ownerOf } from './path-owner.ts'
+import { type PromptPartial } from '../link/link-prompts.ts'
 import { type PromptLookup } from './needs.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 
@@ -18,9 +19,12 @@ export interface Given {
   readonly parameters: readonly PromptParameters[]
 }
 
+/** As much of a prompt, or of a version of one, as is walked over. */
+export type Text = Pick<Prompt, 'id' | 'entry' | 'messages'>
+
 /** A prompt's text, and what it is called with. */
 export interface Visit {
-  readonly prompt: Prompt
+  readonly prompt: Text
   /** Whether it is the prompt itself, not a partial. */
   readonly isTop: boolean
   /** Its dot; `undefined` when that is at no path, such as a tool's result. */
@@ -105,13 +109,13 @@ export class NeedsWalk {
     for (const [message, { references }] of visit.prompt.entry.compiled.messages.entries()) {
       for (const [index, { name, calls = [undefined] }] of references.entries()) {
         const link = visit.prompt.messages[message]?.links[index]
-        const prompt = link?.kind === 'partial' && !visit.replaced.has(name) ? this.#prompts.get(link.id) : undefined
+        const prompt = link?.kind === 'partial' && !visit.replaced.has(name) ? promptOf(link) ?? this.#prompts.get(link.id) : undefined
         if (prompt !== undefined) calls.forEach(call => this.#enqueue(visit, prompt, call))
       }
     }
   }
 
-  #enqueue (outer: Visit, prompt: Prompt, call: PartialCall | undefined): void {
+  #enqueue (outer: Visit, prompt: Text, call: PartialCall | undefined): void {
     // What a partial may be called with is followed once: that of that, and so on, would grow with each level.
     if (call?.isPossible === true && outer.isPossible) return
     const visit = this.#visitOf(outer, prompt, call)
@@ -123,7 +127,7 @@ export class NeedsWalk {
     this.#queue.push(visit)
   }
 
-  #visitOf (outer: Visit, prompt: Prompt, call: PartialCall | undefined): Visit {
+  #visitOf (outer: Visit, prompt: Text, call: PartialCall | undefined): Visit {
     const keeps = call?.dot === ''
     const dot = keeps ? outer.dot : call?.dot === undefined ? undefined : this.#give(outer, call.dot)
     const named = new Map([...(keeps ? outer.named : []), ...(call?.named ?? []).map(({ name, path }) => [name, path === undefined ? undefined : this.#give(outer, path)] as const)])
@@ -162,7 +166,7 @@ function keyOf ({ prompt, dot, named, replaced }: Visit): string {
 function goesDeeper ({ prompt, dot, named, outer }: Visit): boolean {
   for (let visit = outer; visit !== undefined; visit = visit.outer) {
     const above = visit
-    if (above.prompt === prompt && isPartOf(dot, above.dot) && [...named].every(([name, given]) => isPartOf(given, above.named.get(name)))) return true
+    if (above.prompt.entry === prompt.entry && isPartOf(dot, above.dot) && [...named].every(([name, given]) => isPartOf(given, above.named.get(name)))) return true
   }
   return false
 }
@@ -185,14 +189,19 @@ function joined (path: string, rest: string): string {
 }
 
 /** Handlebars hands inline partials on; Go has none. */
-function replacedIn ({ entry }: Prompt, { replaced }: Visit, call: PartialCall | undefined): ReadonlySet<string> {
+function replacedIn ({ entry }: Text, { replaced }: Visit, call: PartialCall | undefined): ReadonlySet<string> {
   return new Set(entry.compiled.syntax === 'handlebars' ? [...replaced, ...call?.inlines ?? []] : [])
 }
 
-function own ({ entry }: Prompt): readonly PromptParameters[] {
+function own ({ entry }: Text): readonly PromptParameters[] {
   return entry.parameters === undefined ? [] : [entry.parameters]
 }
 
-function costOf ({ entry }: Prompt): number {
+function costOf ({ entry }: Text): number {
   return entry.compiled.messages.reduce((sum, { paths, references }) => sum + paths.length + references.length, 1)
+}
+
+/** A version is in no map of prompts: the link to it knows it. */
+function promptOf (link: LinkedPartial): Text | undefined {
+  return 'prompt' in link ? (link as PromptPartial).prompt : undefined
 }

@@ -1,7 +1,7 @@
 import { type Json } from '../../base/json.ts'
 import { type PathNeed } from '../../template/language.ts'
 import { type Position } from '../../template/position.ts'
-import { type Prompt } from '../generation.ts'
+import { type Prompt } from '../generation/generation.ts'
 
 /** Prompts by id: a generation's, or those with candidates in front. */
 export interface PromptLookup { get (id: string): Prompt | undefined }

@@ -1,7 +1,7 @@
 import { type Position } from '../../template/position.ts'
 import { type PathNeed } from '../../template/language.ts'
 import { type CompiledMessage } from '../kinds/prompt/compile-prompt.ts'
-import { type LinkedMessage, type Prompt } from '../generation.ts'
+import { type LinkedMessage, type Prompt } from '../generation/generation.ts'
 import { type EnvironNames, firstSegment, isModule, isReserved } from './path-owner.ts'
 
 /** A path that one message of a prompt reads. */
@@ -12,7 +12,7 @@ export interface OwnPath {
 }
 
 /** Every path that a prompt's own text reads, or may read, without the names that turn out to be tools. */
-export function * everyPath (prompt: Prompt): Generator<OwnPath> {
+export function * everyPath (prompt: Pick<Prompt, 'entry' | 'messages'>): Generator<OwnPath> {
   for (const [message, compiled] of prompt.entry.compiled.messages.entries()) {
     for (const need of withoutTools(compiled, prompt.messages[message])) yield { need, message }
   }
@@ -23,7 +23,7 @@ export function * everyPath (prompt: Prompt): Generator<OwnPath> {
  * block over a user, the user's.
  * @param environs tells which names are the root's because they are published
  */
-export function * ownPaths (prompt: Prompt, environs?: EnvironNames): Generator<OwnPath> {
+export function * ownPaths (prompt: Pick<Prompt, 'entry' | 'messages'>, environs?: EnvironNames): Generator<OwnPath> {
   for (const [message, compiled] of prompt.entry.compiled.messages.entries()) {
     const needs = withoutTools(compiled, prompt.messages[message])
     const heads = new Set(needs.filter(({ use }) => use !== 'possible').map(({ path }) => firstSegment(path)))

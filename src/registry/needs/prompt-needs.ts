@@ -1,6 +1,6 @@
 import { type Position } from '../../template/position.ts'
 import { type Link, type PathNeed, type Reference } from '../../template/language.ts'
-import { type Prompt } from '../generation.ts'
+import { type Prompt } from '../generation/generation.ts'
 import { type EnvironNeed, type NeedPlace, type PromptLookup, type PromptNeeds, type ReferenceNeed } from './needs.ts'
 import { NeedsWalk, type Visit } from './needs-walk.ts'
 import { ownPaths } from './own-paths.ts'
@@ -16,7 +16,7 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
   const environNeeds = new Map<string, EnvironNeed>()
   const caller = new Map<string, PromptNeeds['caller'][number]>()
   const references: { tools: ReferenceNeed[], partials: Array<ReferenceNeed & NeedPlace> } = { tools: [], partials: [] }
-  const listed = new Set<Prompt>()
+  const listed = new Set<Prompt['entry']>()
   let hasMorePaths = false
 
   for (const visit of walk.visits()) {
@@ -28,8 +28,8 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
       else if (owned.owner === 'caller') remember(caller, owned, need, place)
       else remember(environNeeds, owned, need, { ...place, registered: isPublished(owned.path, environs) })
     }
-    if (listed.has(visit.prompt)) continue
-    listed.add(visit.prompt)
+    if (listed.has(visit.prompt.entry)) continue
+    listed.add(visit.prompt.entry)
     hasMorePaths ||= visit.prompt.entry.compiled.messages.some(message => message.hasMorePaths)
     addReferences(visit, references)
   }

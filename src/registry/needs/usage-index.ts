@@ -1,4 +1,4 @@
-import { type Generation, type Prompt } from '../generation.ts'
+import { type Generation, type Prompt } from '../generation/generation.ts'
 import { everyPath } from './own-paths.ts'
 import { firstSegment } from './path-owner.ts'
 import { overlaps } from './path-overlap.ts'

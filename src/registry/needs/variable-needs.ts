@@ -1,7 +1,7 @@
 import { type PathNeed } from '../../template/language.ts'
 import { type Json } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
-import { type Prompt } from '../generation.ts'
+import { type Prompt } from '../generation/generation.ts'
 import { givenAt, type Visit } from './needs-walk.ts'
 import { firstSegment } from './path-owner.ts'
 import { type NeedPlace, type VariableNeed } from './needs.ts'

@@ -1,6 +1,6 @@
 import { kindPrefix } from '../../store/keys.ts'
 import { type Store, type StoredValue } from '../../store/store.ts'
-import { type Kind } from '../kind.ts'
+import { type Kind } from '../kinds/kind.ts'
 import { type EnvironListing } from '../kinds/environ/environ-listing.ts'
 
 /** Keys read in one round trip. */
@@ -41,7 +41,7 @@ export async function listStore (store: Store, keyPrefix: string, kinds: readonl
 }
 
 /** The values of keys, in several round trips. @throws StoreError */
-export async function readAll (store: Store, keys: readonly string[]): Promise<Array<readonly [key: string, value: StoredValue]>> {
+export async function readAll (store: Pick<Store, 'read'>, keys: readonly string[]): Promise<Array<readonly [key: string, value: StoredValue]>> {
   const values: Array<readonly [string, StoredValue]> = []
   for (let start = 0; start < keys.length; start += BATCH) {
     const batch = keys.slice(start, start + BATCH)

@@ -5,6 +5,9 @@ import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 /** What an answer is called in violations: `answer.score`. */
 const ROOT = 'answer'
 
+/** So much that is wrong with an answer is told to the model. */
+const MAX_TOLD = 10
+
 /**
  * Checks a whole reply against what its prompt returns.
  * @throws ANSWER_INVALID with every violation
@@ -26,6 +29,20 @@ export function checkMessages (promptId: string, { compiled }: AnswerSchema, mes
     return 'mistake' in answer ? [{ path: ROOT, message: answer.mistake }] : compiled.validate(answer.value, ROOT)
   })
   if (violations.length > 0) throw answerInvalid(promptId, violations)
+}
+
+/**
+ * What a whole reply is worth as an answer of a form: its value, or what is wrong with it. A reply that calls tools is no answer yet,
+ * and gives nothing.
+ */
+export function answerIn (compiled: AnswerSchema['compiled'], { choices }: JsonObject): { value: Json } | { problem: string } | Record<never, never> {
+  const choice = Array.isArray(choices) ? choices[0] as Json | undefined : undefined
+  const message = isJsonObject(choice) ? choice['message'] : undefined
+  if (!isJsonObject(message) || isNoAnswer(message)) return {}
+  const answer = parseContent(message['content'])
+  if ('mistake' in answer) return { problem: `${ROOT} ${answer.mistake}` }
+  const [violation, ...more] = compiled.validate(answer.value, ROOT)
+  return violation === undefined ? { value: answer.value } : { problem: [violation, ...more].slice(0, MAX_TOLD).map(({ path, message: wrong }) => `${path} ${wrong}`).join('; ') }
 }
 
 function isNoAnswer ({ tool_calls: calls, refusal }: JsonObject): boolean {

@@ -1,4 +1,4 @@
-import { type CallableTool } from '../../registry/generation.ts'
+import { type CallableTool } from '../../registry/generation/generation.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
 /** Registered tools as a model is offered them. */

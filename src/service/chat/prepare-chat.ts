@@ -1,6 +1,6 @@
 import { inputTooLong, requestInvalid } from '../../base/errors.ts'
 import { type CallerSignal } from '../../runtime/caller-signal.ts'
-import { type Prompt } from '../../registry/generation.ts'
+import { type Prompt } from '../../registry/generation/generation.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { checkConversation } from './conversation.ts'

@@ -1,5 +1,5 @@
 import { lintBusy } from '../../base/errors.ts'
-import { type Candidate, type ParsedCandidate, tooComplex } from '../../registry/diagnose/parse-candidate.ts'
+import { type Candidate, type ParsedCandidate, tooComplex } from '../../registry/lint/parse-candidate.ts'
 import { createParserProcess } from '../../runtime/parser-process.ts'
 
 /** How long one candidate may be parsed, in ms. */

@@ -1,12 +1,14 @@
 import { type Caller } from '../../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { wholeGeneration } from '../../access/generation-view.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
 import { type EnvironNames, firstSegment, isModule } from '../../registry/needs/path-owner.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { linksOf, readersOf, type UsageIndex, usageOf } from '../../registry/needs/usage-index.ts'
+import { readReference } from '../../registry/link/prompt-reference.ts'
 import { missingEnviron } from '../missing-entries.ts'
 import { findPrompt } from '../render/render-prompt.ts'
+import { findReleasedUsers, type ReleasedUser, type Uses, usesEnviron, usesPrompt, usesTool } from './find-released-users.ts'
 import { findTool } from '../tools/try-tool.ts'
 import { toPath } from '../../store/keys.ts'
 
@@ -14,13 +16,15 @@ import { toPath } from '../../store/keys.ts'
 const MAX_THROUGH = 20
 const MAX_LOOKED_AT = 1000
 
-/** A prompt that uses something. */
+/** A prompt that uses something, or a label of one, `review.short@production`. */
 export interface User {
   readonly id: string
   /** Whether its own text does. */
   readonly direct: boolean
   /** The partials that it includes, directly or not, whose text does. */
   readonly through: readonly string[]
+  /** Of a label: which of the versions that it means do. */
+  readonly versions?: readonly number[]
 }
 
 /** What may be asked about. */
@@ -47,10 +51,12 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
     const path = toPath(id)
     const direct = directUsers(generation, index, used, path, environs)
     const all = [...await withIncluders(direct, index)].filter(user => generation.prompts.has(user))
-    if (used === 'environs' && all.length === 0 && !environs.has(path) && !environs.hasBelow(path)) throw missingEnviron(generation, id, environs.index)
-    const page = all.filter(user => user > after).sort().slice(0, limit)
-    const users = await describe(page, whole, direct)
-    return users.map(user => ({ ...user, through: user.through.filter(id => generation.prompts.has(id)).slice(0, MAX_THROUGH) }))
+    const released = await findReleasedUsers(generation, usesOf(generation, used, path))
+    if (used === 'environs' && all.length + released.length === 0 && !environs.has(path) && !environs.hasBelow(path)) throw missingEnviron(generation, id, environs.index)
+    const labels = new Map(released.map(user => [user.id, user]))
+    const page = [...all, ...labels.keys()].filter(user => user > after).sort().slice(0, limit)
+    const users = await describe(page, whole, direct, labels)
+    return users.map(user => ({ ...user, through: user.through.filter(id => generation.prompts.has(readReference(id)?.id ?? id)).slice(0, MAX_THROUGH) }))
   }
 }
 
@@ -66,6 +72,13 @@ function directUsers (generation: Generation, index: UsageIndex, used: Used, id:
   return new Set([...index.tools].flatMap(([each, users]) => each.startsWith(`${id}.`) ? [...users] : []))
 }
 
+/** What tells the users of a thing that is registered. */
+function usesOf (generation: Generation, used: Used, id: string): Uses {
+  if (used === 'environs') return usesEnviron(id)
+  if (used === 'prompts') return usesPrompt(id)
+  return usesTool(id, generation.tools.get(id)?.callable === undefined)
+}
+
 /** The direct users, and all that include one of them. */
 async function withIncluders (direct: ReadonlySet<string>, { prompts }: UsageIndex): Promise<ReadonlySet<string>> {
   const slices = createSlices()
@@ -77,11 +90,11 @@ async function withIncluders (direct: ReadonlySet<string>, { prompts }: UsageInd
   return all
 }
 
-async function describe (page: readonly string[], { prompts }: Generation, direct: ReadonlySet<string>): Promise<User[]> {
+async function describe (page: readonly string[], { prompts }: Generation, direct: ReadonlySet<string>, labels: ReadonlyMap<string, ReleasedUser>): Promise<User[]> {
   const slices = createSlices()
   const users: User[] = []
   for (const id of page) {
-    users.push({ id, direct: direct.has(id), through: partialsAmong(prompts.get(id), prompts, direct) })
+    users.push(labels.get(id) ?? { id, direct: direct.has(id), through: partialsAmong(prompts.get(id), prompts, direct) })
     if (slices.isDue()) await slices.pause()
   }
   return users

@@ -1,18 +1,20 @@
 import { type Caller } from '../../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { missingDependences, isOffered } from '../../registry/kinds/extension/dependences.ts'
-import { type Diagnostic, ofContributed } from '../../registry/diagnose/diagnostic.ts'
+import { asWarnings, type Diagnostic, ofContributed } from '../../registry/diagnostic/diagnostic.ts'
 import { PROMPTS } from '../../registry/kinds/extension/extension-entry.ts'
 import { extensionKind } from '../../registry/kinds/extension/extension-kind.ts'
 import { type ExtensionDefinition } from '../../registry/kinds/extension/extension-definition.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
-import { callersIn } from '../../registry/diagnose/inline-givers.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
+import { callersIn } from '../../registry/lint/inline-givers.ts'
 import { Linker } from '../../registry/link/link-prompts.ts'
-import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
-import { type Candidate, fromPlain } from '../../registry/diagnose/parse-candidate.ts'
-import { asWarnings, findToolProblems } from '../../registry/diagnose/tool-uses.ts'
+import { lintPrompt } from '../../registry/lint/lint-prompt.ts'
+import { type Candidate, fromPlain } from '../../registry/lint/parse-candidate.ts'
+import { findToolProblems } from '../../registry/lint/tool-uses.ts'
 import { isOptional, isPartial, siblingOf } from '../../registry/link/references.ts'
+import { readReference } from '../../registry/link/prompt-reference.ts'
 import { createSlices } from '../../runtime/slices.ts'
+import { callableTools, type Pinned, type VersionReader } from '../versions/version-reader.ts'
 import { type CandidateParser } from './candidate-parser.ts'
 import { requireLoaded } from '../missing-entries.ts'
 import { toPath } from '../../store/keys.ts'
@@ -38,16 +40,18 @@ export type LintCandidate = (generation: Generation, request: LintRequest, calle
 export interface LinterOptions {
   readonly parser: CandidateParser
   readonly environs: VisibleEnvirons
+  readonly versions: Pick<VersionReader, 'pinned'>
 }
 
 /** The use case of publishers: what the registry would say of a registration, without registering it. */
-export function createLinter ({ parser, environs: all }: LinterOptions): LintCandidate {
+export function createLinter ({ parser, environs: all, versions }: LinterOptions): LintCandidate {
   return async function lintCandidate (generation, { kind, text, id = UNNAMED }, caller) {
     // Linked with nothing, every tool and partial would be unknown.
     requireLoaded(generation)
     const environs = visibleEnvirons(all, caller)
     const parsed = await parser.parse({ kind, id: toPath(id), text })
-    const prompts = await linkCandidates(generation, parsed.prompts.map(fromPlain))
+    const entries = parsed.prompts.map(fromPlain)
+    const prompts = await linkCandidates(generation, entries, await versions.pinned(generation, entries))
     const lookup = { get: (wanted: string) => prompts.get(wanted) ?? generation.everyPrompt.get(wanted) }
     const visible = { ...generation, prompts: { keys: () => chained(prompts, generation.prompts) } }
     const registered = await callersIn(generation, prompts.values())
@@ -73,13 +77,12 @@ function * chained (...maps: ReadonlyArray<ReadonlyMap<string, unknown>>): Gener
   for (const map of maps) yield * map.keys()
 }
 
-/** Links candidates, which see each other first, then what is registered. */
-export async function linkCandidates (generation: Generation, entries: ReadonlyArray<Prompt['entry']>): Promise<ReadonlyMap<string, Prompt>> {
+/** Links candidates, which see each other first, then what is registered, then versions that they pin. */
+export async function linkCandidates (generation: Generation, entries: ReadonlyArray<Prompt['entry']>, pinned: Pinned = new Map()): Promise<ReadonlyMap<string, Prompt>> {
   const candidates = new Map(entries.map(entry => [entry.id, entry]))
   // What is registered keeps its partials, also those that the caller does not see.
   const seenBy = (from: Prompt['entry']) => candidates.get(from.id) === from ? generation.prompts : generation.everyPrompt
-  const tools = new Map([...generation.tools.values()].flatMap(({ callable }) => callable === undefined ? [] : [[callable.name, callable]]))
-  const linker = new Linker({ get: (id, from) => candidates.get(id) ?? seenBy(from).get(id)?.entry }, tools)
+  const linker = new Linker({ get: (id, from) => candidates.get(id) ?? seenBy(from).get(id)?.entry ?? pinned.get(id) }, callableTools(generation))
   const slices = createSlices()
   const prompts = new Map<string, Prompt>()
   for (const entry of entries) {
@@ -101,7 +104,7 @@ function beyondPatterns ({ id, entry, messages }: Prompt, { everyPrompt }: Gener
   }
   return entry.compiled.messages.flatMap(({ references }, messageIndex) => references
     // What must be linked and is not has its diagnostic.
-    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || messages[messageIndex]?.links[index] !== undefined) && !isWithin(toPath(reference.name)))
+    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || messages[messageIndex]?.links[index] !== undefined) && !isWithin(withoutPin(toPath(reference.name), everyPrompt)))
     .map(({ name, line, column }): Diagnostic => ({
       severity: 'error',
       code: 'PARTIAL_UNKNOWN',
@@ -111,6 +114,11 @@ function beyondPatterns ({ id, entry, messages }: Prompt, { everyPrompt }: Gener
       column,
       hint: 'write its full id, one that the patterns of the token allow'
     })))
+}
+
+/** The name of the prompt that a pin is of. */
+function withoutPin (name: string, prompts: Generation['everyPrompt']): string {
+  return prompts.has(name) ? name : readReference(name)?.id ?? name
 }
 
 /** An extension's own diagnostics have those of its prompts' parse already. */

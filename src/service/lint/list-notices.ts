@@ -1,14 +1,14 @@
 import { type Caller } from '../../access/caller.ts'
 import { visibleEnvirons } from '../../access/environ-view.ts'
 import { isVisibleKey } from '../../access/visible-key.ts'
-import { type Diagnostic } from '../../registry/diagnose/diagnostic.ts'
+import { asWarnings, type Diagnostic } from '../../registry/diagnostic/diagnostic.ts'
 import { type EntryProblem } from '../../registry/entries/entry-table.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
-import { callersIn, type CallersOf } from '../../registry/diagnose/inline-givers.ts'
-import { lintPrompt } from '../../registry/diagnose/lint-prompt.ts'
-import { asWarnings, findToolProblems } from '../../registry/diagnose/tool-uses.ts'
-import { isDefinitionKind } from '../../registry/kind.ts'
-import { definitionsOf } from '../../registry/offered.ts'
+import { type Generation, type Prompt, type Release } from '../../registry/generation/generation.ts'
+import { callersIn, type CallersOf } from '../../registry/lint/inline-givers.ts'
+import { lintPrompt } from '../../registry/lint/lint-prompt.ts'
+import { findToolProblems } from '../../registry/lint/tool-uses.ts'
+import { isDefinitionKind } from '../../registry/kinds/kind.ts'
+import { definitionsOf } from '../../registry/generation/offered.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { keyToPath } from '../../store/keys.ts'
@@ -18,7 +18,7 @@ const MAX_DIAGNOSTICS = 50
 
 /** An entry about which something was noticed. */
 export interface Notice {
-  /** Its place in the listing: `entries/…`, then `extensions/…`, `prompts/…`, `tools/…`, and other kinds. */
+  /** Its place in the listing: `entries/…`, then `extensions/…`, `prompts/…`, `releases/…`, `tools/…`, and other kinds. */
   readonly cursor: string
   /** The key in the store, for one that is not served as it is stored. */
   readonly key?: string
@@ -62,7 +62,7 @@ export function createNoticeList (registry: Registry, keyPrefix: string): ListNo
 }
 
 function * subjects (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string, callersOf: CallersOf): Generator<Subject> {
-  const { extensions, prompts, everyPrompt, tools } = generation
+  const { extensions, prompts, everyPrompt, releases, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
   // A caller who sees a shared variable need not see what is below it.
   const isKept = ({ key, diagnostics }: EntryProblem) => diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, registry.environs.prefix))
@@ -71,6 +71,7 @@ function * subjects (generation: Generation, caller: Caller, registry: Registry,
   for (const key of [...problems.keys()].sort()) yield ofProblem(problems.get(key) as EntryProblem)
   for (const { id, state, diagnostics } of sorted(extensions)) yield { cursor: `extensions/${id}`, id, state, find: () => diagnostics }
   for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, callersOf, environs, visible: generation }))
+  for (const release of sorted(releases)) yield * ofRelease(release)
   for (const { id, diagnostics } of sorted(tools)) yield { cursor: `tools/${id}`, id, state: 'valid', find: diagnostics }
   for (const kind of registry.kinds.filter(isDefinitionKind)) {
     for (const { id, diagnostics, toolUses = [] } of sorted(definitionsOf(generation, kind))) {
@@ -82,6 +83,15 @@ function * subjects (generation: Generation, caller: Caller, registry: Registry,
 function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject {
   const isFatal = diagnostics.some(diagnostic => diagnostic.severity === 'error')
   return { cursor: `entries/${key}`, key, state: servesLastGood ? 'stale' : isFatal ? 'rejected' : 'noticed', find: () => diagnostics }
+}
+
+/** The labels whose versions cannot run, such as one that needs a tool that is gone. */
+function * ofRelease ({ id: prompt, labels }: Release): Generator<Subject> {
+  for (const label of [...labels.keys()].sort()) {
+    const broken = labels.get(label)?.find(version => version.prompt.state !== 'valid')?.prompt
+    const id = `${prompt}@${label}`
+    if (broken !== undefined) yield { cursor: `releases/${id}`, id, state: broken.state, find: () => broken.diagnostics }
+  }
 }
 
 function ofPrompt ({ id, state }: Prompt, find: () => readonly Diagnostic[]): Subject {

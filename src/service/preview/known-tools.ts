@@ -1,4 +1,4 @@
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { toolCallKey } from '../../template/run/tool-call.ts'
 import { type RecordedCall } from '../render/bundle.ts'
 import { type CallTool } from '../render/call-tool.ts'

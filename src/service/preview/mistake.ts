@@ -1,6 +1,6 @@
 import { type MissingPath, type ServiceError, type Violation } from '../../base/errors.ts'
-import { type Diagnostic } from '../../registry/diagnose/diagnostic.ts'
-import { placed, type PlacedDiagnostic } from '../../registry/diagnose/diagnostic-table.ts'
+import { type Diagnostic } from '../../registry/diagnostic/diagnostic.ts'
+import { placed, type PlacedDiagnostic } from '../../registry/diagnostic/diagnostic-table.ts'
 
 /** What is wrong with a prompt that is tried, or with the variables that it is tried with. */
 export interface Mistake extends PlacedDiagnostic {

@@ -1,4 +1,4 @@
-import { type Prompt } from '../../registry/generation.ts'
+import { type Prompt } from '../../registry/generation/generation.ts'
 import { type Span } from '../../template/explain/origin.ts'
 import { type Tag, scanTags } from '../../template/syntax/tags.ts'
 import { type Explanation } from '../render/explanation.ts'

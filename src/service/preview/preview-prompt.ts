@@ -3,10 +3,10 @@ import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view
 import { mayPublish } from '../../access/may-publish.ts'
 import { clientClosed, entryForbidden, ServiceError } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
-import { RejectedEntry } from '../../registry/diagnose/diagnostic.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
 import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
-import { ownTemplates } from '../../registry/kinds/prompt/template-cache.ts'
+import { ownTemplates } from '../../registry/entries/template-cache.ts'
 import { templateParser } from '../../registry/kinds/prompt/template-entry.ts'
 import { type PromptNeeds } from '../../registry/needs/needs.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
@@ -20,6 +20,7 @@ import { type Bundle } from '../render/bundle.ts'
 import { type Explanation } from '../render/explanation.ts'
 import { type Recordings } from '../render/recordings.ts'
 import { type RenderedMessage, type RenderPrompt } from '../render/render-prompt.ts'
+import { type VersionReader } from '../versions/version-reader.ts'
 import { knownTools } from './known-tools.ts'
 import { type Mistake, mistakeOf, mistakesOfRender } from './mistake.ts'
 import { type PlacedExplanation, placeSpans } from './place-spans.ts'
@@ -69,6 +70,7 @@ export interface PreviewerOptions {
   /** Parses in a process that nobody else waits for. */
   readonly lintCandidate: LintCandidate
   readonly languages: readonly Language[]
+  readonly versions: Pick<VersionReader, 'pinned'>
   readonly environs: VisibleEnvirons
   readonly renderPrompt: RenderPrompt
   readonly recordings: Pick<Recordings, 'record'>
@@ -78,11 +80,11 @@ export interface PreviewerOptions {
  * Tries a prompt without storing it, for whoever may publish it. What takes too long to be parsed is found out in another
  * process; what is left goes the way of registered prompts, within their bounds.
  */
-export function createPreviewer ({ lintCandidate, languages, environs, renderPrompt, recordings }: PreviewerOptions): PreviewPrompt {
+export function createPreviewer ({ lintCandidate, languages, versions, environs, renderPrompt, recordings }: PreviewerOptions): PreviewPrompt {
   async function read (generation: Generation, path: string, text: string): Promise<Prompt | undefined> {
     try {
       const entry = await templateParser('', ownTemplates(languages)).parse(path, text, createSlices())
-      return (await linkCandidates(generation, [entry])).get(path)
+      return (await linkCandidates(generation, [entry], await versions.pinned(generation, [entry]))).get(path)
     } catch (error) {
       // The lint has said why.
       if (error instanceof RejectedEntry) return undefined

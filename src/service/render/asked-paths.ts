@@ -1,4 +1,4 @@
-import { type Prompt } from '../../registry/generation.ts'
+import { type Prompt } from '../../registry/generation/generation.ts'
 import { type Link, type LinkedPartial } from '../../template/language.ts'
 
 /** Partials that are looked at, so that a wrong request stays cheap. */

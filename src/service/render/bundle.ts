@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Caller } from '../../access/caller.ts'
 import { bundleInvalid, bundleStale, renderBudget, type ServiceError } from '../../base/errors.ts'
 import { canonicalJson, type Json, JsonError, type JsonObject, MAX_JSON_DEPTH, parseJson, stringifyJson } from '../../base/json.ts'
-import { type Prompt } from '../../registry/generation.ts'
+import { type Prompt } from '../../registry/generation/generation.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
 
 /** What an error shows of a caller, in characters. */
@@ -108,5 +108,5 @@ function parseBounded (text: string): Json {
 }
 
 function hashOf (content: BundleContent): string {
-  return createHash('sha256').update(canonicalJson(content as unknown as Json)).digest('base64url')
+  return createHash('sha256').update(canonicalJson(content)).digest('base64url')
 }

@@ -1,10 +1,15 @@
-import { type Prompt } from '../../registry/generation.ts'
+import { type ChosenPrompt } from '../versions/choose-prompt.ts'
 import { type Span, type TracedCall } from '../../template/explain/origin.ts'
 import { type Trace } from '../../template/explain/trace.ts'
 
 /** How the messages of a render came about. */
 export interface Explanation {
   readonly prompt: string
+  /** Which version it is, and of which label; left out where it is none. */
+  readonly version?: number
+  readonly label?: string
+  /** Where the key fell between 0 and 100, where the label has several versions. */
+  readonly bucket?: number
   /** The prompt's, as `GET /api/prompts/{id}` has it. */
   readonly revision: string
   readonly passes: ReadonlyArray<{ readonly durationMs: number }>
@@ -17,10 +22,13 @@ export interface Explanation {
 }
 
 /** The explanation of a render that is over. */
-export function explain (trace: Trace, { id, revision }: Prompt, messages: ReadonlyArray<{ readonly role: string }>, toolDefaults: readonly string[]): Explanation {
+export function explain (trace: Trace, { prompt: { id, revision }, version, label, bucket }: ChosenPrompt, messages: ReadonlyArray<{ readonly role: string }>, toolDefaults: readonly string[]): Explanation {
   return {
     prompt: id,
     revision,
+    ...(version === undefined ? {} : { version }),
+    ...(label === undefined ? {} : { label }),
+    ...(bucket === undefined ? {} : { bucket }),
     passes: trace.passes.map(durationMs => ({ durationMs })),
     calls: trace.calls,
     toolDefaults,

@@ -1,6 +1,6 @@
 import { type MissingPath } from '../../base/errors.ts'
 import { type EnvironNames } from '../../registry/needs/path-owner.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { type MissingPath } from '../../base/errors.ts'
-import { isNearly } from '../../registry/diagnose/near-matches.ts'
+import { isNearly } from '../../registry/diagnostic/near-matches.ts'
 import { type EnvironSource } from '../../template/run/environ-source.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { isObject, type Value } from '../../template/value.ts'

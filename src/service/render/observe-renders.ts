@@ -4,10 +4,10 @@ import { lookUpPrompt, type RenderPrompt } from './render-prompt.ts'
 /** The same renderer, which tells the request's activity of every render. */
 export function observeRenders (renderPrompt: RenderPrompt): RenderPrompt {
   return async request => {
-    const { activity, generation, id } = request
+    const { activity, generation, id, chosen } = request
     if (activity === undefined) return await renderPrompt(request)
-    const prompt = lookUpPrompt(generation, id)
-    const watch = activity.beginRender(prompt?.id ?? id, prompt?.revision)
+    const prompt = chosen?.prompt ?? lookUpPrompt(generation, id)
+    const watch = activity.beginRender(prompt?.id ?? id, prompt?.revision, chosen?.version, chosen?.label)
     try {
       const rendering = await renderPrompt(request)
       watch.ended('ok', rendering.passes)

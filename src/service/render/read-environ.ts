@@ -1,6 +1,6 @@
 import { type Caller } from '../../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { renderToFixpoint } from '../../template/run/fixpoint.ts'
 import { DEFAULT_LIMITS } from '../../template/limits.ts'
 import { Run } from '../../template/run/run.ts'

@@ -46,7 +46,7 @@ export function createRecordings ({ renderPrompt, environs, callTool, maxBody }:
       return { ...rendering, bundle }
     },
     async replay ({ bundle, variables = bundle.variables, ...request }) {
-      checkBundle(bundle, findPrompt(request.generation, request.id), request.caller)
+      checkBundle(bundle, request.chosen?.prompt ?? findPrompt(request.generation, request.id), request.caller)
       const caller = { ...request.caller, facts: bundle.caller }
       return renderPrompt({ ...request, caller, variables: throughJson(variables), environment: replayEnvironment(bundle) })
     },

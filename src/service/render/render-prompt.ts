@@ -1,8 +1,8 @@
 import { type Activity } from '../../runtime/activity.ts'
 import { renderFailed, renderTimeout, revisionMoved, ServiceError, templateCycle, templateLink, templateSyntax, variableMissing, variablesInvalid, type Violation } from '../../base/errors.ts'
-import { inWords } from '../../registry/diagnose/diagnostic.ts'
-import { type Generation, type Prompt } from '../../registry/generation.ts'
-import { diagnosticsOf } from '../../registry/diagnose/rejected-names.ts'
+import { inWords } from '../../registry/diagnostic/diagnostic.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
+import { diagnosticsOf } from '../../registry/lint/rejected-names.ts'
 import { type Caller } from '../../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { inTurn } from '../../runtime/fairness.ts'
@@ -18,6 +18,7 @@ import { type RecallTool } from './call-tool.ts'
 import { Deadline } from '../../runtime/deadline.ts'
 import { explain, type Explanation } from './explanation.ts'
 import { missingPrompt } from '../missing-entries.ts'
+import { type ChosenPrompt } from '../versions/choose-prompt.ts'
 import { withParameters } from './missing-parameters.ts'
 import { type Present, withNearNames } from './near-variables.ts'
 import { RenderOptions } from './render-options.ts'
@@ -49,6 +50,8 @@ export interface RenderRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
+  /** The prompt, where it is chosen already: a version, or what a label means. @default the one of that id */
+  readonly chosen?: ChosenPrompt | undefined
   /** Rendered in place of the registered prompt: one that is stored nowhere, linked and valid. */
   readonly candidate?: Prompt | undefined
   /** The only revision of the prompt that will do. */
@@ -73,11 +76,12 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
-  return async function renderPrompt ({ generation, caller, id, candidate, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, onToolDefaults, environment: givenEnvironment }) {
-    const prompt = candidate ?? runnablePrompt(generation, id, revision)
+  return async function renderPrompt (request) {
+    const { generation, caller, id, chosen, candidate, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, onToolDefaults } = request
+    const prompt = candidate ?? runnablePrompt(generation, id, revision, chosen?.prompt)
     const deadline = new Deadline(timeout, arrivedAt)
     const shared = visibleEnvirons(environs, caller)
-    const environment = givenEnvironment ?? { environs: shared, callTool, recallTool }
+    const environment = request.environment ?? { environs: shared, callTool, recallTool }
     const present: Present = { variables: given, body, environs: shared, isAskedFor: path => asksFor(prompt, path) }
     const { variables, missing, violations } = await fillVariables(prompt, given, () => {
       if (performance.now() > deadline.at) throw renderTimeout(timeout)
@@ -94,7 +98,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
         trace?.endText()
         return { ...rest, role, content }
       }), options)
-      if (trace !== undefined) onExplained?.(explain(trace, prompt, messages, options.failedTools))
+      if (trace !== undefined) onExplained?.(explain(trace, chosen ?? { prompt, version: undefined, label: undefined }, messages, options.failedTools))
       if (options.failedTools.length > 0) onToolDefaults?.(options.failedTools)
       return { prompt, messages, passes: run.passes }
     } catch (error) {
@@ -121,6 +125,11 @@ export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | und
 export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {
   const prompt = lookUpPrompt(generation, id)
   if (prompt === undefined) throw missingPrompt(generation, id)
+  return requireRevision(prompt, id, revision)
+}
+
+/** @param revision the only one that will do; left out, any does @throws PROMPT_REVISION */
+export function requireRevision (prompt: Prompt, id: string, revision: string | undefined): Prompt {
   if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
   return prompt
 }
@@ -134,8 +143,8 @@ export function whyNotRunnable (prompt: Prompt, { findRejected }: Generation): S
   return problem(prompt.id, mistakes.map(inWords), mistakes)
 }
 
-function runnablePrompt (generation: Generation, id: string, revision: string | undefined): Prompt {
-  const prompt = findPrompt(generation, id, revision)
+function runnablePrompt (generation: Generation, id: string, revision: string | undefined, chosen: Prompt | undefined): Prompt {
+  const prompt = chosen === undefined ? findPrompt(generation, id, revision) : requireRevision(chosen, id, revision)
   const error = whyNotRunnable(prompt, generation)
   if (error !== undefined) throw error
   return prompt

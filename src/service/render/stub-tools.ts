@@ -1,4 +1,4 @@
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { NOTHING } from '../../template/value.ts'
 import { defaultOf } from '../../tool/call/outcome.ts'
 import { type CallTool } from './call-tool.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Caller } from '../../access/caller.ts'
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { approvalId } from '../../session/approval.ts'
 import { type Followed } from '../../session/follow.ts'
 import { type Action } from '../../session/model.ts'

@@ -8,12 +8,13 @@ import { ownFilesOf, refuseOwnFilesIn } from '../../config/own-files.ts'
 import { PLAN } from '../../engine/plan/plan-key.ts'
 import { Executors } from '../../exec/executors.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
-import { type Generation } from '../../registry/generation.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
 import { type Seals } from '../../session/seal.ts'
 import { openSessionStore } from '../../session/store/open-session-store.ts'
 import { type SessionStore } from '../../session/session-store.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
+import { commitIn } from './perform/commit.ts'
 import { runChecksIn, runCommandsOn } from './perform/commands.ts'
 import { changeFilesIn, readFilesOf, rememberIn, workspaceLocks } from './perform/files.ts'
 import { askModelWith } from './perform/model.ts'
@@ -99,6 +100,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
         exec: runCommandsOn(executors, operator, lockOf),
         check: runChecksIn(executors, operator, lockOf),
         read: readFilesOf(executors, loadWorkspaces),
+        commit: commitIn(executors, operator, lockOf),
         apply: changeFilesIn(loadWorkspaces, lockOf),
         remember: rememberIn(loadWorkspaces)
       },

@@ -88,16 +88,19 @@ export class PlanPreviews {
 
   /** What waits knows all that it touches; of what has been done, the log does. */
   async #lastShown (session: Session): Promise<{ readonly change: JsonObject, readonly touched: readonly Touched[] }> {
-    const [held] = approvalsIn(session)
-    if (held !== undefined) {
-      const change = held.content['change'] as JsonObject
-      return { change, touched: shownIn(change) }
-    }
+    const waiting = changeIn(session)
+    if (waiting !== undefined) return { change: waiting, touched: shownIn(waiting) }
     const { eol } = startedAs(session.start, PLAN).setting
     const shown = await this.#options.running.use(async ({ store }) => await lastPreview(readShown(store, session.id, 0)))
     // What was made again has its contents in the journal, or on the disk.
     return { change: { do: { actions: resultOf(session, PLAN).actions.map(action => ({ ...action })), eol } }, touched: touchedIn(shown?.['shown']) }
   }
+}
+
+/** The change that waits, be it for its user's consent or for an approval. */
+function changeIn (session: Session): JsonObject | undefined {
+  const { held } = resultOf(session, PLAN)
+  return held?.change ?? approvalsIn(session).find(({ content }) => content['kind'] === 'apply')?.content['change'] as JsonObject | undefined
 }
 
 /** What the newest preview in a log has. */

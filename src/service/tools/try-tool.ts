@@ -1,6 +1,6 @@
 import { type Activity } from '../../runtime/activity.ts'
 import { toolArgumentsInvalid, toolNotCallable } from '../../base/errors.ts'
-import { type CallableTool, type Generation, type Tool } from '../../registry/generation.ts'
+import { type CallableTool, type Generation, type Tool } from '../../registry/generation/generation.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { checkArguments } from '../../tool/call/arguments.ts'
 import { type ToolOutcome } from '../../tool/call/outcome.ts'

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import pRetry from 'p-retry'
-import { approvalDecided, approvalNotFound, approvalOutdated, requestInvalid, ServiceError, sessionBusy, sessionEnded, sessionFull, sessionNotFound } from '../../base/errors.ts'
+import { approvalDecided, approvalNotFound, approvalOutdated, commitDisabled, requestInvalid, ServiceError, sessionBusy, sessionEnded, sessionFull, sessionNotFound } from '../../base/errors.ts'
 import { type Log } from '../../base/log.ts'
 import { advance, type Advanced, begin, type Stamp } from '../advance.ts'
 import { type Approval, approvalId, approvalOf, approvalsIn, describeApproval } from '../approval.ts'
 import { type AnswerFact, type Decided, decisionOn, isSameAnswer, type PastApproval, type PersonsAnswer } from '../decide.ts'
+import { type Refused } from '../engine.ts'
 import { EngineDiverged, type Engines, EngineUnknown } from '../fold.ts'
 import { type Circumstances, createGate, type Gate, NO_CIRCUMSTANCES, owingGate } from '../gate.ts'
 import { Leases } from './leases.ts'
@@ -144,7 +145,7 @@ export class SessionRunner {
       if (session.lastInput === input) return undefined
       refuseEnded(session)
       const refused = session.engine.refuses(text, action)
-      if (refused !== undefined) throw refused.kind === 'busy' ? sessionBusy(id, session.status, refused.message) : requestInvalid(refused.message, { part: 'body' })
+      if (refused !== undefined) throw refusalOf(refused, session)
       if (!acceptsInput(session)) throw sessionBusy(id, session.status)
       if (session.seq >= MAX_TRANSITIONS) throw sessionFull(id, `${MAX_TRANSITIONS} transitions`)
       if (session.bytes >= MAX_LOG_BYTES) throw sessionFull(id, `a log of ${MAX_LOG_BYTES} bytes`)
@@ -189,7 +190,7 @@ export class SessionRunner {
   async stop (id: string, by: StopCause, reason: string): Promise<Session> {
     return await this.#commit(id, session => {
       if (ENDED.has(session.status)) return undefined
-      if (openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply')) throw sessionBusy(id, session.status, 'it is writing files; try again when it has')
+      if (openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply' || effect.kind === 'commit')) throw sessionBusy(id, session.status, 'it is writing files; try again when it has')
       return { kind: 'stopped', by, reason }
     })
   }
@@ -389,6 +390,16 @@ function wouldAdd (session: Session, decide: (session: Session) => Fact | undefi
     return decide(session) !== undefined
   } catch {
     return false
+  }
+}
+
+/** Why an input is not taken, as whoever sent it is told. */
+function refusalOf ({ kind, message }: Refused, { id, status }: Session): ServiceError {
+  switch (kind) {
+    case 'busy': return sessionBusy(id, status, message)
+    case 'invalid': return requestInvalid(message, { part: 'body' })
+    case 'outdated': return approvalOutdated(id, undefined)
+    case 'disabled': return commitDisabled(id, message)
   }
 }
 

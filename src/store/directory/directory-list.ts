@@ -46,9 +46,9 @@ interface Walk {
  */
 export async function listDirectory (root: string, prefix: string, keys: StoreKeys, warn: (message: string) => void): Promise<DirectoryListing> {
   const walk: Walk = { root, keys, warn, found: new Map(), others: [], entries: 0, hasLinks: false }
-  for (const { key } of keys.kinds) {
+  for (const { key, onDemand = false } of keys.kinds) {
     const own = kindPrefix(keys.prefix, key)
-    if (own.startsWith(prefix) || prefix.startsWith(own)) await visit(walk, join(root, key), [root])
+    if ((own.startsWith(prefix) && (!onDemand || own === prefix)) || prefix.startsWith(own)) await visit(walk, join(root, key), [root])
   }
   if (prefix === keys.prefix) await warnOfFolders(root, keys.kinds.map(({ key }) => key), warn)
   if (walk.others.length > 0) warn(`only files that end in ${EXTENSIONS.join(', ')} are read, and not ${walk.others.sort().join(', ')}`)

@@ -96,7 +96,7 @@ async function look (execute: Execute, keys: readonly string[], bytes: number): 
   })
 }
 
-const forbidden: StoredValue = { kind: 'bad', reason: 'may not be read by this Redis user' }
+const forbidden: StoredValue = { kind: 'bad', reason: 'may not be read by this Redis user', isWithheld: true }
 
 async function readLong (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
   const values = new Map<string, NodeValue>()

@@ -78,7 +78,7 @@ describe('a call that may have been done', () => {
     const shown = 'Вызов generate_haiku прерван. Возможно, он выполнен: проверьте, прежде чем повторять.'
     assert.deepEqual(dialogue.told(), { stdout: [shown], log: ['[exec] generate_haiku // Outcome unknown: it was interrupted. Nobody knows whether it was done (error)', '[main] AgentRestart (debug)'] })
     const { messages, codes } = dialogue.state<AgentState>()
-    assert.deepEqual([messages.at(-1), codes.execute], [{ role: 'assistant', content: shown, kind: 'status' }, 403])
+    assert.deepEqual([messages.at(-1), codes.execute], [{ role: 'assistant', content: shown, kind: 'said' }, 403])
   })
 })
 
@@ -92,7 +92,8 @@ describe('the requirements', () => {
   it('A-08 name these commands', () => {
     assert.deepEqual(new Set(helper.commands.exit), new Set(['/exit', '/quit', '/q', 'exit', 'quit', 'q']))
     assert.deepEqual(new Set(helper.commands.help), new Set(['/help', 'help', '?']))
-    assert.equal(helper.historyLimit, 10)
+    assert.deepEqual(helper.commands.retry, [])
+    assert.deepEqual(helper.history, { turns: 20, messages: 10, status: true, compact: { above: 24_000, keep: 4 } })
   })
 })
 

@@ -6,6 +6,7 @@ import { type LoopState } from '../../../src/engine/loop/loop-state.ts'
 import { parseAgent } from '../../../src/registry/kinds/agent/parse-agent.ts'
 import { startOf } from '../../../src/session/engine.ts'
 import { type ModelEffect, type Start } from '../../../src/session/model.ts'
+import { approved } from '../../session/approve.ts'
 import { answerWith, callOf, Dialogue } from '../dialogue.ts'
 
 const offered = ['owners', 'lines'].map(name => ({ name, tool: `code.${name}`, declaration: { type: 'function', function: { name } } }))
@@ -30,6 +31,10 @@ function sent (dialogue: Dialogue): Json[] {
   return asked(dialogue).messages.map(({ role, content, tool_call_id: id }) => role === 'tool' ? `${id as string}=${content as string}` : `${role as string}:${content as string}`)
 }
 
+function resultOf (dialogue: Dialogue): Readonly<Record<string, unknown>> {
+  return { ...dialogue.session.engine.view.result }
+}
+
 describe('the free agent', () => {
   it('shows its help and waits', () => {
     const dialogue = begin()
@@ -45,7 +50,7 @@ describe('the free agent', () => {
       purpose: 'turn',
       messages: [{ role: 'system', content: 'Be short.' }, { role: 'user', content: 'Who owns a.go?' }],
       fields: { model: 'big', tools: offered.map(({ declaration }) => declaration) },
-      timeout: 30_000
+      timeout: 120_000
     })
   })
 
@@ -60,7 +65,7 @@ describe('the free agent', () => {
     dialogue.say('Hello')
     dialogue.end(answerWith({ content: 'Hi.' }))
     assert.deepEqual(dialogue.told().stdout, ['Hi.'])
-    assert.deepEqual(dialogue.log.at(-1)?.notices.filter(({ type }) => type === 'message'), [{ type: 'message', data: { role: 'assistant', content: 'Hi.' } }])
+    assert.deepEqual(dialogue.log.at(-1)?.notices.filter(({ type }) => type === 'message'), [{ type: 'message', data: { role: 'assistant', content: 'Hi.', effect: '2.0' } }])
     assert.equal(dialogue.session.status, 'waiting_input')
     assert.deepEqual(dialogue.state<LoopState>().messages, [{ role: 'user', content: 'Hello' }, { role: 'assistant', content: 'Hi.' }])
   })
@@ -147,8 +152,9 @@ describe('the free agent', () => {
     dialogue.end(call(callOf('owners', '{}', 'c1')))
     dialogue.take({ kind: 'unknown', effect: dialogue.effect().id, reason: 'no answer within 10000 ms' })
     assert.equal(sent(dialogue).at(-1), 'c1={"error":"interrupted","outcome":"unknown","note":"It may have happened. Do not repeat it without asking the user."}')
+    assert.deepEqual(resultOf(dialogue)['error'], { code: 'TOOL_UNKNOWN', message: 'no answer within 10000 ms. Nobody knows whether it was done' })
     assert.deepEqual(dialogue.told(), {
-      stdout: ['Вызов owners прерван. Возможно, он выполнен: проверьте, прежде чем повторять.'],
+      stdout: ['owners was interrupted. It may have done its work: please check before you ask again.'],
       log: ['[exec] call_tool // owners: outcome unknown: no answer within 10000 ms. Nobody knows whether it was done (error)']
     })
   })
@@ -179,29 +185,81 @@ describe('the free agent', () => {
     const dialogue = begin({ maxTurns: 1 })
     dialogue.say('Who?')
     dialogue.end(call(callOf('owners', '{}')))
-    assert.deepEqual(dialogue.told(), { stdout: ['Не удалось получить ответ. Просьба переформулировать запрос.'], log: ['[turn] ask_model // No answer: it still calls tools after 1 turns (warning)'] })
+    assert.deepEqual(dialogue.told(), { stdout: ['I have no answer. Could you say it in other words?'], log: ['[turn] ask_model // No answer: it still calls tools after 1 turns (warning)'] })
     dialogue.say('Where?')
     dialogue.end(answerWith({ content: 'There.' }))
     assert.deepEqual(dialogue.told().stdout, ['There.'])
   })
 
-  it('says so when the answer is empty', () => {
-    const dialogue = begin({ messages: { noAnswer: 'Pardon?' } })
+  it('sends an empty answer back once, and says then that it makes no sense', () => {
+    const dialogue = begin({ messages: { modelUnclear: 'Pardon?' } })
     dialogue.say('Who?')
     dialogue.end(answerWith({ content: ' ' }))
-    assert.deepEqual(dialogue.told().stdout, ['Pardon?'])
+    assert.deepEqual(sent(dialogue), ['system:Be short.', 'user:Who?', 'assistant:(no answer)', 'user:Your answer cannot be read. Call a function, or answer in words. What is wrong: its message is empty'])
+    dialogue.end(answerWith({ content: '' }))
+    assert.deepEqual([dialogue.told().stdout, dialogue.session.status, resultOf(dialogue)['error']], [['Pardon?'], 'waiting_input', { code: 'MODEL_UNREADABLE', message: 'its message is empty' }])
   })
 
-  it('fails with its model', () => {
+  it('goes on when its model fails, and asks again on /retry without a further message', () => {
     const dialogue = begin()
     dialogue.say('Who?')
+    dialogue.end(call(callOf('owners', '{}', 'c1')))
+    dialogue.end('ann')
     dialogue.fail('connection refused')
-    assert.deepEqual(dialogue.told(), { stdout: ['Ошибка при запросе LLM, завершаюсь..'], log: ['[turn] ask_model // LLM Error: connection refused (critical)'] })
+    assert.deepEqual(dialogue.told(), { stdout: ['The model does not answer. /retry asks again, or say something else.'], log: ['[turn] ask_model // LLM Error: connection refused (error)'] })
+    assert.deepEqual([dialogue.session.status, resultOf(dialogue)['error']], ['waiting_input', { code: 'MODEL_FAILED', message: 'connection refused' }])
+    dialogue.say('/retry')
+    assert.deepEqual(sent(dialogue), ['system:Be short.', 'user:Who?', 'assistant:null', 'c1=ann'])
+    dialogue.end(answerWith({ content: 'Ann.' }))
+    assert.deepEqual([dialogue.told().stdout, resultOf(dialogue)['error'], resultOf(dialogue)['answer']], [['Ann.'], null, 'Ann.'])
+  })
+
+  it('asks again on the action retry, and refuses it when nothing has failed', () => {
+    const dialogue = begin()
+    const retry = { name: 'retry', data: {} }
+    assert.deepEqual(dialogue.session.engine.refuses('', retry)?.kind, 'busy')
+    assert.deepEqual(dialogue.session.engine.refuses('', { name: 'skip', data: {} })?.kind, 'invalid')
+    dialogue.say('Who?')
+    dialogue.fail('connection refused')
+    assert.equal(dialogue.session.engine.refuses('', retry), undefined)
+    dialogue.take({ kind: 'input', id: 'r', by: '', text: '', action: retry })
+    assert.deepEqual(sent(dialogue), ['system:Be short.', 'user:Who?'])
+  })
+
+  it('takes /retry as a message where nothing has failed', () => {
+    const dialogue = begin()
+    dialogue.say('/retry')
+    assert.deepEqual(sent(dialogue), ['system:Be short.', 'user:/retry'])
+  })
+
+  it('puts (no answer) between results and the next question when the model has failed', () => {
+    const dialogue = begin()
+    dialogue.say('Who?')
+    dialogue.end(call(callOf('owners', '{}', 'c1')))
+    dialogue.end('ann')
+    dialogue.fail('connection refused')
+    dialogue.say('Where?')
+    assert.deepEqual(sent(dialogue), ['system:Be short.', 'user:Who?', 'assistant:null', 'c1=ann', 'assistant:(no answer)', 'user:Where?'])
+  })
+
+  it('says so when its budget is used up, and ends', () => {
+    const dialogue = begin({}, offered, { steps: 1, tokens: 1_000_000, idle: 60_000 })
+    dialogue.say('Who?')
+    dialogue.end(answerWith({ content: 'Me.' }))
+    dialogue.say('Who?')
+    assert.deepEqual([dialogue.told().stdout, dialogue.session.status], [['This dialogue has used up its budget.'], 'failed'])
+  })
+
+  it('fails with its model where its definition says so', () => {
+    const dialogue = begin({ onError: 'end' })
+    dialogue.say('Who?')
+    dialogue.fail('connection refused')
+    assert.deepEqual(dialogue.told(), { stdout: ['The model cannot be reached. Goodbye.'], log: ['[turn] ask_model // LLM Error: connection refused (critical)'] })
     assert.equal(dialogue.session.status, 'failed')
   })
 
-  it('fails when an answer has no message', () => {
-    const dialogue = begin()
+  it('fails when an answer has no message, where its definition says so', () => {
+    const dialogue = begin({ onError: 'end', repairs: 0 })
     dialogue.say('Who?')
     dialogue.end('…')
     assert.equal(dialogue.session.status, 'failed')
@@ -217,6 +275,22 @@ describe('the free agent', () => {
     assert.deepEqual(dialogue.told(), { stdout: ['Ask me.'], log: ['[main] AgentHelp (debug)'] })
     dialogue.say('EXIT')
     assert.equal(dialogue.session.status, 'completed')
+  })
+
+  it('holds a call that equals one of which nobody knows the outcome, until such a call has ended well', () => {
+    const dialogue = begin()
+    dialogue.say('Who?')
+    dialogue.end(call(callOf('owners', '{}', 'c1')))
+    dialogue.take({ kind: 'unknown', effect: dialogue.effect().id })
+    dialogue.end(call(callOf('owners', '{"tenant":"other"}', 'c2')))
+    assert.deepEqual([dialogue.session.status, dialogue.log.at(-1)?.held[0]?.rule], ['waiting_approval', 'the same call was interrupted before, and may have been done'])
+    dialogue.take(approved(dialogue.session, dialogue.effect().id))
+    dialogue.end('ann')
+    dialogue.end(answerWith({ content: 'Ann.' }))
+    dialogue.say('Sure?')
+    dialogue.end(call(callOf('owners', '{}', 'c3')))
+    assert.equal(dialogue.session.status, 'running')
+    assert.deepEqual(dialogue.fold().doubtful, new Set())
   })
 
   it('waits for an approval of the third equal call for one question', () => {

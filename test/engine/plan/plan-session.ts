@@ -28,6 +28,7 @@ export const SETTING: PlanSetting = {
   language: 'ru',
   confirm: 'deletions',
   repair: { rounds: 0, confirm: false, then: 'rollback' },
+  commit: 'never',
   remembers: false,
   limits: DEFAULT_LIMITS,
   whitelist: DEFAULT_WHITELIST

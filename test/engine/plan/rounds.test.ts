@@ -112,6 +112,41 @@ describe('a plan whose check fails', () => {
     assert.deepEqual([plan.word, plan.dialogue.session.status, plan.result['error_code']], ['undone', 'waiting_input', 'AUTO_CHECK_FAILED_ROLLED_BACK'])
   })
 
+  it('takes all back when its user rejects the diff of a round', () => {
+    const plan = check(written(), failing).answer({ actions: [edit('two', 'b.ts')], summary: 'Second.' }).read().say('reject')
+    plan.apply([{ kind: 'UPDATE_FILE', path: 'a.ts' }])
+    assert.deepEqual([plan.word, plan.dialogue.session.status], ['undone', 'waiting_input'])
+  })
+
+  it('tells the model what the check said, also when it is asked again', () => {
+    const plan = check(written(), failing).read()
+    plan.dialogue.fail('connect ECONNREFUSED', 'LLM_ERROR')
+    assert.deepEqual([plan.word, plan.result['error_code']], ['applied', 'LLM_ERROR'])
+    plan.say('/retry')
+    while (plan.dialogue.effect().kind === 'read') plan.read()
+    assert.match(String(plan.open('llm').messages.at(-1)?.['content']), /CHECK\[test\]: exit code 1/)
+  })
+
+  it('gives up when the model has nothing to change', () => {
+    const plan = check(written(), failing).answer({ actions: [], summary: 'NO_CHANGES: all is well' })
+    plan.apply([{ kind: 'UPDATE_FILE', path: 'a.ts' }])
+    assert.deepEqual([plan.word, plan.result['error_code']], ['undone', 'AUTO_CHECK_FAILED_ROLLED_BACK'])
+  })
+
+  it('gives up when the edit of its last round is not found', () => {
+    const plan = check(written({ repair: { rounds: 1, confirm: false, then: 'rollback' } }), failing).answer({ actions: [edit('two')], summary: 'Second.' })
+    plan.open('read')
+    plan.dialogue.end({ blocks: [{ type: 'missing', request: { type: 'preview' }, code: 'ERR_EDIT_NOT_FOUND', reason: 'ERR_EDIT_NOT_FOUND: not there' }] })
+    plan.apply([{ kind: 'UPDATE_FILE', path: 'a.ts' }])
+    assert.deepEqual([plan.word, plan.result['error_code']], ['undone', 'AUTO_CHECK_FAILED_ROLLED_BACK'])
+  })
+
+  it('can still be undone when the next goal needs nothing', () => {
+    const plan = check(written(), passing).say('apply: look at the rest').answer({ actions: [], summary: 'NO_CHANGES: nothing' })
+    assert.equal(plan.word, 'applied')
+    assert.equal(plan.open('wait').kind, 'wait')
+  })
+
   it('gives up when the model does the same again', () => {
     const plan = check(written(), failing).answer({ actions: [edit('one')], summary: 'Again.' }).apply()
     check(plan, failing)

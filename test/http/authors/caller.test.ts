@@ -9,6 +9,12 @@ describe('GET /api/caller', () => {
     assert.deepEqual((await get('/api/caller', bearer('ide'))).json, { name: 'ide', roles: ['render', 'chat'], prompts: ['greet', 'team.*'], environs: ['*'], mode: 'tokens' })
   })
 
+  it('names the labels that the token may move, and the one that it is served', async t => {
+    const { get } = await startService(t, {}, { API_TOKENS: tokenEntry('ci', 'write:labels=production|staging:serve=production') })
+    const { labels, serve } = (await get('/api/caller', bearer('ci'))).json
+    assert.deepEqual([labels, serve], [['production', 'staging'], 'production'])
+  })
+
   it('is answered to every role, and to nobody without a token that is known', async t => {
     const { get } = await startService(t, {}, { API_TOKENS: [tokenEntry('a', 'approve'), tokenEntry('b', 'admin')].join(',') })
     assert.deepEqual((await get('/api/caller', bearer('a'))).json['roles'], ['approve'])

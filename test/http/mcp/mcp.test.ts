@@ -48,6 +48,16 @@ for (const era of ERAS) {
       assert.deepEqual(messages[0], { role: 'user', content: { type: 'text', text: 'Rules: be brief', _meta: { 'ai-prompt-shell/role': 'system' } } })
     })
 
+    it('renders the version that a label means', async t => {
+      const service = await startService(t, { ...registrations, 'releases:hidden': { next: 2, labels: { production: 1 }, versions: [{ n: 1, tag: 't', at: '2026-01-01T00:00:00Z', by: 'ana' }], moves: [] }, 'versions:hidden:1': { entry: 'the first' } }, { API_TOKENS: TOKENS })
+      const client = await connect(t, service, era)
+      const { messages } = await client.getPrompt({ name: 'hidden@production' })
+      assert.deepEqual(messages[0]?.content, { type: 'text', text: 'the first' })
+      const { content } = await client.callTool({ name: 'render_prompt', arguments: { id: 'hidden', label: 'production' } })
+      assert.deepEqual(content, [{ type: 'text', text: 'the first' }])
+      await assert.rejects(client.getPrompt({ name: 'hidden@nosuch' }), { code: -32602, message: /nosuch/ })
+    })
+
     it('refuses a render without a required argument, with all missing names', async t => {
       const client = await connect(t, await startService(t, registrations, { API_TOKENS: TOKENS }), era)
       await assert.rejects(client.getPrompt({ name: 'team.greet', arguments: { times: 'many' } }), { code: -32602, message: /variables\.name/ })

@@ -7,7 +7,7 @@ import { createScratch, REMEMBERING } from '../../plans/scratch.ts'
 import { startRestfulToolServer } from '../../helpers/restful-tool-server.ts'
 import { startService } from '../../helpers/service.ts'
 
-const USUAL_COUNT = 2600
+const USUAL_COUNT = 3400
 
 /** `npm run test:long` makes five times as many, others each time. */
 const COUNT = Number(process.env['GENERATED_REQUESTS'] ?? USUAL_COUNT)
@@ -17,11 +17,20 @@ const SEED = Number(process.env['GENERATED_SEED'] ?? (COUNT > USUAL_COUNT ? Date
 const SESSIONS = 100
 
 /** Plans of each state. */
-const PLANS = 8
+const PLANS = 12
 
 const variables = { name: 'Ada', list: ['a', 'b'], text: 'x' }
 
-const GUIDE = { help: 'Ask me.', classify: { prompt: 'Yes or no?' }, select: { prompt: 'Which?' }, tools: [] }
+const GUIDE = { mode: 'steps', help: 'Ask me.', classify: { prompt: 'Yes or no?' }, select: { prompt: 'Which?' }, tools: [] }
+
+/** Two versions of each, of which a label means the second. */
+function releases (...keys: readonly string[]): Readonly<Record<string, unknown>> {
+  const versions = [2, 1].map(n => ({ n, tag: `tag-${n}`, at: '2026-11-20T10:00:00Z', by: 'ana' }))
+  return Object.fromEntries(keys.flatMap(key => [
+    [`releases:${key}`, { next: 3, labels: { staging: 2, canary: 2 }, versions, moves: [] }],
+    ...versions.map(({ n }) => [`versions:${key}:${n}`, { entry: `version ${n}` }])
+  ]))
+}
 
 function registrations (tools: string): Readonly<Record<string, unknown>> {
   return {
@@ -32,6 +41,7 @@ function registrations (tools: string): Readonly<Record<string, unknown>> {
     'templates:team:missing': '{{variables.not.there}}',
     'templates:team:failing': '{{m_fail variables.text}}',
     'environs:team:fact': 'a fact',
+    ...releases('scratch:a', 'scratch'),
     'agents:guide': GUIDE,
     'skills:tidy': { description: 'Tidies up.', body: 'Tidy up.' },
     'skills:kept': { description: 'Keeps it.', body: 'Keep it.' },
@@ -59,6 +69,9 @@ const VOCABULARY: Omit<Vocabulary, 'below'> = {
     putTool: [{ url: 'http://127.0.0.1:1/x', parameters: [] }, { url: 'nowhere' }, { grpc: { url: '127.0.0.1:1', method: 'a.B/C' } }],
     putExtension: [{ name: 'scratch', contributes: { prompts: [{ name: 'a', userPrompt: 'x' }] } }, { name: 'scratch' }],
     putSkill: ['---\nname: a\ndescription: Does it.\n---\nDo it.', { description: 'Does it.', body: 'Do it.' }, { description: 'x', body: '' }, 'Do it.'],
+    putPromptLabel: [{ version: 1 }, { version: 'latest', note: 'x' }, { version: [{ version: 1, weight: 5 }, { version: 2, weight: 95 }] }, { version: [] }],
+    restorePromptVersion: [null, { note: 'x' }],
+    createPromptVersion: [null, { note: 'x' }],
     putPlan: [{ checks: [] }, { check: [] }],
     putAgent: [GUIDE, { mode: 'tools', tools: [] }, { help: 'x' }],
     startSkill: [{ terminalSessionId: 'manual', skillId: 'kept' }, { terminalSessionId: 'manual', skillId: 'kept', params: { a: 'b' }, autoContinue: true, maxSteps: 3 }, { terminalSessionId: 'web', skillId: 'kept' }],

@@ -25,8 +25,8 @@ describe('a request that its schema refuses', () => {
     ['/api/prompts/hello/chat?tools=record', {}, 'query: tools must be "live", not "record"'],
     [RENDER, { variables: {}, args: {} }, 'body must not have both "variables" and "args"'],
     [CHAT, { variables: { a: 1 }, args: {} }, 'body must not have both "variables" and "args"'],
-    ['/api/lint', {}, 'body needs exactly one of "prompt", "extension", "agent", "skill", "plan", "template"'],
-    ['/api/lint', { prompt: 'x', template: 'x' }, 'body needs exactly one of "prompt", "extension", "agent", "skill", "plan", "template"'],
+    ['/api/lint', {}, 'body needs exactly one of "extension", "prompt", "agent", "skill", "plan", "template"'],
+    ['/api/lint', { prompt: 'x', template: 'x' }, 'body needs exactly one of "extension", "prompt", "agent", "skill", "plan", "template"'],
     ['/api/lint', { prompt: 'x', syntax: 'go' }, 'body has "syntax", which needs "template"'],
     ['/api/lint', { template: 'x', syntax: 'jinja' }, 'body: syntax must be "go" or "handlebars", not "jinja"'],
     [`${CHAT}?explain=maybe`, {}, 'query: explain must be true or false, not "maybe"']

@@ -7,7 +7,7 @@ import { type Service, startService } from '../../helpers/service.ts'
 import { connectSocket, type SocketWishes } from '../../helpers/socket-client.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 
-const AGENT = { help: 'Ask me.', classify: { prompt: 'c' }, select: { prompt: 's' }, tools: [] }
+const AGENT = { mode: 'steps', help: 'Ask me.', classify: { prompt: 'c' }, select: { prompt: 's' }, tools: [] }
 const TOKENS = [tokenEntry('ann', 'run'), tokenEntry('bob', 'read'), tokenEntry('eve', 'run:requests=3')].join(',')
 
 async function start (t: TestContext, environment: Readonly<Record<string, string>> = {}): Promise<Service & { readonly origin: string }> {

@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { type Client } from 'undici'
 import { Connections } from '../../../src/llm/provider/connections.ts'
 import { type Answer, startUpstream } from '../../helpers/upstream-server.ts'
+import { undici } from '../../../src/runtime/undici.ts'
 
 async function open (t: TestContext, answer: Answer = (_hit, response) => response.end('ok')) {
   const upstream = await startUpstream(answer)
@@ -15,7 +16,7 @@ async function open (t: TestContext, answer: Answer = (_hit, response) => respon
 }
 
 async function use (client: Client): Promise<string> {
-  return await (await client.request({ method: 'POST', path: '/' })).body.text()
+  return await (await undici.request().call(client, { method: 'POST', path: '/' })).body.text()
 }
 
 describe('Connections', () => {

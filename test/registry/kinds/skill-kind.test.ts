@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { contentTag } from '../../../src/registry/entries/content-tag.ts'
-import { type RejectedEntry } from '../../../src/registry/diagnose/diagnostic.ts'
+import { contentTag } from '../../../src/registry/kinds/content-tag.ts'
+import { type RejectedEntry } from '../../../src/registry/diagnostic/diagnostic.ts'
 import { skillKind, type SkillDefinition } from '../../../src/registry/kinds/skill/skill-kind.ts'
 import { wholeSkillText } from '../../../src/registry/kinds/skill/skill-text.ts'
 

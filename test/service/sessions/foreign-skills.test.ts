@@ -20,7 +20,7 @@ async function project (t: TestContext, files: Files, hasSkills = true) {
   await folder.write('secret/SKILL.md', skill('secret'))
   for (const [path, text] of Object.entries(files)) await folder.write(`shop/${path}`, text)
   await mkdir(`${folder.path}/shop`, { recursive: true })
-  const workspace: Workspace = { name: 'shop', path: `${folder.path}/shop`, hasSkills, checks: new Map(), logs: new Map(), confirm: 'deletions' }
+  const workspace: Workspace = { name: 'shop', path: `${folder.path}/shop`, hasSkills, mayCommit: false, checks: new Map(), logs: new Map(), confirm: 'deletions' }
   const target: LocalTarget = { type: 'local', name: 'here', workspace, sandbox: 'off', hasNetwork: false, mayRunUnasked: false, environment: [] }
   const executors = new Executors({ operator: { ...NOTHING_OFFERED, workspaces: new Map([['shop', workspace]]), targets: new Map([['here', target]]) }, environment: {}, hidden: [], mayRunAsRoot: true, log: { debug () {}, info () {}, warn () {}, error () {} } })
   t.after(() => executors.close())

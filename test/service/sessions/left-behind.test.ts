@@ -20,7 +20,7 @@ import { waitFor } from '../../helpers/wait-for.ts'
 import { INSTANT } from '../../session/manual-performer.ts'
 import { newId } from '../../session/store/session-appends.ts'
 
-const SETTING = { agent: parseAgent({ help: 'Help', classify: { prompt: 'a' }, select: { prompt: 'b' }, tools: [] }) as never, tools: [] }
+const SETTING = { agent: parseAgent({ mode: 'steps', help: 'Help', classify: { prompt: 'a' }, select: { prompt: 'b' }, tools: [] }) as never, tools: [] }
 /** A dialogue whose user has left long ago. */
 const LEFT: Start = { engine: 'agent/1', definition: 'agents/helper', revision: '1', setting: SETTING, input: {}, owner: '', budget: { steps: 10, tokens: 10, idle: 1 }, ask: [] }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE, type Caller } from '../../../src/access/caller.ts'
 import { NamePatterns } from '../../../src/access/name-patterns.ts'
-import { type Generation } from '../../../src/registry/generation.ts'
+import { type Generation } from '../../../src/registry/generation/generation.ts'
 import { type Visitor } from '../../../src/service/sessions/door.ts'
 import { agentSessions } from '../../../src/service/sessions/kinds/agent.ts'
 import { type SessionKind } from '../../../src/service/sessions/kinds/session-kind.ts'
@@ -99,7 +99,8 @@ describe('A kind of sessions that is a row from outside', () => {
   it('is not found where another kind is meant', async t => {
     const { door, counted } = serving(t, SCRIPTED, { tool: callTool })
     const { session: { id } } = await door.start(scripts, visit(ANN), NOTHING, { script: 'erase' })
-    const others: ReadonlyArray<Promise<unknown>> = [door.get(agentSessions, ANN, id), door.say(agentSessions, visit(ANN), id, { text: 'x' }), door.approve(agentSessions, visit(BOB), id, { digest: 'x' }), door.refuse(agentSessions, visit(ANN), id), door.cancel(agentSessions, ANN, id)]
+    const agents = agentSessions({ DEFAULT_LANGUAGE: 'en' })
+    const others: ReadonlyArray<Promise<unknown>> = [door.get(agents, ANN, id), door.say(agents, visit(ANN), id, { text: 'x' }), door.approve(agents, visit(BOB), id, { digest: 'x' }), door.refuse(agents, visit(ANN), id), door.cancel(agents, ANN, id)]
     for (const other of others) await assert.rejects(other, { code: 'SESSION_NOT_FOUND' })
     assert.deepEqual([(await door.get('any', ANN, id)).status, counted], ['waiting_approval', []])
   })

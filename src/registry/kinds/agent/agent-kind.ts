@@ -1,9 +1,10 @@
 import { contentHash, type JsonObject } from '../../../base/json.ts'
 import { lintFields } from '../../entries/misspelt-fields.ts'
-import { defineKind } from '../definition/define-kind.ts'
-import { type Definition, type ToolUse } from '../definition/definition.ts'
+import { defineKind } from '../define-kind.ts'
+import { type Definition, type ToolUse } from '../definition.ts'
 import { type AgentSetting, type AgentTool } from './agent-setting.ts'
 import { AGENT_SCHEMA, parseAgent } from './parse-agent.ts'
+import { uselessFields } from './useless-fields.ts'
 
 /** A registered agent. */
 export interface AgentDefinition extends Definition {
@@ -19,7 +20,7 @@ export const agentKind = defineKind<AgentDefinition>({
   define (id, value, origin) {
     const setting = parseAgent(value)
     const source = value as JsonObject
-    return { id, origin, source, setting, diagnostics: lintFields(source, AGENT_SCHEMA.fields), toolUses: setting.tools.flatMap(usesOf), hash: contentHash(source) }
+    return { id, origin, source, setting, diagnostics: [...lintFields(source, AGENT_SCHEMA.fields), ...uselessFields(source, setting)], toolUses: setting.tools.flatMap(usesOf), hash: contentHash(source) }
   }
 })
 

@@ -1,33 +1,46 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
 import { handlebarsLanguage } from '../../../template/handlebars/handlebars-language.ts'
-import { type Diagnostic, RejectedEntry } from '../../diagnose/diagnostic.ts'
-import { asMistake } from '../../diagnose/syntax-mistake.ts'
+import { parseParameters } from '../../../tool/schema/parameters.ts'
+import { SchemaError } from '../../../tool/schema/schema.ts'
+import { type Diagnostic, reject, RejectedEntry } from '../../diagnostic/diagnostic.ts'
+import { asMistake } from '../../diagnostic/syntax-mistake.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
-import { type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
+import { type AgentClassify, type AgentHistory, type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
 import { toPath } from '../../../store/keys.ts'
 
 export const AGENT_SCHEMA = entrySchema('agent')
 
-/** What a user writes to leave a dialogue, to get help, and to clear the history. */
-const COMMANDS = { exit: ['/exit', '/quit', '/q', 'exit', 'quit', 'q'], help: ['/help', 'help', '?'], clear: ['/clear'] }
-
 /** Bounds of a dialogue that says nothing else: no honest one comes near them. */
 const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
+
+/** A dialogue whose input is so long is summed up; so many turns stay as they are. */
+const COMPACT = { above: 24_000, keep: 4 }
+
+/** An agent as it may be written: of what has members, each may be left out. */
+type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'>> & {
+  readonly classify?: Partial<AgentClassify> & Pick<AgentClassify, 'prompt'>
+  readonly history?: Partial<Omit<AgentHistory, 'compact'>> & { readonly compact?: false | Partial<Exclude<AgentHistory['compact'], false>> }
+  readonly timeouts?: Partial<AgentSetting['timeouts']>
+}
 
 /** Reads an agent. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
   AGENT_SCHEMA.check(value)
-  const { mode, model, help, system, classify, select, historyLimit, maxTurns, commands, budget, ask, messages, tools } = value as unknown as Partial<AgentSetting>
+  const given = value as unknown as GivenAgent
+  const { mode, model, help, system, onError, repairs, history, timeouts, maxTurns, stream, commands, budget, ask, messages, tools } = given
   const setting: AgentSetting = {
-    mode: mode ?? 'steps',
+    ...optionsOf(given),
+    mode: mode ?? 'tools',
     model: model ?? '',
     help: help ?? '',
     system: system ?? '',
-    classify: classify ?? { prompt: '' },
-    select: select ?? { prompt: '' },
-    historyLimit: historyLimit ?? 10,
+    onError: onError ?? 'listen',
+    repairs: repairs ?? 1,
+    history: { turns: 20, status: false, ...history, compact: history?.compact === false ? false : { ...COMPACT, ...history?.compact } },
+    timeouts: { model: 120, tool: 60, health: 5, ...timeouts },
     maxTurns: maxTurns ?? 20,
-    commands: { ...COMMANDS, ...commands },
+    stream: stream ?? true,
+    commands: commands ?? {},
     budget: { ...BUDGET, ...budget },
     ask: ask ?? [],
     messages: messages ?? {},
@@ -36,6 +49,25 @@ export function parseAgent (value: Json): AgentSetting {
   const mistakes = [...repeatedNames(setting), ...unknownNames(setting), ...brokenTexts(setting)]
   if (mistakes.length > 0) throw new RejectedEntry(mistakes)
   return setting
+}
+
+/** What a setting may be without. */
+function optionsOf ({ language, classify, select, returns }: GivenAgent): Partial<AgentSetting> {
+  return {
+    ...(language === undefined ? {} : { language }),
+    ...(classify === undefined ? {} : { classify: { answers: 'lenient', unclear: 'relevant', ...classify } }),
+    ...(select === undefined ? {} : { select }),
+    ...(returns === undefined ? {} : { returns: parseReturns(returns) })
+  }
+}
+
+function parseReturns (returns: JsonObject): JsonObject {
+  try {
+    return parseParameters(returns).schema
+  } catch (mistake) {
+    if (!(mistake instanceof SchemaError)) throw mistake
+    throw reject('RETURNS_INVALID', `returns: ${mistake.message}`)
+  }
 }
 
 function parseTool (given: Partial<AgentTool> & Pick<AgentTool, 'tool'>): AgentTool {

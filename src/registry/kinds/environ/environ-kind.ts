@@ -1,5 +1,5 @@
 import { decodeEnviron } from '../../entries/decode-value.ts'
-import { type Kind } from '../../kind.ts'
+import { type Kind } from '../kind.ts'
 import { lintEnvironName } from './environs.ts'
 
 /** Shared variables, `shenma:environs:*`: of thousands a render needs a few, so names are loaded and values read on use. */

@@ -4,7 +4,7 @@ import { pathToKey } from '../../../store/keys.ts'
 import { StoreError, type Store, type StoredValue } from '../../../store/store.ts'
 import { type EnvironValue } from '../../../template/run/environ-source.ts'
 import { decodeEnviron } from '../../entries/decode-value.ts'
-import { inWords, RejectedEntry, unreadable } from '../../diagnose/diagnostic.ts'
+import { inWords, RejectedEntry, unreadable } from '../../diagnostic/diagnostic.ts'
 import { type EntryProblem } from '../../entries/entry-table.ts'
 
 /** How long a value is taken from memory while nothing tells of changes, in ms. */

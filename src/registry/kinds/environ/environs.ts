@@ -4,7 +4,7 @@ import { type EnvironSource, type EnvironValue } from '../../../template/run/env
 import { RESERVED_NAMES } from '../../../template/run/scope.ts'
 import { type Json } from '../../../base/json.ts'
 import { isObject } from '../../../template/value.ts'
-import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { type EntryProblem } from '../../entries/entry-table.ts'
 import { EnvironIndex } from './environ-index.ts'
 import { EnvironListing } from './environ-listing.ts'

@@ -1,5 +1,5 @@
 import semver from 'semver'
-import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { type ExtensionDefinition } from './extension-definition.ts'
 
 /** Whether anything that an extension brings is offered. */

@@ -1,13 +1,13 @@
 import { contentHash, type JsonObject } from '../../../base/json.ts'
 import { type Slices } from '../../../runtime/slices.ts'
 import { keyToPath } from '../../../store/keys.ts'
-import { type Diagnostic, ofContributed, ofPart, RejectedEntry } from '../../diagnose/diagnostic.ts'
+import { type Diagnostic, ofContributed, ofPart, RejectedEntry } from '../../diagnostic/diagnostic.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
 import { type EntryParser } from '../../entries/entry-table.ts'
-import { type DefinitionKind } from '../../kind.ts'
-import { type Definition } from '../definition/definition.ts'
+import { type DefinitionKind } from '../kind.ts'
+import { type Definition } from '../definition.ts'
 import { isSound, parsePromptEntry, type PromptEntry } from '../prompt/prompt-entry.ts'
-import { type TemplateCache } from '../prompt/template-cache.ts'
+import { type TemplateCache } from '../../entries/template-cache.ts'
 import { contributedId, type ExtensionDefinition, lintExtensionDefinition, parseExtensionDefinition } from './extension-definition.ts'
 
 /** How prompts of an extension are called in its diagnostics. */

@@ -1,5 +1,5 @@
 import { decodeJson } from '../../entries/decode-value.ts'
-import { type EntryKind } from '../../kind.ts'
+import { type EntryKind } from '../kind.ts'
 import { type ExtensionEntry, extensionParser } from './extension-entry.ts'
 
 /** Extensions, `shenma:extensions:*`. */

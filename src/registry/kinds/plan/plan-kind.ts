@@ -2,8 +2,8 @@ import { contentHash, type Json, type JsonObject } from '../../../base/json.ts'
 import { isObject } from '../../../template/value.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
 import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
-import { defineKind } from '../definition/define-kind.ts'
-import { type Definition } from '../definition/definition.ts'
+import { defineKind } from '../define-kind.ts'
+import { type Definition } from '../definition.ts'
 
 const SCHEMA = entrySchema('plan')
 
@@ -16,6 +16,9 @@ export type PlanLimit = typeof PLAN_LIMITS[number]
 export const PLAN_CONFIRMS = ['diff', 'deletions', 'none'] as const
 
 export type PlanConfirm = typeof PLAN_CONFIRMS[number]
+
+/** When a change is committed: never, when its user asks for it, or once its checks have passed. */
+export type PlanCommit = 'never' | 'request' | 'passed'
 
 /** What happens when a check fails, or an answer cannot be taken. */
 export interface PlanRepair {
@@ -41,6 +44,8 @@ export interface PlanProfile {
   readonly language?: 'en' | 'ru'
   readonly confirm: PlanConfirm
   readonly repair: PlanRepair
+  /** When a change is committed, where the operator allows that. */
+  readonly commit: PlanCommit
   /** A limit of the service that is tighter wins. */
   readonly limits: Readonly<Partial<Record<PlanLimit, number>>>
 }
@@ -65,13 +70,13 @@ export const planKind = defineKind<PlanDefinition>({
 /** Reads a profile, with its defaults. @throws RejectedEntry when it breaks `jsonschema/plan.json` */
 export function parseProfile (value: Json): PlanProfile {
   checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintFields(value as JsonObject, SCHEMA.fields) : [])
-  return profileFrom(value as unknown as GivenProfile)
+  return profileFrom(value as GivenProfile)
 }
 
 /** A profile as it may be written: all is optional. */
 type GivenProfile = Partial<Omit<PlanProfile, 'repair'>> & { readonly repair?: Partial<PlanRepair> }
 
 /** A profile with the defaults of what is left out. */
-export function profileFrom ({ description = '', schema = 2, confirm = 'diff', repair, limits = {}, ...rest }: GivenProfile): PlanProfile {
-  return { description, schema, confirm, repair: { rounds: schema === 1 ? 0 : 3, confirm: false, then: 'rollback', ...repair }, limits, ...rest }
+export function profileFrom ({ description = '', schema = 2, confirm = 'diff', repair, commit = schema === 1 ? 'never' : 'request', limits = {}, ...rest }: GivenProfile): PlanProfile {
+  return { description, schema, confirm, repair: { rounds: schema === 1 ? 0 : 3, confirm: false, then: 'rollback', ...repair }, commit, limits, ...rest }
 }

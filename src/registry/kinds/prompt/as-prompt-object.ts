@@ -1,5 +1,5 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
-import { reject } from '../../diagnose/diagnostic.ts'
+import { reject } from '../../diagnostic/diagnostic.ts'
 
 /** The object that a bare list or text stands for, or the one that it is. @throws RejectedEntry when it is none of them */
 export function asPromptObject (value: Json): JsonObject {

@@ -1,12 +1,12 @@
 import { type FailingPart, type PathNeed, type Reference, type Syntax, type UnreachablePart } from '../../../template/language.ts'
 import { detectSyntax, findForeignSign, findMisread, mistakeInHandlebars, type SyntaxSign } from '../../../template/syntax/detect-syntax.ts'
 import { prescan } from '../../../template/syntax/prescan.ts'
-import { ifMisjudged, inNeither, LANGUAGE_NAMES } from '../../diagnose/assumed-syntax.ts'
-import { inWords, type Diagnostic } from '../../diagnose/diagnostic.ts'
-import { asMistake } from '../../diagnose/syntax-mistake.ts'
+import { ifMisjudged, inNeither, LANGUAGE_NAMES } from '../../diagnostic/assumed-syntax.ts'
+import { inWords, type Diagnostic } from '../../diagnostic/diagnostic.ts'
+import { asMistake } from '../../diagnostic/syntax-mistake.ts'
 import { type PromptDefinition } from './prompt-definition.ts'
 import { type Slices } from '../../../runtime/slices.ts'
-import { type PreparedTemplate, type TemplateCache } from './template-cache.ts'
+import { type PreparedTemplate, type TemplateCache } from '../../entries/template-cache.ts'
 
 /** One compiled message: what is known of its template; the closures themselves live in the cache. */
 export interface CompiledMessage {

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
 import { parseParameters } from '../../../tool/schema/parameters.ts'
 import { type CompiledSchema, SchemaError } from '../../../tool/schema/schema.ts'
-import { reject } from '../../diagnose/diagnostic.ts'
+import { reject } from '../../diagnostic/diagnostic.ts'
 
 /** How a prompt wants its chats to be led: its `defaults`, `returns` and `structured`, taken apart and checked. */
 export interface PromptChat {

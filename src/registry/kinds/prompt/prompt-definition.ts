@@ -1,6 +1,6 @@
 import { type Syntax } from '../../../template/language.ts'
 import { type Json, type JsonObject } from '../../../base/json.ts'
-import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
 import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
 import { asPromptObject } from './as-prompt-object.ts'

@@ -1,17 +1,19 @@
 import { contentHash, type Json } from '../../../base/json.ts'
 import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts'
-import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { parsePromptChat, type PromptChat } from './prompt-chat.ts'
 import { lintPromptDefinition, parsePromptDefinition, type PromptDefinition } from './prompt-definition.ts'
 import { parsePromptParameters, type PromptParameters } from './prompt-parameters.ts'
 import { type Slices } from '../../../runtime/slices.ts'
-import { type TemplateCache } from './template-cache.ts'
+import { type TemplateCache } from '../../entries/template-cache.ts'
 
 /** One registered prompt, compiled, not linked yet. */
 export interface PromptEntry {
   /** `evaluator.evaluate_quality` */
   readonly id: string
   readonly origin: 'direct' | 'extension'
+  /** Which version of the prompt, where it is one; left out for what is served where nobody says a label. */
+  readonly version?: number
   readonly definition: PromptDefinition
   /** What the prompt declares; `undefined` when it declares nothing. */
   readonly parameters: PromptParameters | undefined

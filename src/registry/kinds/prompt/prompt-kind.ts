@@ -1,5 +1,5 @@
 import { decodeTemplate } from '../../entries/decode-value.ts'
-import { type EntryKind } from '../../kind.ts'
+import { type EntryKind } from '../kind.ts'
 import { asPromptObject } from './as-prompt-object.ts'
 import { type PromptEntry } from './prompt-entry.ts'
 import { templateParser } from './template-entry.ts'

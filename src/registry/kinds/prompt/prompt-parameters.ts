@@ -3,7 +3,7 @@ import { isObject } from '../../../template/value.ts'
 import { parseParameters, violationsOfDefaults } from '../../../tool/schema/parameters.ts'
 import { SchemaError } from '../../../tool/schema/schema.ts'
 import { type Violation } from '../../../base/errors.ts'
-import { ofPart, RejectedEntry } from '../../diagnose/diagnostic.ts'
+import { ofPart, RejectedEntry } from '../../diagnostic/diagnostic.ts'
 
 /** What a prompt declares about its variables. */
 export interface PromptParameters {

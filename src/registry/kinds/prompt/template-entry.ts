@@ -2,7 +2,7 @@ import { keyToPath } from '../../../store/keys.ts'
 import { decodeTemplate } from '../../entries/decode-value.ts'
 import { type EntryParser } from '../../entries/entry-table.ts'
 import { isSound, parsePromptEntry, type PromptEntry } from './prompt-entry.ts'
-import { type TemplateCache } from './template-cache.ts'
+import { type TemplateCache } from '../../entries/template-cache.ts'
 
 /** Reads `shenma:templates:*`: prompts that are registered by themselves; their id comes from the key. */
 export function templateParser (prefix: string, cache: TemplateCache): EntryParser<PromptEntry> {

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, parseJson, stringifyJson } from '../../../base/json.ts'
 import { yamlToJson } from '../../../store/directory/yaml-to-json.ts'
 import { isObject } from '../../../template/value.ts'
-import { type Diagnostic } from '../../diagnose/diagnostic.ts'
+import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 
 /** YAML between two lines of `---` at the beginning of a text. */
 const FRONT_MATTER = /^---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/

@@ -1,6 +1,6 @@
-import { type Diagnostic, reject } from '../../diagnose/diagnostic.ts'
+import { type Diagnostic, reject } from '../../diagnostic/diagnostic.ts'
 import { type EntryProblem, type EntryTable } from '../../entries/entry-table.ts'
-import { type CallableTool, type Tool } from '../../generation.ts'
+import { type CallableTool, type Tool } from '../../generation/generation.ts'
 import { type ToolEntry } from './tool-entry.ts'
 
 /** Tools by id; of two with one function name the smallest key wins. */

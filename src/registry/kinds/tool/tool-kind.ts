@@ -1,7 +1,7 @@
 import { createSlices } from '../../../runtime/slices.ts'
-import { type Diagnostic, reject } from '../../diagnose/diagnostic.ts'
+import { type Diagnostic, reject } from '../../diagnostic/diagnostic.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
-import { type CheckContext, type EntryKind, type NewEntry } from '../../kind.ts'
+import { type CheckContext, type EntryKind, type NewEntry } from '../kind.ts'
 import { type ToolEntry, toolParser } from './tool-entry.ts'
 
 /** Tools, `shenma:tools:*`. */

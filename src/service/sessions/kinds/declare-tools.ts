@@ -1,6 +1,6 @@
 import { type Json } from '../../../base/json.ts'
 import { type OfferedTool } from '../../../engine/shared/dialogue-start.ts'
-import { type Generation } from '../../../registry/generation.ts'
+import { type Generation } from '../../../registry/generation/generation.ts'
 import { type AgentTool } from '../../../registry/kinds/agent/agent-setting.ts'
 
 /** The tools of a free agent as a model is offered them; those that cannot be called now are left out. */

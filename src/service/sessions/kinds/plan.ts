@@ -8,8 +8,8 @@ import { DEFAULT_LIMITS, type PlanLimits, type PlanSetting } from '../../../engi
 import { PLAN } from '../../../engine/plan/plan-key.ts'
 import { type PlanMode } from '../../../engine/plan/route-mode.ts'
 import { DEFAULT_WHITELIST, widened } from '../../../files/path-rules.ts'
-import { nearMatches } from '../../../registry/diagnose/near-matches.ts'
-import { type Generation } from '../../../registry/generation.ts'
+import { nearMatches } from '../../../registry/diagnostic/near-matches.ts'
+import { type Generation } from '../../../registry/generation/generation.ts'
 import { PLAN_CONFIRMS, PLAN_LIMITS, type PlanConfirm, planKind, type PlanProfile, profileFrom } from '../../../registry/kinds/plan/plan-kind.ts'
 import { startWith } from '../../../session/engine.ts'
 import { findDefinition, seekDefinition } from '../../find-definition.ts'
@@ -88,7 +88,7 @@ interface Asked {
 }
 
 function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, { traceId, asked }: Asked): PlanSetting {
-  const { prompt = '', checks, limits, schema: version, language, confirm, repair } = profile
+  const { prompt = '', checks, limits, schema: version, language, confirm, repair, commit } = profile
   const known = [...workspace.checks.keys()]
   const unknown = checks?.find(check => !workspace.checks.has(check))
   if (unknown !== undefined) {
@@ -115,6 +115,7 @@ function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, 
     language: language ?? config.DEFAULT_LANGUAGE,
     confirm: strictest([workspace.confirm, confirm, asked]),
     repair,
+    commit: workspace.mayCommit ? commit : 'never',
     remembers: config.PAPAYU_MEMORY_AUTOPATCH === 1,
     limits: tightened(limitsOf(config, version), limits),
     whitelist: widened(DEFAULT_WHITELIST, workspace.mayChange ?? [])
@@ -140,5 +141,5 @@ function limitsOf (config: Config, version: number): PlanLimits {
 
 /** Whoever registers a profile can make limits only tighter. */
 function tightened (limits: PlanLimits, own: PlanProfile['limits']): PlanLimits {
-  return Object.fromEntries(PLAN_LIMITS.map(name => [name, Math.min(limits[name], own[name] ?? Infinity)])) as unknown as PlanLimits
+  return Object.fromEntries(PLAN_LIMITS.map(name => [name, Math.min(limits[name], own[name] ?? Infinity)])) as PlanLimits
 }

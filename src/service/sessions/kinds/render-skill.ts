@@ -1,7 +1,7 @@
 import { stringifyJson } from '../../../base/json.ts'
 import { type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
 import { templateParser } from '../../../registry/kinds/prompt/template-entry.ts'
-import { uncachedTemplates } from '../../../registry/kinds/prompt/template-cache.ts'
+import { uncachedTemplates } from '../../../registry/entries/template-cache.ts'
 import { createSlices } from '../../../runtime/slices.ts'
 import { type Language } from '../../../template/language.ts'
 import { linkCandidates } from '../../lint/lint-candidate.ts'

@@ -1,5 +1,5 @@
 import { type Caller } from '../../../access/caller.ts'
-import { type Generation } from '../../../registry/generation.ts'
+import { type Generation } from '../../../registry/generation/generation.ts'
 import { type EngineKey } from '../../../session/engine.ts'
 import { type Start } from '../../../session/model.ts'
 

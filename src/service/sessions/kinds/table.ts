@@ -20,5 +20,5 @@ export interface SessionKindsOptions extends SkillKindOptions {
 
 /** The table of the kinds. */
 export function sessionKindsOf (options: SessionKindsOptions): SessionKinds {
-  return { agents: agentSessions, skills: skillSessions(options), plans: planSessions(options.operator, options.config) }
+  return { agents: agentSessions(options.config), skills: skillSessions(options), plans: planSessions(options.operator, options.config) }
 }

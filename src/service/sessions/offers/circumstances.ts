@@ -1,5 +1,6 @@
 import { type JsonObject } from '../../../base/json.ts'
 import { type OperatorFile, type Target, type Workspace } from '../../../config/operator.ts'
+import { judgeCommit } from '../../../session/command-rules.ts'
 import { type Circumstances } from '../../../session/gate.ts'
 import { type ApplyEffect, type ExecEffect, type Start } from '../../../session/model.ts'
 
@@ -7,6 +8,10 @@ import { type ApplyEffect, type ExecEffect, type Start } from '../../../session/
 export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile): Circumstances {
   return {
     commands: ({ target }) => ({ rules, isAuto: targets.get(target)?.mayRunUnasked === true }),
+    commits ({ workspace: name }) {
+      if (workspaces.get(name)?.mayCommit !== true) return { answer: 'deny', by: 'policy', reason: `the operator allows no commits in "${name}"` }
+      return judgeCommit([...targets.values()].filter(target => target.type === 'local' && target.workspace.name === name).map(target => target.name), rules)
+    },
     about ({ start }, effect) {
       if (effect.kind === 'exec') return aboutCommand(effect, targets.get(effect.target))
       return effect.kind === 'apply' ? aboutChange(effect, start, workspaces.get(effect.workspace)) : {}

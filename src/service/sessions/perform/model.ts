@@ -1,43 +1,73 @@
 import { ServiceError } from '../../../base/errors.ts'
 import { type JsonObject, stringifyJson } from '../../../base/json.ts'
-import { UpstreamRefusal } from '../../../llm/upstream-error.ts'
+import { UpstreamError, UpstreamRefusal } from '../../../llm/upstream-error.ts'
 import { timeLimit } from '../../../runtime/deadline.ts'
 import { type ModelEffect } from '../../../session/model.ts'
 import { type Outcome } from '../../../session/performer.ts'
-import { type CountedModels } from '../../chat/counted-models.ts'
-import { clipped, type Perform } from './performer.ts'
+import { parseParameters } from '../../../tool/schema/parameters.ts'
+import { answerIn } from '../../chat/answer-check.ts'
+import { type CountedCall, type CountedModels } from '../../chat/counted-models.ts'
+import { askLive, limitParts, type WholeAnswer } from './ask-live.ts'
+import { LiveAnswer } from './live-answer.ts'
+import { clipped, type Perform, type Performing } from './performer.ts'
 
 /** Of an answer, in UTF-16 units of its JSON: a plan may hold files of 5 MB. */
 const MAX_ANSWER = 8 * 1024 * 1024
 
+/** An answer that is followed while it is written may take so long in all, in ms. */
+const MAX_STREAM_TIME = 600_000
+
 /** Asks the model for sessions. */
 export function askModelWith (models: CountedModels): Perform<ModelEffect> {
-  return async ({ session: { id, start }, effect: { messages, fields, timeout, maxAnswer = Infinity }, caller, signal, activity }) => {
-    const request = { ...fields, messages } as JsonObject
-    const limit = timeLimit(signal, timeout)
+  return async performing => {
+    const { effect: { fields, timeout, maxAnswer = Infinity, returns }, signal } = performing
+    const limit = timeLimit(signal, performing.effect.live === true ? MAX_STREAM_TIME : timeout)
+    const parts = performing.effect.live === true ? limitParts(limit, timeout) : undefined
+    const asked = parts?.signal ?? limit
     try {
-      const call = { caller, prompt: start.definition, signal: limit, requestId: id, deadline: performance.now() + timeout, activity }
-      const { value, usage } = await models.ask({ kind: 'chat', request, call })
+      const { value, usage } = await ask(models, performing, { signal: asked, onProgress: () => parts?.progressed() })
       if (maxAnswer < Infinity && Buffer.byteLength(stringifyJson(value)) > maxAnswer) {
         return { kind: 'failure', code: 'ANSWER_TOO_LONG', message: `the model's answer is longer than ${maxAnswer} bytes` }
       }
-      return { kind: 'result', result: clipped(value, MAX_ANSWER), usage: { input: usage.inputTokens, output: usage.outputTokens } }
+      const result = returns === undefined ? value : { ...value, ...answerIn(parseParameters(returns).compiled, value) }
+      return { kind: 'result', result: clipped(result, MAX_ANSWER), usage: { input: usage.inputTokens, output: usage.outputTokens } }
     } catch (error) {
-      return failureOf(error, limit, timeout, Object.hasOwn(fields, 'tools'))
+      if (asked.aborted) return { kind: 'failure', code: 'TIMEOUT', message: `no answer within ${timeout} ms` }
+      return failureOf(error, Object.hasOwn(fields, 'tools'))
+    } finally {
+      parts?.end()
     }
   }
 }
 
-function failureOf (error: unknown, signal: AbortSignal, timeout: number, hasTools: boolean): Outcome {
-  if (signal.aborted) return { kind: 'failure', code: 'TIMEOUT', message: `no answer within ${timeout} ms` }
+async function ask (models: CountedModels, performing: Performing<ModelEffect>, { signal, onProgress }: Pick<CountedCall, 'signal'> & { readonly onProgress: () => void }): Promise<WholeAnswer> {
+  const { session: { id, start, open }, effect, caller, activity, publish } = performing
+  const { messages, fields, timeout, returns } = effect
+  const request = { ...fields, messages } as JsonObject
+  const isLive = effect.live === true
+  // A format that an API does not know is no reason to fail: the answer is checked all the same.
+  const call = { caller, prompt: start.definition, signal, requestId: id, deadline: performance.now() + (isLive ? MAX_STREAM_TIME : timeout), activity, ...(returns === undefined ? {} : { optionalFormat: true }) }
+  if (!isLive) return await models.ask({ kind: 'chat', request, call })
+  const live = new LiveAnswer(effect.id, publish, open.get(effect.id)?.isAgain === true)
+  return await askLive({ models, request, call, live, onProgress })
+}
+
+function failureOf (error: unknown, hasTools: boolean): Outcome {
   if (error instanceof UpstreamRefusal) {
-    return { kind: 'failure', code: hasTools && refusesTools(error) ? 'TOOLS_REFUSED' : 'LLM_REFUSED', message: error.inWords }
+    const code = isTooLong(error) ? 'INPUT_TOO_LONG' : hasTools && refusesTools(error) ? 'TOOLS_REFUSED' : 'LLM_REFUSED'
+    return { kind: 'failure', code, message: error.inWords }
   }
   if (error instanceof ServiceError) return { kind: 'failure', code: error.code, message: error.message }
+  if (error instanceof UpstreamError) return { kind: 'failure', code: 'LLM_UPSTREAM', message: error.message }
   throw error
 }
 
 /** Whether a provider refuses a request because of its tools. No two providers say it alike: a 400 that names tools or functions. */
 function refusesTools ({ inWords }: UpstreamRefusal): boolean {
   return /\b(?:tools?|tool_choice|functions?)\b/i.test(inWords)
+}
+
+/** Whether a provider refuses a request because it is too long, in the words of the known ones. */
+function isTooLong ({ inWords, code }: UpstreamRefusal): boolean {
+  return code === 'context_length_exceeded' || /context.{0,10}(?:length|window|size)|too many tokens|(?:prompt|input|request) is too (?:long|large)|reduce the length/i.test(inWords)
 }

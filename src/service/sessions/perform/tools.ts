@@ -1,6 +1,6 @@
 import { visibleGeneration } from '../../../access/generation-view.ts'
 import { type Json } from '../../../base/json.ts'
-import { type Generation } from '../../../registry/generation.ts'
+import { type Generation } from '../../../registry/generation/generation.ts'
 import { timeLimit } from '../../../runtime/deadline.ts'
 import { type ToolEffect } from '../../../session/model.ts'
 import { toPath } from '../../../store/keys.ts'

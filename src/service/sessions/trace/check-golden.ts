@@ -7,31 +7,39 @@ import { DEFAULT_WHITELIST } from '../../../files/path-rules.ts'
 import { compileSchema } from '../../../tool/schema/schema.ts'
 import { type Golden } from './golden.ts'
 
-/** The version of the protocol that this service speaks, and the hash of its schema. */
-export function protocolOfNow (): Golden['protocol'] {
-  const { x_schema_version: version } = readPublishedSchema<{ readonly x_schema_version: number }>('plan-response')
-  return { schema_version: version, schema_hash: hashOfPublishedSchema('plan-response') }
+/** The file of each version's schema. */
+const SCHEMAS: Readonly<Record<number, 'plan-response' | 'plan-response-2'>> = { 1: 'plan-response', 2: 'plan-response-2' }
+
+/** A version of the protocol as this service speaks it, with the hash of its schema. @param version 1 or 2 */
+export function protocolOfNow (version: 1 | 2 = 1): Golden['protocol'] {
+  const file = fileOf(version)
+  return { schema_version: readPublishedSchema<{ readonly x_schema_version: number }>(file).x_schema_version, schema_hash: hashOfPublishedSchema(file) }
+}
+
+function fileOf (version: number): 'plan-response' | 'plan-response-2' {
+  return SCHEMAS[version] ?? 'plan-response'
 }
 
 /**
  * What is wrong with a golden trace: its form, a schema that has changed without a new version, an answer that is judged
  * otherwise than it was. Traces of other versions are held to their form only.
  */
-export function checkGolden (value: Json, now: Golden['protocol'] = protocolOfNow()): string[] {
+export function checkGolden (value: Json, now?: Golden['protocol']): string[] {
   const violations = compileSchema(readPublishedSchema<Json>('golden-trace')).validate(value, 'golden')
   if (violations.length > 0) return [describeViolations(violations)]
   const golden = value as unknown as Golden
   const { protocol: { schema_version: version, schema_hash: hash } } = golden
-  if (version !== now.schema_version) return []
-  if (hash !== now.schema_hash) {
-    return [`golden.protocol.schema_hash: jsonschema/plan-response.json has changed, and is still version ${version}: raise its x_schema_version`]
+  const spoken = now ?? protocolOfNow(version === 2 ? 2 : 1)
+  if (version !== spoken.schema_version) return []
+  if (hash !== spoken.schema_hash) {
+    return [`golden.protocol.schema_hash: jsonschema/${fileOf(version)}.json has changed, and is still version ${version}: raise its x_schema_version`]
   }
   const problem = replay(golden)
   return problem === undefined ? [] : [`golden.result: ${problem}`]
 }
 
-function schemaOfAnswers (): JsonObject {
-  const { $id: _id, ...schema } = readPublishedSchema<JsonObject>('plan-response')
+function schemaOfAnswers (version: number): JsonObject {
+  const { $id: _id, ...schema } = readPublishedSchema<JsonObject>(fileOf(version))
   return schema
 }
 
@@ -48,8 +56,8 @@ function replay ({ protocol, request: { mode, strict_json: isStrict }, result }:
     whole: paths,
     isDirect: false,
     rounds: Infinity,
-    setting: { limits: DEFAULT_LIMITS, whitelist: DEFAULT_WHITELIST, schemaVersion: 1 },
-    strict: isStrict ? { schema: schemaOfAnswers(), hash: protocol.schema_hash } : undefined
+    setting: { limits: DEFAULT_LIMITS, whitelist: DEFAULT_WHITELIST, schemaVersion: protocol.schema_version },
+    strict: isStrict ? { schema: schemaOfAnswers(protocol.schema_version), hash: protocol.schema_hash } : undefined
   })
   const now = judged.verdict === 'repair' ? judged.problem.code : null
   if (outcome === 'ok') return now === null ? undefined : `it was good, and is ${now} now`

@@ -12,7 +12,7 @@ export interface Golden {
   readonly protocol: { readonly schema_version: number, readonly schema_hash: string }
   readonly request: Readonly<Record<'mode' | 'input_chars' | 'token_budget' | 'model', Json>> & { readonly strict_json: boolean, readonly provider: string }
   readonly context: { readonly context_stats: Json, readonly cache_stats: Json }
-  readonly result: { readonly validated_json: Json, readonly validation_outcome: 'ok' | 'error', readonly error_code: Json }
+  readonly result: { readonly validated_json: Json, readonly validation_outcome: 'ok' | 'error', readonly error_code: Json, readonly state?: string, readonly mended?: readonly string[], readonly check_rounds?: number }
 }
 
 /** The golden trace of a plan, out of its log. @param provider who answers, as `builtin` */
@@ -22,7 +22,9 @@ export function goldenOf (session: Session, transitions: readonly Transition[], 
   const sent = logged.findLast(({ event }) => event === 'LLM_REQUEST_SENT') ?? {}
   const judged = logged.findLast(({ event }) => event === 'LLM_PLAN_OK' || event === 'VALIDATION_FAILED')
   const answer = answersOf(transitions).at(-1) ?? null
-  const { mode, context_stats: contextStats, cache_stats: cacheStats, error_code: code = null } = resultOf(session, PLAN)
+  const { mode, state, context_stats: contextStats, cache_stats: cacheStats, error_code: code = null, session_memory: { recent_errors: errors } } = resultOf(session, PLAN)
+  // What the model had to mend on the way, by schema 2: the codes, and how often a check has failed.
+  const rounds = { state, mended: errors.map(error => error.split(':', 1)[0] ?? ''), check_rounds: logged.filter(({ event }) => event === 'CHECK_FAILED_ROUND').length }
   return {
     protocol: { schema_version: schemaVersion, schema_hash: schemaHash },
     request: {
@@ -34,7 +36,7 @@ export function goldenOf (session: Session, transitions: readonly Transition[], 
       model: model === '' ? modelOf(answer) : model
     },
     context: { context_stats: contextStats, cache_stats: cacheStats },
-    result: { validated_json: maskJson(jsonOf(answer)), validation_outcome: judged?.['event'] === 'LLM_PLAN_OK' ? 'ok' : 'error', error_code: code }
+    result: { validated_json: maskJson(jsonOf(answer, schemaVersion)), validation_outcome: judged?.['event'] === 'LLM_PLAN_OK' ? 'ok' : 'error', error_code: code, ...(schemaVersion === 1 ? {} : rounds) }
   }
 }
 
@@ -44,7 +46,7 @@ function modelOf (answer: Json): Json {
 }
 
 /** The JSON of an answer that was judged; null when the answer has none of the right form. */
-function jsonOf (answer: Json): Json {
-  const reply = parsePlan(textOf(answer), 1)
+function jsonOf (answer: Json, version: number): Json {
+  const reply = parsePlan(textOf(answer), version)
   return isProblem(reply) ? null : reply.json
 }

@@ -14,7 +14,7 @@ import { type Start } from '../../../../src/session/model.ts'
 import { registered, type Registrations } from '../../../helpers/registered.ts'
 import { PAPAYU } from '../../../plans/scratch.ts'
 
-const shop: Workspace = { name: 'shop', path: '/srv/shop', hasSkills: false, confirm: 'deletions', checks: new Map([['lint', 'npm run lint'], ['test', 'npm test']]), logs: new Map() }
+const shop: Workspace = { name: 'shop', path: '/srv/shop', hasSkills: false, mayCommit: false, confirm: 'deletions', checks: new Map([['lint', 'npm run lint'], ['test', 'npm test']]), logs: new Map() }
 const operator: OperatorFile = { ...NOTHING_OFFERED, workspaces: new Map([['shop', shop]]) }
 const request: PlanRequest = { goal: 'plan: исправь тест', workspace: 'shop' }
 

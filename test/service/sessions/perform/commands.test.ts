@@ -144,7 +144,7 @@ async function offering (t: TestContext) {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   const { path } = folder
-  const workspace: Workspace = { name: 'shop', path, hasSkills: false, confirm: 'deletions', checks: new Map([['test', 'echo checked; false']]), logs: new Map() }
+  const workspace: Workspace = { name: 'shop', path, hasSkills: false, mayCommit: false, confirm: 'deletions', checks: new Map([['test', 'echo checked; false']]), logs: new Map() }
   const operator: OperatorFile = {
     workspaces: new Map([['shop', workspace]]),
     targets: new Map([['here', { type: 'local', name: 'here', workspace, sandbox: 'off', hasNetwork: false, mayRunUnasked: false, environment: [] }]]),

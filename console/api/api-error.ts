@@ -1,0 +1,17 @@
+/** What the service has refused, in the one shape of its errors; or why it could not be asked. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly status: number
+  readonly code: string
+  readonly requestId: string
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor (status: number, body: unknown) {
+    const { message, error, code, requestId, details } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+    super(typeof message === 'string' ? message : typeof error === 'string' ? error : `HTTP ${status}`)
+    this.status = status
+    this.code = typeof code === 'string' ? code : ''
+    this.requestId = typeof requestId === 'string' ? requestId : ''
+    this.details = typeof details === 'object' && details !== null ? details as Record<string, unknown> : {}
+  }
+}

@@ -1,0 +1,60 @@
+import { api, type Page, takePage } from './client.ts'
+
+/** A prompt as lists show it. */
+export interface PromptRow {
+  readonly id: string
+  readonly origin: string
+  readonly state: string
+  readonly syntax?: string
+  readonly form: string
+  readonly description?: unknown
+  readonly revision: string
+  /** When it was changed as far as is known, and by whom. */
+  readonly updatedAt: string
+  readonly by: string
+}
+
+/** A tool as lists show it. */
+export interface ToolRow { readonly id: string, readonly function: string, readonly type: string, readonly description: string }
+
+/** An extension as lists show it. */
+export interface ExtensionRow { readonly id: string, readonly name: string, readonly type: string, readonly version?: string, readonly displayName?: unknown, readonly description?: unknown, readonly state: string, readonly prompts: readonly string[] }
+
+/** What is found by its name. */
+export interface Found { readonly kind: 'prompt' | 'environ' | 'tool' | 'extension', readonly id: string, readonly description: string, readonly path: string }
+
+/** Rows of a page; a list of more than `MOST_ROWS` is looked through by its filter. */
+const PAGE = 1000
+const MOST_ROWS = 20_000
+
+export const listPrompts = (): Promise<readonly PromptRow[]> => all(after => takePage<PromptRow>(api.GET('/api/prompts', { params: { query: { detail: true, limit: PAGE, ...after } } })))
+export const listTools = (): Promise<readonly ToolRow[]> => all(after => takePage<ToolRow>(api.GET('/api/tools', { params: { query: { detail: true, limit: PAGE, ...after } } })))
+export const listExtensions = (): Promise<readonly ExtensionRow[]> => all(after => takePage<ExtensionRow>(api.GET('/api/extensions', { params: { query: { detail: true, limit: PAGE, ...after } } })))
+export const listEnvirons = (): Promise<readonly string[]> => all(after => takePage<string>(api.GET('/api/environs', { params: { query: { limit: PAGE, ...after } } })))
+
+/** Ids and descriptions of all that the caller may see. */
+export async function listEverything (): Promise<readonly Found[]> {
+  const [prompts, environs, tools, extensions] = await Promise.all([listPrompts(), listEnvirons(), listTools(), listExtensions()])
+  return [
+    ...prompts.map(({ id, description }) => ({ kind: 'prompt' as const, id, description: words(description), path: `/prompts/${encodeURIComponent(id)}` })),
+    ...environs.map(id => ({ kind: 'environ' as const, id, description: '', path: `/environs/${encodeURIComponent(id)}` })),
+    ...tools.map(({ id, description }) => ({ kind: 'tool' as const, id, description, path: `/tools/${encodeURIComponent(id)}` })),
+    ...extensions.map(({ id, description }) => ({ kind: 'extension' as const, id, description: words(description), path: `/extensions/${encodeURIComponent(id)}` }))
+  ]
+}
+
+/** A description as a text: publishers may store anything there. */
+export function words (description: unknown): string {
+  return typeof description === 'string' ? description : description === undefined || description === null ? '' : JSON.stringify(description)
+}
+
+async function all<T> (read: (after: { readonly after?: string }) => Promise<Page<T>>): Promise<readonly T[]> {
+  const rows: T[] = []
+  let next: string | undefined
+  do {
+    const page = await read(next === undefined ? {} : { after: next })
+    rows.push(...page.rows)
+    next = page.next
+  } while (next !== undefined && rows.length < MOST_ROWS)
+  return rows
+}

@@ -1,0 +1,31 @@
+import { Link } from 'wouter'
+import { t } from '../text/text.ts'
+import { DeliberateButton } from './deliberate-button.tsx'
+import { type Card } from './use-card.ts'
+
+/** What can be done: to run stands left, to refuse right, and neither ever moves. */
+export function CardFooter ({ card, isInSession }: { readonly card: Card, readonly isInSession: boolean }) {
+  const { kind, mayApprove, approval, decision, edited, setEdited, proposed } = card
+  return (
+    <footer>
+      {mayApprove && kind !== 'change' && <RunButtons card={card} />}
+      {kind === 'change' && !isInSession && <Link className='button primary' href={`/sessions/${approval.session}`}>{t.lookAtChange}</Link>}
+      {kind === 'command' && mayApprove && (
+        <button type='button' className='button' onClick={() => { setEdited(edited === undefined ? proposed : undefined) }}>{edited === undefined ? t.edit : t.asProposed}</button>
+      )}
+      {!mayApprove && <span className='quiet'>{t.waitsForApprover}</span>}
+      <span className='grow' />
+      <button type='button' className='button danger' disabled={decision.isBusy} onClick={() => { void decision.reject() }}>{kind === 'command' ? t.skipCommand : t.reject}</button>
+    </footer>
+  )
+}
+
+function RunButtons ({ card: { kind, place, mayRun, isAsked, openSecond } }: { readonly card: Card }) {
+  const isOff = !mayRun || isAsked
+  return (
+    <>
+      <DeliberateButton className='button primary' disabled={isOff} onPress={openSecond}>{kind === 'command' ? t.runOn(place) : t.callIt}</DeliberateButton>
+      <button type='button' className='button plain small' disabled={isOff} onClick={openSecond}>{t.byKeys}</button>
+    </>
+  )
+}

@@ -1,0 +1,24 @@
+import { type ReactNode, type Ref, useRef } from 'react'
+
+/** A button for what cannot be taken back: one press of a pointer that began on it. Keys, second clicks and scripts do nothing. */
+export function DeliberateButton ({ className, disabled, onPress, children, ref }: { readonly className: string, readonly disabled?: boolean, readonly onPress: () => void, readonly children: ReactNode, readonly ref?: Ref<HTMLButtonElement> }) {
+  const isDown = useRef(false)
+  return (
+    <button
+      ref={ref}
+      type='button'
+      className={className}
+      disabled={disabled}
+      onPointerDown={event => { isDown.current = event.isTrusted }}
+      onPointerLeave={() => { isDown.current = false }}
+      onKeyDown={event => { if (event.key === 'Enter' || event.key === ' ') event.preventDefault() }}
+      onClick={event => {
+        const isMeant = isDown.current && event.isTrusted && event.detail === 1
+        isDown.current = false
+        if (isMeant) onPress()
+      }}
+    >
+      {children}
+    </button>
+  )
+}

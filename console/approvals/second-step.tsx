@@ -1,0 +1,47 @@
+import { useState } from 'react'
+import { t } from '../text/text.ts'
+import { DeliberateButton } from './deliberate-button.tsx'
+import { type Card } from './use-card.ts'
+
+/** The second step, where nothing was pressed before. */
+export function SecondStep ({ card: { edited, proposed, place, run, mayRun, no, closeSecond } }: { readonly card: Card }) {
+  const words = edited === undefined || edited === proposed ? t.surely : t.surelyEdited
+  return (
+    <div className='second' role='group' aria-label={words}>
+      <span className='grow'>{words}</span>
+      <KeyboardYes place={place} run={run} isOff={!mayRun} />
+      <DeliberateButton className='button primary' disabled={!mayRun} onPress={run}>{t.yesRun}</DeliberateButton>
+      <button
+        ref={no}
+        type='button'
+        className='button'
+        onClick={closeSecond}
+      >
+        {t.no}
+      </button>
+    </div>
+  )
+}
+
+/** The way without a pointer: no single key runs anything, the place's name does. */
+function KeyboardYes ({ place, run, isOff }: { readonly place: string, readonly run: () => void, readonly isOff: boolean }) {
+  const [typed, setTyped] = useState('')
+  const press = (event: React.KeyboardEvent) => {
+    if (event.key !== 'Enter') return
+    event.preventDefault()
+    if (typed === place && !isOff && !event.repeat) run()
+  }
+  const label = t.typeAndEnter(place)
+  return (
+    <input
+      className='field mono'
+      aria-label={label}
+      placeholder={label}
+      autoComplete='off'
+      spellCheck={false}
+      value={typed}
+      onChange={event => { setTyped(event.target.value) }}
+      onKeyDown={press}
+    />
+  )
+}

@@ -1,0 +1,96 @@
+import { history, historyKeymap, standardKeymap } from '@codemirror/commands'
+import { syntaxHighlighting } from '@codemirror/language'
+import { Annotation, Compartment, EditorState, Prec } from '@codemirror/state'
+import { EditorView, keymap, lineNumbers } from '@codemirror/view'
+import { classHighlighter } from '@lezer/highlight'
+import { useEffect, useRef } from 'react'
+import { type Syntax } from '../prompts/entry.ts'
+import { markRange, rangeMarks } from './marks.ts'
+import { offsetOf, type Place, type Remark, remarkMarks, showRemarks } from './remarks.ts'
+import { jsonMode } from './json-mode.ts'
+import { TEMPLATE_MODES } from './template-mode.ts'
+
+export interface EditorProps {
+  readonly value: string
+  readonly onChange?: (value: string) => void
+  readonly language: Syntax | 'json' | 'text'
+  /** What the editor is called to those who do not see it. */
+  readonly label: string
+  readonly remarks?: readonly Remark[]
+  /** What is framed, since the pointer is on what it became. */
+  readonly marked?: { readonly from: number, readonly to: number } | undefined
+  /** Called with where the caret is; undefined once the editor is left. */
+  readonly onCaret?: (offset: number | undefined) => void
+  readonly focusAt?: Place | undefined
+}
+
+/** A change that came from outside, of which nobody has to be told. */
+const told = Annotation.define<boolean>()
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[name=nonce]')?.content ?? ''
+
+/** An editor of one text. Tab moves on, as everywhere; Esc leaves it. */
+export function Editor ({ value, onChange, language, label, remarks, marked, onCaret, focusAt }: EditorProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const view = useRef<EditorView>(null)
+  const mode = useRef(new Compartment())
+  const calls = useRef({ onChange, onCaret })
+  calls.current = { onChange, onCaret }
+
+  useEffect(() => {
+    const editor = new EditorView({
+      parent: place.current as HTMLElement,
+      state: EditorState.create({
+        doc: value,
+        extensions: [
+          Prec.highest(keymap.of([{ key: 'Mod-Enter', run: () => true }, { key: 'Shift-Mod-Enter', run: () => true }, { key: 'Escape', run: leave }])),
+          keymap.of([...standardKeymap, ...historyKeymap]),
+          history(),
+          lineNumbers(),
+          EditorView.lineWrapping,
+          syntaxHighlighting(classHighlighter),
+          mode.current.of(modeOf(language)),
+          remarkMarks,
+          rangeMarks,
+          EditorView.cspNonce.of(nonce),
+          EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'true', tabindex: '0' }),
+          EditorState.readOnly.of(onChange === undefined),
+          EditorView.updateListener.of(update => {
+            if (update.docChanged && !update.transactions.some(transaction => transaction.annotation(told))) calls.current.onChange?.(update.state.doc.toString())
+            if (update.docChanged || update.selectionSet || update.focusChanged) calls.current.onCaret?.(update.view.hasFocus ? update.state.selection.main.head : undefined)
+          })
+        ]
+      })
+    })
+    view.current = editor
+    return () => { editor.destroy() }
+    // The editor is made once; what changes later is told to it below.
+  }, [])
+
+  useEffect(() => {
+    const editor = view.current
+    if (editor !== null && editor.state.doc.toString() !== value) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value }, annotations: told.of(true) })
+  }, [value])
+  useEffect(() => { view.current?.dispatch({ effects: mode.current.reconfigure(modeOf(language)) }) }, [language])
+  useEffect(() => {
+    view.current?.dispatch({ effects: showRemarks.of(remarks ?? []) })
+  }, [remarks])
+  useEffect(() => { view.current?.dispatch({ effects: markRange.of(marked) }) }, [marked?.from, marked?.to])
+  useEffect(() => {
+    const editor = view.current
+    if (editor === null || focusAt === undefined) return
+    editor.focus()
+    editor.dispatch({ selection: { anchor: offsetOf(editor.state.doc, focusAt) }, scrollIntoView: true })
+  }, [focusAt?.line, focusAt?.column])
+
+  return <div ref={place} className='editor' />
+}
+
+function leave (editor: EditorView): boolean {
+  editor.contentDOM.blur()
+  return true
+}
+
+function modeOf (language: EditorProps['language']) {
+  return language === 'json' ? jsonMode : language === 'text' ? [] : TEMPLATE_MODES[language]
+}

@@ -1,0 +1,7 @@
+// What authors have beside prompts: one part of the console, loaded as one.
+export { EnvironPage } from '../library/environ-page.tsx'
+export { EnvironsPage } from '../library/environs-page.tsx'
+export { ExtensionPage } from '../library/extension-page.tsx'
+export { ExtensionsPage } from '../library/extensions-page.tsx'
+export { ToolPage } from '../library/tool-page.tsx'
+export { ToolsPage } from '../library/tools-page.tsx'

@@ -1,0 +1,62 @@
+import { useEffect, useRef } from 'react'
+import { useLocation } from 'wouter'
+import { t } from '../text/text.ts'
+import { authorPlaces, workPlaces } from './places.ts'
+import { useOpenPlaces } from './rail.tsx'
+
+/** Time in which a second key belongs to `g`, in ms. */
+const PATIENCE = 1500
+
+export function openKeys (): void {
+  dispatchEvent(new Event('console:keys'))
+}
+
+/** The keys that work everywhere, and the dialog that lists them all. */
+export function Keys () {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [, go] = useLocation()
+  const places = useOpenPlaces([...authorPlaces(), ...workPlaces()])
+  const keyG = useRef(0)
+  useEffect(() => {
+    const show = () => { dialog.current?.showModal() }
+    const press = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return
+      const place = event.timeStamp - keyG.current < PATIENCE ? places.find(({ key }) => key === event.key) : undefined
+      keyG.current = event.key === 'g' ? event.timeStamp : 0
+      if (place !== undefined) go(place.path)
+      else if (event.key === '?') show()
+      else if (event.key === '/') dispatchEvent(new Event('console:search'))
+      else if (event.key === 'j' || event.key === 'k') moveRow(event.key === 'j' ? 1 : -1)
+      else return
+      event.preventDefault()
+    }
+    addEventListener('keydown', press)
+    addEventListener('console:keys', show)
+    return () => {
+      removeEventListener('keydown', press)
+      removeEventListener('console:keys', show)
+    }
+  }, [go, places])
+  return (
+    <dialog ref={dialog} aria-labelledby='keys-title'>
+      <div className='stack'>
+        <h2 id='keys-title'>{t.keys}</h2>
+        <dl className='facts'>
+          {[['/', t.search], ...places.map(({ key, name }) => [`g ${key}`, name]), ['j k', t.keyRows], ['Esc', t.keyEscape], [t.keySaveKeys, t.save], [t.keyRenderKeys, t.renderLive], [t.keyAskKeys, t.askModel], ['?', t.keys]].map(([key, name]) => <div key={key} className='contents'><dt><kbd>{key}</kbd></dt><dd>{name}</dd></div>)}
+        </dl>
+        <form method='dialog'><button className='button'>{t.close}</button></form>
+      </div>
+    </dialog>
+  )
+}
+
+function isWriting (target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) || target.closest('dialog, .cm-editor') !== null)
+}
+
+/** To the next row's link, from the one that has the focus. */
+function moveRow (step: 1 | -1): void {
+  const rows = [...document.querySelectorAll<HTMLElement>('main [data-row]')]
+  const at = rows.indexOf(document.activeElement as HTMLElement)
+  rows[at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + step))]?.focus()
+}

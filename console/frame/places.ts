@@ -1,0 +1,32 @@
+import { type Role } from '../api/caller.ts'
+import { type IconName } from '../parts/icons.tsx'
+import { t } from '../text/text.ts'
+
+export interface Place {
+  readonly path: string
+  readonly name: string
+  readonly icon: IconName
+  /** Any of these roles opens it. */
+  readonly roles: readonly Role[]
+  /** Whether it keeps its place at the bottom of a narrow window. */
+  readonly isFirst: boolean
+  /** The key behind `g`. */
+  readonly key: string
+}
+
+/** Where one can go, in the rail's order and its two groups. */
+export const authorPlaces = (): readonly Place[] => [
+  { path: '/prompts', name: t.prompts, icon: 'prompts', roles: ['read', 'render'], isFirst: true, key: 'p' },
+  { path: '/environs', name: t.variables, icon: 'variables', roles: ['read'], isFirst: false, key: 'v' },
+  { path: '/tools', name: t.tools, icon: 'tools', roles: ['read'], isFirst: false, key: 't' },
+  { path: '/extensions', name: t.extensions, icon: 'extensions', roles: ['read'], isFirst: false, key: 'e' },
+  { path: '/problems', name: t.problems, icon: 'problems', roles: ['read'], isFirst: true, key: 'r' }
+]
+
+export const workPlaces = (): readonly Place[] => [
+  { path: '/sessions', name: t.sessions, icon: 'sessions', roles: ['run'], isFirst: true, key: 's' },
+  { path: '/approvals', name: t.approvals, icon: 'approvals', roles: ['approve', 'run'], isFirst: true, key: 'a' },
+  { path: '/traces', name: t.traces, icon: 'traces', roles: ['run'], isFirst: false, key: 'c' },
+  { path: '/memory', name: t.memory, icon: 'memory', roles: ['run'], isFirst: false, key: 'm' },
+  { path: '/targets', name: t.targets, icon: 'targets', roles: ['run'], isFirst: false, key: 'o' }
+]

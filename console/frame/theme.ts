@@ -1,0 +1,21 @@
+const KEY = 'prompt-shell.theme'
+
+/** As the system says, or one of the two. */
+export const THEMES = ['system', 'light', 'dark'] as const
+export type Theme = typeof THEMES[number]
+
+export function currentTheme (): Theme {
+  const kept = localStorage.getItem(KEY)
+  return THEMES.find(theme => theme === kept) ?? 'system'
+}
+
+/** Shows a theme from now on, in this browser. */
+export function applyTheme (theme: Theme): void {
+  if (theme === 'system') {
+    localStorage.removeItem(KEY)
+    delete document.documentElement.dataset['theme']
+    return
+  }
+  localStorage.setItem(KEY, theme)
+  document.documentElement.dataset['theme'] = theme
+}

@@ -1,0 +1,8 @@
+// Sessions and what belongs to them: one part of the console, loaded as one.
+export { MemoryPage } from '../sessions/memory-page.tsx'
+export { SessionPage } from '../sessions/session-page.tsx'
+export { SessionsPage } from '../sessions/sessions-page.tsx'
+export { StartPage } from '../sessions/start/start-page.tsx'
+export { TargetsPage } from '../sessions/targets-page.tsx'
+export { TracePage } from '../sessions/trace-page.tsx'
+export { TracesPage } from '../sessions/traces-page.tsx'

@@ -1,0 +1,97 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { ApiError } from '../api/api-error.ts'
+import { useMay } from '../api/caller.ts'
+import { api, takeTagged, type Tagged } from '../api/client.ts'
+import { queries } from '../api/queries.ts'
+import { Editor } from '../edit/editor.tsx'
+import { ErrorNote } from '../parts/error-note.tsx'
+import { Loaded } from '../parts/loading.tsx'
+import { PageTitle } from '../parts/page-title.tsx'
+import { bytes } from '../parts/time.ts'
+import { t } from '../text/text.ts'
+import { RemoveButton } from './remove-button.tsx'
+import { UsedBy } from './used-by.tsx'
+
+/** One shared variable: its value, and which prompts an edit of it changes. */
+export function EnvironPage ({ id }: { readonly id: string }) {
+  const query = useQuery({ queryKey: ['registry', 'environ', id], queryFn: () => readEnviron(id) })
+  return (
+    <>
+      <PageTitle title={id} mono crumbs={<Link href='/environs'>{t.variables}</Link>}>
+        {query.data?.tag !== undefined && <RemoveButton name={id} remove={() => takeTagged(api.DELETE('/api/environs/{id}', { params: { path: { id }, header: { 'if-match': query.data?.tag as string } } }))} to='/environs' />}
+      </PageTitle>
+      <Loaded query={query}>
+        {environ => (
+          <div className='split halves'>
+            <Value id={id} environ={environ} key={environ.tag} />
+            <UsedBy kind='environs' id={id} />
+          </div>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function Value ({ id, environ }: { readonly id: string, readonly environ: Tagged<unknown> }) {
+  const stored = environ.value === undefined ? '' : JSON.stringify(environ.value, null, 2)
+  const [text, setText] = useState(stored)
+  const [error, setError] = useState<unknown>()
+  const [isSaving, setSaving] = useState(false)
+  const mayWrite = useMay('write')
+  const [, go] = useLocation()
+  useEffect(() => { setText(stored) }, [stored])
+  // What lies below a path is shown, and has no value of its own to edit.
+  const isBranch = environ.tag === undefined && environ.value !== undefined
+  const problem = problemOf(text)
+  const save = async () => {
+    setSaving(true)
+    setError(undefined)
+    try {
+      const header = environ.tag === undefined ? { 'if-none-match': '*' } : { 'if-match': environ.tag }
+      await takeTagged(api.PUT('/api/environs/{id}', { params: { path: { id }, header }, body: JSON.parse(text) as never, bodySerializer: JSON.stringify }))
+      await queries.invalidateQueries({ queryKey: ['registry'] })
+      go(`/environs/${encodeURIComponent(id)}`, { replace: true })
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setSaving(false)
+    }
+  }
+  return (
+    <section className='panel'>
+      <header>
+        <h2>{t.value}</h2><span className='quiet num'>{typeOf(environ.value)}{environ.value !== undefined && `, ${bytes(new TextEncoder().encode(stored).length)}`}</span><span className='grow' />
+        {mayWrite && !isBranch && <button type='button' className='button primary small' disabled={isSaving || text === stored || problem !== ''} onClick={() => { void save() }}>{t.save}</button>}
+      </header>
+      <Editor value={text} language='json' label={t.value} {...(mayWrite && !isBranch ? { onChange: setText } : {})} />
+      {isBranch && <p className='hint inside'>{t.branchHint}</p>}
+      {text !== '' && problem !== '' && <p className='hint bad inside' role='status'>{problem}</p>}
+      {error !== undefined && <div className='body'><ErrorNote error={error} /></div>}
+    </section>
+  )
+}
+
+function problemOf (text: string): string {
+  try {
+    JSON.parse(text)
+    return ''
+  } catch (error) {
+    return String(error instanceof Error ? error.message : error)
+  }
+}
+
+function typeOf (value: unknown): string {
+  return value === undefined ? t.notStored : Array.isArray(value) ? t.typeList(value.length) : value === null ? 'null' : typeof value
+}
+
+/** The value and its tag; neither for what is not stored. */
+async function readEnviron (id: string): Promise<Tagged<unknown>> {
+  try {
+    return await takeTagged<unknown>(api.GET('/api/environs/{id}', { params: { path: { id } } }))
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return { value: undefined, tag: undefined }
+    throw error
+  }
+}

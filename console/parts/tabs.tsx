@@ -1,0 +1,9 @@
+import { type ReactNode } from 'react'
+import { Link } from 'wouter'
+
+export interface Tab { readonly href: string, readonly name: ReactNode, readonly isHere: boolean }
+
+/** The parts of one thing, each with an address of its own. */
+export function Tabs ({ tabs, label }: { readonly tabs: readonly Tab[], readonly label: string }) {
+  return <nav className='tabs' aria-label={label}>{tabs.map(({ href, name, isHere }) => <Link key={href} href={href} replace aria-current={isHere ? 'page' : undefined}>{name}</Link>)}</nav>
+}

@@ -1,0 +1,23 @@
+import { type Mistake } from '../api/preview.ts'
+import { Icon } from '../parts/icons.tsx'
+import { t } from '../text/text.ts'
+
+/** What is wrong, and what was noticed, each with its place and the way out. What a field of the form says is not said twice. */
+export function Mistakes ({ mistakes }: { readonly mistakes: readonly Mistake[] }) {
+  return (
+    <div className='stack tight' aria-live='polite'>
+      {mistakes.filter(({ path }) => path === undefined || !path.startsWith('variables')).map((mistake, index) => (
+        <div key={index} className={`note ${mistake.severity === 'error' ? 'bad' : mistake.severity === 'warning' ? 'warn' : ''}`}>
+          <Icon name='problems' />
+          <span className='wrap'>{placeOf(mistake)}{mistake.message}{mistake.hint !== '' && <span className='hint-in'> {mistake.hint}</span>}</span>
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function placeOf ({ line, column, messageIndex, in: partial, field }: Mistake): string {
+  if (field !== undefined) return `${field}: `
+  const where = partial === undefined ? messageIndex === undefined ? '' : `${t.messageNumber(messageIndex + 1)}, ` : `${partial}, `
+  return `${where}${t.lineColumn(line, column)}: `
+}

@@ -1,0 +1,53 @@
+import { type Needs } from '../api/preview.ts'
+
+/** A variable as the form asks for it. */
+export interface Field {
+  readonly name: string
+  readonly type: 'string' | 'number' | 'integer' | 'boolean' | 'json'
+  readonly isRequired: boolean
+  readonly values?: readonly unknown[]
+  readonly standard?: unknown
+  readonly description?: string
+  /** Whether more than a line is expected. */
+  readonly isLong: boolean
+}
+
+/**
+ * The fields of a form: of a prompt's parameters in any of their three shapes, else of the variables that its templates name.
+ * Required ones come first.
+ */
+export function fieldsOf (parameters: unknown, needed: Needs['variables'] | undefined): readonly Field[] {
+  const declared = declaredFields(parameters)
+  const names = new Set(declared.map(({ name }) => name))
+  const others = (needed ?? []).flatMap(({ path, required }) => {
+    const [, name] = /^variables\.([^.[]+)/.exec(path) ?? []
+    return name === undefined || names.has(name) ? [] : [{ name, isRequired: required, type: path === `variables.${name}` ? 'string' : 'json', isLong: false } satisfies Field]
+  })
+  const all = [...declared, ...new Map(others.toReversed().map(field => [field.name, field])).values()]
+  return all.sort((a, b) => Number(b.isRequired) - Number(a.isRequired))
+}
+
+function declaredFields (parameters: unknown): readonly Field[] {
+  if (Array.isArray(parameters)) return (parameters as unknown[]).filter(isObject).map(schema => fieldOf(String(schema['name']), schema, schema['required'] !== false && schema['default'] === undefined))
+  if (!isObject(parameters)) return []
+  const properties = isObject(parameters['properties']) ? parameters['properties'] : parameters
+  const required = Array.isArray(parameters['required']) ? parameters['required'] : []
+  return Object.entries(properties).filter((pair): pair is [string, Record<string, unknown>] => isObject(pair[1])).map(([name, schema]) => fieldOf(name, schema, required.includes(name)))
+}
+
+function fieldOf (name: string, schema: Readonly<Record<string, unknown>>, isRequired: boolean): Field {
+  const { type, enum: values, default: standard, description, maxLength } = schema
+  return {
+    name,
+    isRequired,
+    type: type === 'number' || type === 'integer' || type === 'boolean' ? type : type === 'array' || type === 'object' ? 'json' : 'string',
+    isLong: typeof maxLength !== 'number' || maxLength > 200,
+    ...(Array.isArray(values) ? { values: values as unknown[] } : {}),
+    ...(standard === undefined ? {} : { standard }),
+    ...(typeof description === 'string' ? { description } : {})
+  }
+}
+
+function isObject (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

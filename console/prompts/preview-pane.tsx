@@ -1,0 +1,84 @@
+import { useEffect, useRef } from 'react'
+import { type Preview, type Span } from '../api/preview.ts'
+import { ErrorNote } from '../parts/error-note.tsx'
+import { Icon } from '../parts/icons.tsx'
+import { Revealed } from '../parts/reveal.tsx'
+import { shortTime } from '../parts/time.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { t } from '../text/text.ts'
+import { originOf } from './origin.ts'
+import { SpanFacts } from './span-facts.tsx'
+import { type PreviewState } from './use-preview.ts'
+import { type Pointed } from './workbench.tsx'
+
+export interface PreviewPaneProps {
+  readonly state: PreviewState
+  readonly pointed: Pointed | undefined
+  readonly onPoint: (pointed: Pointed | undefined) => void
+  readonly caret: { readonly message: number, readonly offset: number } | undefined
+  readonly onAsk: (() => void) | undefined
+  readonly isAsking: boolean
+}
+
+/** What the prompt becomes while it is written: every piece tinted and underlined by where it comes from, and linked to it. */
+export function PreviewPane ({ state, pointed, onPoint, caret, onAsk, isAsking }: PreviewPaneProps) {
+  const { latest, good, goodAt, error, isBusy, renderLive } = state
+  const isOld = good !== latest
+  return (
+    <section className='panel' aria-label={t.preview}>
+      <header>
+        <h2>{t.preview}</h2>
+        {isOld && goodAt !== undefined && <span className='quiet num' title={t.previewOld}>{t.ofTime(shortTime(goodAt))}</span>}
+        <span className='grow' />
+        {good?.rendered_prompt !== undefined && <CopyButton text={() => textOf(good)} />}
+        <button type='button' className='button small' disabled={isBusy} title={t.keyRenderKeys} onClick={() => { void renderLive() }}>{t.renderLive}</button>
+        {onAsk !== undefined && <button type='button' className='button small' disabled={isAsking} title={t.keyAskKeys} onClick={onAsk}><Icon name='play' />{t.askModel}</button>}
+      </header>
+      <div className='legend'><span className='from variable'>{t.originVariable}</span><span className='from shared'>{t.originShared}</span><span className='from tool'>{t.originTool}</span><span className='from default'>{t.originDefault}</span></div>
+      {error !== undefined && <div className='body'><ErrorNote error={error} /></div>}
+      {good?.explain === undefined
+        ? <p className='body quiet' role='status'>{latest === undefined ? t.loading : t.previewNone}</p>
+        : <Rendered preview={good} isOld={isOld} pointed={pointed} onPoint={onPoint} caret={caret} />}
+      {pointed !== undefined && good !== undefined && <SpanFacts pointed={pointed} preview={good} />}
+    </section>
+  )
+}
+
+function textOf ({ rendered_prompt: rendered }: Preview): string {
+  return typeof rendered === 'string' ? rendered : JSON.stringify(rendered, null, 2)
+}
+
+function Rendered ({ preview, isOld, pointed, onPoint, caret }: { readonly preview: Preview, readonly isOld: boolean } & Pick<PreviewPaneProps, 'pointed' | 'onPoint' | 'caret'>) {
+  const pane = useRef<HTMLDivElement>(null)
+  // Arrows move between pieces, so that Tab does not have to pass them all.
+  const step = (event: React.KeyboardEvent) => {
+    if (event.key !== 'ArrowRight' && event.key !== 'ArrowLeft') return
+    const pieces = [...pane.current?.querySelectorAll<HTMLElement>('[data-piece]') ?? []]
+    const at = pieces.indexOf(document.activeElement as HTMLElement)
+    pieces[at + (event.key === 'ArrowRight' ? 1 : -1)]?.focus()
+    event.preventDefault()
+  }
+  useEffect(() => { onPoint(undefined) }, [preview, onPoint])
+  let isFirst = true
+  return (
+    <div ref={pane} className={isOld ? 'body text dim' : 'body text'} onKeyDown={step} onMouseLeave={() => { onPoint(undefined) }}>
+      {(preview.explain?.messages ?? []).map(({ role, spans }, message) => (
+        <div key={message} className='message'>
+          {typeof preview.rendered_prompt !== 'string' && <h3>{role}</h3>}
+          {spans.map((span, index) => {
+            const origin = originOf(span)
+            if (origin === 'literal') return <span key={index}><Revealed text={span.text} /></span>
+            const isHere = pointed?.span === span || (caret?.message === message && isAround(span, caret.offset))
+            const tabIndex = isFirst ? 0 : -1
+            isFirst = false
+            return <span key={index} className={`from ${origin}${isHere ? ' here' : ''}`} data-piece role='button' tabIndex={tabIndex} aria-label={t.pieceOf(span.text.slice(0, 80), t.originName(origin))} onMouseEnter={() => { onPoint({ message, span }) }} onFocus={() => { onPoint({ message, span }) }}><Revealed text={span.text} /></span>
+          })}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function isAround ({ source, partial }: Span, offset: number): boolean {
+  return partial === undefined && source !== undefined && offset >= source.from && offset <= source.to
+}

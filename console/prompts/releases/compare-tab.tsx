@@ -1,0 +1,69 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
+import { useSearchParams } from 'wouter'
+import { useMay } from '../../api/caller.ts'
+import { api, take } from '../../api/client.ts'
+import { type Preview, previewPrompt } from '../../api/preview.ts'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { t } from '../../text/text.ts'
+import { readValues } from '../draft.ts'
+import { entryFrom, readableForm, storedForm } from '../entry.ts'
+import { type Workpiece } from '../use-draft.ts'
+import { useReleases } from './use-releases.ts'
+
+const Difference = lazy(async () => ({ default: (await import('../../edit/difference.tsx')).Difference }))
+
+interface Side { readonly name: string, readonly text: string, readonly rendered: string }
+
+/** Two texts of a prompt side by side, and what both become under the same values. */
+export function CompareTab ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {
+  const [search, setSearch] = useSearchParams()
+  const mayWrite = useMay('write')
+  const versions = useReleases(id).data?.value.versions ?? []
+  const names = { a: search.get('a') ?? 'latest', b: search.get('b') ?? 'draft' }
+  const draft = JSON.stringify(storedForm(piece.entry))
+  const query = useQuery({
+    queryKey: ['registry', 'compare', id, names.a, names.b, draft],
+    queryFn: async () => await Promise.all([names.a, names.b].map(name => sideOf(id, name, piece, mayWrite)))
+  })
+  const [a, b] = query.data ?? []
+  return (
+    <div className='stack'>
+      <div className='row wrap-row'>
+        {(['a', 'b'] as const).map(side => (
+          <select
+            key={side}
+            className='field auto'
+            aria-label={side === 'a' ? t.before : t.after}
+            value={names[side]}
+            onChange={event => { setSearch(before => { const next = new URLSearchParams(before); next.set(side, event.target.value); return next }) }}
+          >
+            <option value='draft'>{t.yourDraft}</option>
+            <option value='latest'>latest</option>
+            {versions.map(({ n }) => <option key={n} value={n}>{t.versionOf(n)}</option>)}
+          </select>
+        ))}
+      </div>
+      {query.error !== null && <ErrorNote error={query.error} />}
+      {a !== undefined && b !== undefined && (
+        <Suspense>
+          <h2>{t.tabText}</h2>
+          <Difference before={a.text} after={b.text} labels={[a.name, b.name]} />
+          {mayWrite && <><h2>{t.renderedWith}</h2><Difference before={a.rendered} after={b.rendered} labels={[a.name, b.name]} /></>}
+        </Suspense>
+      )}
+    </div>
+  )
+}
+
+async function sideOf (id: string, name: string, piece: Workpiece, mayRender: boolean): Promise<Side> {
+  const stored = name === 'draft' ? storedForm(piece.entry) : name === 'latest' ? piece.stored?.value.prompt ?? {} : (await take(api.GET('/api/prompts/{id}/versions/{n}', { params: { path: { id, n: Number(name) } } }))).entry
+  const title = name === 'draft' ? t.yourDraft : name === 'latest' ? 'latest' : t.versionOf(Number(name))
+  const rendered = mayRender ? await previewPrompt(id, { prompt: stored, variables: readValues(id), tools: 'known', known: undefined }, AbortSignal.timeout(10_000)) : undefined
+  return { name: title, text: readableForm(entryFrom(stored)), rendered: rendered === undefined ? '' : renderedText(rendered) }
+}
+
+function renderedText ({ rendered_prompt: rendered, diagnostics }: Preview): string {
+  if (rendered === undefined) return diagnostics.map(({ message }) => message).join('\n')
+  return typeof rendered === 'string' ? rendered : rendered.map(({ role, content }) => `--- ${role}\n${content}`).join('\n')
+}

@@ -1,0 +1,30 @@
+import { Revealed } from '../../parts/reveal.tsx'
+import { When } from '../../parts/when.tsx'
+import { t } from '../../text/text.ts'
+import { type Releases, wordsOf } from './use-releases.ts'
+
+/** How labels were moved, the latest first. */
+export function Moves ({ moves }: { readonly moves: Releases['moves'] }) {
+  if (moves.length === 0) return null
+  return (
+    <section>
+      <h2 className='above'>{t.moves}</h2>
+      <div className='panel'>
+        <table>
+          <thead><tr><th scope='col'>{t.changed}</th><th scope='col'>{t.by}</th><th scope='col'>{t.label}</th><th scope='col'>{t.version}</th><th scope='col' className='wide'>{t.note}</th></tr></thead>
+          <tbody>
+            {moves.toReversed().map(({ label, from, to, at, by, note }, index) => (
+              <tr key={index}>
+                <td className='quiet'><When at={at} /></td>
+                <td>{by}</td>
+                <td><span className='chip'>{label}</span></td>
+                <td className='num'>{wordsOf(from)} → {wordsOf(to)}</td>
+                <td className='wide quiet wrap'><Revealed text={note ?? ''} /></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}

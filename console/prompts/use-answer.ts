@@ -1,0 +1,73 @@
+import { useRef, useState } from 'react'
+import { type Preview } from '../api/preview.ts'
+import { readStream } from '../api/stream.ts'
+import { type Entry } from './entry.ts'
+
+export interface Question {
+  readonly isDraft: boolean
+  readonly entry: Entry
+  readonly values: Readonly<Record<string, unknown>>
+  /** Renders what is not stored. */
+  readonly render: () => Promise<Preview | undefined>
+}
+
+/** What a model says, as its words come. */
+export interface Answer {
+  readonly text: string
+  /** What happened on the way: calls of tools. */
+  readonly steps: readonly string[]
+  readonly isBusy: boolean
+  readonly isStopped: boolean
+  readonly error: unknown
+  readonly ask: (question: Question) => Promise<void>
+  readonly stop: () => void
+}
+
+/** Fields of a prompt's defaults that are the service's own, and no model's. */
+const OWN = new Set(['fallbacks', 'maxInputTokens', 'toolLoop'])
+
+/** Asks the model: with what is stored as a caller does, with a draft by its rendered messages. */
+export function useAnswer (id: string): Answer {
+  const [text, setText] = useState('')
+  const [steps, setSteps] = useState<readonly string[]>([])
+  const [isBusy, setBusy] = useState(false)
+  const [isStopped, setStopped] = useState(false)
+  const [error, setError] = useState<unknown>()
+  const running = useRef<AbortController>(null)
+  const ask = async (question: Question) => {
+    running.current?.abort()
+    const controller = running.current = new AbortController()
+    setText('')
+    setSteps([])
+    setError(undefined)
+    setStopped(false)
+    setBusy(true)
+    try {
+      const asked = await requestOf(id, question, controller.signal)
+      if (asked === undefined) return
+      let said = ''
+      await readStream(asked, ({ data }) => {
+        if (data === '[DONE]') return
+        const chunk = JSON.parse(data) as { readonly choices?: ReadonlyArray<{ readonly delta?: { readonly content?: string | null } }>, readonly error?: { readonly message?: string } }
+        if (chunk.error !== undefined) throw new Error(chunk.error.message ?? '')
+        said += chunk.choices?.[0]?.delta?.content ?? ''
+        setText(said)
+      }, comment => { setSteps(before => [...before, comment]) })
+    } catch (failure) {
+      if (controller.signal.aborted) setStopped(true)
+      else setError(failure)
+    } finally {
+      if (running.current === controller) setBusy(false)
+    }
+  }
+  return { text, steps, isBusy, isStopped, error, ask, stop: () => { running.current?.abort() } }
+}
+
+async function requestOf (id: string, { isDraft, entry, values, render }: Question, signal: AbortSignal): Promise<Request | undefined> {
+  const post = (path: string, body: object) => new Request(path, { method: 'POST', signal, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  if (!isDraft) return post(`/api/chat/prompts/${encodeURIComponent(id)}`, { variables: values, stream: true })
+  const rendered = (await render())?.rendered_prompt
+  if (rendered === undefined) return undefined
+  const defaults = Object.entries((entry.settings['defaults'] ?? {}) as Record<string, unknown>).filter(([name]) => !OWN.has(name))
+  return post('/v1/chat/completions', { ...Object.fromEntries(defaults), messages: typeof rendered === 'string' ? [{ role: 'user', content: rendered }] : rendered, stream: true })
+}

@@ -1,0 +1,57 @@
+import { useRef, useState } from 'react'
+import { type Bundle, type Mistake } from '../api/preview.ts'
+import { t } from '../text/text.ts'
+import { type Field } from './parameters.ts'
+import { PasteJson } from './paste-json.tsx'
+import { ValueField } from './value-field.tsx'
+
+export interface VariablesFormProps {
+  readonly id: string
+  readonly fields: readonly Field[]
+  readonly values: Readonly<Record<string, unknown>>
+  readonly onChange: (values: Readonly<Record<string, unknown>>) => void
+  readonly mistakes: readonly Mistake[]
+  readonly onBundle: (bundle: Bundle) => void
+}
+
+/** The values that a prompt is tried with. A field that is left empty is not sent. */
+export function VariablesForm ({ id, fields, values, onChange, mistakes, onBundle }: VariablesFormProps) {
+  const [isPasting, setPasting] = useState(false)
+  const [problem, setProblem] = useState('')
+  const file = useRef<HTMLInputElement>(null)
+  const open = async (chosen: File | undefined) => {
+    if (chosen === undefined) return
+    try {
+      const bundle = JSON.parse(await chosen.text()) as Bundle
+      if (typeof bundle.variables !== 'object' || !Array.isArray(bundle.tools)) throw new Error(t.noBundle)
+      setProblem('')
+      onBundle(bundle)
+    } catch (error) {
+      setProblem(String(error instanceof Error ? error.message : error))
+    }
+  }
+  const set = (name: string, value: unknown) => {
+    const { [name]: old, ...rest } = values
+    onChange(value === undefined ? rest : { ...rest, [name]: value })
+  }
+  return (
+    <section className='panel' aria-label={t.variablesOfCaller}>
+      <header>
+        <h2>{t.variablesOfCaller}</h2><span className='grow' />
+        <button type='button' className='button plain small' onClick={() => { setPasting(true) }}>{t.pasteJson}</button>
+        <button type='button' className='button plain small' onClick={() => { file.current?.click() }}>{t.openBundle}</button>
+        <input ref={file} type='file' accept='.json,application/json' hidden aria-label={t.openBundle} onChange={event => { void open(event.target.files?.[0]); event.target.value = '' }} />
+      </header>
+      {problem !== '' && <p className='hint bad inside' role='alert'>{problem}</p>}
+      {fields.length === 0 ? <p className='body quiet'>{t.noVariables}</p> : <div className='body form'>{fields.map(field => <ValueField key={field.name} id={`v-${field.name}`} field={field} value={values[field.name]} onChange={value => { set(field.name, value) }} problem={problemOf(field.name, mistakes)} />)}</div>}
+      {isPasting && <PasteJson id={id} values={values} onClose={() => { setPasting(false) }} onTake={onChange} />}
+    </section>
+  )
+}
+
+/** What the service says of a variable: what is missing, and which of those that were sent may be meant. */
+function problemOf (name: string, mistakes: readonly Mistake[]): string | undefined {
+  const mistake = mistakes.find(({ path, severity }) => severity === 'error' && path !== undefined && (path === `variables.${name}` || path.startsWith(`variables.${name}.`) || path.startsWith(`variables.${name}[`)))
+  if (mistake === undefined) return undefined
+  return mistake.near === undefined ? mistake.code === 'VARIABLE_MISSING' ? t.missing : mistake.message : t.missingNear(mistake.near)
+}

@@ -1,0 +1,40 @@
+import { type ReactNode, useRef, useState } from 'react'
+import { ErrorNote } from '../parts/error-note.tsx'
+import { t } from '../text/text.ts'
+
+/** The field one writes in. What is not sent stays in it; its key makes it count once, however often it is sent. */
+export function Composer ({ label, isOff = false, mayBeEmpty = false, send, children }: { readonly label: string, readonly isOff?: boolean, readonly mayBeEmpty?: boolean, readonly send: (text: string, key: string) => Promise<unknown>, readonly children?: ReactNode }) {
+  const [text, setText] = useState('')
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const key = useRef(crypto.randomUUID())
+  const submit = async () => {
+    if (isBusy || isOff || (text.trim() === '' && !mayBeEmpty)) return
+    setBusy(true)
+    setError(undefined)
+    try {
+      await send(text, key.current)
+      key.current = crypto.randomUUID()
+      setText('')
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <form className='dock composer' onSubmit={event => { event.preventDefault(); void submit() }}>
+      {error !== undefined && <ErrorNote error={error} />}
+      <textarea
+        className='field'
+        rows={2}
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        onChange={event => { setText(event.target.value) }}
+        onKeyDown={event => { if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) { event.preventDefault(); void submit() } else if (event.key === 'Escape') event.currentTarget.blur() }}
+      />
+      <div className='row wrap-row'>{children}<span className='grow' /><span className='quiet wide'>{t.enterSends}</span><button className='button primary' disabled={isBusy || isOff || (text.trim() === '' && !mayBeEmpty)}>{t.send}</button></div>
+    </form>
+  )
+}

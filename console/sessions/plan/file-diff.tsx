@@ -1,0 +1,55 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { api, take } from '../../api/client.ts'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { bytes } from '../../parts/time.ts'
+import { t } from '../../text/text.ts'
+import { Diff } from './diff.tsx'
+import { type ChangedFile } from './use-plan.ts'
+
+const Difference = lazy(async () => ({ default: (await import('../../edit/difference.tsx')).Difference }))
+
+interface Side { readonly text?: string, readonly isCut?: boolean }
+
+/** What changes in one file: enough to decide, and side by side on demand. What could not be shown says so. */
+export function FileDiff ({ id, file, isSeen, onSeen }: { readonly id: string, readonly file: ChangedFile, readonly isSeen: boolean, readonly onSeen: () => void }) {
+  const [isWide, setWide] = useState(false)
+  const { path, diff, isCut, isOutdated, kind } = file
+  return (
+    <section className='panel'>
+      <header>
+        <span className='mono grow wrap'>{path}</span>
+        <span className='chip'>{t.changeKind(kind)}</span>
+        <span className='quiet num'>{bytes(file.bytes)}</span>
+        <button
+          type='button'
+          className='button small'
+          aria-pressed={isWide}
+          onClick={() => { setWide(!isWide) }}
+        >
+          {t.sideBySide}
+        </button>
+        <button
+          type='button'
+          className='button small'
+          disabled={isSeen}
+          onClick={onSeen}
+        >
+          {t.seenMark}
+        </button>
+      </header>
+      {isOutdated === true && <p className='note warn'>{t.fileOutdated}</p>}
+      {isCut === true && !isWide && <p className='note warn'>{t.diffCut}</p>}
+      {isWide ? <Sides id={id} path={path} /> : diff === '' ? <p className='body quiet'>{t.noDiff}</p> : <Diff diff={diff} label={path} />}
+    </section>
+  )
+}
+
+function Sides ({ id, path }: { readonly id: string, readonly path: string }) {
+  const read = async (side: 'before' | 'after') => await take(api.GET('/api/plans/{id}/preview', { params: { path: { id }, query: { path, side } } })) as Side
+  const query = useQuery({ queryKey: ['plan', id, 'sides', path], queryFn: async () => await Promise.all([read('before'), read('after')]) })
+  if (query.error !== null) return <ErrorNote error={query.error} />
+  if (query.data === undefined) return <p className='body quiet'>{t.loading}</p>
+  const [before, after] = query.data
+  return <>{(before.isCut === true || after.isCut === true) && <p className='note warn'>{t.sideCut}</p>}<Suspense><Difference before={before.text ?? ''} after={after.text ?? ''} labels={[t.before, t.after]} /></Suspense></>
+}

@@ -1,0 +1,34 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import type { paths } from '../../../.build/api.d.ts'
+import { api, take } from '../../api/client.ts'
+import { type Session } from '../use-session.ts'
+
+export type Plan = paths['/api/plans/{id}']['get']['responses']['200']['content']['application/json']
+
+/** A file of a change, as it is shown. */
+export interface ChangedFile { readonly kind: string, readonly path: string, readonly bytes: number, readonly diff: string, readonly isCut?: boolean, readonly isOutdated?: boolean }
+
+interface PreviewPage { readonly files: readonly ChangedFile[], readonly more: number, readonly confirm?: { readonly digest: string, readonly deletes: readonly string[] } }
+
+/** Files of a page of a preview. */
+const PAGE = 200
+
+/** A plan and what it changes, all pages of it; both are asked for again when the session has moved. */
+export function usePlan ({ id, seq, status }: Session) {
+  const plan = useQuery({ queryKey: ['plan', id], queryFn: () => take(api.GET('/api/plans/{id}', { params: { path: { id } } })), staleTime: 0 })
+  const preview = useInfiniteQuery({
+    queryKey: ['plan', id, 'preview'],
+    initialPageParam: 0,
+    queryFn: async ({ pageParam }) => await take(api.GET('/api/plans/{id}/preview', { params: { path: { id }, query: { after: pageParam, limit: PAGE } } })) as PreviewPage,
+    getNextPageParam: (last, pages) => last.more > 0 ? pages.reduce((sum, { files }) => sum + files.length, 0) : undefined,
+    staleTime: 0
+  })
+  const { refetch: again } = plan
+  const { refetch, fetchNextPage, hasNextPage, isFetching } = preview
+  useEffect(() => { void again(); void refetch() }, [seq, status, again, refetch])
+  useEffect(() => { if (hasNextPage && !isFetching) void fetchNextPage() }, [hasNextPage, isFetching, fetchNextPage])
+  return { plan, files: preview.data?.pages.flatMap(({ files }) => files) ?? NONE, error: preview.error, isWhole: preview.data !== undefined && !hasNextPage }
+}
+
+const NONE: readonly ChangedFile[] = []

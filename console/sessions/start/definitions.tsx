@@ -1,0 +1,34 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { api, takePage } from '../../api/client.ts'
+import { words } from '../../api/listings.ts'
+import { Loaded } from '../../parts/loading.tsx'
+import { Revealed } from '../../parts/reveal.tsx'
+import { t } from '../../text/text.ts'
+
+interface Definition { readonly id: string, readonly description?: unknown }
+
+/** What can be started, each by a link to its form. */
+export function Definitions ({ only }: { readonly only?: string | undefined }) {
+  const query = useQuery({ queryKey: ['registry', 'definitions'], queryFn: readAll })
+  return (
+    <Loaded query={query}>
+      {({ agents, skills, plans }) => (
+        <div className='thirds'>
+          {([['agents', t.agents, agents, t.agentsNone], ['skills', t.skills, skills, t.skillsNone], ['plans', t.plans, [{ id: '', description: t.planDefault }, ...plans], '']] as ReadonlyArray<readonly [string, string, readonly Definition[], string]>).filter(([kind]) => only === undefined || only === kind).map(([kind, title, rows, none]) => (
+            <section key={kind} className='panel'>
+              <header><h2>{title}</h2></header>
+              {rows.length === 0 ? <p className='body quiet'>{none}</p> : <ul>{rows.map(({ id, description }) => <li key={id} className='item'><Link href={`/sessions/new?of=${kind}/${encodeURIComponent(id)}`} data-row>{id === '' ? t.planNew : id}</Link><p className='hint wrap'><Revealed text={words(description)} /></p></li>)}</ul>}
+            </section>
+          ))}
+        </div>
+      )}
+    </Loaded>
+  )
+}
+
+async function readAll () {
+  const query = { params: { query: { detail: true, limit: 200 } } }
+  const [agents, skills, plans] = await Promise.all([takePage<Definition>(api.GET('/api/agents', query)), takePage<Definition>(api.GET('/api/skills', query)), takePage<Definition>(api.GET('/api/plans', query))])
+  return { agents: agents.rows, skills: skills.rows, plans: plans.rows }
+}

@@ -1,0 +1,17 @@
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { t } from '../../text/text.ts'
+
+/** The same start on a terminal, to copy. */
+export function OtherWays ({ lines }: { readonly lines: ReadonlyArray<readonly [title: string, line: string]> }) {
+  return (
+    <section className='panel'>
+      <header><h2>{t.sameElsewhere}</h2></header>
+      <ul>{lines.map(([title, line]) => <li key={title} className='item'><div className='row'><h3 className='grow'>{title}</h3><CopyButton text={line} /></div><code className='wrap'>{line}</code></li>)}</ul>
+    </section>
+  )
+}
+
+/** A word as a shell reads it. */
+export function quoted (text: string): string {
+  return /^[\w./@:=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,19 @@
+import { Link, useSearch } from 'wouter'
+import { PageTitle } from '../../parts/page-title.tsx'
+import { t } from '../../text/text.ts'
+import { Definitions } from './definitions.tsx'
+import { StartAgent } from './start-agent.tsx'
+import { StartPlan } from './start-plan.tsx'
+import { StartSkill } from './start-skill.tsx'
+
+/** The start of a session, from what is registered. */
+export function StartPage () {
+  const of = new URLSearchParams(useSearch()).get('of') ?? ''
+  const [kind = '', ...rest] = of.split('/')
+  const name = rest.join('/')
+  const crumbs = <Link href='/sessions'>{t.sessions}</Link>
+  if (kind === 'agents' && name !== '') return <><PageTitle title={name} crumbs={crumbs} /><StartAgent id={name} /></>
+  if (kind === 'skills' && name !== '') return <><PageTitle title={name} crumbs={crumbs} /><StartSkill id={name} /></>
+  if (kind === 'plans') return <><PageTitle title={name === '' || name === 'default' ? t.planNew : name} crumbs={crumbs} /><StartPlan profile={name === 'default' ? '' : name} /></>
+  return <><PageTitle title={t.startSession} crumbs={crumbs} /><Definitions only={kind === 'skills' || kind === 'agents' ? kind : undefined} /></>
+}

@@ -1,0 +1,23 @@
+import { useRef, useState } from 'react'
+import { useLocation } from 'wouter'
+
+/** Starts a session once, however often it is pressed, and goes to it. */
+export function useStart () {
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const key = useRef(crypto.randomUUID())
+  const [, go] = useLocation()
+  const start = async (call: (key: string) => Promise<string>) => {
+    setBusy(true)
+    setError(undefined)
+    try {
+      go(`/sessions/${await call(key.current)}`)
+    } catch (failure) {
+      key.current = crypto.randomUUID()
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return { start, error, isBusy }
+}

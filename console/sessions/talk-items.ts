@@ -1,0 +1,87 @@
+import { type SessionEvent } from './session-socket.ts'
+import { type Said } from './use-session.ts'
+
+/** A command or a call that ran, or was to run. */
+export interface Ran {
+  /** The command, or what was called with what. */
+  readonly words: string
+  readonly output: string
+  readonly phase: 'proposed' | 'ended' | 'refused'
+  readonly exitCode?: number
+  readonly outcome?: string
+  readonly durationMs?: number
+  /** Who let it run; undefined for what ran unasked. */
+  readonly allowedBy?: string
+}
+
+/** One line of a dialogue. */
+export interface TalkItem {
+  readonly key: string
+  readonly at: string
+  readonly role: Said['role']
+  readonly by: string
+  readonly text: string
+  readonly ran?: Ran
+}
+
+type Data = Readonly<Record<string, unknown>>
+
+/** What the events know of what ran. */
+interface Known {
+  readonly byPlace: ReadonlyMap<string, Data>
+  /** Decisions, by the effect. */
+  readonly decisions: ReadonlyMap<string, Data>
+  /** Steps of which a command has ended, and commands that have ended. */
+  readonly endedSteps: ReadonlySet<string>
+  readonly endedCommands: ReadonlyMap<string, number>
+}
+
+/** A dialogue out of what was said, with what the events know of what ran. What was proposed is shown once: as what became of it. */
+export function talkItems (said: readonly Said[], events: readonly SessionEvent[]): readonly TalkItem[] {
+  const ended = events.filter(({ event, data }) => event === 'command' && data['phase'] === 'ended')
+  const known: Known = {
+    byPlace: new Map(events.map(({ seq, n, data }) => [`${seq}.${n}`, data])),
+    decisions: new Map(events.filter(({ event, data }) => event === 'approval' && typeof data['decision'] === 'string').map(({ data }) => [String(data['effect']), data])),
+    endedSteps: new Set(ended.map(({ data }) => stepOf(data['effect']))),
+    endedCommands: new Map(said.filter(({ role, command }) => role === 'tool' && command !== undefined).map(({ command, seq }) => [command as string, seq]))
+  }
+  return said.flatMap(each => itemsOf(each, known))
+}
+
+function itemsOf (each: Said, known: Known): readonly TalkItem[] {
+  const { seq, n, at, by, role, text, command } = each
+  const item = { key: `${seq}.${n}`, at, role, by, text }
+  if (role === 'tool') {
+    const ran = whatRan(each, known)
+    return [{ ...item, text: text === ran.output || text === ran.outcome ? '' : text, ran }]
+  }
+  if (role !== 'assistant' || command === undefined) return [item]
+  const decision = [...known.decisions].find(([effect]) => stepOf(effect) === String(seq))?.[1]
+  const hasRun = known.endedSteps.has(String(seq)) || (decision === undefined && (known.endedCommands.get(command) ?? 0) > seq)
+  if (hasRun) return text === '' ? [] : [item]
+  return [{ ...item, ran: { words: command, output: '', phase: decision?.['decision'] === 'reject' ? 'refused' : 'proposed', ...allowedBy(decision) } }]
+}
+
+function whatRan ({ seq, n, tool, command, output = '' }: Said, { byPlace, decisions }: Known): Ran {
+  const data = byPlace.get(`${seq}.${n}`) ?? {}
+  const { arguments: given, passed, outcome, exitCode, durationMs, effect } = data
+  const says = typeof outcome === 'string' ? outcome : passed === undefined ? undefined : passed === true ? 'passed' : 'failed'
+  return {
+    words: command ?? [tool, given === undefined ? '' : JSON.stringify(given)].join(' '),
+    output,
+    phase: 'ended',
+    ...(typeof exitCode === 'number' ? { exitCode } : {}),
+    ...(says === undefined ? {} : { outcome: says }),
+    ...(typeof durationMs === 'number' ? { durationMs } : {}),
+    ...allowedBy(decisions.get(String(effect)))
+  }
+}
+
+function allowedBy (decision: Data | undefined): Pick<Ran, 'allowedBy'> {
+  return decision === undefined ? {} : { allowedBy: String(decision['by']) }
+}
+
+/** The step of a session that an effect belongs to: `4` of `4.0`. */
+function stepOf (effect: unknown): string {
+  return String(effect).split('.')[0] ?? ''
+}

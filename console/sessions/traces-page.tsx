@@ -1,0 +1,31 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { api, take } from '../api/client.ts'
+import { Empty } from '../parts/empty.tsx'
+import { Loaded } from '../parts/loading.tsx'
+import { PageTitle } from '../parts/page-title.tsx'
+import { When } from '../parts/when.tsx'
+import { t } from '../text/text.ts'
+import { stateOf } from './words.ts'
+
+/** The traces of plans, the newest first. */
+export function TracesPage () {
+  const query = useQuery({ queryKey: ['traces'], queryFn: () => take(api.GET('/api/traces', { params: { query: { limit: 200 } } })), staleTime: 0 })
+  return (
+    <>
+      <PageTitle title={t.traces} note={t.tracesNote} />
+      <Loaded query={query}>
+        {({ traces }) => traces.length === 0
+          ? <Empty title={t.tracesNone}>{t.tracesNoneNext}</Empty>
+          : (
+            <div className='panel'>
+              <table>
+                <thead><tr><th scope='col'>{t.trace}</th><th scope='col'>{t.definition}</th><th scope='col'>{t.state}</th><th scope='col'>{t.began}</th></tr></thead>
+                <tbody>{traces.map(({ trace_id: id, session }) => <tr key={id}><td><Link href={`/traces/${id}`} className='mono' data-row>{id.slice(0, 8)}</Link></td><td className='quiet'>{session.definition}</td><td><span className={`chip ${stateOf(session.status).tone}`}>{stateOf(session.status).words}</span></td><td className='quiet'><When at={session.createdAt} /></td></tr>)}</tbody>
+              </table>
+            </div>
+            )}
+      </Loaded>
+    </>
+  )
+}

@@ -1,0 +1,23 @@
+import { t } from '../text/text.ts'
+
+/** What a session is doing, in words, and how it is coloured. */
+export function stateOf (status: string, word = ''): { readonly words: string, readonly tone: string } {
+  switch (status) {
+    case 'running': return { words: word === 'applying' ? t.stateApplying : t.stateRunning, tone: 'accent' }
+    case 'waiting_input': return { words: word === 'planned' ? t.statePlanned : word === 'awaiting_confirmation' ? t.stateWaitsChange : word === 'applied' ? t.stateApplied : word === 'undone' ? t.stateUndone : word === 'waiting_cmd' ? t.stateWaitsCommand : t.stateWaitsYou, tone: word === 'applied' ? 'good' : 'warn' }
+    case 'waiting_approval': return { words: t.stateWaitsApproval, tone: 'warn' }
+    case 'completed': return { words: t.stateCompleted, tone: 'good' }
+    case 'failed': return { words: t.stateFailed, tone: 'bad' }
+    case 'cancelled': return { words: t.stateCancelled, tone: '' }
+    case 'expired': return { words: t.stateExpired, tone: '' }
+    default: return { words: status, tone: '' }
+  }
+}
+
+export const hasEnded = (status: string): boolean => ['completed', 'failed', 'cancelled', 'expired'].includes(status)
+
+/** `agents/desk`: the kind, and the name. */
+export function partsOf (definition: string): { readonly kind: string, readonly name: string } {
+  const [kind = '', ...name] = definition.split('/')
+  return { kind, name: name.join('/') }
+}

@@ -1,0 +1,134 @@
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import { listOf, objectOf } from './json-members.ts'
+
+/** What the type of one prompt may be made of: a schema that leads to itself in many ways would have no end. Beyond it stands `unknown`. */
+const MAX_PARTS = 3000
+
+/** More of `allOf` make types that the compiler gives up; without some of them a type takes more, never less. */
+const MAX_CONJUNCTS = 4
+
+const TYPES: ReadonlyMap<string, string> = new Map([['string', 'string'], ['number', 'number'], ['integer', 'number'], ['boolean', 'boolean'], ['null', 'null']])
+
+/** Keywords that say something of objects or lists alone. */
+const SHAPES = ['properties', 'required', 'additionalProperties', 'patternProperties', 'items', 'prefixItems']
+
+/**
+ * Writes JSON Schemas as types of TypeScript. A type takes every value that its schema takes; what types cannot say, such as a length, a
+ * pattern or `not`, is left to the service.
+ */
+export class TypeWriter {
+  readonly #root: JsonObject
+  readonly #open = new Set<string>()
+  #parts = 0
+
+  /** @param root the document that references lead into */
+  constructor (root: JsonObject) {
+    this.#root = root
+  }
+
+  /** @param indent what lines begin with */
+  typeOf (schema: Json | undefined, indent = ''): string {
+    this.#parts = 0
+    return this.#type(schema, indent)
+  }
+
+  #type (schema: Json | undefined, indent: string): string {
+    if (schema === false) return 'never'
+    if (!isJsonObject(schema) || this.#parts++ > MAX_PARTS) return 'unknown'
+    const conjuncts = [this.#target(schema['$ref'], indent), this.#own(schema, indent)]
+    for (const keyword of ['anyOf', 'oneOf']) {
+      const choices = listOf(schema[keyword])
+      if (choices.length > 0) conjuncts.push(unionOf(choices.map(each => this.#type(each, indent))))
+    }
+    conjuncts.push(...listOf(schema['allOf']).slice(0, MAX_CONJUNCTS).map(each => this.#type(each, indent)))
+    const types = [...new Set(conjuncts)].filter(type => type !== 'unknown')
+    if (types.includes('never')) return 'never'
+    return types.length < 2 ? types[0] ?? 'unknown' : types.map(inParentheses).join(' & ')
+  }
+
+  #target (reference: Json | undefined, indent: string): string {
+    if (typeof reference !== 'string' || this.#open.has(reference)) return 'unknown'
+    this.#open.add(reference)
+    const segments = reference.slice(2).split('/').map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+    const type = this.#type(memberAt(this.#root, segments), indent)
+    this.#open.delete(reference)
+    return type
+  }
+
+  /** What `type`, `enum`, `const` and the keywords of shapes say. */
+  #own (schema: JsonObject, indent: string): string {
+    const { type } = schema
+    const names = type === undefined ? [] : [type].flat() as readonly Json[]
+    const values = Object.hasOwn(schema, 'const') ? [schema['const'] as Json] : Array.isArray(schema['enum']) ? listOf(schema['enum']) : undefined
+    if (values !== undefined) return unionOf(values.filter(value => type === undefined || names.some(name => isOfType(value, name))).map(literalOf))
+    if (type === undefined && !SHAPES.some(keyword => Object.hasOwn(schema, keyword))) return 'unknown'
+    return unionOf((type === undefined ? [...TYPES.keys(), 'array', 'object'] : names).map(name => {
+      if (name === 'object') return this.#object(schema, indent)
+      if (name === 'array') return this.#array(schema, indent)
+      return TYPES.get(String(name)) ?? 'unknown'
+    }))
+  }
+
+  #array ({ items, prefixItems, minItems }: JsonObject, indent: string): string {
+    const first = listOf(prefixItems).map(each => this.#type(each, indent))
+    const rest = items === undefined ? 'unknown' : this.#type(items, indent)
+    if (first.length === 0) return `readonly ${inParentheses(rest)}[]`
+    const least = typeof minItems === 'number' ? minItems : 0
+    const members = first.map((type, index) => index < least ? type : `${inParentheses(type)}?`)
+    return `readonly [${[...members, ...(rest === 'never' ? [] : [`...${inParentheses(rest)}[]`])].join(', ')}]`
+  }
+
+  #object (schema: JsonObject, indent: string): string {
+    const inner = `${indent}  `
+    const properties = Object.entries(objectOf(schema['properties']))
+    const required = new Set(listOf(schema['required']))
+    const patterns = Object.values(objectOf(schema['patternProperties']))
+    const { additionalProperties: others = true } = schema
+    const types = properties.map(([name, property]) => [name, this.#type(property, inner)] as const)
+    const rest = unionOf([...patterns, others].map(each => this.#type(each, inner)))
+    const undeclared = [...required].filter(name => !properties.some(([known]) => known === name)).map(name => `${JSON.stringify(name)}: ${rest}`)
+    const members = types.map(([name, type]) => {
+      const description = objectOf(objectOf(schema['properties'])[name])['description']
+      return `${commentOf(description, inner)}readonly ${JSON.stringify(name)}${required.has(name) ? '' : '?'}: ${type}`
+    })
+    // An index has to take what the names take.
+    const index = rest === 'never' ? [] : [`readonly [name: string]: ${unionOf([rest, ...types.map(([, type]) => type), ...(types.length > 0 ? ['undefined'] : [])])}`]
+    const lines = [...members, ...undeclared, ...index]
+    return lines.length === 0 ? 'Readonly<Record<string, never>>' : `{\n${lines.map(line => `${inner}${line}\n`).join('')}${indent}}`
+  }
+}
+
+/** A description as a comment above a member; nothing for none. */
+export function commentOf (description: Json | undefined, indent: string): string {
+  if (typeof description !== 'string' || description.trim() === '') return ''
+  return `/** ${description.trim().replaceAll(/[\s\p{C}]+/gu, ' ').replaceAll('*/', '*\\/')} */\n${indent}`
+}
+
+function unionOf (types: readonly string[]): string {
+  if (types.includes('unknown')) return 'unknown'
+  const some = [...new Set(types)].filter(type => type !== 'never')
+  return some.length === 0 ? 'never' : some.map(type => some.length > 1 ? inParentheses(type) : type).join(' | ')
+}
+
+/** A type within another: what has an operator at its top may not run into it. */
+function inParentheses (type: string): string {
+  return /^(?:[\w"]|\{)/.test(type) && !/[|&]|^readonly /.test(type.replaceAll(/"(?:[^"\\]|\\.)*"/g, '')) ? type : `(${type})`
+}
+
+function isOfType (value: Json, type: Json): boolean {
+  if (type === 'integer') return typeof value === 'bigint' || Number.isInteger(value)
+  const found = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'bigint' ? 'number' : typeof value
+  return found === type
+}
+
+function literalOf (value: Json): string {
+  if (typeof value === 'bigint') return 'number'
+  if (Array.isArray(value)) return `readonly [${(value as readonly Json[]).map(literalOf).join(', ')}]`
+  if (!isJsonObject(value)) return stringifyJson(value)
+  const members = Object.entries(value).map(([name, member]) => `readonly ${JSON.stringify(name)}: ${literalOf(member)}`)
+  return members.length === 0 ? 'Readonly<Record<string, never>>' : `{ ${members.join('; ')} }`
+}
+
+function memberAt (root: JsonObject, segments: readonly string[]): Json | undefined {
+  return segments.reduce<Json | undefined>((place, name) => Array.isArray(place) ? (place as readonly Json[])[Number(name)] : isJsonObject(place) && Object.hasOwn(place, name) ? place[name] : undefined, root)
+}

@@ -1,0 +1,15 @@
+import { clip } from '../shared/clip.ts'
+
+/** Of the first line, and of all of a message, in code points. */
+const MAX_SUBJECT = 72
+const MAX_MESSAGE = 4000
+
+/** The message of a commit: its first line is the beginning of a text; what it cuts goes below it with all of the text. */
+export function commitMessage (text: string): string {
+  const plain = clip(text.replaceAll('\r\n', '\n').replace(/[^\P{Cc}\n\t]/gu, '').trim(), MAX_MESSAGE)
+  const [first = ''] = plain.split('\n', 1)
+  const points = Array.from(first)
+  const subject = points.length > MAX_SUBJECT ? `${points.slice(0, MAX_SUBJECT - 1).join('')}…` : first
+  if (subject === plain) return subject === '' ? 'Change files' : subject
+  return subject === first ? `${subject}\n\n${plain.slice(first.length).trim()}` : `${subject}\n\n${plain}`
+}

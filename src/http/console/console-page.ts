@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Where the built console lies: below the folder of the package, wherever this module runs from. */
+export const CONSOLE_FOLDER = join(packageFolder(fileURLToPath(import.meta.url)), 'dist', 'console')
+
+/** What stands in the page for the nonce of its styles. */
+const PLACE_OF_NONCE = /%NONCE%/g
+
+let page: Promise<string> | undefined
+
+/** A page for one request, and the headers under which it may do nothing but what the console does. */
+export interface ConsolePage {
+  readonly html: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * Makes the console's page for one request. It is read with the first request, and not before: most services are asked by programs.
+ * @throws what reading the file throws, where the console was not built
+ */
+export async function makeConsolePage (): Promise<ConsolePage> {
+  page ??= readFile(join(CONSOLE_FOLDER, 'index.html'), 'utf8').catch((error: unknown) => {
+    page = undefined
+    throw error
+  })
+  const nonce = randomBytes(16).toString('base64')
+  return { html: (await page).replace(PLACE_OF_NONCE, nonce), headers: headersWith(nonce) }
+}
+
+/** The editor puts a style into the page, and has the nonce for it: https://www.w3.org/TR/CSP3/#security-nonces */
+function headersWith (nonce: string): ConsolePage['headers'] {
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'content-security-policy': `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'`,
+    'cross-origin-opener-policy': 'same-origin',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff'
+  }
+}
+
+/** The nearest folder above that has a `package.json`. */
+function packageFolder (path: string): string {
+  const folder = dirname(path)
+  return existsSync(join(folder, 'package.json')) || folder === path ? folder : packageFolder(folder)
+}

@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import serveFiles from '@fastify/static'
+import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { routeNotFound } from '../../base/errors.ts'
+import { type App } from '../base/app-types.ts'
+import { pathOf } from '../base/known-routes.ts'
+import { CONSOLE_FOLDER, makeConsolePage } from './console-page.ts'
+
+/**
+ * The console: one page for every address below `/console/`, and its scripts and styles, whose names change with what is in them.
+ * `GET /` leads browsers to it. What it shows it asks for as any client does, with a token of its user.
+ */
+export function consoleRoutes (app: App): void {
+  app.register(serveFiles, {
+    root: join(CONSOLE_FOLDER, 'assets'),
+    prefix: '/console/assets/',
+    decorateReply: false,
+    preCompressed: true,
+    immutable: true,
+    maxAge: '365d',
+    index: false,
+    schemaHide: true,
+    logLevel: 'warn',
+    setHeaders: reply => { reply.header('x-content-type-options', 'nosniff') }
+  })
+  const options = { logLevel: 'warn', schema: { hide: true } } as const
+  app.get('/', options, (request, reply) => wantsPage(request) ? reply.redirect('/console/') : refuse(request))
+  app.get('/console', options, (_request, reply) => reply.redirect('/console/'))
+  app.get('/console/*', options, showPage)
+}
+
+async function showPage (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const page = await makeConsolePage().catch(() => refuse(request))
+  return await reply.headers(page.headers).send(page.html)
+}
+
+/** Programs that ask for `/` go on to learn that nothing is there. */
+function wantsPage ({ headers: { accept } }: FastifyRequest): boolean {
+  return accept?.includes('text/html') === true
+}
+
+function refuse (request: FastifyRequest): never {
+  throw routeNotFound(request.method, pathOf(request))
+}

@@ -1,0 +1,118 @@
+import { Type } from '../../base/schema-builder.ts'
+import { LABEL_PATTERN, type LabelTarget } from '../../registry/kinds/release/release-record.ts'
+import { type ReleaseHistory, type Releases } from '../../service/release/releases.ts'
+import { type App } from '../base/app-types.ts'
+import { ConditionalHeaders, entityTag, readPrecondition } from '../base/entity-tags.ts'
+import { CHANGES_RELEASES } from '../base/route-errors.ts'
+import { nullable, PlacedDiagnosticReply, PromptId } from '../base/schemas.ts'
+
+const number = (description: string) => Type.Integer({ minimum: 1, maximum: 1e15 - 1, description })
+const Share = Type.Object({ version: number('A version'), weight: Type.Integer({ minimum: 1, maximum: 100, description: 'Of 100' }) }, { additionalProperties: false })
+const Target = Type.Union([number('A version'), Type.Array(Share)], { description: 'A version, or several with weights that sum to 100' })
+const Note = nullable(Type.String({ maxLength: 1000 }), { description: 'What for, kept with it' })
+
+const Version = Type.Object({
+  n: number('Its number'),
+  tag: Type.String({ description: 'Hash of its content, as the ETag of the prompt has it' }),
+  at: Type.String({ description: 'When it was recorded, ISO 8601' }),
+  by: Type.String({ description: 'The name of a token; `store` for what was found under the plain key, `anyone` where no token is asked for' }),
+  note: Type.Optional(Type.String()),
+  source: Type.Optional(Type.String({ description: 'Where it comes from, such as git:8c2ae82' })),
+  from: Type.Optional(Type.Integer({ description: 'The version that it restores' }))
+}, { additionalProperties: true })
+
+const Move = Type.Object({
+  label: Type.String(),
+  from: Type.Union([Target, Type.Null()], { description: 'null: there was none' }),
+  to: Type.Union([Target, Type.Null()], { description: 'null: it was removed' }),
+  at: Type.String(),
+  by: Type.String(),
+  note: Type.Optional(Type.String())
+}, { additionalProperties: true })
+
+const History = Type.Object({
+  latest: Type.Optional(Type.Integer({ description: 'The version that is served where nobody says a label; left out for content that is none' })),
+  versions: Type.Array(Version, { description: 'The newest first: 50, and those that labels mean' }),
+  labels: Type.Record(Type.String(), Target, { description: 'What each label means' }),
+  moves: Type.Array(Move, { description: 'The last 50 moves of labels, the latest first' })
+})
+
+const VersionReply = Type.Object({
+  ...Version.properties,
+  entry: Type.Unknown({ description: 'The prompt as it was stored' }),
+  diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'What is noticed about it now' })
+}, { additionalProperties: true })
+
+const VersionParameters = Type.Object({ ...PromptId.properties, n: Type.Integer({ minimum: 1, maximum: 1e15 - 1, description: 'The number of the version', examples: [1] }) })
+const LabelParameters = Type.Object({ ...PromptId.properties, label: Type.String({ pattern: LABEL_PATTERN, description: 'A label, such as production; not latest', examples: ['staging'] }) })
+const NoteBody = Type.Union([Type.Object({ note: Note }), Type.Null()], { examples: [{ note: 'as it was before the trial' }] })
+const LabelBody = Type.Object({
+  version: Type.Union([Type.Literal('latest'), number('A version'), Type.Array(Share, { minItems: 1, maxItems: 10 })], { description: 'A version; several with weights that sum to 100; or `latest`, which is made a version first' }),
+  note: Note
+}, { examples: [{ version: 'latest', note: 'reviewed' }] })
+
+const removed = { 204: Type.Null({ description: 'Removed' }) }
+const CONDITIONS = '`If-Match` with the ETag of `GET /api/prompts/{id}/versions` refuses to move what somebody else has moved since.'
+
+/** Versions of prompts, and what labels mean. */
+export function releaseRoutes (app: App, releases: Releases): void {
+  app.get('/api/prompts/:id/versions', {
+    config: { role: 'read', seeksPrompt: true, fails: ['PROMPT_NOT_FOUND', 'RELEASES_UNREADABLE'], headers: ['etag'] },
+    schema: { tags: ['Releases'], operationId: 'listPromptVersions', summary: 'Versions and labels of a prompt', description: 'As they are stored now; the ETag is that of the labels and versions.', params: PromptId, response: { 200: History } }
+  }, async ({ generation, caller, params: { id } }, reply) => {
+    const history = await releases.history({ generation, caller, id })
+    if (history.tag !== undefined) reply.header('etag', entityTag(history.tag))
+    return describe(history)
+  })
+
+  app.get('/api/prompts/:id/versions/:n', {
+    config: { role: 'read', seeksPrompt: true, fails: ['PROMPT_NOT_FOUND', 'VERSION_NOT_FOUND', 'RELEASES_UNREADABLE'] },
+    schema: { tags: ['Releases'], operationId: 'getPromptVersion', summary: 'A version of a prompt as it was stored', params: VersionParameters, response: { 200: VersionReply } }
+  }, async ({ generation, caller, params: { id, n } }) => {
+    const { note, entry, diagnostics } = await releases.version({ generation, caller, id }, n)
+    return { ...note, entry, diagnostics: [...diagnostics] }
+  })
+
+  app.post('/api/prompts/:id/versions', {
+    config: { role: 'write', seeksPrompt: true, fails: CHANGES_RELEASES },
+    schema: { tags: ['Releases'], operationId: 'createPromptVersion', summary: 'Make what is served a version', description: 'A prompt of an extension too. What is a version already is not made another one.', params: PromptId, body: NoteBody, response: { 200: Version } }
+  }, async ({ generation, caller, id: requestId, params: { id }, body }) => await releases.freeze({ generation, caller, id, requestId, note: body?.note ?? undefined }))
+
+  app.put('/api/prompts/:id/labels/:label', {
+    config: { role: 'write', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'LABEL_PROTECTED'], headers: ['etag'] },
+    schema: { tags: ['Releases'], operationId: 'putPromptLabel', summary: 'Let a label mean a version', description: `A version that could not run now is refused. To go back is to name the version of before: no text is copied. Protected labels are moved by the role admin, and by tokens with \`labels=\`. ${CONDITIONS}`, params: LabelParameters, headers: ConditionalHeaders, body: LabelBody, response: { 200: History } }
+  }, async ({ generation, caller, id: requestId, params: { id, label }, body: { version, note }, headers }, reply) => {
+    const history = await releases.setLabel({ generation, caller, id, requestId, note: note ?? undefined }, label, version as LabelTarget | 'latest', readPrecondition(headers))
+    if (history.tag !== undefined) reply.header('etag', entityTag(history.tag))
+    return describe(history)
+  })
+
+  app.delete('/api/prompts/:id/labels/:label', {
+    config: { role: 'write', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'LABEL_PROTECTED', 'LABEL_NOT_FOUND'] },
+    schema: { tags: ['Releases'], operationId: 'deletePromptLabel', summary: 'Remove a label', description: `Whoever asks for it is answered 404 from then on. ${CONDITIONS}`, params: LabelParameters, headers: ConditionalHeaders, response: removed }
+  }, async ({ generation, caller, id: requestId, params: { id, label }, headers }, reply) => {
+    await releases.removeLabel({ generation, caller, id, requestId }, label, readPrecondition(headers))
+    return reply.code(204).send(null)
+  })
+
+  app.post('/api/prompts/:id/versions/:n/restore', {
+    config: { role: 'write', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'LINT_BUSY'], headers: ['etag'] },
+    schema: { tags: ['Releases'], operationId: 'restorePromptVersion', summary: 'Publish a version again, as a new one', description: 'What is served where nobody says a label is then what the version was. `If-Match` is with the ETag of the prompt.', params: VersionParameters, headers: ConditionalHeaders, body: NoteBody, response: { 200: Type.Object({ id: Type.String(), key: Type.String(), version: Type.Optional(Type.Integer()), diagnostics: Type.Array(PlacedDiagnosticReply) }) } }
+  }, async ({ generation, caller, id: requestId, params: { id, n }, body, headers }, reply) => {
+    const { id: path, key, tag, version, diagnostics } = await releases.restore({ generation, caller, id, requestId, note: body?.note ?? undefined }, n, readPrecondition(headers))
+    if (tag !== undefined) reply.header('etag', entityTag(tag))
+    return { id: path, key, version, diagnostics: [...diagnostics] }
+  })
+
+  app.delete('/api/prompts/:id/versions/:n', {
+    config: { role: 'admin', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'VERSION_LABELLED'] },
+    schema: { tags: ['Releases'], operationId: 'deletePromptVersion', summary: 'Forget a version for good', description: 'For a text that should never have been there. Not while a label means it; what is served where nobody says a label stays until something else is published.', params: VersionParameters, response: removed }
+  }, async ({ generation, caller, id: requestId, params: { id, n } }, reply) => {
+    await releases.removeVersion({ generation, caller, id, requestId }, n)
+    return reply.code(204).send(null)
+  })
+}
+
+function describe ({ record: { versions, labels, moves }, latest }: ReleaseHistory) {
+  return { ...(latest === undefined ? {} : { latest }), versions: [...versions], labels: Object.fromEntries(labels) as Record<string, number>, moves: [...moves] }
+}

@@ -1,0 +1,128 @@
+import { type EnvironNames } from '../../registry/needs/path-owner.ts'
+import { type JsonObject, stringifyJson } from '../../base/json.ts'
+import { ENGINE_VERSION } from '../../base/version.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
+import { createSlices } from '../../runtime/slices.ts'
+import { ErrorReply } from '../base/schemas.ts'
+import { answerSchema, variablesSchema } from './prompt-schemas.ts'
+
+/** What the operations of one document may have as JSON, in UTF-16 units; further prompts are on its next page. */
+const MAX_LENGTH = 4 * 1024 * 1024
+
+/** A description of a first part of some prompts. */
+export interface PromptsDocument {
+  readonly text: string
+  /** How many of the prompts are in it: one at least, if there is one. */
+  readonly count: number
+}
+
+const MESSAGES = { type: 'array', items: { type: 'object', properties: { role: { type: 'string' }, content: { type: 'string' } }, required: ['role', 'content'] } }
+
+const SHARED_SCHEMAS = {
+  PromptMessages: MESSAGES,
+  PromptError: ErrorReply,
+  ChatCompletion: completionOf({ type: ['string', 'null'] })
+}
+
+/**
+ * Describes prompts as an OpenAPI 3.1 document: for each an operation that renders it and one that asks the model, with the types of its own
+ * variables and answer. Works in slices.
+ * @param prompts by the id that they are asked for by, sorted
+ */
+export async function describePrompts (prompts: ReadonlyArray<readonly [id: string, prompt: Prompt]>, generation: Generation, environs: EnvironNames): Promise<PromptsDocument> {
+  const slices = createSlices()
+  const names = new OperationNames()
+  const paths: [string, JsonObject][] = []
+  const schemas: [string, JsonObject][] = []
+  let length = 0
+  let count = 0
+  for (const [id, prompt] of prompts) {
+    if (slices.isDue()) await slices.pause()
+    const described = describePrompt(id, prompt, names.nameOf(id), generation, environs)
+    length += stringifyJson(described).length
+    if (count > 0 && length > MAX_LENGTH) break
+    count++
+    paths.push(...described.paths)
+    schemas.push(...described.schemas)
+  }
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'Prompts', version: ENGINE_VERSION, description: 'Each prompt as an operation that renders it and one that asks the model with it.' },
+    security: [{}, { token: [] }],
+    paths: Object.fromEntries(paths),
+    components: {
+      schemas: { ...SHARED_SCHEMAS, ...Object.fromEntries(schemas) },
+      responses: { Failure: { description: 'What is wrong, and where; of a chat it may be what the model\'s API has refused', content: { 'application/json': { schema: {} } } } },
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } }
+    }
+  }
+  return { text: stringifyJson(document), count }
+}
+
+/** Gives every prompt a name of letters that a generator can make functions of; of ids that are alike, the later ones are numbered. */
+class OperationNames {
+  readonly #taken = new Set<string>()
+
+  nameOf (id: string): string {
+    const plain = id.replace(/[^A-Za-z0-9]+/g, '_')
+    let name = plain
+    for (let number = 2; this.#taken.has(name); number++) name = `${plain}_${number}`
+    this.#taken.add(name)
+    return name
+  }
+}
+
+function describePrompt (id: string, prompt: Prompt, name: string, generation: Generation, environs: EnvironNames): { paths: [string, JsonObject][], schemas: [string, JsonObject][] } {
+  const { entry } = prompt
+  const variablesName = `variables_${name}`
+  const answerName = `answer_${name}`
+  const variables = variablesSchema(prompt, generation, environs, `#/components/schemas/${variablesName}`)
+  const answer = answerSchema(prompt, `#/components/schemas/${answerName}`)
+  const { source, form } = entry.definition
+  const description = typeof source['description'] === 'string' ? { description: source['description'] } : {}
+  const common = { 'x-prompt-id': id, tags: ['Prompts'], ...description }
+  const rendered = form === 'text' ? { type: 'string' } : { $ref: '#/components/schemas/PromptMessages' }
+  const completion = answer === undefined
+    ? { $ref: '#/components/schemas/ChatCompletion' }
+    : completionOf({ type: ['string', 'null'], contentMediaType: 'application/json', contentSchema: { $ref: `#/components/schemas/${answerName}` } })
+  const isNeeded = Object.hasOwn(variables, 'required')
+  const bodyOf = (properties: JsonObject): JsonObject => ({
+    required: isNeeded,
+    content: { 'application/json': { schema: { type: 'object', properties: { variables: { $ref: `#/components/schemas/${variablesName}` }, ...properties }, ...(isNeeded ? { required: ['variables'] } : {}) } } }
+  })
+  const failure = { default: { $ref: '#/components/responses/Failure' } }
+  const path = encodeURIComponent(id)
+  return {
+    schemas: [[variablesName, variables], ...(answer === undefined ? [] : [[answerName, answer] as [string, JsonObject]])],
+    paths: [
+      [`/api/render/prompts/${path}`, {
+        post: {
+          ...common,
+          operationId: `render_${name}`,
+          summary: 'Render it',
+          requestBody: bodyOf({}),
+          responses: { 200: { description: 'The text, or the messages', content: json({ type: 'object', properties: { rendered_prompt: rendered, status: { const: 'success' } }, required: ['rendered_prompt', 'status'] }) }, ...failure }
+        }
+      }],
+      [`/api/chat/prompts/${path}`, {
+        post: {
+          ...common,
+          operationId: `chat_${name}`,
+          summary: 'Ask the model with it',
+          requestBody: bodyOf({ model: { type: 'string' }, messages: MESSAGES, stream: { type: 'boolean' }, temperature: { type: 'number' }, max_tokens: { type: 'integer' } }),
+          responses: { 200: { description: 'A chat completion; with `stream: true` its pieces as events', content: { ...json(completion), 'text/event-stream': { schema: { type: 'string' } } } }, ...failure }
+        }
+      }]
+    ]
+  }
+}
+
+function json (schema: JsonObject): JsonObject {
+  return { 'application/json': { schema } }
+}
+
+/** A chat completion, by what the content of its message is. */
+function completionOf (content: JsonObject): JsonObject {
+  const message = { type: 'object', properties: { role: { type: 'string' }, content } }
+  return { type: 'object', properties: { id: { type: 'string' }, model: { type: 'string' }, choices: { type: 'array', items: { type: 'object', properties: { message, finish_reason: { type: ['string', 'null'] } } } } } }
+}

@@ -1,0 +1,28 @@
+import { type Entry, type EntryKind } from '../kinds/kind.ts'
+import { type EntryTable } from '../entries/entry-table.ts'
+
+/** The table of each kind that is read as a whole. */
+export class EntryTables {
+  readonly #tables: ReadonlyMap<EntryKind, EntryTable<Entry>>
+
+  /** @param create makes the empty table of a kind */
+  constructor (kinds: readonly EntryKind[], create: <E extends Entry>(kind: EntryKind<E>) => EntryTable<E>) {
+    this.#tables = new Map(kinds.map(kind => [kind, create(kind)]))
+  }
+
+  get kinds (): Iterable<EntryKind> {
+    return this.#tables.keys()
+  }
+
+  /** The entries of a kind. */
+  of<E extends Entry> (kind: EntryKind<E>): EntryTable<E> {
+    const table = this.#tables.get(kind)
+    if (table === undefined) throw new Error(`no kind ${kind.key}`)
+    // The row is the token of its own entries: the constructor has made this table with it.
+    return table as EntryTable<E>
+  }
+
+  all (): Iterable<EntryTable<Entry>> {
+    return this.#tables.values()
+  }
+}

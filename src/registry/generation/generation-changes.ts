@@ -1,0 +1,35 @@
+import { type Slices } from '../../runtime/slices.ts'
+import { type Extension, type Generation, type Tool } from './generation.ts'
+import { isEntryKind, type Kind } from '../kinds/kind.ts'
+import { offeredOf } from './offered.ts'
+
+/** Something that is, or was, offered, and has changed. */
+export interface Change {
+  readonly kind: Kind
+  /** Dotted. */
+  readonly id: string
+}
+
+/** What one generation offers that another does not, or not like this; in slices. */
+export async function changesBetween (before: Generation, after: Generation, kinds: readonly Kind[], slices: Slices): Promise<readonly Change[]> {
+  const changes: Change[] = []
+  for (const kind of before === after ? [] : kinds.filter(isEntryKind)) {
+    const [old, now] = [offeredOf(before, kind), offeredOf(after, kind)]
+    if (old === now) continue
+    for (const id of [...now.keys(), ...[...old.keys()].filter(each => !now.has(each))]) {
+      if (!isSame(kind, old.get(id), now.get(id))) changes.push({ kind, id })
+      if (slices.isDue()) await slices.pause()
+    }
+  }
+  return changes
+}
+
+/** A generation shares with the last one what has not changed; what it makes anew is told by its content. */
+function isSame ({ key }: Kind, old: unknown, now: unknown): boolean {
+  if (old === now) return true
+  if (old === undefined || now === undefined) return false
+  if (key === 'tools') return (old as Tool).definition.revision === (now as Tool).definition.revision
+  if (key !== 'extensions') return false
+  const [before, after] = [old as Extension, now as Extension]
+  return before.definition === after.definition && before.state === after.state
+}

@@ -1,0 +1,17 @@
+import { type KeyKind } from '../store/keys.ts'
+import { type Kind } from './kinds/kind.ts'
+import { agentKind } from './kinds/agent/agent-kind.ts'
+import { environKind } from './kinds/environ/environ-kind.ts'
+import { extensionKind } from './kinds/extension/extension-kind.ts'
+import { planKind } from './kinds/plan/plan-kind.ts'
+import { promptKind } from './kinds/prompt/prompt-kind.ts'
+import { releaseKind } from './kinds/release/release-kind.ts'
+import { TESTS, VERSIONS } from './kinds/release/version-text.ts'
+import { skillKind } from './kinds/skill/skill-kind.ts'
+import { toolKind } from './kinds/tool/tool-kind.ts'
+
+/** The kinds that the service knows. Whoever needs them is given them; only where the service is put together is this read. */
+export const KINDS: readonly Kind[] = [extensionKind, promptKind, environKind, toolKind, agentKind, skillKind, planKind, releaseKind]
+
+/** Keys whose values are read when something names them; no listing goes through them. */
+export const ON_DEMAND: readonly KeyKind[] = [{ key: VERSIONS, onDemand: true }, { key: TESTS, onDemand: true }]

@@ -1,0 +1,74 @@
+import { type CallableTool } from '../generation/generation.ts'
+import { Linker, type Lookup } from './link-prompts.ts'
+import { type LabelShare } from '../kinds/release/release-record.ts'
+import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
+import { type Slices } from '../../runtime/slices.ts'
+import { type ReleasedVersion } from '../generation/generation.ts'
+
+/** What a label of a prompt means, with its texts. */
+export type Shares = ReadonlyArray<LabelShare & { readonly entry: PromptEntry }>
+
+/** What is there where the label says nothing. */
+export interface Surroundings {
+  readonly latest: { get (id: string): PromptEntry | undefined }
+  readonly tools: Pick<ReadonlyMap<string, CallableTool>, 'get'>
+}
+
+/** All prompts under one label: a partial is taken with the same label where it has that. */
+export class LabelEnvironment {
+  readonly #label: string
+  readonly #shares = new Map<string, Shares>()
+  readonly #linker: Linker
+  /** Names that mean something else than when prompts were last linked. */
+  #stale = new Set<Lookup>()
+  readonly #changed = new Set<string>()
+
+  constructor (label: string, { latest, tools }: Surroundings) {
+    this.#label = label
+    this.#linker = new Linker({ get: id => heaviest(this.#shares.get(id))?.entry ?? latest.get(id) }, tools)
+  }
+
+  get isEmpty (): boolean {
+    return this.#shares.size === 0
+  }
+
+  of (id: string): Shares | undefined {
+    return this.#shares.get(id)
+  }
+
+  /** Takes what the label of a prompt means now; gives whether that is something else. */
+  set (id: string, shares: Shares): boolean {
+    const before = this.#shares.get(id) ?? []
+    if (before.length === shares.length && before.every((each, index) => each.entry === shares[index]?.entry && each.weight === shares[index].weight)) return false
+    if (shares.length === 0) this.#shares.delete(id)
+    else this.#shares.set(id, shares)
+    for (const { entry } of before) if (!shares.some(share => share.entry === entry)) this.#linker.drop(entry)
+    this.#stale.add(`prompt ${id}`)
+    this.#changed.add(id)
+    return true
+  }
+
+  /**
+   * The ids under the label that are to be linked anew.
+   * @param names what means something else beside the label
+   */
+  async affected (names: readonly Lookup[], slices: Slices): Promise<ReadonlySet<string>> {
+    const ids = new Set(this.#changed)
+    for (const entry of await this.#linker.forget([...names, ...this.#stale], slices)) {
+      if (this.#shares.get(entry.id)?.some(share => share.entry === entry) === true) ids.add(entry.id)
+    }
+    this.#stale = new Set()
+    this.#changed.clear()
+    return ids
+  }
+
+  /** The versions of a prompt, linked. */
+  link (id: string): readonly ReleasedVersion[] {
+    return (this.#shares.get(id) ?? []).map(({ version, weight, entry }) => ({ version, weight, prompt: this.#linker.link(entry, this.#label) }))
+  }
+}
+
+/** The version with the most weight, of several the newest: linking needs no request. */
+export function heaviest<Share extends Pick<LabelShare, 'weight'>> (shares: readonly Share[] | undefined): Share | undefined {
+  return shares?.reduce((most, share) => share.weight > most.weight ? share : most)
+}

@@ -1,0 +1,20 @@
+/** An id as callers and templates write it, with what they want of it. */
+export interface PromptReference {
+  readonly id: string
+  readonly label?: string
+  readonly version?: number
+}
+
+/** Reads `id@production` and `id@7`; `undefined` for what has neither. */
+export function readReference (text: string): PromptReference | undefined {
+  const at = text.lastIndexOf('@')
+  if (at <= 0) return undefined
+  const [id, wanted] = [text.slice(0, at), text.slice(at + 1)]
+  if (/^[1-9]\d{0,14}$/.test(wanted)) return { id, version: Number(wanted) }
+  return /^[a-z][a-z0-9_-]{0,63}$/.test(wanted) ? { id, label: wanted } : undefined
+}
+
+/** Of a version, as errors and explanations name it. */
+export function nameOfVersion (id: string, version: number): string {
+  return `${id}@${version}`
+}

@@ -1,0 +1,249 @@
+import { type Slices } from '../../runtime/slices.ts'
+import { type EntryProblem, type EntryTable } from '../entries/entry-table.ts'
+import { type Diagnostic } from '../diagnostic/diagnostic.ts'
+import { sharesOf } from '../kinds/release/release-record.ts'
+import { type ReleaseEntry } from '../kinds/release/release-kind.ts'
+import { type Lookup } from './link-prompts.ts'
+import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
+import { heaviest, LabelEnvironment, type Shares, type Surroundings } from './label-environment.ts'
+import { Pins } from './pins.ts'
+import { nameOfVersion, readReference } from './prompt-reference.ts'
+import { type Release, type ReleasedVersion } from '../generation/generation.ts'
+import { type VersionShelf } from './version-shelf.ts'
+
+export interface ReleaseLinkerOptions extends Surroundings {
+  readonly table: EntryTable<ReleaseEntry>
+  readonly shelf: VersionShelf
+}
+
+/** Prompts whose entry in force has changed, with the one before. */
+type ChangedPrompts = ReadonlyMap<string, PromptEntry | undefined>
+
+/**
+ * Makes the releases of generations: reads the versions that labels mean and that prompts pin, and links each label's prompts
+ * with each other. What did not change is the same object in the next generation.
+ */
+export class ReleaseLinker {
+  readonly #options: ReleaseLinkerOptions
+  readonly #pins = new Pins()
+  readonly #entries = new Map<string, { readonly key: string, readonly entry: ReleaseEntry }>()
+  readonly #ids = new Map<string, string>()
+  readonly #environments = new Map<string, LabelEnvironment>()
+  readonly #linked = new Map<string, ReadonlyMap<string, readonly ReleasedVersion[]>>()
+  readonly #problems = new Map<string, EntryProblem>()
+  /** Ids of which a version that is wanted is not there. */
+  readonly #gaps = new Set<string>()
+  /** Ids of which such a version has been found since. */
+  #found = new Set<string>()
+  #releases: ReadonlyMap<string, Release> = new Map()
+  /** Ids whose record or latest content has changed since they were last linked. */
+  #touched = new Set<string>()
+
+  constructor (options: ReleaseLinkerOptions) {
+    this.#options = { ...options, latest: { get: id => options.latest.get(id) ?? this.pinned(id) } }
+  }
+
+  /** The versions of a prompt that other prompts pin. */
+  pinsOf (id: string): readonly number[] {
+    return this.#pins.of(id)
+  }
+
+  /** What is not served as a record says. */
+  problems (): readonly EntryProblem[] {
+    return [...this.#problems.values()]
+  }
+
+  /** What a name with a version or a label stands for. */
+  pinned (name: string): PromptEntry | undefined {
+    const reference = readReference(name)
+    if (reference === undefined) return undefined
+    const { id, label, version } = reference
+    if (version !== undefined) return this.#options.shelf.get(id, version)
+    return label === undefined ? undefined : heaviest(this.#environments.get(label)?.of(id))?.entry
+  }
+
+  /** Looks again for versions that were not there; gives whether any is. */
+  async fillGaps (slices: Slices): Promise<boolean> {
+    this.#options.shelf.beginRetry()
+    if (this.#gaps.size === 0) return false
+    for (const { id } of await this.#fill(this.#gaps, slices)) this.#found.add(id)
+    return this.#found.size > 0
+  }
+
+  /**
+   * Takes changed records and prompts in, and reads the versions that they mean.
+   * @param keys of records
+   * @returns names of versions and labels that stand for something else than before
+   */
+  async load (keys: ReadonlySet<string>, prompts: ChangedPrompts, slices: Slices): Promise<readonly Lookup[]> {
+    const ids = this.#found
+    this.#found = new Set()
+    for (const id of this.#takeRecords(keys)) ids.add(id)
+    for (const [id, before] of prompts) {
+      for (const pinned of [...this.#pins.remove(before), ...this.#pins.add(this.#direct(id))]) ids.add(pinned)
+      if (this.#entries.has(id)) this.#touched.add(id)
+      if (slices.isDue()) await slices.pause()
+    }
+    await this.#fillAll(ids, slices)
+    const names: Lookup[] = []
+    for (const id of ids) {
+      names.push(...this.#settle(id))
+      if (slices.isDue()) await slices.pause()
+    }
+    return names
+  }
+
+  /** Links what is affected by names that stand for something else than before. */
+  async link (names: readonly Lookup[], slices: Slices): Promise<ReadonlyMap<string, Release>> {
+    for (const [label, environment] of this.#environments) {
+      for (const id of await environment.affected(names, slices)) {
+        const linked = new Map(this.#linked.get(id))
+        const versions = environment.link(id)
+        if (versions.length === 0) linked.delete(label)
+        else linked.set(label, versions)
+        this.#linked.set(id, linked)
+        this.#touched.add(id)
+        if (slices.isDue()) await slices.pause()
+      }
+      if (environment.isEmpty) this.#environments.delete(label)
+    }
+    if (this.#touched.size === 0) return this.#releases
+    const releases = new Map(this.#releases)
+    for (const id of this.#touched) {
+      const known = this.#entries.get(id)
+      if (known === undefined) releases.delete(id)
+      else releases.set(id, this.#describe(id, known.entry))
+      if (slices.isDue()) await slices.pause()
+    }
+    this.#touched = new Set()
+    this.#releases = releases
+    return releases
+  }
+
+  #direct (id: string): PromptEntry | undefined {
+    const entry = this.#options.latest.get(id)
+    return entry?.version === undefined ? entry : undefined
+  }
+
+  #takeRecords (keys: ReadonlySet<string>): readonly string[] {
+    const ids: string[] = []
+    for (const key of keys) {
+      const entry = this.#options.table.entry(key)
+      const id = entry?.id ?? this.#ids.get(key)
+      if (id === undefined) continue
+      if (entry === undefined) {
+        this.#entries.delete(id)
+        this.#ids.delete(key)
+      } else {
+        this.#entries.set(id, { key, entry })
+        this.#ids.set(key, id)
+      }
+      this.#touched.add(id)
+      ids.push(id)
+    }
+    return ids
+  }
+
+  /** Reads what these ids want, what that pins, and so on. */
+  async #fillAll (ids: Set<string>, slices: Slices): Promise<void> {
+    let next: ReadonlySet<string> = ids
+    while (next.size > 0) {
+      const pinned = new Set<string>()
+      for (const entry of await this.#fill(next, slices)) for (const id of this.#pins.add(entry)) pinned.add(id)
+      for (const id of pinned) ids.add(id)
+      next = pinned
+    }
+  }
+
+  async #fill (ids: Iterable<string>, slices: Slices): Promise<readonly PromptEntry[]> {
+    const { shelf } = this.#options
+    const wanted = [...ids].flatMap(id => this.#wantedOf(id).filter(n => shelf.get(id, n) === undefined).map(n => ({ id, n, tag: this.#noteOf(id, n)?.tag })))
+    return await shelf.fill(wanted, (id, tag) => this.#twin(id, tag), slices)
+  }
+
+  #noteOf (id: string, n: number) {
+    return this.#entries.get(id)?.entry.record.versions.find(version => version.n === n)
+  }
+
+  /** An entry of the same content that is there already. */
+  #twin (id: string, tag: string): PromptEntry | undefined {
+    const direct = this.#direct(id)
+    return direct?.hash === tag ? direct : undefined
+  }
+
+  /** The versions that labels of a prompt mean, and pins of those that its record lists. */
+  #wantedOf (id: string): readonly number[] {
+    const record = this.#entries.get(id)?.entry.record
+    if (record === undefined) return []
+    const pinned = this.#pins.of(id).filter(n => this.#noteOf(id, n) !== undefined)
+    return [...new Set([...[...record.labels.values()].flatMap(target => sharesOf(target).map(({ version }) => version)), ...pinned])]
+  }
+
+  /** Puts in force what a record says, as far as its versions are there. */
+  #settle (id: string): Lookup[] {
+    const { shelf } = this.#options
+    const known = this.#entries.get(id)
+    const labels = known?.entry.record.labels ?? new Map<string, never>()
+    const names = this.#pins.of(id).map((n): Lookup => `prompt ${nameOfVersion(id, n)}`)
+    const missing: Diagnostic[] = []
+    let servesLastGood = true
+    for (const [label, environment] of this.#environments) if (!labels.has(label) && environment.set(id, [])) names.push(`prompt ${id}@${label}`)
+    for (const [label, target] of labels) {
+      const wanted = sharesOf(target)
+      const shares = wanted.flatMap(share => {
+        const entry = shelf.get(id, share.version)
+        return entry === undefined ? [] : [{ ...share, entry }]
+      })
+      const environment = this.#environmentOf(label)
+      if (shares.length === wanted.length) {
+        if (environment.set(id, shares)) names.push(`prompt ${id}@${label}`)
+        continue
+      }
+      servesLastGood &&= environment.of(id) !== undefined
+      const lost = wanted.filter(({ version }) => shelf.get(id, version) === undefined)
+      missing.push(...lost.map(({ version }) => missingVersion(label, version, shelf.problem(id, version), environment.of(id))))
+    }
+    this.#remember(id, known?.key, missing, servesLastGood)
+    this.#tidy(id)
+    return names
+  }
+
+  #remember (id: string, key: string | undefined, missing: readonly Diagnostic[], servesLastGood: boolean): void {
+    const { shelf } = this.#options
+    if (key === undefined || missing.length === 0) this.#problems.delete(id)
+    else this.#problems.set(id, { key, diagnostics: missing, servesLastGood })
+    if (this.#wantedOf(id).some(n => shelf.get(id, n) === undefined)) this.#gaps.add(id)
+    else this.#gaps.delete(id)
+  }
+
+  /** Forgets versions that nothing means any more. */
+  #tidy (id: string): void {
+    const { shelf } = this.#options
+    const kept = new Set([...this.#wantedOf(id), ...[...this.#environments.values()].flatMap(environment => environment.of(id)?.map(({ version }) => version) ?? [])])
+    for (const n of shelf.versionsOf(id)) if (!kept.has(n)) this.#pins.remove(shelf.drop(id, n))
+  }
+
+  #environmentOf (label: string): LabelEnvironment {
+    const environment = this.#environments.get(label) ?? new LabelEnvironment(label, this.#options)
+    this.#environments.set(label, environment)
+    return environment
+  }
+
+  #describe (id: string, { record, hash }: ReleaseEntry): Release {
+    const content = this.#direct(id)?.hash
+    const linked = this.#linked.get(id) ?? new Map<string, never>()
+    return {
+      id,
+      record,
+      hash,
+      latest: record.versions.find(({ tag }) => tag === content)?.n,
+      labels: new Map([...record.labels.keys()].map(label => [label, linked.get(label) ?? []]))
+    }
+  }
+}
+
+function missingVersion (label: string, version: number, problem: Diagnostic | undefined, inForce: Shares | undefined): Diagnostic {
+  const reason = problem?.code === 'VERSION_MISSING' || problem === undefined ? '' : `: ${problem.message}`
+  const served = inForce === undefined ? 'nothing is served under it' : `${inForce.map(share => share.version).join(', ')} is served in its place`
+  return { severity: 'error', code: 'VERSION_MISSING', message: `label ${label} means version ${version}, which cannot be read${reason}; ${served}` }
+}

@@ -1,0 +1,129 @@
+import { type Slices } from '../../runtime/slices.ts'
+import { type Store, StoreError, type StoredValue } from '../../store/store.ts'
+import { reject, RejectedEntry, type Diagnostic, unreadable } from '../diagnostic/diagnostic.ts'
+import { entryOfVersion, versionKey } from '../kinds/release/version-text.ts'
+import { isSound, parsePromptEntry, type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
+import { type TemplateCache } from '../entries/template-cache.ts'
+import { readAll } from '../sync/store-snapshot.ts'
+import { nameOfVersion } from './prompt-reference.ts'
+
+/** A version that is wanted. */
+export interface WantedVersion {
+  readonly id: string
+  readonly n: number
+  /** The hash of its content, as the record has it; `undefined` when no record has it. */
+  readonly tag: string | undefined
+}
+
+export interface VersionShelfOptions {
+  readonly store: Pick<Store, 'read'>
+  readonly keyPrefix: string
+  readonly cache: TemplateCache
+}
+
+/** Reads a version. @throws RejectedEntry */
+export async function parseVersion (id: string, n: number, stored: StoredValue | undefined, cache: TemplateCache, slices: Slices): Promise<PromptEntry> {
+  if (stored === undefined || stored.kind === 'missing') throw reject('VERSION_MISSING', `version ${n} is not in the store`)
+  if (stored.kind === 'bad') throw unreadable(stored)
+  return { ...await parsePromptEntry(id, 'direct', entryOfVersion(stored.text), cache, slices), version: n }
+}
+
+/** The versions that labels and other prompts mean, parsed. What has been read once stays, since a version never changes. */
+export class VersionShelf {
+  readonly #options: VersionShelfOptions
+  readonly #entries = new Map<string, PromptEntry>()
+  readonly #numbers = new Map<string, Set<number>>()
+  readonly #problems = new Map<string, Diagnostic>()
+  /** Why the last reading failed. */
+  #failure: string | undefined
+
+  constructor (options: VersionShelfOptions) {
+    this.#options = options
+  }
+
+  /** Why versions could not be read; `undefined` when they could. */
+  get failure (): string | undefined {
+    return this.#failure
+  }
+
+  /** Forgets that a reading failed, because all that is not there is asked for again. */
+  beginRetry (): void {
+    this.#failure = undefined
+  }
+
+  get (id: string, n: number): PromptEntry | undefined {
+    return this.#entries.get(nameOfVersion(id, n))
+  }
+
+  /** The versions of a prompt that are here. */
+  versionsOf (id: string): readonly number[] {
+    return [...this.#numbers.get(id) ?? []]
+  }
+
+  /** Why a version is not there. */
+  problem (id: string, n: number): Diagnostic | undefined {
+    return this.#problems.get(nameOfVersion(id, n))
+  }
+
+  /** Forgets a version that nothing means any more. */
+  drop (id: string, n: number): PromptEntry | undefined {
+    const name = nameOfVersion(id, n)
+    const entry = this.#entries.get(name)
+    this.#entries.delete(name)
+    this.#problems.delete(name)
+    const numbers = this.#numbers.get(id)
+    numbers?.delete(n)
+    if (numbers?.size === 0) this.#numbers.delete(id)
+    return entry
+  }
+
+  /**
+   * Reads what is not there yet. An outage leaves it out, and says so in `failure`.
+   * @param same an entry of the same content that is there already: it saves a reading and a parse
+   * @returns what is there now and was not
+   */
+  async fill (wanted: readonly WantedVersion[], same: (id: string, tag: string) => PromptEntry | undefined, slices: Slices): Promise<readonly PromptEntry[]> {
+    const added: PromptEntry[] = []
+    const unread: WantedVersion[] = []
+    for (const version of wanted) {
+      const { id, n, tag } = version
+      if (this.get(id, n) !== undefined) continue
+      const twin = tag === undefined ? undefined : same(id, tag)
+      if (twin === undefined) unread.push(version)
+      else added.push(this.#put(id, n, { ...twin, origin: 'direct', version: n }))
+    }
+    for (const [index, stored] of (await this.#read(unread)).entries()) {
+      const { id, n } = unread[index] as WantedVersion
+      try {
+        const entry = await parseVersion(id, n, stored, this.#options.cache, slices)
+        if (!isSound(entry)) throw new RejectedEntry(entry.diagnostics)
+        added.push(this.#put(id, n, entry))
+      } catch (error) {
+        if (!(error instanceof RejectedEntry)) throw error
+        this.#problems.set(nameOfVersion(id, n), error.diagnostics[0] as Diagnostic)
+      }
+      if (slices.isDue()) await slices.pause()
+    }
+    return added
+  }
+
+  #put (id: string, n: number, entry: PromptEntry): PromptEntry {
+    this.#entries.set(nameOfVersion(id, n), entry)
+    this.#problems.delete(nameOfVersion(id, n))
+    const numbers = this.#numbers.get(id) ?? new Set()
+    this.#numbers.set(id, numbers.add(n))
+    return entry
+  }
+
+  async #read (versions: readonly WantedVersion[]): Promise<readonly StoredValue[]> {
+    if (versions.length === 0) return []
+    const { store, keyPrefix } = this.#options
+    try {
+      return (await readAll(store, versions.map(({ id, n }) => versionKey(keyPrefix, id, n)))).map(([, value]) => value)
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      this.#failure = error.message
+      return []
+    }
+  }
+}

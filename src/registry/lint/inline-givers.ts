@@ -1,0 +1,48 @@
+import { type PartialCall } from '../../template/language.ts'
+import { type Generation, type Prompt } from '../generation/generation.ts'
+import { type PromptLookup } from '../needs/needs.ts'
+import { idsMeant } from '../link/references.ts'
+import { usageOf } from '../needs/usage-index.ts'
+
+/** Callers, and callers of those, that are looked at for one name. */
+const MAX_CALLERS = 1000
+
+/** Ids of prompts that may include one, by its id. */
+export type CallersOf = (id: string) => Iterable<string>
+
+/** Who includes whom in a generation; not looked for where none of the prompts names a partial that is not there. */
+export async function callersIn (generation: Generation, prompts: Iterable<Prompt>): Promise<CallersOf> {
+  for (const { unfound } of prompts) {
+    for (const wanted of unfound.values()) {
+      if (!wanted.some(({ kind }) => kind === 'templates')) continue
+      const { prompts: callers, hopeful } = await usageOf(generation)
+      return id => [...callers.get(id) ?? [], ...hopeful.get(id) ?? []]
+    }
+  }
+  return () => []
+}
+
+/** The id of a prompt that gives a partial inline to one that it includes, directly or through others; `undefined` if none does. */
+export function giverOf (partial: string, { id, entry }: Pick<Prompt, 'id' | 'entry'>, prompts: PromptLookup, callersOf: CallersOf): string | undefined {
+  // Go has no inline partials, and hands none on.
+  if (entry.compiled.syntax !== 'handlebars') return undefined
+  const below = new Set([id])
+  for (const called of below) {
+    for (const caller of callersOf(called)) {
+      const prompt = prompts.get(caller)
+      if (prompt?.entry.compiled.syntax !== 'handlebars') continue
+      const calls = callsOf(prompt, called)
+      if (calls.some(({ inlines }) => inlines?.has(partial) === true)) return caller
+      if (calls.length > 0 && below.size < MAX_CALLERS) below.add(caller)
+    }
+  }
+  return undefined
+}
+
+/** How a prompt calls another one, or would, if that were there already. */
+function callsOf ({ id: from, entry, messages }: Prompt, id: string): PartialCall[] {
+  return entry.compiled.messages.flatMap(({ references }, message) => references.flatMap(({ name, calls = [] }, index) => {
+    const link = messages[message]?.links[index]
+    return (link === undefined ? idsMeant(from, name).includes(id) : link.id === id) ? calls : []
+  }))
+}

@@ -1,0 +1,151 @@
+import { scanTags } from '../../template/syntax/tags.ts'
+import { type Diagnostic } from '../diagnostic/diagnostic.ts'
+import { type Generation, type Prompt } from '../generation/generation.ts'
+import { advise, type KnownNames, Suggestions, type Unanswered } from './suggestions.ts'
+import { type CallersOf, giverOf } from './inline-givers.ts'
+import { ownPaths } from '../needs/own-paths.ts'
+import { type EnvironNames, firstSegment, isModule, isPublished, ownerOf } from '../needs/path-owner.ts'
+import { type PromptLookup } from '../needs/needs.ts'
+import { collectNeeds } from '../needs/prompt-needs.ts'
+import { diagnosticsOf } from './rejected-names.ts'
+import { topOf } from '../needs/variable-needs.ts'
+
+/** What lints look at beside the prompt: what else is registered now. */
+export interface LintContext {
+  /** Prompts as partials find them. */
+  readonly prompts: PromptLookup
+  /** Prompts that may include one, by its id. */
+  readonly callersOf: CallersOf
+  readonly environs: EnvironNames & { readonly index: KnownNames['environs'] }
+  /** What the caller may know of. */
+  readonly visible: Pick<Generation, 'findRejected'> & Omit<KnownNames, 'environs' | 'parameters'>
+}
+
+/**
+ * Everything that is noticed about a prompt: what its parse and its links say, and what its publisher may have
+ * overlooked. The latter depends on what else is registered, so that it is found when it is asked for.
+ */
+export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] {
+  const { environs, visible } = context
+  const near = new Suggestions(prompt.id, { ...visible, environs: environs.index, parameters: prompt.entry.parameters?.names ?? [] })
+  return [
+    ...diagnosticsOf(withHints(prompt, context), visible.findRejected, near),
+    ...lintPaths(prompt, environs, near),
+    ...lintUnusedParameters(prompt, context),
+    ...lintDefaults(prompt),
+    ...lintUnreachable(prompt),
+    ...lintFailing(prompt)
+  ]
+}
+
+/** A partial that some caller gives inline is missing only where the prompt is rendered alone. */
+function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<Prompt, 'diagnostics' | 'unfound'> {
+  const unfound = new Map(prompt.unfound)
+  const diagnostics = prompt.diagnostics.map((diagnostic): Diagnostic => {
+    const partial = unfound.get(diagnostic)?.findLast(({ kind }) => kind === 'templates')
+    const giver = partial === undefined ? undefined : giverOf(partial.name, prompt, prompts, callersOf)
+    if (giver === undefined) return diagnostic
+    unfound.delete(diagnostic)
+    return { ...diagnostic, severity: 'hint', hint: `nothing to do: ${giver} gives it inline, and it is missing only where this prompt is rendered alone` }
+  })
+  return { diagnostics, unfound }
+}
+
+/** Names that nothing can give, parameters that are not declared, names without `variables.`: each once, at its first place. */
+function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): Diagnostic[] {
+  const declared = prompt.entry.parameters?.names
+  const found = new Map<string, Diagnostic>()
+  const read = [...ownPaths(prompt)].filter(({ need }) => need.path !== '').map(each => ({ ...each, owned: ownerOf(each.need.path, declared, environs) }))
+  const tested = new Set(read.flatMap(({ need, owned }) => need.use === 'tested' ? [owned.path] : []))
+  for (const { need, message, owned: { owner, path, isBare } } of read) {
+    const at = place(prompt, message, need)
+    const note: Note = (diagnostic, about, unanswered = []) => {
+      const key = `${diagnostic.code} ${about}`
+      if (!found.has(key)) found.set(key, { ...advise(diagnostic, near.of(unanswered)), ...at })
+    }
+    if (owner === 'environs') {
+      if (!isModule(firstSegment(path), environs) || !isGuarded(path, tested, environs)) noteUnpublished(path, environs, note)
+    } else if (owner === 'variables' && path !== 'variables') {
+      const name = topOf(path)
+      if (isBare) note({ severity: 'hint', code: 'BARE_VARIABLE', message: `"${name}" is read from the variables`, hint: `write variables.${name}, unless a partial is given it` }, name)
+      if (declared?.has(name) === false && name !== '*') note({ severity: 'warning', code: 'PARAMETER_UNDECLARED', message: `"${name}" is not among the parameters that the prompt declares`, hint: `add "${name}" to its parameters, or correct the name` }, name, [{ kind: 'parameters', name }])
+    }
+  }
+  return [...found.values()]
+}
+
+/** Keeps a diagnostic, if it is the first about this. @param unanswered the name that it is about, by all that it was looked for as */
+type Note = (diagnostic: Diagnostic, about: string, unanswered?: readonly Unanswered[]) => void
+
+function noteUnpublished (path: string, environs: EnvironNames, note: Note): void {
+  if (isPublished(path, environs)) return
+  const about = isModule(firstSegment(path), environs)
+    ? { message: `no shared variable "${path}" is published`, hint: 'publish the shared variable, or correct the name' }
+    : { message: `"${path}" is no declared parameter and no published shared variable`, hint: 'correct the name, publish the shared variable, or declare the parameter, unless a partial is given it' }
+  note({ severity: 'warning', code: 'VARIABLE_UNSATISFIABLE', ...about }, path, [{ kind: 'parameters', name: path }, { kind: 'environs', name: path }])
+}
+
+/** Whether a path, or what it lies in, is tested somewhere and found missing: it is taken to be used only behind that test. */
+function isGuarded (path: string, tested: ReadonlySet<string>, environs: EnvironNames): boolean {
+  for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
+    const holder = path.slice(0, end)
+    if (tested.has(holder) && !isPublished(holder, environs)) return true
+  }
+  return false
+}
+
+function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContext): Diagnostic[] {
+  const { parameters } = prompt.entry
+  if (parameters === undefined || prompt.messages.length === 0) return []
+  const { variables, partials, complete } = collectNeeds(prompt, prompts, environs)
+  const read = new Set(variables.flatMap(({ path, line }) => line === undefined ? [] : [topOf(path)]))
+  // All of them are read by `{{json variables}}`, any of them by a name that is computed.
+  if (!complete || read.has('') || read.has('*')) return []
+  const unread = [...parameters.names].filter(name => !read.has(name))
+  if (unread.length === 0) return []
+  const texts = [prompt, ...partials.flatMap(({ id }) => (id === undefined ? undefined : prompts.get(id)) ?? [])]
+  const words = new Set(texts.flatMap(wordsInTags))
+  return unread.filter(name => !words.has(name)).map(name => ({
+    severity: 'warning',
+    code: 'PARAMETER_UNUSED',
+    message: `parameter "${name}" is declared and never used`
+  }))
+}
+
+/** A render that has to do with such a default is refused, and its caller has not even sent it. */
+function lintDefaults ({ entry }: Prompt): Diagnostic[] {
+  return (entry.parameters?.wrongDefaults ?? []).map(({ path, message }) => ({
+    severity: 'warning',
+    code: 'PARAMETER_DEFAULT',
+    message: `a default breaks what its parameter declares: ${path} ${message}`
+  }))
+}
+
+/** Whatever could be a name. Inside a block over a value of Handlebars, which context a name is looked up in shows only when it runs. */
+function wordsInTags ({ entry }: Prompt): string[] {
+  if (entry.compiled.syntax === 'go') return []
+  const texts = entry.definition.messages.map(({ content }) => content)
+  return texts.flatMap(text => [...scanTags(text, entry.compiled.syntax ?? 'either')].flatMap(({ inner }) => inner.match(/[\p{L}\p{Nd}_$-]+/gu) ?? []))
+}
+
+function lintUnreachable (prompt: Prompt): Diagnostic[] {
+  return prompt.entry.compiled.messages.flatMap(({ unreachable }, message) => unreachable.map((part): Diagnostic => ({
+    severity: 'warning',
+    code: 'UNREACHABLE',
+    message: `this part never runs: ${part.reason}`,
+    ...place(prompt, message, part)
+  })))
+}
+
+function lintFailing (prompt: Prompt): Diagnostic[] {
+  return prompt.entry.compiled.messages.flatMap(({ failing }, message) => failing.map((part): Diagnostic => ({
+    severity: 'warning',
+    code: 'ALWAYS_FAILS',
+    message: `this part fails whenever it runs: ${part.reason}`,
+    ...place(prompt, message, part)
+  })))
+}
+
+function place ({ messages }: Prompt, messageIndex: number, { line, column }: { line: number, column: number }): Pick<Diagnostic, 'messageIndex' | 'line' | 'column'> {
+  return { ...(messages.length > 1 ? { messageIndex } : {}), line, column }
+}

@@ -1,0 +1,115 @@
+import { type Language } from '../../template/language.ts'
+import { type CompiledMessage } from '../kinds/prompt/compile-prompt.ts'
+import { type Diagnostic, RejectedEntry } from '../diagnostic/diagnostic.ts'
+import { type ExtensionDefinition } from '../kinds/extension/extension-definition.ts'
+import { extensionParser } from '../kinds/extension/extension-entry.ts'
+import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
+import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
+import { type DefinitionKind } from '../kinds/kind.ts'
+import { type KindAccess } from '../kinds/kind-access.ts'
+import { extensionKind } from '../kinds/extension/extension-kind.ts'
+import { promptKind } from '../kinds/prompt/prompt-kind.ts'
+import { type ToolUse } from '../kinds/definition.ts'
+import { createSlices } from '../../runtime/slices.ts'
+import { uncachedTemplates } from '../entries/template-cache.ts'
+import { templateParser } from '../kinds/prompt/template-entry.ts'
+
+/** Paths and references of one candidate that are looked up; no honest one has so many. */
+const MAX_NAMES = 20_000
+
+/** Something that somebody may want to register. */
+export interface Candidate {
+  /** The key of its kind: `templates`. */
+  readonly kind: KindAccess['key']
+  /** The id that it would have. */
+  readonly id: string
+  /** As it would be stored. */
+  readonly text: string
+}
+
+/** A candidate that was parsed as a registration is, as plain data that can go from process to process. */
+export interface ParsedCandidate {
+  readonly diagnostics: readonly Diagnostic[]
+  readonly extension?: ExtensionDefinition
+  readonly prompts: readonly PlainPrompt[]
+  /** The tools that it names itself, and does not offer to a prompt. */
+  readonly toolUses?: readonly ToolUse[]
+  /** Those that others name which it brings. */
+  readonly broughtUses?: ReadonlyArray<{ readonly kind: { readonly name: string, readonly noun: string }, readonly id: string, readonly toolUses: readonly ToolUse[] }>
+}
+
+/** A prompt's entry without its functions: what is not named here stays behind. */
+export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
+  readonly compiled: Omit<PromptEntry['compiled'], 'messages'> & { readonly messages: readonly Omit<CompiledMessage, 'template'>[] }
+  readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom'> | undefined
+  readonly toolLoop: PromptEntry['chat']['toolLoop']
+}
+
+/** What candidates are parsed with. */
+export interface CandidateContext {
+  readonly languages: readonly Language[]
+  readonly definitionKinds: readonly DefinitionKind[]
+}
+
+/** Parses a candidate by the very code that reads registrations, and stores nothing. */
+export async function parseCandidate ({ kind, id, text }: Candidate, { languages, definitionKinds }: CandidateContext): Promise<ParsedCandidate> {
+  const slices = createSlices()
+  const compiler = uncachedTemplates(languages)
+  try {
+    if (kind === promptKind.key) return withinBounds({ diagnostics: [], prompts: [toPlain(await templateParser('', compiler).parse(id, text, slices))] })
+    const definitionKind = definitionKinds.find(({ key }) => key === kind)
+    if (definitionKind !== undefined) {
+      const { diagnostics, toolUses = [] } = definitionKind.define(id, definitionKind.decode(text).value, 'direct')
+      return { diagnostics, prompts: [], toolUses }
+    }
+    if (kind !== extensionKind.key) throw new Error(`candidates of the kind ${kind} cannot be parsed`)
+    const { definition, diagnostics, prompts, definitions } = await extensionParser('', compiler, definitionKinds).parse(id, text, slices)
+    const broughtUses = definitionKinds.flatMap(({ key, name, noun }) => (definitions.get(key) ?? []).map(({ id: brought, toolUses = [] }) => ({ kind: { name, noun }, id: brought, toolUses })))
+    return { ...withinBounds({ diagnostics, extension: definition, prompts: prompts.map(toPlain) }), broughtUses }
+  } catch (error) {
+    if (error instanceof RejectedEntry) return { diagnostics: error.diagnostics, prompts: [] }
+    throw error
+  }
+}
+
+/** The diagnostic of a candidate that costs too much to look at. */
+export function tooComplex (message: string, severity: Diagnostic['severity'] = 'error'): Diagnostic {
+  return { severity, code: 'TOO_COMPLEX', message }
+}
+
+/** The prompt as the linker and the lints take it. It is never rendered, and never asked of a model. */
+export function fromPlain ({ compiled, parameters, toolLoop, ...rest }: PlainPrompt): PromptEntry {
+  const template = () => { throw new Error('a candidate is not rendered') }
+  return {
+    ...rest,
+    compiled: { ...compiled, messages: compiled.messages.map(message => ({ ...message, template })) },
+    parameters: parameters === undefined ? undefined : { ...parameters, validate: () => [], missingFrom: () => [] },
+    chat: { fields: {}, fallbacks: undefined, maxInputTokens: undefined, toolLoop, answer: undefined }
+  }
+}
+
+function toPlain ({ id, origin, definition, diagnostics, seenAt, hash, revision, compiled, parameters, chat }: PromptEntry): PlainPrompt {
+  return {
+    id,
+    origin,
+    definition,
+    diagnostics,
+    seenAt,
+    hash,
+    revision,
+    compiled: {
+      syntax: compiled.syntax,
+      diagnostics: compiled.diagnostics,
+      messages: compiled.messages.map(({ references, paths, hasMorePaths, unreachable, failing }) => ({ references, paths, hasMorePaths, unreachable, failing }))
+    },
+    parameters: parameters === undefined ? undefined : { names: parameters.names, defaults: parameters.defaults, required: parameters.required, schema: parameters.schema, wrongDefaults: parameters.wrongDefaults },
+    toolLoop: chat.toolLoop
+  }
+}
+
+function withinBounds (parsed: ParsedCandidate): ParsedCandidate {
+  const names = parsed.prompts.flatMap(({ compiled }) => compiled.messages).reduce((sum, { paths, references }) => sum + paths.length + references.length, 0)
+  if (names <= MAX_NAMES) return parsed
+  const given = parsed.extension === undefined ? parsed.prompts.flatMap(({ diagnostics }) => diagnostics) : parsed.diagnostics
+  return { diagnostics: [...given, tooComplex(`it has more than ${MAX_NAMES} names, which were not looked up`, 'warning')], prompts: [] }
+}

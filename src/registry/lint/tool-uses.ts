@@ -1,0 +1,42 @@
+import { type Generation } from '../generation/generation.ts'
+import { type ToolUse } from '../kinds/definition.ts'
+import { type Diagnostic } from '../diagnostic/diagnostic.ts'
+import { Effort, nearMatches } from '../diagnostic/near-matches.ts'
+import { advise } from './suggestions.ts'
+
+type Tools = Pick<Generation, 'tools'>
+
+/** What is wrong with the tools that an entry names, each an error: names that nothing registered answers to. */
+export function findToolProblems (uses: readonly ToolUse[], { tools }: Tools): Diagnostic[] {
+  // For all names together, so that a lint stays cheap in a large registry.
+  const effort = new Effort()
+  const seen = new Set<string>()
+  const found: Diagnostic[] = []
+  for (const { tool, parameters } of uses) {
+    const registered = tools.get(tool)
+    if (registered?.callable !== undefined) found.push(...unknownParameters(tool, parameters, registered.callable.definition, effort))
+    else if (!seen.has(tool)) found.push(advise(unknownTool(tool, registered !== undefined), nearMatches(tool, callableIn(tools), effort)))
+    seen.add(tool)
+  }
+  return found
+}
+
+function unknownTool (tool: string, isServer: boolean): Diagnostic {
+  return { severity: 'error', code: 'TOOL_UNKNOWN', message: isServer ? `"${tool}" is a whole server, and no tool itself` : `"${tool}" is no registered tool`, hint: 'register the tool, or correct the name' }
+}
+
+function unknownParameters (tool: string, given: readonly string[], { parameters }: { readonly parameters: { readonly names: readonly string[], readonly schema: Readonly<Record<string, unknown>> } | undefined }, effort: Effort): Diagnostic[] {
+  // A tool that declares none takes any, and so does one that says so.
+  if (parameters === undefined || (parameters.schema['additionalProperties'] ?? false) !== false) return []
+  const { names } = parameters
+  return given.filter(name => !names.includes(name)).map(name => advise({
+    severity: 'error',
+    code: 'PARAMETER_UNKNOWN',
+    message: `the tool "${tool}" has no parameter "${name}"`,
+    hint: 'correct the name, or what the tool declares'
+  }, nearMatches(name, names, effort)))
+}
+
+function * callableIn (tools: Tools['tools']): Generator<string> {
+  for (const { id, callable } of tools.values()) if (callable !== undefined) yield id
+}

@@ -1,0 +1,95 @@
+import { createSlices } from '../../runtime/slices.ts'
+import { type Link, type LinkedPartial } from '../../template/language.ts'
+import { type Generation, type Prompt, type Release } from '../../registry/generation/generation.ts'
+import { everyPath } from '../../registry/needs/own-paths.ts'
+import { overlaps } from '../../registry/needs/path-overlap.ts'
+import { type PromptPartial } from '../../registry/link/link-prompts.ts'
+
+/** Partials of one version that are looked at. */
+const MAX_LOOKED_AT = 1000
+
+/** A label that serves versions which use something. */
+export interface ReleasedUser {
+  /** `review.short@production` */
+  readonly id: string
+  readonly direct: boolean
+  readonly through: readonly string[]
+  /** The versions among those that the label means. */
+  readonly versions: readonly number[]
+}
+
+/** As much of a prompt, or of a partial of one, as uses are found in. */
+type Text = Pick<Prompt, 'id' | 'entry' | 'messages'> & Partial<Pick<Prompt, 'loopTools'>>
+
+/** Whether a text, by itself, uses what is asked about. */
+export type Uses = (text: Text, links: readonly Link[]) => boolean
+
+/** The labels whose versions use something, in their own texts or in the partials that they are served with. */
+export async function findReleasedUsers ({ releases }: Pick<Generation, 'releases'>, uses: Uses): Promise<readonly ReleasedUser[]> {
+  const slices = createSlices()
+  const found: ReleasedUser[] = []
+  for (const release of releases.values()) {
+    for (const label of release.labels.keys()) {
+      const user = userOf(release, label, uses)
+      if (user !== undefined) found.push(user)
+    }
+    if (slices.isDue()) await slices.pause()
+  }
+  return found
+}
+
+/** Uses of a tool by its id, or of all that a server offers below that. */
+export function usesTool (id: string, isServer: boolean): Uses {
+  const isMeant = (tool: string) => tool === id || (isServer && tool.startsWith(`${id}.`))
+  return ({ entry, loopTools = [] }, links) => links.some(link => link.kind === 'tool' && isMeant(link.id)) ||
+    (entry.chat.toolLoop?.tools !== undefined && loopTools.some(tool => isMeant(tool.id)))
+}
+
+/** Uses of a prompt as a partial, also of a version of it. */
+export function usesPrompt (id: string): Uses {
+  return (_text, links) => links.some(link => link.kind === 'partial' && idOf(link) === id)
+}
+
+/** Uses of a shared variable, of a part of it, or of something around it. */
+export function usesEnviron (id: string): Uses {
+  const wanted = id.split('.')
+  return text => [...everyPath(text)].some(({ need }) => overlaps(need.path.split('.'), wanted))
+}
+
+function userOf ({ id, labels }: Release, label: string, uses: Uses): ReleasedUser | undefined {
+  const versions: number[] = []
+  const through = new Set<string>()
+  let direct = false
+  for (const { version, prompt } of labels.get(label) ?? []) {
+    const [own, ...partials] = textsOf(prompt)
+    const isDirect = uses(own as Text, linksOf(own as Text))
+    const users = partials.filter(text => uses(text, linksOf(text)))
+    if (!isDirect && users.length === 0) continue
+    direct ||= isDirect
+    versions.push(version)
+    for (const text of users) through.add(text.id)
+  }
+  return versions.length === 0 ? undefined : { id: `${id}@${label}`, direct, through: [...through].sort(), versions }
+}
+
+/** A version and all its partials. */
+function textsOf (prompt: Prompt): readonly Text[] {
+  const texts = new Map<Prompt['entry'], Text>([[prompt.entry, prompt]])
+  for (const text of texts.values()) {
+    if (texts.size > MAX_LOOKED_AT) break
+    for (const link of linksOf(text)) if (isPromptPartial(link) && !texts.has(link.prompt.entry)) texts.set(link.prompt.entry, link.prompt)
+  }
+  return [...texts.values()]
+}
+
+function linksOf ({ messages }: Text): readonly Link[] {
+  return messages.flatMap(({ links }) => links.filter(link => link !== undefined))
+}
+
+function idOf (link: LinkedPartial): string {
+  return isPromptPartial(link) ? link.prompt.entry.id : link.id
+}
+
+function isPromptPartial (link: Link): link is PromptPartial {
+  return link.kind === 'partial' && 'prompt' in link
+}

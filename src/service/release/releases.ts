@@ -1,0 +1,271 @@
+import { type Caller } from '../../access/caller.ts'
+import { mayPublish } from '../../access/may-publish.ts'
+import { entryChanged, entryForbidden, entryInvalid, labelNotFound, labelProtected, requestInvalid, versionLabelled, versionNotFound } from '../../base/errors.ts'
+import { type Json, stringifyJson } from '../../base/json.ts'
+import { inWords, RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
+import { placed, type PlacedDiagnostic } from '../../registry/diagnostic/diagnostic-table.ts'
+import { type Generation } from '../../registry/generation/generation.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
+import { isLabel, type LabelMove, type LabelTarget, LATEST, MAX_KEPT, MAX_LABELS, mistakeInTarget, type ReleaseRecord, sharesOf, type VersionNote } from '../../registry/kinds/release/release-record.ts'
+import { entryOfVersion, versionKey } from '../../registry/kinds/release/version-text.ts'
+import { type Registry } from '../../registry/registry.ts'
+import { kindPrefix, pathToKey, toPath } from '../../store/keys.ts'
+import { type Store } from '../../store/store.ts'
+import { missingPrompt } from '../missing-entries.ts'
+import { type Audit } from '../audit.ts'
+import { holdsFor, type Precondition } from '../precondition.ts'
+import { type PublishedEntry, type Publisher } from '../publish/publish-entry.ts'
+import { lookUpPrompt, whyNotRunnable } from '../render/render-prompt.ts'
+import { addVersion, asVersion, type NewVersion } from '../versions/add-version.ts'
+import { factsOf, MAX_ATTEMPTS, type VersionAbout, versionWith } from '../versions/publish-version.ts'
+import { asked, type ReadRecord, type RecordStore } from '../versions/record-store.ts'
+import { type VersionReader } from '../versions/version-reader.ts'
+
+export interface ReleasesOptions {
+  readonly store: Store
+  readonly keyPrefix: string
+  readonly registry: Pick<Registry, 'follow'>
+  readonly records: RecordStore
+  readonly versions: VersionReader
+  readonly publisher: Publisher
+  /** Labels that only some may move. */
+  readonly protectedLabels: ReadonlySet<string>
+  readonly audit: Audit
+}
+
+/** Of which prompt something is asked. */
+export interface ReleaseRequest {
+  readonly generation: Generation
+  readonly caller: Caller
+  /** Dotted, or with `:`. */
+  readonly id: string
+}
+
+/** A change of a prompt's releases. */
+export interface ReleaseChange extends ReleaseRequest {
+  readonly requestId: string
+  readonly note?: string | undefined
+}
+
+/** The releases of a prompt, as they are stored now. */
+export interface ReleaseHistory {
+  readonly record: ReleaseRecord
+  /** The version that is served where nobody says a label; `undefined` for content that is none. */
+  readonly latest: number | undefined
+  /** The ETag of the record; `undefined` where there is none. */
+  readonly tag: string | undefined
+}
+
+/** A version as it is stored. */
+export interface StoredVersion {
+  readonly note: VersionNote
+  readonly entry: Json
+  /** What is noticed about it now. */
+  readonly diagnostics: readonly PlacedDiagnostic[]
+}
+
+/** What a label is to mean: a version, several with weights, or what is served where nobody says a label. */
+export type WantedTarget = LabelTarget | typeof LATEST
+
+/** Versions and labels of prompts, for those who look at them and move them. */
+export class Releases {
+  readonly #options: ReleasesOptions
+
+  constructor (options: ReleasesOptions) {
+    this.#options = options
+  }
+
+  /** @throws PROMPT_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
+  async history ({ generation, caller, id }: ReleaseRequest): Promise<ReleaseHistory> {
+    const path = visibleId(generation, caller, id)
+    const { record, tag } = await this.#options.records.read(path)
+    const content = lookUpPrompt(generation, path)?.entry.hash
+    if (content === undefined && record.versions.length === 0) throw missingPrompt(generation, id)
+    return { record, tag, latest: versionWith(record, content) }
+  }
+
+  /** @throws PROMPT_NOT_FOUND, VERSION_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
+  async version ({ generation, caller, id }: ReleaseRequest, n: number): Promise<StoredVersion> {
+    const path = visibleId(generation, caller, id)
+    const { record } = await this.history({ generation, caller, id })
+    const note = noteOf(path, record, n)
+    const entry = await this.#entryOf(path, record, n)
+    const { diagnostics } = await this.#options.versions.read(generation, { id: path, record }, n)
+    return { note, entry, diagnostics: diagnostics.map(placed) }
+  }
+
+  /** Makes what is served where nobody says a label a version. @throws PROMPT_NOT_FOUND and what a change throws */
+  async freeze (change: ReleaseChange): Promise<VersionNote> {
+    const id = this.#authorize(change)
+    const { record } = await this.#change(id, {}, async read => await this.#frozen(change, id, read.record))
+    const note = noteOf(id, record, versionWith(record, (await this.#latest(change, id)).tag) ?? record.versions[0]?.n ?? 0)
+    this.#options.audit({ action: 'freeze', kind: promptKind.key, id, version: note.n, note: change.note, by: change.caller.name, requestId: change.requestId })
+    return note
+  }
+
+  /**
+   * Moves a label: one change of one key. `latest` is made a version first.
+   * @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, VERSION_NOT_FOUND, ENTRY_INVALID for a version that could not run now, ENTRY_CHANGED
+   */
+  async setLabel (change: ReleaseChange, label: string, wanted: WantedTarget, precondition: Precondition): Promise<ReleaseHistory> {
+    const { generation, caller, requestId, note } = change
+    const id = this.#authorize(change)
+    this.#guard(label, caller)
+    let from: LabelTarget | null = null
+    let to: LabelTarget = 0
+    const changed = await this.#change(id, precondition, async ({ record: read }) => {
+      const record = wanted === LATEST ? await this.#frozen(change, id, read) : read
+      to = wanted === LATEST ? versionWith(record, (await this.#latest(change, id)).tag) ?? record.versions[0]?.n ?? 0 : tidied(wanted)
+      from = record.labels.get(label) ?? null
+      if (from === null && record.labels.size >= MAX_LABELS) throw requestInvalid(`path: a prompt may have ${MAX_LABELS} labels`, { part: 'params' })
+      for (const { version } of sharesOf(to)) await this.#check(generation, id, record, version, label)
+      if (JSON.stringify(from) === JSON.stringify(to)) return record
+      return moved({ ...record, labels: new Map([...record.labels, [label, to]]) }, { label, from, to, ...movedBy(caller, note) })
+    })
+    this.#options.audit({ action: 'move label', kind: promptKind.key, id, label, from, to, note, by: caller.name, requestId })
+    return this.#asHistory(generation, id, changed)
+  }
+
+  /** @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, LABEL_NOT_FOUND, ENTRY_CHANGED */
+  async removeLabel (change: ReleaseChange, label: string, precondition: Precondition): Promise<void> {
+    const { caller, requestId, note } = change
+    const id = this.#authorize(change)
+    this.#guard(label, caller)
+    let from: LabelTarget | null = null
+    await this.#change(id, precondition, async ({ record }) => {
+      from = record.labels.get(label) ?? null
+      if (from === null) throw labelNotFound(id, label, [...record.labels.keys()])
+      return moved({ ...record, labels: new Map([...record.labels].filter(([each]) => each !== label)) }, { label, from, to: null, ...movedBy(caller, note) })
+    })
+    this.#options.audit({ action: 'remove label', kind: promptKind.key, id, label, from, to: null, note, by: caller.name, requestId })
+  }
+
+  /** Publishes the content of a version anew. @throws VERSION_NOT_FOUND and what publishing throws */
+  async restore (change: ReleaseChange, n: number, precondition: Precondition, about: Pick<VersionAbout, 'source'> = {}): Promise<PublishedEntry> {
+    const { generation, caller, requestId, note } = change
+    const id = this.#authorize(change)
+    const { record } = await this.#options.records.read(id)
+    noteOf(id, record, n)
+    const text = stringifyJson(await this.#entryOf(id, record, n))
+    return await this.#options.publisher.publish({ generation, caller, kind: promptKind, id, text, precondition, requestId, isVersion: true, about: { ...about, note, from: n } })
+  }
+
+  /** Forgets a version for good, such as one with a secret in it. @throws VERSION_NOT_FOUND, VERSION_LABELLED */
+  async removeVersion (change: ReleaseChange, n: number): Promise<void> {
+    const { caller, requestId, note } = change
+    const id = this.#authorize(change)
+    const { store, keyPrefix, audit } = this.#options
+    const key = versionKey(keyPrefix, id, n)
+    const [isThere] = await asked(store.has([key]))
+    await this.#change(id, {}, async ({ record }) => {
+      const labels = [...record.labels].filter(([, target]) => sharesOf(target).some(({ version }) => version === n)).map(([label]) => label)
+      if (labels.length > 0) throw versionLabelled(id, n, labels)
+      // A text that is recorded nowhere is what an earlier removal has left; above the next number it is about to be recorded.
+      if (!record.versions.some(version => version.n === n) && (isThere !== true || n >= record.next)) throw versionNotFound(id, n, [...record.labels.keys()])
+      const versions = record.versions.filter(version => version.n !== n)
+      return versions.length === record.versions.length ? record : { ...record, versions }
+    })
+    await asked(store.remove(key))
+    audit({ action: 'remove version', kind: promptKind.key, id, version: n, note, by: caller.name, requestId })
+  }
+
+  #authorize ({ caller, id }: ReleaseRequest): string {
+    const path = toPath(id)
+    if (!mayPublish(promptKind, path, caller)) throw entryForbidden(caller.name, promptKind.key, path)
+    return path
+  }
+
+  #guard (label: string, { name, roles, labels }: Caller): void {
+    if (!isLabel(label)) throw requestInvalid(`path: "${label.slice(0, 100)}" is no name of a label: expected a letter, then letters, digits, "-" and "_", and not "${LATEST}"`, { part: 'params', field: 'label' })
+    if (this.#options.protectedLabels.has(label) && !roles.has('admin') && labels?.has(label) !== true) throw labelProtected(name, label)
+  }
+
+  /** Reads a record, changes it, and stores it in the place of what was read; begins anew where others were faster. */
+  async #change (id: string, precondition: Precondition, make: (read: ReadRecord) => Promise<ReleaseRecord>): Promise<Pick<ReleaseHistory, 'record' | 'tag'>> {
+    const { records, registry } = this.#options
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const read = await records.read(id)
+      if (!holdsFor(precondition, read.tag, read.tag !== undefined)) throw entryChanged(read.key, read.tag, read.tag === undefined ? 'nothing is stored there' : undefined)
+      const record = await make(read)
+      if (record === read.record) return { record, tag: read.tag }
+      const tag = await records.write(read, record)
+      if (tag === undefined) continue
+      await registry.follow([read.key])
+      return { record, tag }
+    }
+    const { key, tag } = await records.read(id)
+    throw entryChanged(key, tag, undefined)
+  }
+
+  /** The record with what is served where nobody says a label as a version. */
+  async #frozen (change: ReleaseChange, id: string, record: ReleaseRecord): Promise<ReleaseRecord> {
+    const { store, keyPrefix } = this.#options
+    const latest = await this.#latest(change, id)
+    if (versionWith(record, latest.tag) !== undefined) return record
+    return await addVersion(store, keyPrefix, id, record, latest, factsOf(change.caller, { note: change.note }))
+  }
+
+  /** What is stored under the plain key, else what is served: of an extension, or under a key in another spelling. */
+  async #latest ({ generation }: ReleaseChange, id: string): Promise<NewVersion> {
+    const { store, keyPrefix } = this.#options
+    const [stored = { kind: 'missing' as const }] = await asked(store.read([pathToKey(id, kindPrefix(keyPrefix, promptKind.key))]))
+    const found = asVersion(stored)
+    if (found !== undefined) return found
+    const prompt = lookUpPrompt(generation, id)
+    if (prompt === undefined) throw missingPrompt(generation, id)
+    return { entry: prompt.entry.definition.source, tag: prompt.entry.hash }
+  }
+
+  /** @throws VERSION_NOT_FOUND, ENTRY_INVALID */
+  async #check (generation: Generation, id: string, record: ReleaseRecord, n: number, label: string): Promise<void> {
+    const prompt = await this.#options.versions.read(generation, { id, record }, n, label)
+    if (whyNotRunnable(prompt, generation) === undefined) return
+    const errors = prompt.diagnostics.filter(({ severity }) => severity === 'error')
+    throw entryInvalid(`${id}@${n}`, errors.map(inWords), prompt.diagnostics.map(placed))
+  }
+
+  async #entryOf (id: string, { labels }: ReleaseRecord, n: number): Promise<Json> {
+    const stored = await this.#options.versions.stored(id, n)
+    if (stored.kind !== 'text') throw versionNotFound(id, n, [...labels.keys()], stored.kind === 'missing' ? 'it is not in the store' : stored.reason)
+    try {
+      return entryOfVersion(stored.text)
+    } catch (error) {
+      if (error instanceof RejectedEntry) throw versionNotFound(id, n, [...labels.keys()], error.diagnostics.map(inWords).join('; '))
+      throw error
+    }
+  }
+
+  #asHistory (generation: Generation, id: string, { record, tag }: Pick<ReleaseHistory, 'record' | 'tag'>): ReleaseHistory {
+    return { record, tag, latest: versionWith(record, lookUpPrompt(generation, id)?.entry.hash) }
+  }
+}
+
+/** @throws PROMPT_NOT_FOUND for what does not exist for the caller */
+function visibleId (generation: Generation, { prompts }: Caller, id: string): string {
+  const path = toPath(id)
+  if (prompts?.allows(path) === false) throw missingPrompt(generation, id)
+  return path
+}
+
+/** @throws VERSION_NOT_FOUND */
+function noteOf (id: string, { versions, labels }: ReleaseRecord, n: number): VersionNote {
+  const note = versions.find(version => version.n === n)
+  if (note === undefined) throw versionNotFound(id, n, [...labels.keys()])
+  return note
+}
+
+/** One version with all the weight is that version. @throws REQUEST_INVALID */
+function tidied (target: LabelTarget): LabelTarget {
+  const mistake = mistakeInTarget(target)
+  if (mistake !== undefined) throw requestInvalid(`body: version: ${mistake}`, { part: 'body', field: 'version' })
+  const shares = sharesOf(target)
+  return shares.length === 1 ? shares[0]?.version ?? 0 : shares
+}
+
+function moved (record: ReleaseRecord, move: LabelMove): ReleaseRecord {
+  return { ...record, moves: [move, ...record.moves].slice(0, MAX_KEPT) }
+}
+
+function movedBy (caller: Pick<Caller, 'name'>, note: string | undefined): Pick<LabelMove, 'at' | 'by' | 'note'> {
+  return factsOf(caller, { note })
+}

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { ServiceError } from '../../../base/errors.ts'
+import { UpstreamError, UpstreamRefusal } from '../../../llm/upstream-error.ts'
+import { type CallerSignal } from '../../../runtime/caller-signal.ts'
+import { readFrames } from '../../chat/chat-stream.ts'
+import { type CountedCall, type CountedModels, usageOfStream } from '../../chat/counted-models.ts'
+import { ReplyAssembler } from '../../chat/reply-assembler.ts'
+import { type TokenUsage } from '../../chat/usage-counter.ts'
+import { type LiveAnswer } from './live-answer.ts'
+
+/** Waits between attempts at a stream that broke off, in ms; one more attempt than waits. What fails before its first event is tried again by the client of the model. */
+const WAITS = [100, 300]
+
+/** A whole answer. */
+export interface WholeAnswer {
+  readonly value: JsonObject
+  readonly usage: TokenUsage
+}
+
+/** How an answer is asked for, and who hears of it. */
+export interface LiveAsking {
+  readonly models: CountedModels
+  readonly request: JsonObject
+  readonly call: CountedCall
+  readonly live: LiveAnswer
+  /** Called with each part. */
+  readonly onProgress: () => void
+}
+
+/**
+ * Asks for an answer as a stream, and gives it whole. A stream that breaks off is one failed attempt. An API that knows no streams is
+ * asked for the whole.
+ * @throws as `CountedModels.ask`, UpstreamError when every attempt broke off
+ */
+export async function askLive (asking: LiveAsking): Promise<WholeAnswer> {
+  const { models, request, call, live } = asking
+  for (let attempt = 0; ; attempt++) {
+    live.begin()
+    try {
+      return await attemptLive(asking)
+    } catch (error) {
+      if (refusesStreams(error)) return await models.ask({ kind: 'chat', request, call })
+      const wait = WAITS[attempt]
+      if (!(error instanceof BrokenOff) || wait === undefined || call.signal.aborted) throw error
+      await sleep(wait)
+    }
+  }
+}
+
+/** An answer that had begun, and did not come to its end. */
+class BrokenOff extends UpstreamError {}
+
+async function attemptLive ({ models, request, call, live, onProgress }: LiveAsking): Promise<WholeAnswer> {
+  const asked = { ...request, stream: true, stream_options: { include_usage: true } }
+  const stream = await models.ask({ kind: 'frames', request: asked, call })
+  const assembler = new ReplyAssembler()
+  let isWhole = false
+  for await (const frame of readFrames(stream, call.signal)) {
+    onProgress()
+    if (frame.kind === 'error') throw new BrokenOff(frame.error.message, { retryable: true, cause: frame.error })
+    if (frame.kind === 'done') isWhole = true
+    if (frame.kind !== 'chunk') continue
+    assembler.add(frame)
+    live.append(textIn(frame.chunk))
+  }
+  if (!isWhole) throw new BrokenOff('the answer broke off', { retryable: true })
+  live.end()
+  return { value: replyOf(assembler), usage: usageOfStream(request, await stream.ended) }
+}
+
+/** In the shape of a whole reply. */
+function replyOf (assembler: ReplyAssembler): JsonObject {
+  return { object: 'chat.completion', choices: assembler.messages().map((message, index) => ({ index, message, finish_reason: 'stop' })) }
+}
+
+/** What a piece of the first choice adds to its text. */
+function textIn ({ choices }: JsonObject): string {
+  const choice = Array.isArray(choices) ? (choices as readonly Json[]).find(each => isJsonObject(each) && (each['index'] ?? 0) === 0) : undefined
+  const delta = isJsonObject(choice) ? choice['delta'] : undefined
+  const content = isJsonObject(delta) ? delta['content'] : undefined
+  return typeof content === 'string' ? content : ''
+}
+
+/** Whether an API says that it gives no streams, or has answered with none. */
+function refusesStreams (error: unknown): boolean {
+  if (error instanceof UpstreamRefusal) return /\bstream(?:ing|s|_options)?\b/i.test(error.inWords)
+  return error instanceof ServiceError && /is not an event stream/.test(error.message)
+}
+
+/** A signal that aborts when nothing comes for a time, or when all of it takes too long. */
+export interface PartLimit {
+  readonly signal: CallerSignal
+  /** Something has come. */
+  progressed (): void
+  end (): void
+}
+
+/** @param signal of the whole, with its own limit @param between in ms, between two parts */
+export function limitParts (signal: CallerSignal, between: number): PartLimit {
+  const silence = new AbortController()
+  const timer = setTimeout(() => { silence.abort(new DOMException('nothing came in time', 'TimeoutError')) }, between)
+  return {
+    signal: AbortSignal.any([signal as AbortSignal, silence.signal]),
+    progressed () { timer.refresh() },
+    end () { clearTimeout(timer) }
+  }
+}

@@ -1,0 +1,86 @@
+import { type OperatorFile } from '../../../config/operator.ts'
+import { ExecutorError, type Ran } from '../../../exec/executor.ts'
+import { type Executors } from '../../../exec/executors.ts'
+import { type LocalExecutor } from '../../../exec/local-executor.ts'
+import { timeLimit } from '../../../runtime/deadline.ts'
+import { type CommitEffect } from '../../../session/model.ts'
+import { type Outcome } from '../../../session/performer.ts'
+import { type WorkspaceLocks } from './files.ts'
+import { type Perform } from './performer.ts'
+
+/** So much of what git and its hooks print is told, in UTF-16 units; the end of it. */
+const MAX_PRINTED = 2000
+
+/** No path is a pattern to git, and none is an option: all of them stand behind `--`. */
+const GIT = ['git', '--literal-pathspecs', '-c', 'core.quotePath=false'] as const
+
+/**
+ * Commits files of workspaces, in the sandbox of checks; hooks of the repository run in it too. No shell reads a path or a message. A commit that
+ * is asked for again under the same id is made once: its trailer names the session and the effect.
+ */
+export function commitIn (executors: Executors, { workspaces }: OperatorFile, lockOf: WorkspaceLocks): Perform<CommitEffect> {
+  return async ({ session, effect, signal }) => {
+    const { workspace, timeout } = effect
+    const executor = await executors.ofWorkspace(workspace)
+    if (workspaces.get(workspace)?.mayCommit !== true || executor === undefined) return failed('COMMIT_DISABLED', `the operator of this service allows no commits in "${workspace}"`)
+    const ending = timeLimit(signal, timeout)
+    try {
+      return await lockOf(workspace).alone(ending, () => commit(repository(executor, ending, timeout), effect, `${session.id}/${effect.id}`))
+    } catch (error) {
+      if (error instanceof ExecutorError) return failed(error.code, error.message)
+      if (ending.aborted && error === ending.reason) return failed('WORKSPACE_BUSY', 'a command is running in the workspace')
+      throw error
+    }
+  }
+}
+
+/** Runs git in a workspace. */
+type Git = (words: readonly string[], input?: string) => Promise<Ran>
+
+function repository (executor: LocalExecutor, signal: AbortSignal, timeout: number): Git {
+  return (words, input) => executor.runProgram([...GIT, ...words], { timeout, signal, ...(input === undefined ? {} : { input }) })
+}
+
+async function commit (git: Git, { paths, message }: CommitEffect, name: string): Promise<Outcome> {
+  const there = await findCommit(git, name)
+  if (there !== undefined) return { kind: 'result', result: { hash: there } }
+  const tracked = await git(['ls-files', '-z', '--', ...paths])
+  const untracked = await git(['ls-files', '-z', '--others', '--exclude-standard', '--', ...paths])
+  if (!isGood(tracked) || !isGood(untracked)) return failed('COMMIT_FAILED', printed(isGood(tracked) ? untracked : tracked))
+  const fresh = named(paths, untracked)
+  const known = [...new Set([...named(paths, tracked), ...fresh])]
+  if (known.length === 0) return failed('COMMIT_FAILED', 'git knows nothing of what was changed: it ignores all of it')
+  if (fresh.length > 0) await git(['add', '--intent-to-add', '--', ...fresh])
+  const made = await git(['commit', '--only', '--quiet', '--cleanup=whitespace', '-F', '-', '--', ...known], `${message}\n\nSession: ${name}\n`)
+  const hash = await findCommit(git, name) ?? (isGood(made) ? (await git(['rev-parse', 'HEAD'])).stdout.trim() : undefined)
+  if (hash !== undefined) return { kind: 'result', result: { hash } }
+  // The index is as it was before.
+  if (fresh.length > 0) await git(['rm', '--cached', '--quiet', '--ignore-unmatch', '-r', '--', ...fresh])
+  return failed('COMMIT_FAILED', printed(made))
+}
+
+/** The newest commit, if it has the trailer. */
+async function findCommit (git: Git, name: string): Promise<string | undefined> {
+  const { stdout } = await git(['log', '-1', '--format=%H%n%(trailers:key=Session,valueonly)'])
+  const [hash, ...trailers] = stdout.split('\n')
+  return hash !== undefined && trailers.some(trailer => trailer.trim() === name) ? hash : undefined
+}
+
+/** Paths that are a file of a list, or a folder of one. */
+function named (paths: readonly string[], { stdout }: Ran): string[] {
+  const files = stdout.split('\0')
+  return paths.filter(path => files.some(file => file === path || file.startsWith(`${path}/`)))
+}
+
+function isGood ({ outcome, exitCode }: Ran): boolean {
+  return outcome === 'exited' && exitCode === 0
+}
+
+function printed ({ outcome, exitCode, stdout, stderr }: Ran): string {
+  const how = outcome === 'exited' ? `exit code ${String(exitCode)}` : outcome
+  return `git has failed: ${how}\n${`${stdout}\n${stderr}`.trim().slice(-MAX_PRINTED)}`.trim()
+}
+
+function failed (code: string, message: string): Outcome {
+  return { kind: 'failure', code, message }
+}

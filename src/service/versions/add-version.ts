@@ -1,0 +1,77 @@
+import { entryInvalid, storeRefused } from '../../base/errors.ts'
+import { contentHash, type Json } from '../../base/json.ts'
+import { RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
+import { labelledVersions, MAX_KEPT, type ReleaseRecord, type VersionNote } from '../../registry/kinds/release/release-record.ts'
+import { versionKey, versionText } from '../../registry/kinds/release/version-text.ts'
+import { MAX_VALUE_BYTES, type Store, type StoredValue } from '../../store/store.ts'
+import { asked, checkOutcome } from './record-store.ts'
+
+/** Numbers that are tried for one version: crashes and others who publish at the same moment leave some taken. */
+const MAX_TRIES = 1000
+
+/** A prompt as it is to be recorded. */
+export interface NewVersion {
+  readonly entry: Json
+  /** @see contentTag */
+  readonly tag: string
+}
+
+/** The note of a version, but for its number and its tag. */
+export type VersionFacts = Omit<VersionNote, 'n' | 'tag'>
+
+/** What a stored text is as a version; `undefined` for what is no prompt that could be read. */
+export function asVersion (stored: StoredValue): NewVersion | undefined {
+  if (stored.kind !== 'text') return undefined
+  try {
+    const entry = promptKind.decode(stored.text).value
+    return { entry, tag: contentHash(promptKind.normalise(entry)) }
+  } catch (error) {
+    if (error instanceof RejectedEntry) return undefined
+    throw error
+  }
+}
+
+/**
+ * Stores the text of a version under the next number that is free, and adds it to the record. The record is not stored yet: a
+ * crash now leaves a text that nothing means. An equal text that such a crash has left is adopted.
+ * @throws ENTRY_INVALID for a text that is too long, STORE_READ_ONLY, STORE_UNAVAILABLE
+ */
+export async function addVersion (store: Store, keyPrefix: string, id: string, record: ReleaseRecord, { entry, tag }: NewVersion, facts: VersionFacts): Promise<ReleaseRecord> {
+  const text = versionText(entry)
+  const bytes = Buffer.byteLength(text)
+  if (bytes > MAX_VALUE_BYTES) throw entryInvalid(id, [`as a version it is ${bytes} bytes long; at most ${MAX_VALUE_BYTES} are allowed`], [])
+  for (let n = record.next; n < record.next + MAX_TRIES; n++) {
+    const key = versionKey(keyPrefix, id, n)
+    const isCreated = checkOutcome(await asked(store.write(key, text, { kind: 'missing' })), key, store.variant)
+    if (isCreated || await holds(store, key, text)) return { ...record, next: n + 1, versions: [{ n, tag, ...facts }, ...record.versions] }
+  }
+  throw storeRefused(`${MAX_TRIES} numbers from ${record.next} on are taken among the versions of ${id}`)
+}
+
+async function holds (store: Store, key: string, text: string): Promise<boolean> {
+  const [stored] = await asked(store.read([key]))
+  return stored?.kind === 'text' && stored.text === text
+}
+
+/**
+ * The record with as many versions as are kept, and the numbers whose texts are then to be removed: those of versions that were
+ * pushed out, and of texts between them that nothing means.
+ * @param isNeeded whether something else than a label needs a version
+ */
+export function trimmed (record: ReleaseRecord, isNeeded: (n: number) => boolean): { readonly record: ReleaseRecord, readonly removed: readonly number[] } {
+  const labelled = labelledVersions(record)
+  const kept = record.versions.filter(({ n }, index) => index < MAX_KEPT || labelled.has(n) || isNeeded(n))
+  const out = record.versions.filter(version => !kept.includes(version)).map(({ n }) => n)
+  if (out.length === 0) return { record, removed: [] }
+  const known = new Set(record.versions.map(({ n }) => n))
+  const lost = out.flatMap(n => lostAfter(n, known))
+  return { record: { ...record, versions: kept }, removed: [...out, ...lost] }
+}
+
+/** The numbers from one on up to the next that is known: of texts that a crash has left. */
+function lostAfter (from: number, known: ReadonlySet<number>): readonly number[] {
+  const lost: number[] = []
+  for (let n = from + 1; !known.has(n) && lost.length < MAX_KEPT; n++) lost.push(n)
+  return lost
+}

@@ -1,0 +1,114 @@
+import { type Caller } from '../../access/caller.ts'
+import { labelNotFound, requestInvalid, versionNotFound } from '../../base/errors.ts'
+import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
+import { LATEST } from '../../registry/kinds/release/release-record.ts'
+import { bucketOf, shareAt } from '../../registry/link/bucket.ts'
+import { readReference } from '../../registry/link/prompt-reference.ts'
+import { type Release } from '../../registry/generation/generation.ts'
+import { toPath } from '../../store/keys.ts'
+import { missingPrompt } from '../missing-entries.ts'
+import { type VersionReader } from './version-reader.ts'
+
+/** What a request says of the prompt that it wants, beside its id. */
+export interface PromptWish {
+  readonly label?: string | undefined
+  readonly version?: number | undefined
+  /** What makes the choice between the versions of a label the same each time; left out, it is made by chance. */
+  readonly key?: string | undefined
+}
+
+/** The prompt that a request gets. */
+export interface ChosenPrompt {
+  readonly prompt: Prompt
+  /** `undefined` for content that is no version. */
+  readonly version: number | undefined
+  readonly label: string | undefined
+  /** Where its key fell between 0 and 100; left out where there was nothing to choose. */
+  readonly bucket?: number
+}
+
+/**
+ * Finds the prompt that a request gets. At once, unless it asks for a version, which is read from the store.
+ * @throws PROMPT_NOT_FOUND, LABEL_NOT_FOUND, VERSION_NOT_FOUND, REQUEST_INVALID for two different wishes, STORE_UNAVAILABLE
+ */
+export type ChoosePrompt = (generation: Generation, caller: Pick<Caller, 'serve'>, id: string, wish: PromptWish) => ChosenPrompt | Promise<ChosenPrompt>
+
+export interface ChoiceOptions {
+  readonly versions: Pick<VersionReader, 'read'>
+  /** What is served where neither a request nor its token says a label; empty for `latest`. */
+  readonly defaultLabel: string
+  /** Told when a token's label, or the default one, is none that the prompt has. */
+  readonly onFallback?: (label: string) => void
+}
+
+export function createPromptChoice ({ versions, defaultLabel, onFallback }: ChoiceOptions): ChoosePrompt {
+  return function choosePrompt (generation, { serve }, given, wish) {
+    const { id, label, version } = wished(generation, given, wish)
+    const release = generation.releases.get(id.includes(':') ? toPath(id) : id)
+    if (version !== undefined) return chooseVersion(generation, id, release, version)
+    if (label !== undefined) return label === LATEST ? latest(generation, id, release) : underLabel(generation, id, release, label, wish.key)
+    const preferred = serve ?? defaultLabel
+    if (preferred === '' || preferred === LATEST) return latest(generation, id, release)
+    if (release?.labels.has(preferred) === true) return underLabel(generation, id, release, preferred, wish.key)
+    const chosen = latest(generation, id, release)
+    onFallback?.(preferred)
+    return chosen
+  }
+
+  async function chooseVersion (generation: Generation, id: string, release: Release | undefined, version: number): Promise<ChosenPrompt> {
+    if (release === undefined) {
+      if (findLatest(generation, id) === undefined) throw missingPrompt(generation, id)
+      throw versionNotFound(id, version, [])
+    }
+    return { prompt: await versions.read(generation, release, version), version, label: undefined }
+  }
+}
+
+/** What an id stands for: first a prompt of that very name, though it has an `@`. */
+export function resolveId (generation: Generation, given: string): { readonly id: string, readonly label?: string, readonly version?: number } {
+  if (!given.includes('@') || findLatest(generation, given) !== undefined) return { id: given }
+  return readReference(given) ?? { id: given }
+}
+
+/** @throws REQUEST_INVALID for two wishes that differ */
+function wished (generation: Generation, given: string, { label, version }: PromptWish) {
+  const named = resolveId(generation, given)
+  if (named.label !== undefined && label !== undefined && named.label !== label) throw twoWishes(`the id says the label "${named.label}", and another place "${label}"`)
+  if (named.version !== undefined && version !== undefined && named.version !== version) throw twoWishes(`the id says version ${named.version}, and another place ${version}`)
+  const wish = { id: named.id, label: named.label ?? label, version: named.version ?? version }
+  if (wish.label !== undefined && wish.version !== undefined) throw twoWishes('a label and a version are both asked for')
+  return wish
+}
+
+function twoWishes (reason: string): Error {
+  return requestInvalid(`request: ${reason}; expected one of them`, { part: 'query' })
+}
+
+function findLatest ({ prompts }: Generation, id: string): Prompt | undefined {
+  return prompts.get(id) ?? prompts.get(toPath(id))
+}
+
+function latest (generation: Generation, id: string, release: Release | undefined): ChosenPrompt {
+  const prompt = findLatest(generation, id)
+  if (prompt === undefined) throw missingPrompt(generation, id)
+  return { prompt, version: release?.latest, label: undefined }
+}
+
+function underLabel (generation: Generation, id: string, release: Release | undefined, label: string, key: string | undefined): ChosenPrompt {
+  const versions = release?.labels.get(label)
+  if (release === undefined || versions === undefined) {
+    if (release === undefined && findLatest(generation, id) === undefined) throw missingPrompt(generation, id)
+    throw labelNotFound(id, label, [...release?.labels.keys() ?? []])
+  }
+  const [first] = versions
+  if (first === undefined) throw versionNotFound(id, meantBy(release, label), [...release.labels.keys()], `label ${label} means it, and it is not there`)
+  if (versions.length === 1) return { prompt: first.prompt, version: first.version, label }
+  const bucket = bucketOf(release.id, key)
+  const { prompt, version } = shareAt(versions, bucket) ?? first
+  return { prompt, version, label, bucket }
+}
+
+function meantBy ({ record }: Release, label: string): number {
+  const target = record.labels.get(label)
+  return typeof target === 'object' ? target[0]?.version ?? 0 : target ?? 0
+}

@@ -1,0 +1,150 @@
+import { type Caller } from '../../access/caller.ts'
+import { promptLabelled, ServiceError } from '../../base/errors.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
+import { type ReleaseRecord } from '../../registry/kinds/release/release-record.ts'
+import { type Store, type StoredValue } from '../../store/store.ts'
+import { changedSince, expectation, holds, type Precondition } from '../precondition.ts'
+import { addVersion, asVersion, trimmed, type VersionFacts } from './add-version.ts'
+import { asked, checkOutcome, type ReadRecord, type RecordStore } from './record-store.ts'
+import { versionKey } from '../../registry/kinds/release/version-text.ts'
+
+/** How often a change is tried anew when others change the same prompt at the same moment. */
+export const MAX_ATTEMPTS = 20
+
+/** Who has done something for which nobody gives a name. */
+const UNNAMED = 'anyone'
+
+/** What is said of a version beside its text. */
+export interface VersionAbout {
+  readonly note?: string | undefined
+  readonly source?: string | undefined
+  readonly from?: number | undefined
+}
+
+/** A prompt that is to be stored under its plain key. */
+export interface VersionPublication {
+  readonly id: string
+  readonly key: string
+  readonly text: string
+  readonly caller: Pick<Caller, 'name'>
+  readonly precondition: Precondition
+  readonly about?: VersionAbout
+}
+
+export interface VersionPublisherOptions {
+  readonly store: Store
+  readonly keyPrefix: string
+  readonly records: RecordStore
+  /** The versions of a prompt that other prompts pin. */
+  readonly pinsOf: (id: string) => readonly number[]
+}
+
+/** What became of a publication. */
+export interface PublishedVersion {
+  readonly outcome: 'created' | 'replaced'
+  /** `undefined` where this process may not record versions. */
+  readonly version: number | undefined
+  /** The version that it takes the place of. */
+  readonly before: number | undefined
+  /** Keys that were written. */
+  readonly keys: readonly string[]
+}
+
+/** What is known of a version that is made now. */
+export function factsOf ({ name }: Pick<Caller, 'name'>, { note, source, from }: VersionAbout = {}): VersionFacts {
+  return {
+    at: new Date().toISOString(),
+    by: name === '' ? UNNAMED : name,
+    ...(note === undefined ? {} : { note }),
+    ...(source === undefined ? {} : { source }),
+    ...(from === undefined ? {} : { from })
+  }
+}
+
+/** The newest version with that content. */
+export function versionWith ({ versions }: ReleaseRecord, tag: string | undefined): number | undefined {
+  return versions.find(version => version.tag === tag)?.n
+}
+
+/**
+ * Publishes prompts so that every content has its version. Three steps, each of one key: the version's text, which is only ever
+ * created; the record, by comparing and setting; the plain key, by comparing and setting. What ends in between
+ * leaves a version that is recorded and was never live.
+ */
+export class VersionPublisher {
+  readonly #options: VersionPublisherOptions
+
+  constructor (options: VersionPublisherOptions) {
+    this.#options = options
+  }
+
+  /** @throws ENTRY_CHANGED, ENTRY_INVALID, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE */
+  async publish ({ id, key, text, caller, precondition, about }: VersionPublication): Promise<PublishedVersion> {
+    const { store, records } = this.#options
+    let stored: StoredValue = { kind: 'missing' }
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const read = await records.read(id);
+      [stored = { kind: 'missing' }] = await asked(store.read([key]))
+      if (!holds(precondition, promptKind, stored)) throw changedSince(promptKind, key, stored)
+      const before = versionWith(read.record, asVersion(stored)?.tag)
+      const recorded = await this.#record(id, read, [stored, { kind: 'text', text }], caller, about)
+      if (recorded === 'conflict') continue
+      const outcome = await asked(store.write(key, text, expectation(stored)))
+      if (!checkOutcome(outcome, key, store.variant)) continue
+      await this.#clean(id, recorded?.removed ?? [])
+      return { outcome: outcome as PublishedVersion['outcome'], version: recorded?.version, before, keys: [key, read.key] }
+    }
+    throw changedSince(promptKind, key, stored)
+  }
+
+  /**
+   * Removes the plain key; what was there and in no version is recorded first, if versions are.
+   * @returns whether there was anything
+   * @throws PROMPT_LABELLED and what `publish` throws
+   */
+  async withdraw ({ id, key, caller, precondition }: Omit<VersionPublication, 'text'>, isRecording: boolean): Promise<boolean> {
+    const { store, records } = this.#options
+    let stored: StoredValue = { kind: 'missing' }
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const read = await records.read(id)
+      if (read.record.labels.size > 0) throw promptLabelled(id, [...read.record.labels.keys()]);
+      [stored = { kind: 'missing' }] = await asked(store.read([key]))
+      if (!holds(precondition, promptKind, stored)) throw changedSince(promptKind, key, stored)
+      if (isRecording && await this.#record(id, read, [stored], caller) === 'conflict') continue
+      const outcome = await asked(store.remove(key, expectation(stored)))
+      if (checkOutcome(outcome, key, store.variant)) return outcome === 'removed'
+    }
+    throw changedSince(promptKind, key, stored)
+  }
+
+  /** Removes texts that nothing means any more; one that stays is no harm. */
+  async #clean (id: string, numbers: readonly number[]): Promise<void> {
+    const { store, keyPrefix } = this.#options
+    for (const n of numbers) await store.remove(versionKey(keyPrefix, id, n)).catch(() => undefined)
+  }
+
+  /**
+   * Records what is stored and is in no version, as the store's, and then the caller's text.
+   * @param texts what is stored, and the new one, if there is one
+   * @returns `undefined` where this process may not write versions: an ACL from before there were any
+   */
+  async #record (id: string, read: ReadRecord, [stored, next]: readonly [StoredValue, StoredValue?], caller: Pick<Caller, 'name'>, about?: VersionAbout): Promise<{ readonly version: number | undefined, readonly removed: readonly number[] } | 'conflict' | undefined> {
+    const { store, keyPrefix, records, pinsOf } = this.#options
+    let { record } = read
+    try {
+      const found = asVersion(stored)
+      if (found !== undefined && versionWith(record, found.tag) === undefined) record = await addVersion(store, keyPrefix, id, record, found, factsOf({ name: 'store' }))
+      const given = next && asVersion(next)
+      // What is live already, and the newest, is no new version.
+      if (given !== undefined && record.versions[0]?.tag !== given.tag) record = await addVersion(store, keyPrefix, id, record, given, factsOf(caller, about))
+      const version = versionWith(record, given?.tag)
+      if (record === read.record) return { version, removed: [] }
+      const pins = new Set(pinsOf(id))
+      const { record: kept, removed } = trimmed(record, n => pins.has(n))
+      return await records.write(read, kept) === undefined ? 'conflict' : { version, removed }
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'STORE_READ_ONLY') return undefined
+      throw error
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import { entryUnstorable, releasesUnreadable, storeReadOnly, storeRefused, storeUnwritable } from '../../base/errors.ts'
+import { contentHash } from '../../base/json.ts'
+import { inWords, RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
+import { decodeJson } from '../../registry/entries/decode-value.ts'
+import { releaseKind } from '../../registry/kinds/release/release-kind.ts'
+import { NO_RELEASES, parseReleaseRecord, type ReleaseRecord, stringifyRecord } from '../../registry/kinds/release/release-record.ts'
+import { kindPrefix, pathToKey } from '../../store/keys.ts'
+import { type Expected, isWithheld, type RemoveOutcome, type Store, StoreError, type StoredValue, type WriteOutcome } from '../../store/store.ts'
+
+/** A record as it was read. */
+export interface ReadRecord {
+  readonly key: string
+  readonly record: ReleaseRecord
+  /** Its ETag; `undefined` where there is none. */
+  readonly tag: string | undefined
+  /** What a change of it expects. */
+  readonly expected: Expected
+}
+
+/** The records of releases in the store, each changed by comparing and setting one key. */
+export class RecordStore {
+  readonly #store: Store
+  readonly #prefix: string
+
+  constructor (store: Store, keyPrefix: string) {
+    this.#store = store
+    this.#prefix = kindPrefix(keyPrefix, releaseKind.key)
+  }
+
+  /** @param id dotted @throws RELEASES_UNREADABLE, STORE_UNAVAILABLE */
+  async read (id: string): Promise<ReadRecord> {
+    const key = pathToKey(id, this.#prefix)
+    const [stored = { kind: 'missing' } as StoredValue] = await asked(this.#store.read([key]))
+    if (stored.kind === 'missing' || isWithheld(stored)) return { key, record: NO_RELEASES, tag: undefined, expected: { kind: 'missing' } }
+    if (stored.kind === 'bad') throw releasesUnreadable(key, stored.reason)
+    try {
+      const { value } = decodeJson(stored.text)
+      return { key, record: parseReleaseRecord(value), tag: contentHash(value), expected: stored }
+    } catch (error) {
+      if (error instanceof RejectedEntry) throw releasesUnreadable(key, error.diagnostics.map(inWords).join('; '))
+      throw error
+    }
+  }
+
+  /**
+   * Stores a record in the place of the one that was read.
+   * @returns its ETag; `undefined` when somebody else has changed it since
+   * @throws STORE_READ_ONLY, STORE_UNAVAILABLE
+   */
+  async write ({ key, expected }: ReadRecord, record: ReleaseRecord): Promise<string | undefined> {
+    const text = stringifyRecord(record)
+    const outcome = await asked(this.#store.write(key, text, expected))
+    return checkOutcome(outcome, key, this.#store.variant) ? contentHash(decodeJson(text).value) : undefined
+  }
+}
+
+/** @returns whether the change was made; not when something else is stored. @throws ENTRY_INVALID, STORE_READ_ONLY, STORE_UNAVAILABLE */
+export function checkOutcome (outcome: WriteOutcome | RemoveOutcome, key: string, variant: string): boolean {
+  if (outcome === 'impossible') throw entryUnstorable(key)
+  if (outcome === 'read-only') throw storeReadOnly(variant)
+  if (typeof outcome === 'object') throw storeRefused(outcome.reason)
+  return outcome !== 'conflict'
+}
+
+/** @throws STORE_UNAVAILABLE */
+export async function asked<T> (answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof StoreError) throw storeUnwritable(error.message)
+    throw error
+  }
+}

@@ -1,0 +1,122 @@
+import { wholeGeneration } from '../../access/generation-view.ts'
+import { storeUnavailable, versionNotFound } from '../../base/errors.ts'
+import { inWords, RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
+import { type CallableTool, type Generation, type Prompt } from '../../registry/generation/generation.ts'
+import { type PromptEntry } from '../../registry/kinds/prompt/prompt-entry.ts'
+import { type TemplateCache } from '../../registry/entries/template-cache.ts'
+import { versionKey } from '../../registry/kinds/release/version-text.ts'
+import { idsMeant, isPartial } from '../../registry/link/references.ts'
+import { Linker } from '../../registry/link/link-prompts.ts'
+import { heaviest } from '../../registry/link/label-environment.ts'
+import { type PromptReference, readReference } from '../../registry/link/prompt-reference.ts'
+import { type Release } from '../../registry/generation/generation.ts'
+import { parseVersion } from '../../registry/link/version-shelf.ts'
+import { createSlices } from '../../runtime/slices.ts'
+import { type Store, StoreError, type StoredValue } from '../../store/store.ts'
+
+/** Versions that one text may pin, with those that these pin. */
+const MAX_PINNED = 100
+
+/** Entries by the names that pin them: `review.system@7`. */
+export type Pinned = ReadonlyMap<string, PromptEntry>
+
+export interface VersionReaderOptions {
+  readonly store: Pick<Store, 'read'>
+  readonly keyPrefix: string
+  readonly cache: TemplateCache
+}
+
+/** Versions that no label means, read when a request names them. */
+export class VersionReader {
+  readonly #options: VersionReaderOptions
+
+  constructor (options: VersionReaderOptions) {
+    this.#options = options
+  }
+
+  /** What is stored as a version. @throws STORE_UNAVAILABLE */
+  async stored (id: string, version: number): Promise<StoredValue> {
+    const { store, keyPrefix } = this.#options
+    try {
+      const [stored = { kind: 'missing' }] = await store.read([versionKey(keyPrefix, id, version)])
+      return stored
+    } catch (error) {
+      if (error instanceof StoreError) throw storeUnavailable(error.message)
+      throw error
+    }
+  }
+
+  /**
+   * A version that a record lists, linked.
+   * @param label whose partials it is given @default what is served where nobody says a label
+   * @throws VERSION_NOT_FOUND, STORE_UNAVAILABLE
+   */
+  async read (generation: Generation, { id, record }: Pick<Release, 'id' | 'record'>, version: number, label?: string): Promise<Prompt> {
+    const labels = [...record.labels.keys()]
+    if (!record.versions.some(({ n }) => n === version)) throw versionNotFound(id, version, labels)
+    try {
+      const entry = await this.#parse(id, version)
+      return { ...await this.link(generation, entry, label), version }
+    } catch (error) {
+      if (error instanceof RejectedEntry) throw versionNotFound(id, version, labels, error.diagnostics.map(inWords).join('; '))
+      throw error
+    }
+  }
+
+  /** Links an entry as a label would have it. */
+  async link (generation: Generation, entry: PromptEntry, label?: string): Promise<Prompt> {
+    const { releases, everyPrompt } = wholeGeneration(generation)
+    const pinned = await this.pinned(generation, [entry])
+    const labelled = (id: string) => label === undefined ? undefined : heaviest(releases.get(id)?.labels.get(label))?.prompt.entry
+    return new Linker({ get: id => labelled(id) ?? everyPrompt.get(id)?.entry ?? pinned.get(id) }, callableTools(generation)).link(entry)
+  }
+
+  /** What the texts of entries pin. What cannot be read is left out. @throws STORE_UNAVAILABLE */
+  async pinned (generation: Generation, entries: readonly PromptEntry[]): Promise<Pinned> {
+    const whole = wholeGeneration(generation)
+    const found = new Map<string, PromptEntry>()
+    const queue = [...entries]
+    for (const entry of queue) {
+      for (const name of namesPinned(entry)) {
+        if (found.has(name) || found.size >= MAX_PINNED || whole.everyPrompt.has(name)) continue
+        const pinned = await this.#find(whole, readReference(name))
+        if (pinned === undefined) continue
+        found.set(name, pinned)
+        queue.push(pinned)
+      }
+    }
+    return found
+  }
+
+  async #find ({ releases }: Generation, reference: PromptReference | undefined): Promise<PromptEntry | undefined> {
+    const release = reference && releases.get(reference.id)
+    if (release === undefined || reference === undefined) return undefined
+    if (reference.label !== undefined) return heaviest(release.labels.get(reference.label))?.prompt.entry
+    if (!release.record.versions.some(({ n }) => n === reference.version)) return undefined
+    try {
+      return await this.#parse(release.id, reference.version as number)
+    } catch (error) {
+      if (error instanceof RejectedEntry) return undefined
+      throw error
+    }
+  }
+
+  async #parse (id: string, version: number): Promise<PromptEntry> {
+    return await parseVersion(id, version, await this.stored(id, version), this.#options.cache, createSlices())
+  }
+}
+
+const callables = new WeakMap<Generation['tools'], ReadonlyMap<string, CallableTool>>()
+
+/** What templates can call, by function name. */
+export function callableTools ({ tools }: Generation): ReadonlyMap<string, CallableTool> {
+  const known = callables.get(tools) ?? new Map(Array.from(tools.values(), ({ callable }) => callable).filter(callable => callable !== undefined).map(callable => [callable.name, callable]))
+  callables.set(tools, known)
+  return known
+}
+
+function namesPinned ({ id, compiled }: PromptEntry): readonly string[] {
+  return compiled.messages.flatMap(({ references }) => references)
+    .filter(reference => reference.name.includes('@') && isPartial(reference))
+    .flatMap(({ name }) => idsMeant(id, name))
+}

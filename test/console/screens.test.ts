@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import { type Browser } from 'playwright-core'
+import { askingPlace } from '../helpers/asking-skill.ts'
+import { noChromium, startChromium } from '../helpers/chromium.ts'
+import { buildConsole, openConsole, violationsOf } from '../helpers/console.ts'
+import { startService } from '../helpers/service.ts'
+
+/** What a stranger might write anywhere. */
+const HOSTILE = '<script>document.title = 1</script>{{ <img src=x onerror="document.title=2"> '
+
+describe('Every screen of the console', { skip: noChromium }, () => {
+  let browser: Browser
+  before(async () => {
+    buildConsole()
+    browser = await startChromium()
+  })
+  after(async () => { await browser.close() })
+
+  /** A service with something of everything, and the addresses of all its screens. */
+  async function everything (t: TestContext) {
+    const service = await (await askingPlace(t)).start({}, { LLM_BASE_URL: 'builtin:echo' })
+    service.store.set('shenma:templates:team:greet', JSON.stringify({ description: HOSTILE, messages: [{ role: 'system', content: 'You serve {{company.name}}.' }, { role: 'user', content: 'Greet {{variables.name}}.' }], parameters: [{ name: 'name', default: HOSTILE }] }))
+    service.store.set('shenma:templates:team:broken', '{{#each variables.items}}')
+    service.store.set('shenma:environs:company:name', JSON.stringify(`${HOSTILE}${'x'.repeat(100_000)}`))
+    service.store.set('shenma:tools:crm:ticket', JSON.stringify({ module: 'crm', description: HOSTILE, restful: { url: 'http://127.0.0.1:9/', method: 'GET' }, parameters: [{ name: 'id', type: 'string' }] }))
+    service.store.set('shenma:extensions:pack', JSON.stringify({ name: 'pack', version: '1.0.0', extensionType: 'prompt', contributes: { prompts: [{ name: 'one', userPrompt: 'One.' }] } }))
+    service.store.set('shenma:agents:echo', JSON.stringify({ mode: 'tools', help: HOSTILE, system: 'Echo.', messages: {} }))
+    const origin = await service.listen()
+    const walk = await service.walk()
+    const agent = String((await service.post('/api/agents/echo/sessions')).json['id'])
+    await service.post(`/api/agents/sessions/${agent}/message`, { text: HOSTILE })
+    const plan = String((await service.post('/api/plans', { goal: HOSTILE, workspace: 'shop' })).json['id'])
+    const paths = [
+      '/prompts', '/prompts/team.greet', '/prompts/team.greet?tab=settings', '/prompts/team.greet?tab=raw', '/prompts/team.greet?tab=uses', '/prompts/team.greet?tab=releases', '/prompts/team.greet?tab=compare', '/environs', '/environs/company.name', '/tools', '/tools/crm.ticket', '/extensions', '/extensions/pack', '/problems',
+      '/sessions', '/sessions/new', '/sessions/new?of=agents/echo', '/sessions/new?of=skills/walk', '/sessions/new?of=plans/', `/sessions/${walk.id}`, `/sessions/${walk.id}?tab=timeline`, `/sessions/${agent}`, `/sessions/${plan}`, '/approvals', '/traces', '/memory', '/targets', '/more', '/nowhere'
+    ]
+    return { origin, paths }
+  }
+
+  for (const [colorScheme, width] of [['light', 1280], ['dark', 390]] as const) {
+    it(`can be used by everybody, in ${colorScheme} at ${width} px, and is never wider than the window; texts of strangers are texts`, async t => {
+      const { origin, paths } = await everything(t)
+      const page = await openConsole(t, browser, origin, '/prompts', { colorScheme, viewport: { width, height: 800 } })
+      const wrong: string[] = []
+      for (const path of paths) {
+        await page.goto(`${origin}/console${path}`)
+        await page.locator('main h1, main h2').first().waitFor()
+        await page.locator('.loading').first().waitFor({ state: 'detached' })
+        wrong.push(...(await violationsOf(page)).map(violation => `${path}: ${violation}`))
+        if (await page.evaluate('document.documentElement.scrollWidth > innerWidth')) wrong.push(`${path} is wider than the window`)
+        if (/^[12]$/.test(await page.title())) wrong.push(`${path} has run a stranger's script`)
+      }
+      assert.deepEqual(wrong, [])
+    })
+  }
+
+  it('is reached by keys alone', async t => {
+    const { listen } = await startService(t, { 'templates:team:greet': 'Hello {{variables.name}}.' })
+    const page = await openConsole(t, browser, await listen(), '/prompts')
+    await page.getByRole('link', { name: 'team.greet' }).waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'team.greet' }).waitFor()
+    await page.locator('.cm-content').waitFor()
+    await page.locator('.cm-content').focus()
+    await page.keyboard.press('Control+a')
+    await page.keyboard.type('Hi {{{{variables.name}}')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('g')
+    await page.keyboard.press('v')
+    await page.getByRole('heading', { name: 'Variables' }).waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('greet')
+    await page.getByRole('option').first().waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByText(/draft of/).waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('main').focus()
+    await page.keyboard.press('?')
+    await page.getByRole('heading', { name: 'Keys' }).waitFor()
+    await page.keyboard.press('Escape')
+  })
+
+  it('speaks Russian with a Russian browser', async t => {
+    const { listen } = await startService(t, {})
+    const page = await openConsole(t, browser, await listen(), '/', { locale: 'ru-RU' })
+    await page.getByRole('heading', { name: 'Промпты' }).waitFor()
+    assert.equal(await page.evaluate('document.documentElement.lang'), 'ru')
+  })
+})

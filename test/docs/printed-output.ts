@@ -17,7 +17,7 @@ export function assertPrinted (printed: string, shown: string, isJson: boolean):
 
 /** Without what a terminal adds to the rows of a pipe, either. */
 function comparable (text: string): string {
-  return text.replace(/\n*$/, '\n').replaceAll('\r', '').replace(/^ID .*\n/, '').replaceAll(/(?<=\S)(?:\t| {2,})(?=\S)/g, ' ').replaceAll(IDS, 'ID').replaceAll(TIMES, 'TIME')
+  return text.replace(/\n*$/, '\n').replaceAll('\r', '').replace(/^ID .*\n/, '').replaceAll(/\t+$/gm, '').replaceAll(/(?<=\S)(?:\t| {2,})(?=\S)/g, ' ').replaceAll(IDS, 'ID').replaceAll(TIMES, 'TIME')
 }
 
 function patternOf (shown: string): RegExp {

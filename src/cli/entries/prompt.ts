@@ -15,13 +15,14 @@ const PROMPT = { noun: 'prompt', command: 'prompt' }
 
 interface RunOptions extends IdOptions { readonly param?: readonly string[], readonly args?: string }
 
-interface RenderOptions extends RunOptions { readonly explain?: true, readonly record?: string, readonly replay?: string }
+interface RenderOptions extends RunOptions { readonly explain?: true, readonly label?: string, readonly record?: string, readonly replay?: string }
 
 interface ChatOptions extends RunOptions { readonly model?: string, readonly stream: boolean }
 
 /** Adds what can be done with a prompt beside publishing it. */
 export function addPromptCommands (prompt: Command, cli: Cli): void {
   withParameters(withId(prompt.command('render').description('print what a prompt renders to'), PROMPT))
+    .option('--label <label>', 'the version that a label means')
     .option('--explain', 'print where each piece comes from, in colour on a terminal')
     .option('--record <file>', 'write all that it depended on to a file, too')
     .addOption(new Option('--replay <file>', 'render again what was recorded, without a call').conflicts('record'))
@@ -45,8 +46,8 @@ export function addPromptCommands (prompt: Command, cli: Cli): void {
 
 async function render (id: string, options: RenderOptions, command: Command, cli: Cli): Promise<void> {
   const { api, output } = cli.open(command)
-  const { explain, record, replay } = options
-  const search = new URLSearchParams({ ...(explain === true ? { explain: 'true' } : {}), ...(record === undefined ? {} : { tools: 'record' }) }).toString()
+  const { explain, label, record, replay } = options
+  const search = new URLSearchParams({ ...(label === undefined ? {} : { label }), ...(explain === true ? { explain: 'true' } : {}), ...(record === undefined ? {} : { tools: 'record' }) }).toString()
   // A bundle has the variables that were given then.
   const body = replay === undefined
     ? { variables: await readParameters(options, cli.stdin, cli.signal) }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { type JsonObject } from '../../base/json.ts'
 import { type ApiClient } from '../api-client.ts'
@@ -51,6 +52,7 @@ export async function pushFolder (path: string, options: SyncOptions, opened: Op
 /** Makes a folder have what a service has; the bytes of a file whose content is the same stay. @throws CliError */
 export async function pullFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
   const { api, output } = opened
+  await mkdir(path, { recursive: true })
   // Whoever pulls wants all that is there: modules of which the folder has nothing, too.
   const comparison = await compareFolder(path, api.url, opened, { otherModules: true })
   const steps = planPull(comparison.differences, options.prune === true)
@@ -74,29 +76,36 @@ export async function pullFolder (path: string, options: SyncOptions, opened: Op
 }
 
 /** Shows a plan, and asks. @returns whether it is to be made true; @throws CliError for conflicts, and for a dry run that would change something */
-async function isAgreed (direction: 'push' | 'pull', steps: readonly Step[], { dryRun, overwrite, yes, prune }: SyncOptions, { api, output }: Opened, cli: Cli): Promise<boolean> {
+async function isAgreed (direction: 'push' | 'pull', steps: readonly Step[], options: SyncOptions, { api, output }: Opened, cli: Cli): Promise<boolean> {
+  const { dryRun, yes, prune } = options
   if (steps.length === 0) {
     if (output.wantsJson) await output.json([])
     else await output.words('nothing differs')
     return false
   }
   if (output.wantsJson) await output.json(steps.map(({ what, difference, conflict }) => ({ ...describe(difference), what, ...(conflict === undefined ? {} : { conflict }) })))
-  else {
-    if (output.terminal !== undefined || dryRun === true) await showDifferences(steps.map(({ difference }) => difference), direction, api, output)
+  else if (dryRun === true || (output.terminal !== undefined && yes !== true)) {
+    await showDifferences(steps.map(({ difference }) => difference), direction, api, output)
     for (const { what, difference } of steps) await output.words(`${what} ${difference.name}`)
   }
-  const conflicts = steps.filter(({ conflict }) => conflict !== undefined)
-  if (conflicts.length > 0 && overwrite !== true) {
-    for (const { difference, conflict } of conflicts) await output.words(`${difference.name}: ${conflict ?? ''}`)
-    throw new CliError(EXIT.NO, `nothing was ${direction === 'push' ? 'pushed' : 'pulled'}: ${conflicts.length} of ${steps.length} would undo an edit; --overwrite does it all the same`)
-  }
+  await refuseConflicts(direction, steps, options, output)
   if (dryRun === true) throw new CliError(EXIT.NO, `${steps.length} would change`)
   // A pull is undone by git; what goes is asked about.
-  if (yes === true || (direction === 'pull' && prune !== true)) return true
+  return yes === true || (direction === 'pull' && prune !== true) || await isWanted(`${direction} ${steps.length} changes? y or n: `, output, cli)
+}
+
+async function refuseConflicts (direction: 'push' | 'pull', steps: readonly Step[], { overwrite }: SyncOptions, output: Output): Promise<void> {
+  const conflicts = steps.filter(({ conflict }) => conflict !== undefined)
+  if (conflicts.length === 0 || overwrite === true) return
+  for (const { difference, conflict } of conflicts) await output.words(`${difference.name}: ${conflict ?? ''}`)
+  throw new CliError(EXIT.NO, `nothing was ${direction === 'push' ? 'pushed' : 'pulled'}: ${conflicts.length} of ${steps.length} would undo an edit; --overwrite does it all the same`)
+}
+
+async function isWanted (question: string, output: Output, cli: Cli): Promise<boolean> {
   if (output.terminal === undefined || (cli.stdin as { readonly isTTY?: boolean }).isTTY !== true) throw usageError('expected --yes, or --dry-run, where nobody can be asked')
   const lines = openLines(cli, output)
   try {
-    return /^(?:y|yes)$/i.test((await lines.next(`${direction} ${steps.length} changes? y or n: `))?.trim() ?? '')
+    return /^(?:y|yes)$/i.test((await lines.next(question))?.trim() ?? '')
   } finally {
     lines.close()
   }

@@ -39,11 +39,12 @@ export default [
   },
   {
     files: WRAPPED.map(room => `src/${room}/**/*.ts`),
-    // A table of texts; and others are at work in the rest.
+    // The first is a table of texts; the others have lines that are still to be wrapped.
     ignores: [
       'src/registry/diagnostic/diagnostic-table.ts', 'src/http/routes/{agents,plans}.ts',
       'src/access/{caller,generation-view,tokens}.ts', 'src/base/errors.ts', 'src/config/config.ts',
-      'src/observe/metrics.ts', 'src/observe/observed-*.ts'
+      'src/observe/metrics.ts', 'src/observe/observed-*.ts', 'src/http/openai/responses/*.ts', 'src/http/typed/*.ts',
+      'src/registry/kinds/plan/plan-kind.ts'
     ],
     rules: {
       '@stylistic/max-len': ['error', { code: 160, ignoreUrls: true, ignoreRegExpLiterals: true, ignorePattern: TEXT_LINE }]

@@ -25,7 +25,6 @@ export const GROUPED: readonly string[] = [
   'engine/agent/requirements.test.ts',
   'engine/agent/validate-params.test.ts',
   'engine/earlier-logs.test.ts',
-  'engine/loop/last-messages.test.ts',
   'engine/loop/loop-engine.test.ts',
   'engine/made-up-engine.test.ts',
   'engine/plan/plan-answer.test.ts',

@@ -18,9 +18,9 @@ describe('The rooms of sessions', () => {
     assert.deepEqual(pairs, [])
   })
 
-  it('have thin routes: those of agents, skills and plans take 255 lines together', () => {
+  it('have thin routes: those of agents, skills and plans take 300 lines together', () => {
     const lines = ['agents', 'skills', 'plans'].map(name => source(`src/http/routes/${name}.ts`).split('\n').length - 1)
-    assert.ok(lines.reduce((sum, count) => sum + count, 0) <= 255, lines.join(' + '))
+    assert.ok(lines.reduce((sum, count) => sum + count, 0) <= 300, lines.join(' + '))
   })
 
   it('cast no reply of a route to what it is not', () => {

@@ -96,7 +96,6 @@ export const GROUPED: readonly string[] = [
   'observe/request-log.test.ts',
   'observe/serialize-error.test.ts',
   'observe/traceparent.test.ts',
-  'plans/protocol.test.ts',
   'registry/decode-value.test.ts',
   'registry/diagnostic-table.test.ts',
   'registry/empty-hold.test.ts',

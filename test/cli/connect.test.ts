@@ -33,7 +33,7 @@ describe('the address of a service', () => {
     ['is that of the current profile', {}, {}, 'http://127.0.0.1:1', 'local-token'],
     ['is that of a variable before it, which gets no token of a profile', {}, { APS_URL: 'http://127.0.0.1:3' }, 'http://127.0.0.1:3', ''],
     ['is that of an option before both', { url: 'http://127.0.0.1:4' }, { APS_URL: 'http://127.0.0.1:3', APS_PROFILE: 'staging', APS_TOKEN: 'x' }, 'http://127.0.0.1:4', 'x'],
-    ['is that of the profile of an option, whose token goes before a variable', { profile: 'staging' }, { APS_URL: 'http://127.0.0.1:3', APS_TOKEN: 'x' }, 'http://127.0.0.1:2', 'staging-token'],
+    ['is that of the profile of an option, whose token goes before a variable', { at: 'staging' }, { APS_URL: 'http://127.0.0.1:3', APS_TOKEN: 'x' }, 'http://127.0.0.1:2', 'staging-token'],
     ['is that of the profile of a variable, which APS_TOKEN goes before', {}, { APS_PROFILE: 'staging', APS_TOKEN: 'x' }, 'http://127.0.0.1:2', 'x']
   ]
   for (const [what, options, variables, url, token] of cases) {
@@ -52,7 +52,7 @@ describe('the address of a service', () => {
 
   it('is not read of a file that others may read, and not of a profile that is not there', async t => {
     const { environment, file } = await home(t, PROFILES)
-    assert.throws(() => addressOf({ profile: 'nix' }, environment), /expected one of local, staging/)
+    assert.throws(() => addressOf({ at: 'nix' }, environment), /expected one of local, staging/)
     await chmod(file, 0o644)
     assert.throws(() => addressOf({}, environment), /may be read by others/)
   })

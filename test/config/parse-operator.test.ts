@@ -29,7 +29,7 @@ policy:
   - { effect: deny, on: exec, command: "rm *" }
 `)
     const { workspaces, targets, rules } = readOperator(join(folder.path, 'operator.yaml'))
-    const shop = { name: 'shop', path: join(folder.path, 'shop'), hasSkills: true, checks: new Map([['test', 'npm test']]), logs: new Map([['app', 'logs/app.log']]), confirm: 'deletions', mayChange: ['Procfile', '*.go'] }
+    const shop = { name: 'shop', path: join(folder.path, 'shop'), hasSkills: true, checks: new Map([['test', 'npm test']]), logs: new Map([['app', 'logs/app.log']]), confirm: 'deletions', mayCommit: false, mayChange: ['Procfile', '*.go'] }
     assert.deepEqual([...workspaces], [['shop', shop]])
     assert.deepEqual([...targets.values()], [
       { type: 'local', name: 'here', workspace: shop, sandbox: 'required', hasNetwork: true, mayRunUnasked: true, environment: ['CI'] },

@@ -84,7 +84,7 @@ describe(`Exactly the bad value is rejected among ${GOOD} good ones, by key and 
       for (const { diagnostics } of problems) assert.match(diagnostics[0]?.message ?? '', reason)
       const { kinds } = (await app.inject('/readyz')).json<{ kinds: Record<string, { entries: number }> }>()
       // Shared variables are counted by name, and only their values are bad.
-      assert.deepEqual(Object.fromEntries(Object.entries(kinds).map(([kind, { entries }]) => [kind, entries])), { extensions: GOOD, prompts: GOOD, environs: GOOD + 1, tools: GOOD, agents: GOOD, skills: 0, plans: GOOD })
+      assert.deepEqual(Object.fromEntries(Object.entries(kinds).map(([kind, { entries }]) => [kind, entries])), { extensions: GOOD, prompts: GOOD, environs: GOOD + 1, tools: GOOD, agents: GOOD, skills: 0, plans: GOOD, releases: 0 })
       await redis.client.del(...keys)
       await waitFor('the end of the problems', async () => (await rejected()).length === 0)
     })

@@ -39,7 +39,7 @@ describe('node scripts/register.js', () => {
       // An empty variable counts as not given.
       const { code, stdout, stderr } = await register(folder, { REDIS_URL: redis.url, KEY_PREFIX: '' })
       assert.deepEqual([code, stdout], [0, '4 entries registered\n'])
-      assert.match(stderr, /^only the folders extensions, templates, environs, tools, agents, skills, plans are read, and not prompts$/m)
+      assert.match(stderr, /^only the folders extensions, templates, environs, tools, agents, skills, plans, releases are read, and not prompts$/m)
       assert.match(stderr, /^shenma:environs:twice has two files, .*: the \.json file is used$/m)
 
       const served = await contentOf(t, createRedisStore({ keys: storeKeys(), url: redis.url }))

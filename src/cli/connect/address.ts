@@ -11,7 +11,11 @@ export const DEFAULT_URL = 'http://127.0.0.1:8080'
 const TOKEN_PATIENCE = 60_000
 
 /** Options that say which service is meant. */
-export interface AddressOptions { readonly url?: string, readonly profile?: string }
+export interface AddressOptions {
+  readonly url?: string
+  /** The name of a profile. */
+  readonly at?: string
+}
 
 /** A service, and how it is asked. */
 export interface Address {
@@ -28,8 +32,8 @@ export interface Address {
  * Which service is meant: options before variables, those before the user's own file. A profile's token goes to the profile's address only.
  * @throws CliError for a profile that is not there
  */
-export function addressOf ({ url, profile }: AddressOptions, environment: Environment): Address {
-  if (url !== undefined && profile !== undefined) throw usageError('--url and --profile both say where the service is: give one of them')
+export function addressOf ({ url, at: profile }: AddressOptions, environment: Environment): Address {
+  if (url !== undefined && profile !== undefined) throw usageError('--url and --at both say where the service is: give one of them')
   const ofVariable = () => environment['APS_TOKEN'] ?? ''
   const said = url ?? (profile === undefined ? environment['APS_URL'] || undefined : undefined)
   if (said !== undefined) return { url: said, isGiven: true, token: ofVariable }

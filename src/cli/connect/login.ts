@@ -16,7 +16,7 @@ export function addLoginCommand (program: Command, cli: Cli): void {
     .option('--token-command <command>', 'in place of the token, a command of the shell that prints it')
     .action(async (_options: object, command: Command) => {
       const { output } = cli.open(command)
-      const { url: given, profile: name = cli.environment['APS_PROFILE'] || 'default', tokenStdin, tokenCommand } = command.optsWithGlobals<LoginOptions>()
+      const { url: given, at: name = cli.environment['APS_PROFILE'] || 'default', tokenStdin, tokenCommand } = command.optsWithGlobals<LoginOptions>()
       if (tokenStdin === true && tokenCommand !== undefined) throw usageError('--token-stdin and --token-command both say what the token is: give one of them')
       const url = given ?? (cli.environment['APS_URL'] || readProfiles(cli.environment).named.get(name)?.url || DEFAULT_URL)
       const token = tokenStdin === true ? (await text(addAbortSignal(cli.signal, cli.stdin))).trim() : undefined

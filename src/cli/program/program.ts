@@ -55,7 +55,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
     .description('Serves prompts, and asks a service for them.')
     .version(ENGINE_VERSION)
     .option('--url <url>', `where the service is (APS_URL, else that of a profile, else ${DEFAULT_URL})`)
-    .option('--profile <name>', 'a service that aps login has kept (APS_PROFILE)')
+    .option('--at <name>', 'a service that aps login has kept (APS_PROFILE)')
     .option('--json [=fields]', 'print JSON: everything, or the fields that are named with commas between them')
     .addHelpText('after', '\nThe token of the service is read from APS_TOKEN, or is the profile\'s. Exit codes: 0; 1 the answer is no; 2 wrong usage; 4 token missing or\nrefused; 5 the service does not answer, or fails; 130 interrupted.')
     .configureHelp({ showGlobalOptions: true })

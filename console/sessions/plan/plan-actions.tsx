@@ -34,7 +34,7 @@ export function PlanActions ({ session, plan, files, mayApply }: { readonly sess
   return (
     <div className='stack tight actions'>
       <div className='row wrap-row'>
-        {plan.state === 'awaiting_confirmation' && plan.confirm === undefined && <ApplyButton count={files.length} isOff={isBusy || session.status !== 'waiting_input'} mayApply={mayApply} apply={() => { void act(() => take(api.POST('/api/plans/{id}/apply', params))) }} />}
+        <Consent plan={plan} count={files.length} mayApply={mayApply} isOff={isBusy || session.status !== 'waiting_input'} send={digest => { void act(() => take(api.POST('/api/plans/{id}/apply', { ...params, body: { digest } }))) }} />
         <Confirm plan={plan} count={files.length} mayApply={mayApply} isBusy={isBusy} send={digest => { void act(() => take(api.POST('/api/plans/{id}/confirm', { ...params, body: { digest } }))) }} />
         <Steps
           plan={plan} isOff={session.status !== 'waiting_input' || isBusy} undo={() => { void undo() }} redo={() => { void redo() }}
@@ -50,10 +50,15 @@ export function PlanActions ({ session, plan, files, mayApply }: { readonly sess
   )
 }
 
-/** The second word on a change that deletes. */
+/** The second word on a diff, which is its owner's. */
+function Consent ({ plan: { confirm }, count, mayApply, isOff, send }: { readonly plan: Plan, readonly count: number, readonly mayApply: boolean, readonly isOff: boolean, readonly send: (digest: string) => void }) {
+  return confirm?.kind === 'diff' ? <ApplyButton count={count} isOff={isOff} mayApply={mayApply} apply={() => { send(confirm.digest) }} /> : null
+}
+
+/** The second word on a change that deletes, and on a commit. */
 function Confirm ({ plan: { confirm }, count, mayApply, isBusy, send }: { readonly plan: Plan, readonly count: number, readonly mayApply: boolean, readonly isBusy: boolean, readonly send: (digest: string) => void }) {
   const mayApprove = useMay('approve')
-  if (confirm === undefined) return null
+  if (confirm === undefined || confirm.kind === 'diff') return null
   if (!mayApprove) return <span className='quiet'>{t.waitsForApprover}</span>
   return <ApplyButton count={count} isOff={isBusy} mayApply={mayApply} apply={() => { send(confirm.digest) }} />
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify'
 import { undeclared } from '../../helpers/declared-replies.ts'
 import { API, type GeneratedRequest, generatedRequests, type Vocabulary } from '../../helpers/generated-requests.ts'
-import { createScratch, REMEMBERING } from '../../plans/scratch.ts'
+import { createScratch, PAPAYU, REMEMBERING } from '../../plans/scratch.ts'
 import { startRestfulToolServer } from '../../helpers/restful-tool-server.ts'
 import { startService } from '../../helpers/service.ts'
 
@@ -46,6 +46,8 @@ function registrations (tools: string): Readonly<Record<string, unknown>> {
     'skills:tidy': { description: 'Tidies up.', body: 'Tidy up.' },
     'skills:kept': { description: 'Keeps it.', body: 'Keep it.' },
     'plans:careful': { description: 'careful' },
+    // Its changes are made at once, so that few requests have to follow each other.
+    'plans:default': PAPAYU,
     'tools:m:echo': { url: `${tools}/echo`, parameters: [{ name: 'text', type: 'string' }] },
     'tools:m:fail': { url: `${tools}/500`, parameters: [{ name: 'text', type: 'string' }], onError: 'abort' },
     'extensions:evaluator': { name: 'evaluator', contributes: { prompts: [{ name: 'rate', messages: [{ role: 'user', content: 'Rate {{variables.text}}' }] }] } }
@@ -125,9 +127,9 @@ describe('requests that are generated from openapi.json', () => {
 
 /**
  * The model that repeats what it is told has no embeddings, and wants nothing remembered; a confirmation and an approval need the digest of
- * what was shown; what one plan alone can take back is often changed by another request first.
+ * what was shown; what one plan alone can take back is often changed by another request first; no commit is allowed.
  */
-const NEVER_GOOD: ReadonlySet<string> = new Set(['createEmbeddings', 'rememberPlan', 'confirmPlan', 'approveCommand', 'undoPlan', ...VOCABULARY.without])
+const NEVER_GOOD: ReadonlySet<string> = new Set(['createEmbeddings', 'rememberPlan', 'confirmPlan', 'approveCommand', 'undoPlan', 'commitPlan', ...VOCABULARY.without])
 
 /** Sessions that wait for something, and what else can be named. */
 async function idsBelow (app: FastifyInstance): Promise<Vocabulary['below']> {

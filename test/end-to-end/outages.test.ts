@@ -17,6 +17,7 @@ const REGISTERED = {
   'shenma:agents:free': '{"mode":"tools","tools":[]}',
   'shenma:skills:tidy': '{"description":"Tidies up.","body":"Tidy up."}',
   'shenma:plans:careful': '{"description":"careful"}',
+  'shenma:releases:ask': '{"next":1,"labels":{},"versions":[],"moves":[]}',
   'shenma:tools:code:find': '{"name":"find","type":"restful","url":"http://127.0.0.1:9/find"}'
 }
 
@@ -142,7 +143,7 @@ describe('What was loaded is held, and a reload drops it, when Redis', { concurr
       await renders.more(50)
       assert.deepEqual(await renders.stop(), [])
       await service.reload()
-      assert.deepEqual(Object.values((await service.readiness()).kinds).map(({ entries, held }) => [entries, held]), Array(7).fill([0, false]))
+      assert.deepEqual(Object.values((await service.readiness()).kinds).map(({ entries, held }) => [entries, held]), Array(8).fill([0, false]))
       await assert.rejects(service.render('ask'), /404 .*PROMPT_NOT_FOUND/)
     })
   }

@@ -30,8 +30,8 @@ describe('the package', () => {
     assert.deepEqual([...tops].toSorted(), ['LICENSE', 'README.md', 'dist', 'examples', 'jsonschema', 'npm-shrinkwrap.json', 'package.json', 'prompts.json'])
   })
 
-  it('stays within 250 files, 1.5 MB packed and 5 MB unpacked', () => {
-    assert.ok(packed.entryCount <= 250, `${packed.entryCount} files`)
+  it('stays within 300 files, 1.5 MB packed and 5 MB unpacked', () => {
+    assert.ok(packed.entryCount <= 300, `${packed.entryCount} files`)
     assert.ok(packed.size <= 1_500_000, `${packed.size} bytes`)
     assert.ok(packed.unpackedSize <= 5_000_000, `${packed.unpackedSize} bytes`)
   })

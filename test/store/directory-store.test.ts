@@ -95,7 +95,7 @@ describe('directory store', () => {
     await list()
     assert.deepEqual(warnings.sort(), [
       'only files that end in .json, .yaml, .yml are read, and not templates/a.txt, templates/sub/b.JSON',
-      'only the folders extensions, templates, environs, tools, agents, skills, plans are read, and not prompts'
+      'only the folders extensions, templates, environs, tools, agents, skills, plans, releases, versions, tests are read, and not prompts'
     ])
   })
 

@@ -125,7 +125,7 @@ describe('Redis store', () => {
     t.after(() => restricted.close())
     await waitFor('the store to be connected', () => restricted.status().connected)
     assert.deepEqual(await restricted.read(['shenma:a', 'other']), [
-      { kind: 'text', text: '1' }, { kind: 'bad', reason: 'may not be read by this Redis user' }
+      { kind: 'text', text: '1' }, { kind: 'bad', reason: 'may not be read by this Redis user', isWithheld: true }
     ])
   })
 

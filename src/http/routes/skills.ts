@@ -60,7 +60,7 @@ export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<
     answer(request, reply, visitor => whileWaiting(visitor, id, notNow, door.say(skills, visitor, id, input)), describeTurn)
 
   app.post('/api/skills/start', {
-    config: { role: 'run', fails: [...BEGINS_SESSION, 'TARGETS_NOT_OFFERED', ...RUNS_SKILL] },
+    config: { role: 'run', fails: [...BEGINS_SESSION, 'TARGETS_NOT_OFFERED', 'VARIABLE_MISSING', 'VARIABLES_INVALID', 'TEMPLATE_SYNTAX', ...RUNS_SKILL] },
     schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillTurn(SkillStartData) }
   }, (request, reply) => {
     const { generation, body } = request

@@ -30,10 +30,10 @@ describe('the package', () => {
     assert.deepEqual([...tops].toSorted(), ['LICENSE', 'README.md', 'dist', 'examples', 'jsonschema', 'npm-shrinkwrap.json', 'package.json', 'prompts.json'])
   })
 
-  it('stays within 300 files, 1.5 MB packed and 5 MB unpacked', () => {
+  it('stays within 300 files, 2 MB packed and 7 MB unpacked', () => {
     assert.ok(packed.entryCount <= 300, `${packed.entryCount} files`)
-    assert.ok(packed.size <= 1_500_000, `${packed.size} bytes`)
-    assert.ok(packed.unpackedSize <= 5_000_000, `${packed.unpackedSize} bytes`)
+    assert.ok(packed.size <= 2_000_000, `${packed.size} bytes`)
+    assert.ok(packed.unpackedSize <= 7_000_000, `${packed.unpackedSize} bytes`)
   })
 
   it('installs the tree of the lock file, without a warning, in at most 125 MB', async t => {

@@ -62,6 +62,12 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
     mcpServer: false,
     console: false
   })
+  // Not AbortSignal.any: Node 20 may collect what it makes, which then never aborts (nodejs/node#54614).
+  const ending = new AbortController()
+  const end = (): void => { ending.abort() }
+  signal.addEventListener('abort', end, { once: true })
+  const timer = setTimeout(end, milliseconds)
+  if (signal.aborted) end()
   try {
     // On its own port, `exclusive`: else workers would share it, and warm each other.
     await app.ready()
@@ -70,10 +76,11 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
       app.server.listen({ host: '127.0.0.1', port: 0, exclusive: true }, resolve)
     })
     const { port } = app.server.address() as AddressInfo
-    const until = AbortSignal.any([signal, AbortSignal.timeout(milliseconds)])
-    const answered = await Promise.all(Array.from({ length: CONNECTIONS }, () => sendInTurn(port, requests, until)))
+    const answered = await Promise.all(Array.from({ length: CONNECTIONS }, () => sendInTurn(port, requests, ending.signal)))
     return answered.reduce((sum, each) => sum + each)
   } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', end)
     app.server.closeAllConnections()
     app.server.close()
     await app.close()

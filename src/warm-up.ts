@@ -62,7 +62,7 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
     mcpServer: false,
     console: false
   })
-  // Not AbortSignal.any: Node 20 may collect what it makes, which then never aborts (nodejs/node#54614).
+  // Not AbortSignal.any: on Node 20 its signal was collected before it aborted, and the warm-up went on without end.
   const ending = new AbortController()
   const end = (): void => { ending.abort() }
   signal.addEventListener('abort', end, { once: true })

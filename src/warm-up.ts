@@ -62,7 +62,7 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
     mcpServer: false,
     console: false
   })
-  // Not AbortSignal.any: on Node 20 its signal was collected before it aborted, and the warm-up went on without end.
+  // A timer of its own ends the warm-up: with AbortSignal.any it was seen to go on without end on Node 20.
   const ending = new AbortController()
   const end = (): void => { ending.abort() }
   signal.addEventListener('abort', end, { once: true })

@@ -55,7 +55,7 @@ export async function lintHere (folder: string, warn: (message: string) => void)
 }
 
 async function open (warn: (message: string) => void): Promise<Service> {
-  // What concerns a key or a tool is a notice, too.
+  // Problems of a key and of a tool are notices, too.
   const tell = (fields: object, message: string): void => { if (!('key' in fields) && !('tool' in fields)) warn(message) }
   const log: Log = { debug () {}, info () {}, warn: tell, error: tell }
   try {

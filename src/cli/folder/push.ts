@@ -38,7 +38,7 @@ function conflictUnless (isOurs: boolean, known: string | undefined): { readonly
 }
 
 /**
- * Makes a plan true, and tells each step. Tools and shared variables go first; what is refused since it needs what is not there yet is tried again.
+ * Carries out a push, and tells each step. Tools and shared variables go first. An entry that is refused for want of another one is tried again at the end.
  * @param about kept with each version, where there are some
  * @returns the names of the steps that were made
  * @throws CliError once all has been tried, when something was refused

@@ -9,7 +9,7 @@ interface Messages {
   contract (version: number): string
   /** What a mode asks for. */
   mode (mode: PlanMode, version: number): string
-  /** Asks for an answer again that was not taken. */
+  /** Asks the model to mend an answer that was not taken. */
   repair (problem: PlanProblem): string
   /** How often the model may still ask for context. */
   rounds (left: number): string
@@ -76,7 +76,7 @@ export function systemMessage (mode: PlanMode, version: number, language: Langua
   return [messages.contract(version), messages.mode(mode, version), `LLM_PLAN_SCHEMA_VERSION=${version}`, profile, memory].filter(part => part !== '').join('\n\n')
 }
 
-/** Asks for an answer again that was not taken. */
+/** Asks the model to mend an answer that was not taken. */
 export function repairMessage (problem: PlanProblem, language: Language): string {
   return MESSAGES[language].repair(problem)
 }

@@ -21,7 +21,7 @@ export interface VersionAbout {
   readonly from?: number | undefined
 }
 
-/** A prompt that is to be stored under its plain key. */
+/** The prompt that a publication stores under its plain key. */
 export interface VersionPublication {
   readonly id: string
   readonly key: string

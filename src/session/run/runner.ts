@@ -164,7 +164,7 @@ export class SessionRunner {
     return await this.#writer.commit(id, session => stopFact(session, by, reason))
   }
 
-  /** Does what a transition begins, and tells of it. */
+  /** Performs the effects that a transition begins, and tells observers of the transition. */
   #performAll ({ session, transition }: Advanced): void {
     const { onWritten, onEnded, onSettled } = this.#options
     const { begun, notices } = transition

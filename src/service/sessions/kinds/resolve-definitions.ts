@@ -1,6 +1,6 @@
 import { type Config } from '../../../config/config.ts'
 import { definitionsTooMany } from '../../../base/errors.ts'
-import { type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { type JsonObject } from '../../../base/json.ts'
 import { type OfferedChild, type OfferedFunction, type OfferedTransfer, type ResolvedDefinition, type ResolvedDefinitions } from '../../../engine/shared/dialogue-start.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
 import { definitionsOf } from '../../../registry/generation/offered.ts'
@@ -53,7 +53,7 @@ export function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_
     key,
     each.kind === 'agents' ? { ...each, agent: { language, ...each.agent }, tools: each.agent.mode === 'tools' ? offer(each.agent) : [] } : each
   ]))
-  const bytes = found.size === 0 ? 0 : Buffer.byteLength(stringifyJson(definitions as unknown as JsonObject))
+  const bytes = found.size === 0 ? 0 : Buffer.byteLength(JSON.stringify(definitions))
   if (found.size > MOST || bytes > MOST_BYTES) throw definitionsTooMany(found.size, bytes, MOST, MOST_BYTES)
   return { tools: offer(agent), ...(found.size === 0 ? {} : { definitions }), ask: askOf(agent, definitions) }
 }

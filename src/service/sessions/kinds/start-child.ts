@@ -1,9 +1,10 @@
 import { type Caller } from '../../../access/caller.ts'
 import { visibleGeneration } from '../../../access/generation-view.ts'
 import { definitionNotFound } from '../../../base/errors.ts'
-import { isJsonObject } from '../../../base/json.ts'
-import { type DialogueStart, type ResolvedDefinitions } from '../../../engine/shared/dialogue-start.ts'
+import { LOOP } from '../../../engine/loop/loop-state.ts'
+import { type ResolvedDefinitions } from '../../../engine/shared/dialogue-start.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
+import { startedAs } from '../../../session/engine.ts'
 import { type Budget, type ChildEffect, type Spent, type Start } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { startDialogue } from './agent.ts'
@@ -57,10 +58,8 @@ async function makeStart (kinds: SessionKinds, generation: Generation, { caller,
 }
 
 /** A dialogue keeps what is within its reach. */
-function definitionsIn ({ setting }: Start): ResolvedDefinitions {
-  if (!isJsonObject(setting)) return {}
-  const { definitions = {} } = setting as unknown as DialogueStart
-  return definitions
+function definitionsIn (start: Start): ResolvedDefinitions {
+  return start.engine === LOOP.name ? startedAs(start, LOOP).setting.definitions ?? {} : {}
 }
 
 function within ({ steps, tokens, idle }: Budget, reserved: Spent): Budget {

@@ -7,7 +7,7 @@ import { resultOf, startedAs } from '../../../session/engine.ts'
 import { type Status } from '../../../session/model.ts'
 import { type Outcome } from '../../../session/performer.ts'
 import { type Session } from '../../../session/session.ts'
-import { clipped } from './performer.ts'
+import { clipped } from './clipped.ts'
 
 /** What a child that has ended comes to, for the session that has started it, with what it has used of the budget. */
 export function outcomeOfChild (child: Session): Outcome {

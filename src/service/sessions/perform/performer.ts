@@ -1,5 +1,5 @@
 import { type Caller } from '../../../access/caller.ts'
-import { type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { type JsonObject } from '../../../base/json.ts'
 import { type Activity } from '../../../runtime/activity.ts'
 import { type ToolKnowledge, rowOf } from '../../../session/effects.ts'
 import { type Transition } from '../../../session/model.ts'
@@ -77,13 +77,4 @@ export function createPerformer ({ performers, tools, callerNamed, observer, sto
     },
     isRepeatable: effect => rowOf(effect).isRepeatable(effect, tools)
   }
-}
-
-/** Results of tools that are longer are cut before they are written, in UTF-16 units of their JSON. */
-const MAX_RESULT = 256 * 1024
-
-/** A result that is short enough for a log; a longer one becomes the beginning of its JSON. @param most in UTF-16 units of the JSON */
-export function clipped (value: Json, most = MAX_RESULT): Json {
-  const text = stringifyJson(value)
-  return text.length <= most ? value : `${text.slice(0, most)}…[truncated]`
 }

@@ -45,8 +45,9 @@ describe('A process that is killed while an agent streams its answers and sums u
   before(async () => {
     folder = await createTemporaryFolder()
     redis = await startRedisServer()
-    child = join(folder.path, 'child.mjs')
-    await symlink(resolve('node_modules'), join(folder.path, 'node_modules'))
+    // As deep below what it reads as the source is.
+    child = join(folder.path, 'src/built/child.mjs')
+    for (const name of ['node_modules', 'jsonschema']) await symlink(resolve(name), join(folder.path, name))
     await build({ entryPoints: [fileURLToPath(new URL('talk-child.ts', import.meta.url))], outfile: child, bundle: true, packages: 'external', format: 'esm', platform: 'node', logLevel: 'error' })
   })
   after(async () => {

@@ -42,7 +42,7 @@ import { ForeignSkills } from './service/sessions/offers/foreign-skills.ts'
 import { Offers } from './service/sessions/offers/offers.ts'
 import { PlanPreviews } from './service/sessions/plan-previews.ts'
 import { createSkillRenderer } from './service/sessions/kinds/render-skill.ts'
-import { readSkillPrompt } from './service/skill-prompts.ts'
+import { readSkillPrompts } from './service/skill-prompts.ts'
 import { operatorFrom } from './service/tools/operator-from.ts'
 import { createToolTrial, type TryTool } from './service/tools/try-tool.ts'
 import { kindPrefix } from './store/keys.ts'
@@ -200,7 +200,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
   const sessionKinds = sessionKindsOf({
     config,
     operator: offered,
-    readBase: readSkillPrompt,
+    readPrompts: readSkillPrompts,
     foreignSkills,
     model: modelOfSkills(config),
     renderSkill: createSkillRenderer(languages, renderPrompt)

@@ -2,15 +2,18 @@ import { type Caller } from '../../../access/caller.ts'
 import { operatorFor } from '../../../access/operator-view.ts'
 import { requestInvalid, targetNotFound, targetsNotOffered } from '../../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { type Config } from '../../../config/config.ts'
 import { type OperatorFile, type Target } from '../../../config/operator.ts'
+import { MAX_CALLS } from '../../../engine/skill/parse-skill-calls.ts'
 import { SKILL, type SkillSetting } from '../../../engine/skill/skill-state.ts'
 import { nearMatches } from '../../../registry/diagnostic/near-matches.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
 import { skillKind, type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
-import { type Execution } from '../../../registry/kinds/skill/skill-options.ts'
+import { type Execution, type SkillOptions } from '../../../registry/kinds/skill/skill-options.ts'
 import { startWith } from '../../../session/engine.ts'
 import { type Start } from '../../../session/model.ts'
 import { findDefinition, seekDefinition } from '../../find-definition.ts'
+import { type SkillPrompts } from '../../skill-prompts.ts'
 import { type ForeignSkills, placeOfSkills } from '../offers/foreign-skills.ts'
 import { type RenderSkill } from './render-skill.ts'
 import { type SessionKind, type Starter } from './session-kind.ts'
@@ -53,20 +56,22 @@ export interface SkillRequest {
 /** What a skill is started with, apart from its request. */
 export interface SkillKindOptions {
   readonly operator: OperatorFile
-  /** Reads what the system prompt begins with. */
-  readonly readBase: () => Promise<string>
+  /** Reads what the system prompts begin with. */
+  readonly readPrompts: () => Promise<SkillPrompts>
   /** What nobody has registered. */
   readonly foreignSkills: Pick<ForeignSkills, 'find'>
   /** Empty for the service's default. */
   readonly model: string
   readonly renderSkill: RenderSkill
+  /** Has the language of those that say none. */
+  readonly config: Pick<Config, 'DEFAULT_LANGUAGE'>
 }
 
 /**
  * Runs of skills. A start throws TARGET_NOT_FOUND and TARGETS_NOT_OFFERED beside what every kind does; for a body that is a
  * template, what a render throws.
  */
-export function skillSessions ({ operator, readBase, foreignSkills, model, renderSkill }: SkillKindOptions): SessionKind<SkillRequest> {
+export function skillSessions ({ operator, readPrompts, foreignSkills, model, renderSkill, config }: SkillKindOptions): SessionKind<SkillRequest> {
   async function start (request: SkillRequest, { caller, generation, requestId }: Starter): Promise<Omit<Start, 'owner'>> {
     const { params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue, found, isChild } = request
     const offered = operatorFor(operator, caller)
@@ -82,11 +87,12 @@ export function skillSessions ({ operator, readBase, foreignSkills, model, rende
       name,
       description,
       body: (await renderSkill(skill, Object.fromEntries(parameters.map(({ name, value }) => [name, value])), { caller, generation, requestId })).trim(),
-      base: await readBase(),
+      ...await protocolOf(options),
       prompt: prompt.trim(),
       parameters,
       model,
       maxSteps,
+      timeout: options.timeout,
       terminal: target?.name ?? MANUAL,
       target: execution === 'manual' ? '' : target?.name ?? '',
       autoContinue,
@@ -98,11 +104,16 @@ export function skillSessions ({ operator, readBase, foreignSkills, model, rende
       definition: `skills/${skill.id}`,
       revision: skill.hash,
       input: {},
-      // Of each step a question, its repair and a command; and one look for what the target knows.
-      budget: { steps: 3 * maxSteps + 1, tokens: TOKENS, idle: IDLE },
+      // Of each step a question, its repair and its commands; one look for what the target knows, and one refusal of functions.
+      budget: { steps: (options.protocol === 'tools' ? 2 + MAX_CALLS : 3) * maxSteps + 2, tokens: TOKENS, idle: IDLE },
       ask: [],
       commands: { rules: offered.rules, isAuto: execution === 'auto' && isChild !== true && target?.mayRunUnasked === true }
     }
+  }
+
+  async function protocolOf ({ protocol, language }: SkillOptions): Promise<Pick<SkillSetting, 'protocol' | 'base' | 'baseOfCalls' | 'language'>> {
+    const { text, tools } = await readPrompts()
+    return { protocol, base: text, baseOfCalls: protocol === 'tools' ? tools : '', language: language === '' ? config.DEFAULT_LANGUAGE : language }
   }
 
   async function findSkill ({ id, path = '', source }: SkillRequest, caller: Caller, generation: Generation, place: Target | undefined): Promise<FoundSkill> {

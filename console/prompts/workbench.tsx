@@ -101,7 +101,7 @@ function isIn ({ messageIndex = 0, in: partial, path, field }: Mistake, index: n
 }
 
 function withMessage (entry: Entry): Entry {
-  const messages = entry.isText ? entry.messages.map(({ content }) => ({ role: 'user', content })) : entry.messages
+  const messages = entry.isText ? entry.messages.map(({ content }): Message => ({ role: 'user', content })) : entry.messages
   return { ...entry, isText: false, messages: [...messages, { role: messages.at(-1)?.role === 'user' ? 'assistant' : 'user', content: '' }] }
 }
 

@@ -81,6 +81,8 @@ export type StoredValue =
     readonly reason: string
     readonly place?: TextPlace
     readonly hint?: string
+    /** Of the diagnostic that it becomes, where it has one of its own. */
+    readonly code?: string
     /** This process may not read there at all. */
     readonly isWithheld?: true
   }

@@ -65,5 +65,5 @@ async function sideOf (id: string, name: string, piece: Workpiece, mayRender: bo
 
 function renderedText ({ rendered_prompt: rendered, diagnostics }: Preview): string {
   if (rendered === undefined) return diagnostics.map(({ message }) => message).join('\n')
-  return typeof rendered === 'string' ? rendered : rendered.map(({ role, content }) => `--- ${role}\n${content}`).join('\n')
+  return typeof rendered === 'string' ? rendered : rendered.map(message => `--- ${nameOf(message)}\n${textOf(message)}`).join('\n')
 }

@@ -325,7 +325,7 @@ export const entryMissing = define('ENTRY_NOT_FOUND', 404,
   (id: string, key: string) => `Nothing is stored under ${key}, the key of "${id}"`,
   (id, key) => ({ id, key }))
 export const storeReadOnly = define('STORE_READ_ONLY', 405,
-  (variant: string) => `This service may not write to its store (${variant})`,
+  (variant: string, reason?: string) => `This service may not write to its store (${variant})${reason === undefined ? '' : `: ${reason}`}`,
   undefined, () => ({ allow: 'GET, HEAD' }))
 export const entryChanged = define('ENTRY_CHANGED', 412,
   (key: string, current: string | undefined, problem: string | undefined) =>

@@ -29,7 +29,7 @@ const OF_DOTPROMPT = 'is a file of Dotprompt, which is changed where it lies; ap
 export function writeKey (place: DirectoryKey, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
   return changing(place, expected, async (files, known): Promise<WriteOutcome> => {
     const present = await firstPresent(files)
-    if (present !== undefined && isDotpromptFile(present)) return { kind: 'refused', reason: `${basename(present)} ${OF_DOTPROMPT}` }
+    if (present !== undefined && isDotpromptFile(present)) return { kind: 'kept', reason: `${basename(present)} ${OF_DOTPROMPT}` }
     const { path, content } = await contentOf(files, present, text)
     const folder = await makeFolder(place.root, dirname(path))
     if (folder === undefined) return 'impossible'

@@ -43,7 +43,7 @@ describe('A folder with .prompt files', () => {
   it('is not written over: a change is refused, and says where it goes', async t => {
     const { store, read } = await open(t, { 'templates/a.prompt': 'mine' })
     const outcome = await store.write('shenma:templates:a', '{"userPrompt":"theirs"}')
-    assert.match(JSON.stringify(outcome), /refused.*a\.prompt is a file of Dotprompt/)
+    assert.match(JSON.stringify(outcome), /kept.*a\.prompt is a file of Dotprompt/)
     assert.deepEqual(await read('templates:a'), { kind: 'text', text: '{"syntax":"handlebars","userPrompt":"mine"}' })
     assert.equal(await store.remove('shenma:templates:a'), 'removed')
     assert.deepEqual(await read('templates:a'), { kind: 'missing' })

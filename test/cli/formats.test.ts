@@ -80,7 +80,7 @@ describe('aps import dotprompt', () => {
     assert.equal(code, 1)
     assert.deepEqual(stdout.trim().split('\n').sort(), ['out/templates/header.yaml\theader', 'out/templates/team/greet.yaml\tteam.greet'])
     assert.match(stderr, /^in\/bad\.prompt:2:1: has a \{\{section\}\}.*\naps: 1 of 3 files could not be taken over\n$/)
-    assert.deepEqual(await yaml('out/templates/team/greet.yaml'), { syntax: 'handlebars', defaults: { model: 'm' }, userPrompt: 'Hello {{name}}' })
+    assert.deepEqual(await yaml('out/templates/team/greet.yaml'), { syntax: 'handlebars', defaults: { model: 'm' }, 'x-dotprompt': {}, userPrompt: 'Hello {{name}}' })
   })
 })
 
@@ -92,6 +92,7 @@ describe('aps lint', () => {
     const { code, stdout } = await runAps(['lint', folder.path])
     assert.equal(code, 1)
     assert.match(stdout, /templates\/a\.prompt:7:5: error: partial "nobody" is not registered/)
+    assert.doesNotMatch(stdout, /BARE_VARIABLE/)
     assert.match(stdout, /templates\/b\.prompt:2:10: error: .*\(ROLE_NESTED\)/)
   })
 })

@@ -55,6 +55,8 @@ function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<P
 /** Names that nothing can give, parameters that are not declared, names without `variables.`: each once, at its first place. */
 function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): Diagnostic[] {
   const declared = prompt.entry.parameters?.names
+  // Its variables have no other names.
+  const isDotprompt = Object.hasOwn(prompt.entry.definition.source, 'x-dotprompt')
   const found = new Map<string, Diagnostic>()
   const read = [...ownPaths(prompt)].filter(({ need }) => need.path !== '').map(each => ({ ...each, owned: ownerOf(each.need.path, declared, environs) }))
   const tested = new Set(read.flatMap(({ need, owned }) => need.use === 'tested' ? [owned.path] : []))
@@ -68,7 +70,7 @@ function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): 
       if (!isModule(firstSegment(path), environs) || !isGuarded(path, tested, environs)) noteUnpublished(path, environs, note)
     } else if (owner === 'variables' && path !== 'variables') {
       const name = topOf(path)
-      if (isBare) {
+      if (isBare && !isDotprompt) {
         note({
           severity: 'hint',
           code: 'BARE_VARIABLE',

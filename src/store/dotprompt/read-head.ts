@@ -9,12 +9,13 @@ const SETTINGS: ReadonlyMap<string, string> = new Map([['topP', 'top_p'], ['maxO
 const TAKEN: ReadonlySet<string> = new Set(['model', 'config', 'input', 'output', 'tools', 'description'])
 
 /**
- * What the head of a `.prompt` file says, as fields of a prompt. What has no place among them stays as it is under `x-dotprompt`.
+ * What the head of a `.prompt` file says, as fields of a prompt. What has no place among them stays as it is under `x-dotprompt`,
+ * which is always there: it says where a prompt comes from.
  * @param at where it stands in the file
  * @throws DotpromptError
  */
 export async function readHead (head: string, at: TextPlace): Promise<JsonObject> {
-  if (head.trim() === '') return {}
+  if (head.trim() === '') return { 'x-dotprompt': {} }
   const read = yamlToJson(head)
   if (read.kind !== 'text') throw new DotpromptError(read.kind === 'bad' ? read.reason : 'is empty', read.kind === 'bad' ? below(at, read.place) : at)
   const fields = parseJson(read.text)
@@ -29,7 +30,7 @@ export async function readHead (head: string, at: TextPlace): Promise<JsonObject
     ...(parameters === undefined ? {} : { parameters }),
     ...await returnsOf(isJsonObject(output) ? output : {}, at),
     ...(Object.keys(defaults).length === 0 ? {} : { defaults }),
-    ...(Object.keys(rest).length === 0 ? {} : { 'x-dotprompt': rest })
+    'x-dotprompt': rest
   }
 }
 

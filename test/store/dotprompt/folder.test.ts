@@ -25,8 +25,8 @@ describe('A folder with .prompt files', () => {
   it('has each as the JSON of a prompt, under the key of its path', async t => {
     const { list, read } = await open(t, { 'templates/team/greet.prompt': '---\nmodel: m\n---\nHello {{name}}', 'templates/team/_header.prompt': 'Head' })
     assert.deepEqual(await list(), ['shenma:templates:team:greet', 'shenma:templates:team:header'])
-    assert.deepEqual(await read('templates:team:greet'), { kind: 'text', text: '{"syntax":"handlebars","defaults":{"model":"m"},"userPrompt":"Hello {{name}}"}' })
-    assert.deepEqual(await read('templates:team:header'), { kind: 'text', text: '{"syntax":"handlebars","userPrompt":"Head"}' })
+    assert.deepEqual(await read('templates:team:greet'), { kind: 'text', text: '{"syntax":"handlebars","defaults":{"model":"m"},"x-dotprompt":{},"userPrompt":"Hello {{name}}"}' })
+    assert.deepEqual(await read('templates:team:header'), { kind: 'text', text: '{"syntax":"handlebars","x-dotprompt":{},"userPrompt":"Head"}' })
   })
 
   it('reads none of them as anything else than a prompt', async t => {
@@ -44,7 +44,7 @@ describe('A folder with .prompt files', () => {
     const { store, read } = await open(t, { 'templates/a.prompt': 'mine' })
     const outcome = await store.write('shenma:templates:a', '{"userPrompt":"theirs"}')
     assert.match(JSON.stringify(outcome), /kept.*a\.prompt is a file of Dotprompt/)
-    assert.deepEqual(await read('templates:a'), { kind: 'text', text: '{"syntax":"handlebars","userPrompt":"mine"}' })
+    assert.deepEqual(await read('templates:a'), { kind: 'text', text: '{"syntax":"handlebars","x-dotprompt":{},"userPrompt":"mine"}' })
     assert.equal(await store.remove('shenma:templates:a'), 'removed')
     assert.deepEqual(await read('templates:a'), { kind: 'missing' })
   })

@@ -54,7 +54,7 @@ describe('a .prompt file', () => {
   })
 
   it('without a head is its template, as it is', async () => {
-    assert.deepEqual(await promptIn('Hello {{name}}\n'), { syntax: 'handlebars', userPrompt: 'Hello {{name}}\n' })
+    assert.deepEqual(await promptIn('Hello {{name}}\n'), { syntax: 'handlebars', 'x-dotprompt': {}, userPrompt: 'Hello {{name}}\n' })
   })
 
   it('is cut into messages at its roles, on the syntax tree', async () => {
@@ -69,7 +69,7 @@ describe('a .prompt file', () => {
 
   it('is not cut at what only looks like a role', async () => {
     const text = '{{!-- {{role "system"}} --}}\\{{role "system"}} <<<dotprompt:role:system>>> {{{{raw}}}}{{role "system"}}{{{{/raw}}}}'
-    assert.deepEqual(await promptIn(text), { syntax: 'handlebars', userPrompt: text })
+    assert.deepEqual(await promptIn(text), { syntax: 'handlebars', 'x-dotprompt': {}, userPrompt: text })
   })
 
   it('has Dotprompt\'s helpers as this service writes them, in their lines', async () => {

@@ -84,10 +84,19 @@ function isOfFile ({ code, line }: Diagnostic): boolean {
   return (code === 'VALUE_INVALID' || code === 'ROLE_NESTED') && line !== undefined
 }
 
+/** Of a file that cannot be read, no text begins anywhere. */
+function startsIn<T> (read: () => readonly T[]): readonly T[] {
+  try {
+    return read()
+  } catch {
+    return []
+  }
+}
+
 /** Finds places of a prompt in its file of Dotprompt. */
 async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<typeof createPlaceFinder> | undefined> {
   const { readDotprompt } = await import('../../store/dotprompt/read-dotprompt.ts')
-  const starts = await readDotprompt(text, file).then(read => read.starts, () => [])
+  const starts = startsIn(() => readDotprompt(text, file).starts)
   return ({ messageIndex = 0, part, line, column = 1 }) => {
     const start = starts.find(each => each.message === messageIndex && each.part === part)?.place ?? { line: 1, column: 1 }
     if (line === undefined) return { line: 1, column: 1 }

@@ -25,7 +25,7 @@ export function addImportCommands (program: Command, cli: Cli): void {
       const wrong: string[] = []
       for (const { file, id } of (await Promise.all(paths.map(promptFiles))).flat()) {
         try {
-          entries.push({ kind: 'templates', id, value: (await readDotprompt(await readFile(file, 'utf8'), file)).prompt })
+          entries.push({ kind: 'templates', id, value: readDotprompt(await readFile(file, 'utf8'), file).prompt })
         } catch (error) {
           if (!(error instanceof DotpromptError)) throw error
           wrong.push(`${file}:${error.place.line}:${error.place.column}: ${error.message}${error.hint === undefined ? '' : `; ${error.hint}`}`)

@@ -65,7 +65,7 @@ async function readFile (folders: TrueFolders, path: string): Promise<StoredValu
 /** Loaded with the first such file. */
 async function readDotprompt (text: string, path: string): Promise<StoredValue> {
   const { dotpromptToJson } = await import('../dotprompt/read-dotprompt.ts')
-  return await dotpromptToJson(text, path)
+  return dotpromptToJson(text, path)
 }
 
 async function readThroughLinks ({ root, find }: TrueFolders, path: string): Promise<StoredValue> {

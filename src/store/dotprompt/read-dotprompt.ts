@@ -25,11 +25,11 @@ export interface Dotprompt {
  * @param file its name
  * @throws DotpromptError
  */
-export async function readDotprompt (text: string, file: string): Promise<Dotprompt> {
+export function readDotprompt (text: string, file: string): Dotprompt {
   const fileLines = new SourceLines(text)
   const { head, headAt, body, bodyAt } = splitFile(text)
   if (basename(file, '.prompt').includes('.')) throw refuseVariant({ line: 1, column: 1 })
-  const fields = await readHead(head, fileLines.placeAt(headAt))
+  const fields = readHead(head, fileLines.placeAt(headAt))
   if (body.trim() === '') throw new DotpromptError('has no template', fileLines.placeAt(bodyAt))
   const at = (offset: number) => fileLines.placeAt(bodyAt + offset)
   const lines = new SourceLines(body)
@@ -55,9 +55,9 @@ export async function readDotprompt (text: string, file: string): Promise<Dotpro
 }
 
 /** The same as the JSON text of the prompt, or why there is none. */
-export async function dotpromptToJson (text: string, file: string): Promise<StoredValue> {
+export function dotpromptToJson (text: string, file: string): StoredValue {
   try {
-    const { prompt } = await readDotprompt(text, file)
+    const { prompt } = readDotprompt(text, file)
     return { kind: 'text', text: stringifyJson(prompt) }
   } catch (error) {
     if (!(error instanceof DotpromptError)) throw error

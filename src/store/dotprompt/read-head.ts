@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, parseJson, type TextPlace } from '../../base/json.ts'
 import { yamlToJson } from '../yaml-to-json.ts'
 import { DotpromptError } from './dotprompt-error.ts'
+import { PicoschemaError, schemaFromPico } from './picoschema.ts'
 
 /** Names of settings that OpenAI's API has under others. */
 const SETTINGS: ReadonlyMap<string, string> = new Map([['topP', 'top_p'], ['maxOutputTokens', 'max_tokens'], ['stopSequences', 'stop']])
@@ -14,7 +15,7 @@ const TAKEN: ReadonlySet<string> = new Set(['model', 'config', 'input', 'output'
  * @param at where it stands in the file
  * @throws DotpromptError
  */
-export async function readHead (head: string, at: TextPlace): Promise<JsonObject> {
+export function readHead (head: string, at: TextPlace): JsonObject {
   if (head.trim() === '') return { 'x-dotprompt': {} }
   const read = yamlToJson(head)
   if (read.kind !== 'text') throw new DotpromptError(read.kind === 'bad' ? read.reason : 'is empty', read.kind === 'bad' ? below(at, read.place) : at)
@@ -23,12 +24,12 @@ export async function readHead (head: string, at: TextPlace): Promise<JsonObject
   const { variant, model, config, input, output, tools, description } = fields
   if (variant !== undefined) throw refuseVariant(at)
   const defaults = { ...(typeof model === 'string' ? { model } : {}), ...settingsOf(config), ...toolsOf(tools, at) }
-  const parameters = await parametersOf(isJsonObject(input) ? input : {}, at)
+  const parameters = parametersOf(isJsonObject(input) ? input : {}, at)
   const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !TAKEN.has(name)))
   return {
     ...(typeof description === 'string' ? { description } : {}),
     ...(parameters === undefined ? {} : { parameters }),
-    ...await returnsOf(isJsonObject(output) ? output : {}, at),
+    ...returnsOf(isJsonObject(output) ? output : {}, at),
     ...(Object.keys(defaults).length === 0 ? {} : { defaults }),
     'x-dotprompt': rest
   }
@@ -53,8 +54,8 @@ function toolsOf (tools: Json | undefined, at: TextPlace): JsonObject {
   return tools.length === 0 ? {} : { toolLoop: { tools } }
 }
 
-async function parametersOf ({ schema, default: defaults }: JsonObject, at: TextPlace): Promise<JsonObject | undefined> {
-  const declared = schema === undefined || schema === null ? undefined : await schemaOf(schema, 'input', at)
+function parametersOf ({ schema, default: defaults }: JsonObject, at: TextPlace): JsonObject | undefined {
+  const declared = schema === undefined || schema === null ? undefined : schemaOf(schema, 'input', at)
   if (declared !== undefined && declared['type'] !== 'object') {
     throw new DotpromptError('has an input.schema that is not of an object', at, { hint: 'declare the variables by their names' })
   }
@@ -77,20 +78,19 @@ function isNullable (property: Json): boolean {
   return type === undefined ? Object.keys(property).every(name => name === 'description') : Array.isArray(type) && (type as readonly Json[]).includes('null')
 }
 
-async function returnsOf ({ format, schema }: JsonObject, at: TextPlace): Promise<JsonObject> {
+function returnsOf ({ format, schema }: JsonObject, at: TextPlace): JsonObject {
   if (schema === undefined || schema === null) return {}
-  const returns = await schemaOf(schema, 'output', at)
+  const returns = schemaOf(schema, 'output', at)
   return format === 'json' ? { returns, structured: true } : { returns }
 }
 
-/** Picoschema, or a JSON Schema, as a JSON Schema. https://google.github.io/dotprompt/reference/picoschema/ */
-export async function schemaOf (schema: Json, of: string, at: TextPlace): Promise<JsonObject> {
-  // Loaded with the first file that has one: it brings all of Handlebars with it.
-  const { picoschema } = await import('dotprompt')
+/** Picoschema, or a JSON Schema, as a JSON Schema. */
+function schemaOf (schema: Json, of: string, at: TextPlace): JsonObject {
   try {
-    return JSON.parse(JSON.stringify(await picoschema(schema))) as JsonObject
+    return schemaFromPico(schema)
   } catch (error) {
-    throw new DotpromptError(`has an ${of}.schema that is no Picoschema and no JSON Schema: ${(error as Error).message.replace(/^Picoschema: /, '')}`, at)
+    if (!(error instanceof PicoschemaError)) throw error
+    throw new DotpromptError(`has an ${of}.schema that is no Picoschema and no JSON Schema: ${error.message}`, at)
   }
 }
 

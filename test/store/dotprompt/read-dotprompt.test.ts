@@ -30,13 +30,13 @@ ext1.flag: true
 ---
 `
 
-async function promptIn (text: string, file = 'review.prompt') {
-  return (await readDotprompt(text, file)).prompt
+function promptIn (text: string) {
+  return readDotprompt(text, 'review.prompt').prompt
 }
 
 describe('a .prompt file', () => {
-  it('says in its head what a prompt has in its fields', async () => {
-    assert.deepEqual(await promptIn(`${HEAD}Review {{file}}.\n`), {
+  it('says in its head what a prompt has in its fields', () => {
+    assert.deepEqual(promptIn(`${HEAD}Review {{file}}.\n`), {
       syntax: 'handlebars',
       description: 'Reviews a file',
       parameters: {
@@ -53,12 +53,12 @@ describe('a .prompt file', () => {
     })
   })
 
-  it('without a head is its template, as it is', async () => {
-    assert.deepEqual(await promptIn('Hello {{name}}\n'), { syntax: 'handlebars', 'x-dotprompt': {}, userPrompt: 'Hello {{name}}\n' })
+  it('without a head is its template, as it is', () => {
+    assert.deepEqual(promptIn('Hello {{name}}\n'), { syntax: 'handlebars', 'x-dotprompt': {}, userPrompt: 'Hello {{name}}\n' })
   })
 
-  it('is cut into messages at its roles, on the syntax tree', async () => {
-    const prompt = await promptIn('{{role "system"}}Be {{tone}}.\n{{ history }}\n{{~role "user"~}}\nSee {{media url=picture}} and {{media url="https://a.b/c.png"}}!\n{{role \'model\'}}Yes.')
+  it('is cut into messages at its roles, on the syntax tree', () => {
+    const prompt = promptIn('{{role "system"}}Be {{tone}}.\n{{ history }}\n{{~role "user"~}}\nSee {{media url=picture}} and {{media url="https://a.b/c.png"}}!\n{{role \'model\'}}Yes.')
     assert.deepEqual(prompt['messages'], [
       { role: 'system', content: 'Be {{tone}}.\n' },
       { placeholder: 'history' },
@@ -67,23 +67,23 @@ describe('a .prompt file', () => {
     ])
   })
 
-  it('is not cut at what only looks like a role', async () => {
+  it('is not cut at what only looks like a role', () => {
     const text = '{{!-- {{role "system"}} --}}\\{{role "system"}} <<<dotprompt:role:system>>> {{{{raw}}}}{{role "system"}}{{{{/raw}}}}'
-    assert.deepEqual(await promptIn(text), { syntax: 'handlebars', 'x-dotprompt': {}, userPrompt: text })
+    assert.deepEqual(promptIn(text), { syntax: 'handlebars', 'x-dotprompt': {}, userPrompt: text })
   })
 
-  it('has Dotprompt\'s helpers as this service writes them, in their lines', async () => {
-    const prompt = await promptIn('{{#ifEquals a "x"}}\none{{else ifEquals a (lookup b "c")}}two{{else}}\n{{#unlessEquals a 1}}three{{/unlessEquals}}{{/ifEquals}} {{json a indent=2}}')
+  it('has Dotprompt\'s helpers as this service writes them, in their lines', () => {
+    const prompt = promptIn('{{#ifEquals a "x"}}\none{{else ifEquals a (lookup b "c")}}two{{else}}\n{{#unlessEquals a 1}}three{{/unlessEquals}}{{/ifEquals}} {{json a indent=2}}')
     assert.equal(prompt['userPrompt'], '{{#if (eq a "x")}}\none{{else if (eq a (lookup b "c"))}}two{{else}}\n{{#unless (eq a 1)}}three{{/unless}}{{/if}} {{json 2 a }}')
   })
 
-  it('means the variables by `this`, outside of loops', async () => {
-    const prompt = await promptIn('{{json this}} {{#if a}}{{this}}{{/if}} {{#each b}}{{this}}{{else}}{{json this}}{{/each}} {{#with c}}{{.}}{{/with}}')
+  it('means the variables by `this`, outside of loops', () => {
+    const prompt = promptIn('{{json this}} {{#if a}}{{this}}{{/if}} {{#each b}}{{this}}{{else}}{{json this}}{{/each}} {{#with c}}{{.}}{{/with}}')
     assert.equal(prompt['userPrompt'], '{{json variables}} {{#if a}}{{variables}}{{/if}} {{#each b}}{{this}}{{else}}{{json variables}}{{/each}} {{#with c}}{{.}}{{/with}}')
   })
 
-  it('tells where each text begins', async () => {
-    const { starts } = await readDotprompt('---\nmodel: m\n---\n\n{{role "system"}}Be kind.\n{{role "user"}}See\n{{media url=url}}now', 'a.prompt')
+  it('tells where each text begins', () => {
+    const { starts } = readDotprompt('---\nmodel: m\n---\n\n{{role "system"}}Be kind.\n{{role "user"}}See\n{{media url=url}}now', 'a.prompt')
     assert.deepEqual(starts.map(({ message, part, place }) => [message, part, place.line, place.column]), [[0, undefined, 5, 18], [1, 0, 6, 16], [1, 1, 7, 1], [1, 2, 7, 18]])
   })
 })
@@ -113,15 +113,15 @@ describe('a .prompt file that is no prompt here', () => {
     ['tools that are no names', '---\ntools: [{ name: a }]\n---\na', /tools that are no list of names/, [2, 1]]
   ]
   for (const [what, text, reason, [line, column], code] of rows) {
-    it(`for ${what} is told why, and where`, async () => {
-      const value = await dotpromptToJson(text, 'a.prompt')
+    it(`for ${what} is told why, and where`, () => {
+      const value = dotpromptToJson(text, 'a.prompt')
       assert.equal(value.kind, 'bad')
       assert.match(value.reason, reason)
       assert.deepEqual([value.place, value.code], [{ line, column }, code])
     })
   }
 
-  it('for a variant in its name is told so', async () => {
-    assert.match(JSON.stringify(await dotpromptToJson('a', 'greet.short.prompt')), /variant.*label/)
+  it('for a variant in its name is told so', () => {
+    assert.match(JSON.stringify(dotpromptToJson('a', 'greet.short.prompt')), /variant.*label/)
   })
 })

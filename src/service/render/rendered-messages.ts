@@ -1,6 +1,7 @@
 import { partInvalid, type PartProblem, type TextName } from '../../base/errors.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type Prompt } from '../../registry/generation/generation.ts'
+import { type StoredMessage } from '../../registry/kinds/prompt/stored-messages.ts'
 import { isOwnText, isTemplate, mapTexts, whyUnfit } from '../../registry/kinds/prompt/message-parts.ts'
 
 /** A rendered message of a prompt, or one of its caller's. */
@@ -12,17 +13,30 @@ export type RenderedMessage = JsonObject & { readonly role: string, readonly con
  * @param texts one for each of the prompt's texts
  * @throws PART_INVALID with everything that no model could take
  */
-export function assembleMessages ({ id, entry: { definition } }: Prompt, texts: readonly string[], history: readonly JsonObject[]): readonly RenderedMessage[] {
-  const { messages } = definition
+export function assembleMessages (prompt: Prompt, texts: readonly string[], history: readonly JsonObject[]): readonly RenderedMessage[] {
+  const { messages } = prompt.entry.definition
+  if (history.length > 0 || texts.length !== messages.length) return assemble(prompt, texts, history)
+  const rendered: RenderedMessage[] = []
+  // Nearly all prompts have texts and nothing else.
+  for (let index = 0; index < texts.length; index++) {
+    const message = messages[index] as StoredMessage
+    if (message.kind !== 'text') return assemble(prompt, texts, history)
+    rendered.push({ ...message.rest, role: message.role, content: texts[index] as string })
+  }
+  return rendered
+}
+
+function assemble ({ id, entry: { definition: { messages } } }: Prompt, texts: readonly string[], history: readonly JsonObject[]): readonly RenderedMessage[] {
+  const said = history as readonly RenderedMessage[]
   const rendered: RenderedMessage[] = []
   const problems: PartProblem[] = []
   let next = 0
-  let isPlaced = history.length === 0
+  let isPlaced = false
   for (const [index, message] of messages.entries()) {
     if (message.kind === 'text') {
       rendered.push({ ...message.rest, role: message.role, content: texts[next++] as string })
     } else if (message.kind === 'history') {
-      rendered.push(...history as readonly RenderedMessage[])
+      rendered.push(...said)
       isPlaced = true
     } else {
       const { role, rest, parts } = message
@@ -34,8 +48,7 @@ export function assembleMessages ({ id, entry: { definition } }: Prompt, texts: 
     }
   }
   if (problems.length > 0) throw partInvalid(id, problems)
-  if (!isPlaced) rendered.push(...history as readonly RenderedMessage[])
-  return rendered
+  return isPlaced ? rendered : [...rendered, ...said]
 }
 
 /** What somebody gets who asks for a rendered prompt: its text, where it is one and nothing was said yet, else its messages. */

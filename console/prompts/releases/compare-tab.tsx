@@ -7,7 +7,7 @@ import { type Preview, previewPrompt } from '../../api/preview.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { t } from '../../text/text.ts'
 import { readValues } from '../draft.ts'
-import { entryFrom, readableForm, storedForm } from '../entry.ts'
+import { entryFrom, nameOf, readableForm, storedForm, textOf } from '../entry.ts'
 import { type Workpiece } from '../use-draft.ts'
 import { useReleases } from './use-releases.ts'
 

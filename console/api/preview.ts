@@ -21,6 +21,8 @@ export interface Span {
   readonly line: number
   readonly column: number
   readonly partial?: string
+  /** Which part of its message, of one that has parts. */
+  readonly part?: number
   readonly sources: readonly Source[]
   /** What wrote it, in UTF-16 units of its message's template. */
   readonly source?: { readonly from: number, readonly to: number }

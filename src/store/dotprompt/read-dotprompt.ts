@@ -12,6 +12,9 @@ import { rewriteHelpers } from './rewrite-helpers.ts'
 import { SourceLines } from './source-lines.ts'
 import { splitFile } from './split-file.ts'
 
+/** Of a file, in UTF-16 units: YAML may have 128 KiB, a template 64 KiB. What is longer is not looked at. */
+const MAX_LENGTH = 256 * 1024
+
 /** A prompt out of a `.prompt` file. */
 export interface Dotprompt {
   /** As a prompt is stored. */
@@ -26,6 +29,7 @@ export interface Dotprompt {
  * @throws DotpromptError
  */
 export function readDotprompt (text: string, file: string): Dotprompt {
+  if (text.length > MAX_LENGTH) throw new DotpromptError(`is longer than ${MAX_LENGTH / 1024} KiB`, { line: 1, column: 1 })
   const fileLines = new SourceLines(text)
   const { head, headAt, body, bodyAt } = splitFile(text)
   if (basename(file, '.prompt').includes('.')) throw refuseVariant({ line: 1, column: 1 })

@@ -43,7 +43,7 @@ function comparisonOf (call: Call, name: string, block: string, source: string, 
   const behind = lines.offsetOf(last.loc.end)
   const end = lines.offsetOf(call.loc.end)
   // A link of an `else` chain is closed with the block that it is in.
-  const [closing] = new RegExp(`\\{\\{~?/\\s*${name}\\s*~?\\}\\}$`).exec(source.slice(0, end)) ?? []
+  const [closing] = new RegExp(`^\\{\\{~?/\\s*${name}\\s*~?\\}\\}$`).exec(source.slice(source.lastIndexOf('{{', end - 1), end)) ?? []
   return [
     { from, to: from + name.length, text: `${block} (eq` },
     { from: behind, to: behind, text: ')' },

@@ -8,15 +8,48 @@ export interface SplitFile {
   readonly bodyAt: number
 }
 
-/** Comments of a licence, and empty lines, may stand above the head. The pattern is Dotprompt's own, of its version 1.1.2. */
-const HEAD_AND_BODY = /^(?:(?:#[^\n]*|[ \t]*)\n)*---\s*(?:\r\n|\r|\n)([\s\S]*?)(?:\r\n|\r|\n)---\s*(?:(?:\r\n|\r|\n)([\s\S]*))?$/d
+/** A line of a text, without its end. */
+interface Line { readonly text: string, readonly at: number, readonly end: number }
 
-/** Parts the YAML at the beginning of a `.prompt` file from its template. A file without it is all template. */
+/**
+ * Parts the YAML at the beginning of a `.prompt` file from its template. Comments of a licence, and empty lines, may stand above it. A
+ * file without it is all template. Line by line: the pattern of Dotprompt itself takes minutes for a hostile file.
+ */
 export function splitFile (text: string): SplitFile {
-  const match = HEAD_AND_BODY.exec(text)
-  const [headAt] = match?.indices?.[1] ?? []
-  if (match === null || headAt === undefined) return { head: '', headAt: 0, body: text, bodyAt: 0 }
-  const [, head = '', body = ''] = match
-  const bodyAt = match.indices?.[2]?.[0] ?? text.length
-  return { head, headAt, body: body.trim(), bodyAt: bodyAt + body.length - body.trimStart().length }
+  const lines = linesOf(text)
+  let opening: Line | undefined
+  for (const line of lines) {
+    if (isDashes(line)) {
+      opening = line
+      break
+    }
+    if (!/^(?:#|[ \t]*$)/.test(line.text)) break
+  }
+  const closing = opening === undefined ? undefined : firstDashes(text, opening.end)
+  if (opening === undefined || closing === undefined) return { head: '', headAt: 0, body: text, bodyAt: 0 }
+  const body = text.slice(closing.end)
+  return {
+    head: text.slice(opening.end, closing.at).replace(/\r?\n$/, ''),
+    headAt: opening.end,
+    body: body.trim(),
+    bodyAt: closing.end + body.length - body.trimStart().length
+  }
+}
+
+function firstDashes (text: string, from: number): Line | undefined {
+  for (const line of linesOf(text, from)) if (isDashes(line)) return line
+  return undefined
+}
+
+function isDashes ({ text }: Line): boolean {
+  return text.startsWith('---') && text.slice(3).trim() === ''
+}
+
+function * linesOf (text: string, from = 0): Generator<Line> {
+  for (let at = from; at < text.length;) {
+    const newline = text.indexOf('\n', at)
+    const end = newline === -1 ? text.length : newline + 1
+    yield { text: text.slice(at, end).replace(/\r?\n?$/, ''), at, end }
+    at = end
+  }
 }

@@ -88,6 +88,26 @@ describe('a .prompt file', () => {
   })
 })
 
+describe('a hostile .prompt file', () => {
+  const rows: ReadonlyArray<readonly [what: string, text: string]> = [
+    ['line ends behind dashes that nothing closes', `---${'\n'.repeat(1_000_000)}`],
+    ['dashes on every line', `a\n${'---   \n'.repeat(120_000)}`],
+    ['dashes with white space', `---\n${' \t'.repeat(250_000)}\n${'\n---x'.repeat(100_000)}`],
+    ['comments without end', '#\n'.repeat(500_000)],
+    ['tags that close nothing', `{{#ifEquals a b}}${'{{/'.repeat(20_000)}`],
+    ['comparisons by the hundred', '{{#ifEquals a b}}x{{/ifEquals   }}'.repeat(900)],
+    ['roles by the thousand', '{{role "user"}}x'.repeat(2001)]
+  ]
+  for (const [what, text] of rows) {
+    it(`of ${what} is done with at once`, () => {
+      const started = process.cpuUsage()
+      dotpromptToJson(text, 'a.prompt')
+      const { user, system } = process.cpuUsage(started)
+      assert.ok(user + system < 2_000_000, `${user + system} µs`)
+    })
+  }
+})
+
 describe('a .prompt file that is no prompt here', () => {
   const rows: ReadonlyArray<readonly [what: string, text: string, reason: RegExp, place: readonly [line: number, column: number], code?: string]> = [
     ['a role inside a block', '---\nmodel: m\n---\n{{#if x}}\n{{role "system"}}a{{/if}}', /\{\{role\}\} inside a block, where no message can begin/, [5, 1], 'ROLE_NESTED'],

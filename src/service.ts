@@ -1,6 +1,6 @@
 import { type Log } from './base/log.ts'
 import { Rates } from './access/rates.ts'
-import { asksForTokens, type Config, ConfigError, labelsIn } from './config/config.ts'
+import { asksForTokens, type Config, ConfigError, labelsIn, mediaTokensIn } from './config/config.ts'
 import { NOTHING_OFFERED, type OperatorFile } from './config/operator.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
 import { type Caller } from './access/caller.ts'
@@ -218,7 +218,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     usage,
     rates,
     renderPrompt,
-    chatWithPrompt: createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, total: config.LLM_TIMEOUT_MS }),
+    chatWithPrompt: createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, mediaTokens: mediaTokensIn(config.MEDIA_TOKENS), total: config.LLM_TIMEOUT_MS }),
     readEnviron: createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS }),
     findUsers: createUserFinder(environs),
     lintCandidate: createLinter({ parser: lints, environs, versions }),

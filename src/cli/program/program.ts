@@ -16,6 +16,8 @@ import { addCallCommand } from '../entries/tool-call.ts'
 import { addApplyCommand, addDevCommand, addSyncCommands } from '../folder/folder-commands.ts'
 import { addLintCommand } from '../folder/lint.ts'
 import { addCompletionCommands } from './completion.ts'
+import { addExportCommands } from '../formats/export-promptfoo.ts'
+import { addImportCommands } from '../formats/import-commands.ts'
 import { addInitCommand } from '../init.ts'
 import { Output } from '../output.ts'
 import { addPlanCommand } from '../plan.ts'
@@ -102,6 +104,8 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   addDevCommand(program, cli)
   addLintCommand(program, cli)
   addSyncCommands(program, cli)
+  addImportCommands(program, cli)
+  addExportCommands(program, cli)
   addStatusCommand(program, cli)
   addLoginCommand(program, cli)
   addCompletionCommands(program, cli)

@@ -15,6 +15,8 @@ import { addNeedsCommand, addUsedByCommand } from '../entries/prompt-uses.ts'
 import { addCallCommand } from '../entries/tool-call.ts'
 import { addApplyCommand, addDevCommand, addSyncCommands } from '../folder/folder-commands.ts'
 import { addLintCommand } from '../folder/lint.ts'
+import { addReleaseCommands } from '../prompts/release-commands.ts'
+import { addTestCommand } from '../testing/test-command.ts'
 import { addCompletionCommands } from './completion.ts'
 import { addInitCommand } from '../init.ts'
 import { Output } from '../output.ts'
@@ -92,6 +94,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
     if (kind.command !== 'prompt') continue
     addPromptCommands(group, cli)
     addNeedsCommand(group, kind, cli)
+    addReleaseCommands(group, cli)
   }
   addAgentCommand(program, cli)
   addPlanCommand(program, cli)
@@ -101,6 +104,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   addApprovalCommands(program, cli)
   addDevCommand(program, cli)
   addLintCommand(program, cli)
+  addTestCommand(program, cli)
   addSyncCommands(program, cli)
   addStatusCommand(program, cli)
   addLoginCommand(program, cli)

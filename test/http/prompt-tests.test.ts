@@ -68,6 +68,13 @@ describe('Tests beside a prompt', () => {
     assert.deepEqual((await get('/api/tests?detail=true')).json, [{ id: 'greet', cases: 0 }])
   })
 
+  it('are no shared variables, and no kind of what is served', async t => {
+    const { get, post } = await open(t, { 'tests:greet': [CASE] })
+    await post('/api/status/reload')
+    assert.deepEqual((await get('/api/environs')).json, [])
+    assert.deepEqual(Object.keys((await get('/readyz')).json['kinds'] ?? {}).filter(kind => kind === 'tests'), [])
+  })
+
   it('come page by page', async t => {
     const { get } = await open(t, { 'tests:a': [], 'tests:b:one': [], 'tests:b:two': [] })
     const first = await get('/api/tests?limit=2')

@@ -11,7 +11,7 @@ export const testsKind: Kind = {
   key: TESTS,
   name: 'tests',
   noun: 'list of tests',
-  reading: 'lazy',
+  reading: 'asked',
   access: 'prompts',
   decode: decodeJson,
   normalise: value => value,

@@ -28,6 +28,8 @@ import { RecordStore } from './service/versions/record-store.ts'
 import { Releases } from './service/release/releases.ts'
 import { VersionReader } from './service/versions/version-reader.ts'
 import { createPreviewer, type PreviewPrompt } from './service/preview/preview-prompt.ts'
+import { PromptTests } from './service/testing/prompt-tests.ts'
+import { createCaseRunner, type RunCase } from './service/testing/run-case.ts'
 import { callWith, recallWith } from './service/render/call-tool.ts'
 import { observeRenders } from './service/render/observe-renders.ts'
 import { createEnvironReader, type ReadEnviron } from './service/render/read-environ.ts'
@@ -120,6 +122,9 @@ export interface Service extends SessionServices {
   readonly publisher: Publisher
   readonly choosePrompt: ChoosePrompt
   readonly releases: Releases
+  /** The tests that are stored beside prompts. */
+  readonly promptTests: PromptTests
+  readonly runCase: RunCase
   readonly sessionKinds: SessionKinds
   /** What sessions may reach. */
   readonly offers: Offers
@@ -195,6 +200,9 @@ export async function openService (config: Config, log: Log, { store: given, kin
     audit
   })
 
+  const choosePrompt = createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, ...(onLabel === undefined ? {} : { onFallback: onLabel.missed }) })
+  const chatOptions = { models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, mediaTokens: mediaTokensIn(config.MEDIA_TOKENS), total: config.LLM_TIMEOUT_MS }
+
   const loadWorkspaces = workspacesOf(offered, config)
   const foreignSkills = new ForeignSkills(executors)
   const sessionKinds = sessionKindsOf({
@@ -218,7 +226,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     usage,
     rates,
     renderPrompt,
-    chatWithPrompt: createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, mediaTokens: mediaTokensIn(config.MEDIA_TOKENS), total: config.LLM_TIMEOUT_MS }),
+    chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt }),
     readEnviron: createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS }),
     findUsers: createUserFinder(environs),
     lintCandidate: createLinter({ parser: lints, environs, versions }),
@@ -235,8 +243,11 @@ export async function openService (config: Config, log: Log, { store: given, kin
     recordings: createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES }),
     tryTool: createToolTrial({ tools }),
     publisher,
-    choosePrompt: createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, ...(onLabel === undefined ? {} : { onFallback: onLabel.missed }) }),
+    choosePrompt,
     releases: new Releases({ store, keyPrefix: config.KEY_PREFIX, registry: { follow }, records, versions, publisher, protectedLabels: new Set(labelsIn(config.PROTECTED_LABELS)), audit }),
+    promptTests: new PromptTests(store, config.KEY_PREFIX),
+    // What is only tested counts as no render of the prompt.
+    runCase: createCaseRunner({ renderPrompt: render, chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt: render }), choosePrompt, environs }),
     ...sessionServices,
     sessionKinds,
     offers: new Offers(offered, foreignSkills),

@@ -324,6 +324,9 @@ export const versionLabelled = define('VERSION_LABELLED', 409,
 export const releasesUnreadable = define('RELEASES_UNREADABLE', 409,
   (key: string, reason: string) => `Nothing was changed: what is stored under ${key} cannot be read, and would be lost: ${reason}`,
   key => ({ key }))
+export const testsUnreadable = define('TESTS_UNREADABLE', 409,
+  (key: string, reason: string) => `The tests under ${key} cannot be read: ${reason}`,
+  key => ({ key }))
 export const entryUnstorable = define('ENTRY_INVALID', 400, (key: string) => `The store can hold nothing under ${key}: choose another id`, key => ({ key }))
 export const entryMissing = define('ENTRY_NOT_FOUND', 404,
   (id: string, key: string) => `Nothing is stored under ${key}, the key of "${id}"`,

@@ -12,7 +12,7 @@ describe('node dist/main.js', () => {
   it('serves a folder', async t => {
     const { url } = await startProcess(t, { STORE_DIR: 'examples' })
     const reply = await fetch(`${url}/api/prompts`)
-    assert.deepEqual(await reply.json(), ['desk.answer', 'desk.tone', 'evaluator.evaluate_quality', 'greet', 'movies.critic', 'photos.describe', 'review.diff', 'review.file', 'review.house_rules', 'symbols.explain'])
+    assert.deepEqual(await reply.json(), ['desk.answer', 'desk.tone', 'evaluator.evaluate_quality', 'evaluator.judge', 'greet', 'movies.critic', 'photos.describe', 'review.diff', 'review.file', 'review.house_rules', 'symbols.explain'])
   })
 
   const refusals = [

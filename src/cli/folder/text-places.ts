@@ -78,7 +78,8 @@ function nodeAt (from: unknown, path: JsonPath): Node | undefined {
   let node = from
   for (const step of path) {
     if (isMap(node)) node = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))?.value
-    else if (isSeq(node) && typeof step === 'number') node = node.items[step]
+    // A schema tells the place of an item as a text.
+    else if (isSeq(node) && /^\d+$/.test(String(step))) node = node.items[Number(step)]
     else return undefined
   }
   return (node ?? undefined) as Node | undefined

@@ -56,6 +56,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.promptLabelled('trial.hello', ['production']),
   errors.versionLabelled('greet', 7, ['production']),
   errors.releasesUnreadable('shenma:releases:greet', 'no record of releases: it is no object'),
+  errors.testsUnreadable('shenma:tests:greet', 'the value must be a list, not an object'),
   errors.renderFailed('greet', 'index out of range: 7', { syntax: 'go', line: 1, column: 9 }),
   errors.unexpected(),
   errors.toolFailed('owners.find', 'TIMEOUT'),

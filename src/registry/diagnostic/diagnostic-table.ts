@@ -56,6 +56,8 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   DEFINITION_SHADOWED: { severity: 'warning', meaning: 'Something else than a prompt that an extension brings has the id of another entry of its kind and gives way to it.', hint: 'rename it, or remove the other' },
   PROMPT_SHADOWED: { severity: 'warning', meaning: 'A prompt of an extension has the id of another prompt and gives way to it.', hint: 'rename the prompt, or remove the other' },
 
+  PROMPT_UNKNOWN: { severity: 'warning', meaning: 'Tests are registered of a prompt that is not there.', hint: 'give the tests the id of their prompt, or register it' },
+
   // Tools
   PARAMETER_UNKNOWN: { severity: 'error or warning', meaning: 'An agent gives a tool a parameter that the tool does not declare; a warning when it is published.', hint: 'correct the name, or what the tool declares' },
   TOOL_UNKNOWN: { severity: 'error or warning', meaning: 'The prompt, or the agent, offers its model a tool that is not registered; a warning when an agent is published.', hint: 'register the tool, or correct the name' },

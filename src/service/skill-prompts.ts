@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isJsonObject, type Json } from '../base/json.ts'
 
-/** Of the text that every skill's system prompt begins with (S-06). */
+/** Of the text that every skill's system prompt begins with. */
 const KEY = 'SKILL_SYSTEM_PROMPT_WITH_ASK'
 
 /**

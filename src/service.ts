@@ -197,7 +197,15 @@ export async function openService (config: Config, log: Log, { store: given, kin
 
   const loadWorkspaces = workspacesOf(offered, config)
   const foreignSkills = new ForeignSkills(executors)
-  const sessionServices = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, owners, observer: sessionObserver, logsLines: logsSessions })
+  const sessionKinds = sessionKindsOf({
+    config,
+    operator: offered,
+    readBase: readSkillPrompt,
+    foreignSkills,
+    model: modelOfSkills(config),
+    renderSkill: createSkillRenderer(languages, renderPrompt)
+  })
+  const sessionServices = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, kinds: sessionKinds, owners, observer: sessionObserver, logsLines: logsSessions })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -230,14 +238,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     choosePrompt: createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, ...(onLabel === undefined ? {} : { onFallback: onLabel.missed }) }),
     releases: new Releases({ store, keyPrefix: config.KEY_PREFIX, registry: { follow }, records, versions, publisher, protectedLabels: new Set(labelsIn(config.PROTECTED_LABELS)), audit }),
     ...sessionServices,
-    sessionKinds: sessionKindsOf({
-      config,
-      operator: offered,
-      readBase: readSkillPrompt,
-      foreignSkills,
-      model: modelOfSkills(config),
-      renderSkill: createSkillRenderer(languages, renderPrompt)
-    }),
+    sessionKinds,
     offers: new Offers(offered, foreignSkills),
     planPreviews: new PlanPreviews({ ...sessionServices, loadWorkspaces }),
     memories: new Memories(offered, loadWorkspaces),

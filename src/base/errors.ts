@@ -218,6 +218,10 @@ export const approvalDecided = define('APPROVAL_DECIDED', 409,
 export const sessionFull = define('SESSION_FULL', 409,
   (id: string, most: string) => `Session "${id}" has ${most}, the most that one may have; a fork of an earlier place goes on`,
   id => ({ id }))
+export const definitionsTooMany = define('DEFINITIONS_TOO_MANY', 409,
+  (definitions: number, bytes: number, most: number, mostBytes: number) =>
+    `Within reach of this agent are ${definitions} agents, skills and plan profiles of ${bytes} bytes together; at most ${most} of ${mostBytes} bytes may be`,
+  (definitions, bytes, most, mostBytes) => ({ definitions, bytes, most, mostBytes }))
 export const tooManySessions = define('TOO_MANY_SESSIONS', 429,
   (most: number) => `You have ${most} sessions that have not ended, the most that one caller may have; cancel some`)
 export const keyReused = define('IDEMPOTENCY_KEY_REUSED', 409,

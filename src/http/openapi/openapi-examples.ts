@@ -66,6 +66,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.sessionEnded(SESSION, 'completed'),
   errors.sessionFull(SESSION, '100000 transitions'),
   errors.tooManySessions(100),
+  errors.definitionsTooMany(17, 40_960, 16, 524_288),
   errors.tooManyStreams(100),
   errors.forkImpossible(SESSION),
   errors.approvalNotFound(`${SESSION}:4.0`),

@@ -20,6 +20,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   VALUE_SHADOWED: { severity: 'warning', meaning: 'A shared variable is no object, and there are keys below it, which templates find in its place.', hint: 'store an object, or rename one of the keys' },
   SCHEMA: { severity: 'error or warning', meaning: 'An entry breaks the schema of its kind, or two of its fields contradict each other; a warning in the front matter of a skill.', hint: 'validate it against the schema of its kind in jsonschema/' },
   FIELD_UNKNOWN: { severity: 'warning', meaning: 'A member of an entry is spelt nearly like a field, and is not looked at.', hint: 'write the field as the schema in jsonschema/ has it' },
+  DEFINITION_UNKNOWN: { severity: 'error or warning', meaning: 'The agent calls or hands over to an agent, a skill or a plan profile that is not registered; a warning when an agent is published.', hint: 'register it, or correct the name' },
   FIELD_UNUSED: { severity: 'warning', meaning: 'A field of an agent does nothing beside another one of its fields.', hint: 'leave one of them out' },
 
   FRONT_MATTER: { severity: 'error', meaning: 'A SKILL.md has no front matter that can be read, and so no description.', hint: 'begin with ---, name: and description: in YAML, and --- again' },

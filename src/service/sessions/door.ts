@@ -12,7 +12,7 @@ import { type SessionKind, type Wanted } from './kinds/session-kind.ts'
 import { isOwn, ownSession, requireUsable } from './rules/session-rights.ts'
 import { type SessionStarts } from './session-starts.ts'
 import { type Follower, type Sessions } from './sessions.ts'
-import { sessionOf, settle, type Settled, untilSettled } from './settle.ts'
+import { settle, type Settled, untilSettled } from './settle.ts'
 
 /** How long a session is waited for, in ms. */
 const PATIENCE = 30_000
@@ -138,7 +138,7 @@ export class SessionDoor {
   async * events (who: Follower, { session: { id }, after, isOwn }: Progress, signal: AbortSignal): AsyncGenerator<Followed, Progress> {
     const { running, sessions } = this.#options
     const events = await sessions.follow(who, id, after, signal)
-    const settled = yield * untilSettled(events, () => running.use(({ runner }) => sessionOf(runner, id)))
+    const settled = yield * untilSettled(events, running, id)
     return { ...settled, after, isOwn }
   }
 

@@ -44,6 +44,10 @@ export interface SkillRequest {
   readonly maxSteps?: number | undefined
   /** Whether a message is followed by the next step at once. */
   readonly autoContinue: boolean
+  /** In place of id and path: the skill, as it was when somebody else began. */
+  readonly found?: FoundSkill['skill'] | undefined
+  /** Whether another session starts it: nothing runs there unasked for which the operator has no rule. */
+  readonly isChild?: true
 }
 
 /** What a skill is started with, apart from its request. */
@@ -64,9 +68,9 @@ export interface SkillKindOptions {
  */
 export function skillSessions ({ operator, readBase, foreignSkills, model, renderSkill }: SkillKindOptions): SessionKind<SkillRequest> {
   async function start (request: SkillRequest, { caller, generation, requestId }: Starter): Promise<Omit<Start, 'owner'>> {
-    const { params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue } = request
+    const { params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue, found, isChild } = request
     const offered = operatorFor(operator, caller)
-    const { skill, on } = await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted))
+    const { skill, on } = found === undefined ? await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted)) : { skill: found, on: undefined }
     const { name, description, options } = skill
     const execution = wish ?? (options.execution === '' ? 'approve' : options.execution)
     const named = wanted ?? (options.target === '' ? on ?? MANUAL : options.target)
@@ -97,7 +101,7 @@ export function skillSessions ({ operator, readBase, foreignSkills, model, rende
       // Of each step a question, its repair and a command; and one look for what the target knows.
       budget: { steps: 3 * maxSteps + 1, tokens: TOKENS, idle: IDLE },
       ask: [],
-      commands: { rules: offered.rules, isAuto: execution === 'auto' && target?.mayRunUnasked === true }
+      commands: { rules: offered.rules, isAuto: execution === 'auto' && isChild !== true && target?.mayRunUnasked === true }
     }
   }
 
@@ -116,7 +120,7 @@ export function skillSessions ({ operator, readBase, foreignSkills, model, rende
 
 /** A skill, and the target on which it stands when nobody has registered it. */
 interface FoundSkill {
-  readonly skill: SkillDefinition
+  readonly skill: Pick<SkillDefinition, 'id' | 'name' | 'description' | 'body' | 'isTemplate' | 'options' | 'hash'>
   readonly on?: string
 }
 
@@ -126,7 +130,7 @@ function missingTarget ({ targets }: OperatorFile, name: string): Error {
 }
 
 /** All that was given, in the order in which the skill declares them, then in that of the request. */
-function parametersOf ({ options: { params } }: SkillDefinition, given: JsonObject): SkillSetting['parameters'] {
+function parametersOf ({ options: { params } }: Pick<SkillDefinition, 'options'>, given: JsonObject): SkillSetting['parameters'] {
   const missing = params.filter(({ name, required }) => required && textOf(given, name).trim() === '').map(({ name }) => name)
   if (missing.length > 0) {
     const names = missing.map(name => `"${name}"`).join(', ')

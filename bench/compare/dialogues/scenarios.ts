@@ -63,43 +63,51 @@ function killed (title: string, agent: 'desk' | 'guide', isBegun: boolean): Scen
     title,
     async run (side, { model, tools }) {
       const counts = { told: 0, calls: 0, alive: 0 }
+      const seconds: number[] = []
       model.follow(goodReply)
       for (let count = 0; count < KILLED; count++) {
         tools.reset()
         const dialogue = await side.open(agent)
         const asked = await dialogue.say(ORDER)
         if (!asked.waits) throw new Error(`${side.name} does not wait: ${JSON.stringify(asked)}`)
-        const end = await (isBegun ? killedWithin(side, tools, dialogue) : killedBefore(side, dialogue))
+        const { end, took } = await (isBegun ? killedWithin(side, tools, dialogue) : killedBefore(side, dialogue))
+        seconds.push(took)
         if (end.answer !== undefined) counts.told++
         counts.calls += tools.transfers()
-        if (isAnswered(await dialogue.say(QUESTION).catch(failedTurn)) || agent === 'guide') counts.alive++
+        if (isAnswered(await dialogue.say(QUESTION).catch(failedTurn))) counts.alive++
       }
       return new Map([
         ['dialogues that go on', of(counts.alive, KILLED)],
         [`calls of the tool (right: ${KILLED})`, String(counts.calls)],
-        [isBegun ? 'its user reads how it ended, or that nobody knows' : 'its user reads how it ended', of(counts.told, KILLED)]
+        [isBegun ? 'its user reads how it ended, or that nobody knows' : 'its user reads how it ended', of(counts.told, KILLED)],
+        ['seconds from the kill to that, median', median(seconds).toFixed(1)]
       ])
     }
   }
 }
 
-async function killedBefore (side: Side, dialogue: Dialogue): Promise<Turn> {
+/** How it ended, and how many seconds after the kill. */
+interface Ended { readonly end: Turn, readonly took: number }
+
+async function killedBefore (side: Side, dialogue: Dialogue): Promise<Ended> {
   await side.kill()
+  const begun = performance.now()
   await side.start()
   const found = await dialogue.goOn()
   if (!found.waits) throw new Error(`${side.name} has lost what waits: ${JSON.stringify(found)}`)
-  return await dialogue.approve()
+  return { end: await dialogue.approve(), took: (performance.now() - begun) / 1000 }
 }
 
-async function killedWithin (side: Side, tools: ToolServer, dialogue: Dialogue): Promise<Turn> {
+async function killedWithin (side: Side, tools: ToolServer, dialogue: Dialogue): Promise<Ended> {
   const { isAsked, release } = tools.holdNext()
   const approved = dialogue.approve().catch(failedTurn)
   await isAsked
   await side.kill()
+  const begun = performance.now()
   await approved
   release()
   await side.start()
-  return await dialogue.goOn()
+  return { end: await dialogue.goOn(), took: (performance.now() - begun) / 1000 }
 }
 
 const long: Scenario = {
@@ -153,6 +161,8 @@ export const SCENARIOS: readonly Scenario[] = [
   spoilt('the arguments of a call are cut off', 'desk', brokenArguments, true),
   killed('`kill -9` while a call waits for a person', 'desk', false),
   killed('`kill -9` while the call that was allowed is made', 'desk', true),
+  killed('an agent in an agent: `kill -9` while a call of the inner one waits', 'guide', false),
+  killed('an agent in an agent: `kill -9` while that call is made', 'guide', true),
   long,
   streamed
 ]

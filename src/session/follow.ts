@@ -64,7 +64,7 @@ export async function * followSession (
       appended ??= last
       // A reader who has the end of a session is told nothing of it by what comes behind.
       if (isFirst) isOver ||= await hasEnded(store, id, last)
-      if (isFirst && !isOver) for (const words of await greet()) yield { live: words }
+      if (isFirst && !isOver) yield * (await greet()).map(words => ({ live: words }))
       if (!isOver) await woken(more, signal)
     }
   } finally {

@@ -9,7 +9,7 @@ import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const TOP = { help: 'Ask me.', system: 'You are top.', tools: [{ name: 'walk', skill: 'walk', target: 'here' }] }
 
-const SKILL = '---\nname: walk\ndescription: Walks.\n---\nWalk.'
+const SKILL = '---\nname: walk\ndescription: Walks.\nprotocol: text\n---\nWalk.'
 
 const REPLIES = `
 - { system: You are top., last: Walked., reply: It has walked. }

@@ -6,7 +6,7 @@ import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
-const SKILL = '---\nname: walk\ndescription: Walks.\nexecution: auto\n---\nWalk.'
+const SKILL = '---\nname: walk\ndescription: Walks.\nprotocol: text\nexecution: auto\n---\nWalk.'
 
 const TOP = {
   system: 'You are top.',

@@ -23,8 +23,15 @@ export type Followed = { readonly transition: Transition } | { readonly live: Js
  * Follows a session from a transition on: what is in its log, then what is added to it, by any replica, each once and in
  * order; between them what is said live. Ends with the session, or with the signal.
  * @param after number of the last transition that the reader has; 0 for all
+ * @param greet what is said live that the reader has not heard, since it was said before; asked once, behind what is in the log
  */
-export async function * followSession (store: SessionStore, id: string, after: number, signal: AbortSignal): AsyncGenerator<Followed> {
+export async function * followSession (
+  store: SessionStore,
+  id: string,
+  after: number,
+  signal: AbortSignal,
+  greet: () => Promise<readonly JsonObject[]> = async () => []
+): AsyncGenerator<Followed> {
   const live: Said[] = []
   let wake = (): void => {}
   // Words alone are no reason to read the log, which may be a round trip for each part of each answer.
@@ -66,6 +73,7 @@ export async function * followSession (store: SessionStore, id: string, after: n
       appended ??= last
       // A reader who has the end of a session is told nothing of it by what comes behind.
       if (isFirst) isOver ||= await hasEnded(store, id, last)
+      if (isFirst && !isOver) yield * (await greet()).map(words => ({ live: words }))
       if (!isOver) await woken(more, Math.max(0, readAt + LOOK - performance.now()), signal)
     }
   } finally {

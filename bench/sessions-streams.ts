@@ -13,7 +13,7 @@ const STREAMS = 200
 /** Between two words of a model, in ms. */
 const GAP = 50
 /** Until all models write, in ms. */
-const BEGINNING = 1000
+const BEGINNING = 2500
 
 const AGENT = `description: Says the time.\nlanguage: en\nmodel: clock-${GAP}\nhistory: { turns: 1 }\ntools: []\n`
 

@@ -2,6 +2,7 @@
 // all answers as they come, and tell how far each word was behind when it came: counts by whole ms.
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const [origin = '', ...ids] = process.argv.slice(2)
 const agent = new Agent({ keepAlive: true })
@@ -10,7 +11,11 @@ const behind: number[] = []
 /** A word of the mock is the time at which it was sent; the time of the event itself has other digits. */
 const WORD = /\b\d{13}(?= )/g
 
+/** Dialogues begin within this time, in ms: people do not all speak at once. */
+const SPREAD = 2000
+
 async function read (id: string): Promise<void> {
+  await sleep(Math.random() * SPREAD)
   const asked = request(`${origin}/api/agents/sessions/${id}/message`, { agent, method: 'POST', headers: { 'content-type': 'application/json', accept: 'text/event-stream' } })
   asked.end(JSON.stringify({ text: 'What time is it?' }))
   const [response] = await once(asked, 'response') as [NodeJS.ReadableStream & { readonly statusCode: number }]

@@ -4,6 +4,7 @@ import { type Action, type ExecEffect, type Fact } from '../../session/model.ts'
 import { messageOf } from '../shared/choice.ts'
 import { ranAs } from '../shared/outbox.ts'
 import { unknownOutcome } from '../shared/reducer.ts'
+import { TERMINAL_TEXTS } from '../texts/terminal-texts.ts'
 import { cleanOutputForAI } from './clean-output.ts'
 import { outputInWords, readCommandResult, resultInWords } from './command-result.ts'
 import { askAbout, verdictOf } from './interruption.ts'
@@ -75,12 +76,12 @@ export class SkillReducer extends SkillTurn {
   }
 
   #run (command: string, origin: ExecEffect['origin']): Next<SkillState> {
-    const { setting: { target, timeout }, step, cwd } = this.state
+    const { setting: { target, timeout }, step } = this.state
     this.state = { ...this.state, pendingCommand: command }
     this.log('skill_command', { command })
     this.outbox.notice('command', { phase: 'proposed', command, step, ...(origin === 'fallback' ? { fallback: true } : {}) })
     if (target === '') return this.wait('waiting_cmd', { kind: 'command' })
-    const effect = this.outbox.runCommand({ target, command, origin, timeout: timeout * SECOND, ...(cwd === '' ? {} : { cwd }) })
+    const effect = this.outbox.runCommand({ target, command, origin, timeout: timeout * SECOND, ...placeOfCommand(this.state) })
     return this.goTo('waiting_cmd', { kind: 'result', effect })
   }
 
@@ -97,8 +98,20 @@ export class SkillReducer extends SkillTurn {
       case 'result': return this.#ran(isJsonObject(fact.result) ? fact.result : {}, fact.effect)
       case 'refused': return this.#skipped(fact.reason)
       case 'unknown': return this.#interrupted(fact.command ?? this.state.pendingCommand, fact.effect)
-      default: return this.fail(...whyOf(fact))
+      default: {
+        const isElsewhere = fact.kind === 'failure' && (fact.code === 'TERMINAL_GONE' || fact.code === 'TERMINAL_MOVED')
+        return isElsewhere ? this.#proposeElsewhere(fact.code === 'TERMINAL_GONE') : this.fail(...whyOf(fact))
+      }
     }
+  }
+
+  /** Proposes a command once more that was not run: its terminal has ended, or is in another folder than the one that was allowed. */
+  #proposeElsewhere (isGone: boolean): Next<SkillState> {
+    if (isGone) {
+      this.state = { ...this.state, isTerminalGone: true }
+      this.outbox.notice('message', { text: TERMINAL_TEXTS[this.state.setting.language].terminalGone })
+    }
+    return this.#run(this.state.pendingCommand, this.#isFallback ? 'fallback' : 'model')
   }
 
   #ran (result: JsonObject, effect: string): Next<SkillState> {
@@ -145,10 +158,11 @@ export class SkillReducer extends SkillTurn {
     const { setting: { timeout }, step, pendingCommand } = this.state
     const ended = readCommandResult(result, pendingCommand)
     const { command, exitCode, outcome, output, isGood } = ended
+    const moved = moveInWords(this.state, result)
     this.log('skill_command_output', { command })
     this.outbox.notice('command', { phase: 'ended', command, step, exitCode, outcome, ...ranAs(effect, result) })
     this.state = { ...this.state, output, cwd, messages: this.#messagesAsRan(pendingCommand, command) }
-    return this.tell(`${this.#inPlace(command)}${resultInWords(ended, timeout)}`, isGood)
+    return this.tell(`${this.#inPlace(command)}${resultInWords(ended, timeout)}${moved}`, isGood)
   }
 
   /** What really ran counts: by texts it stands in the dialogue in place of the model's own. */
@@ -162,6 +176,18 @@ export class SkillReducer extends SkillTurn {
     const says = nextCall(this.state.calls)?.says
     return says?.type !== 'CMD' || says.command === command ? '' : `The user ran another command in its place: ${command}\n`
   }
+}
+
+/** Where a command runs: in the terminal, while there is one, wherever that is; else where the last one ended. */
+function placeOfCommand ({ setting: { inTerminal }, isTerminalGone, cwd }: SkillState): Pick<ExecEffect, 'terminal' | 'cwd'> {
+  if (inTerminal !== undefined && isTerminalGone !== true) return { terminal: inTerminal }
+  return cwd === '' ? {} : { cwd }
+}
+
+/** What the model reads where a command in a terminal began in another folder than the one in which the last one ended; else empty. */
+function moveInWords ({ cwd }: SkillState, result: JsonObject): string {
+  const begunIn = textOf(result['begunIn'])
+  return begunIn !== '' && cwd !== '' && begunIn !== cwd ? `\n[The user had changed the folder to ${begunIn}]` : ''
 }
 
 function whyOf (fact: Extract<Fact, { readonly effect: string }>): [code: string, message: string] {

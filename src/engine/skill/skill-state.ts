@@ -31,6 +31,8 @@ export interface SkillSetting {
   readonly terminal: string
   /** Where commands run; empty where the client runs them itself. */
   readonly target: string
+  /** The session of the terminal in which they run. @default none */
+  readonly inTerminal?: string
   /** Whether a message is followed by the next question at once, or by the client's `continue`. */
   readonly autoContinue: boolean
   /** What of the dialogue the model is sent. */
@@ -73,6 +75,8 @@ export interface SkillState {
   readonly output: string
   /** Where the last command ended. */
   readonly cwd: string
+  /** Whether the terminal has ended in which commands ran. */
+  readonly isTerminalGone?: true
   /** With which the skill ended. */
   readonly text: string
 }

@@ -13,7 +13,7 @@ import { isOwn, ownSession, requireUsable } from './rules/session-rights.ts'
 import { takesTypedWords, type TypedWord, typedWordIn } from './rules/typed-words.ts'
 import { type SessionStarts } from './session-starts.ts'
 import { type Follower, type Sessions } from './sessions.ts'
-import { sessionOf, settle, type Settled, untilSettled } from './settle.ts'
+import { settle, type Settled, untilSettled } from './settle.ts'
 
 /** How long a session is waited for, in ms. */
 const PATIENCE = 30_000
@@ -144,7 +144,7 @@ export class SessionDoor {
   async * events (who: Follower, { session: { id }, after, isOwn }: Progress, signal: AbortSignal): AsyncGenerator<Followed, Progress> {
     const { running, sessions } = this.#options
     const events = await sessions.follow(who, id, after, signal)
-    const settled = yield * untilSettled(events, () => running.use(({ runner }) => sessionOf(runner, id)))
+    const settled = yield * untilSettled(events, running, id)
     return { ...settled, after, isOwn }
   }
 

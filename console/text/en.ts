@@ -184,6 +184,8 @@ export const en = {
   settingsObject: 'An object is expected: { … }',
   messageOf: (number: number, role: string) => `Message ${number}, ${role}`,
   messageNumber: (number: number) => `message ${number}`,
+  partNumber: (number: number) => `part ${number}`,
+  partsInRaw: 'Not one text: edit it in the tab Raw.',
   role: 'Role',
   characters: (count: string) => `${count} characters`,
   moveUp: 'Move up',

@@ -185,6 +185,8 @@ export const ru: Texts = {
   settingsObject: 'Нужен объект: { … }',
   messageOf: (number, role) => `Сообщение ${number}, ${role}`,
   messageNumber: number => `сообщение ${number}`,
+  partNumber: number => `часть ${number}`,
+  partsInRaw: 'Это не один текст: правьте его на вкладке «Raw».',
   role: 'Роль',
   characters: count => `${count} знаков`,
   moveUp: 'Выше',

@@ -14,7 +14,7 @@ import { readJsonBodies } from './base/json-body.ts'
 import { refuseUnknownRoutes } from './base/known-routes.ts'
 import { observeRequests } from './base/request-log.ts'
 import { type RequestObserver } from './base/request-observer.ts'
-import { describeApi } from './openapi/openapi.ts'
+import { openApiRoutes } from './openapi/openapi-routes.ts'
 import { closePipelinedReplies } from './admission/pipelined-replies.ts'
 import { limitRates } from './admission/rate-limit.ts'
 import { checkRequestHeads } from './security/request-head.ts'
@@ -51,6 +51,7 @@ import { toolRoutes } from './routes/tools.ts'
 import { usedByRoutes } from './routes/used-by.ts'
 import { seekPrompts } from './prompts/seek-prompt.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
+import { terminalRoutes } from './socket/terminal-routes.ts'
 import { socketRoutes } from './socket/websocket.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { typedRoutes } from './typed/typed-routes.ts'
@@ -128,7 +129,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   guardAccess(app, options.access)
   limitRates(app, service.rates)
   seekPrompts(app, registry)
-  await describeApi(app)
+  openApiRoutes(app)
 
   app.register(async routes => {
     const api = routes.withTypeProvider<SchemaTypes>()
@@ -157,6 +158,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     sessionRoutes(api, service)
     approvalRoutes(api, service.approvals)
     planRoutes(api, service)
+    terminalRoutes(api, service)
     traceRoutes(api, service.traces)
     memoryRoutes(api, service.memories)
     statusRoutes(api, service)

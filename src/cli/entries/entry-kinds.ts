@@ -37,7 +37,7 @@ const DEFINITION = { columns: ['id', 'origin', 'description'], takesText: false,
 export const ENTRY_KINDS: readonly EntryKind[] = [
   { key: 'tools', name: 'tools', command: 'tool', noun: 'tool', path: ['tools'], columns: ['id', 'function', 'type', 'description'], takesText: false, registeredIn: reply => objectOf(objectOf(reply)['registration']), read: readJson },
   { key: 'environs', name: 'environs', command: 'environ', alias: 'variable', noun: 'shared variable', path: ['environs'], columns: ['id'], takesText: true, registeredIn: reply => reply, read: text => decodeEnviron(text).value },
-  { key: 'templates', name: 'prompts', command: 'prompt', noun: 'prompt', path: ['prompts'], columns: ['id', 'state', 'syntax', 'form', 'description'], takesText: true, registeredIn: reply => objectOf(objectOf(reply)['prompt']), read: text => asPromptObject(decodeTemplate(text).value) },
+  { key: 'templates', hasDotprompt: true, name: 'prompts', command: 'prompt', noun: 'prompt', path: ['prompts'], columns: ['id', 'state', 'syntax', 'form', 'description'], takesText: true, registeredIn: reply => objectOf(objectOf(reply)['prompt']), read: text => asPromptObject(decodeTemplate(text).value) },
   { key: 'extensions', name: 'extensions', command: 'extension', noun: 'extension', path: ['extensions'], columns: ['id', 'version', 'state', 'description'], takesText: false, registeredIn: without('id', 'state', 'diagnostics'), read: readJson },
   { ...DEFINITION, key: 'agents', name: 'agents', command: 'agents', noun: 'agent', path: ['agents'] },
   { ...DEFINITION, key: 'skills', file: 'SKILL.md', name: 'skills', command: 'skills', noun: 'skill', path: ['skills', 'definitions'], takesText: true, read: readSkill },

@@ -7,7 +7,7 @@ import { type Diagnostic } from '../../registry/diagnostic/diagnostic.ts'
 import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 import { type Notice } from '../../service/lint/list-notices.ts'
-import { keyToFiles } from '../../store/directory/directory-paths.ts'
+import { isDotpromptFile, keyToFiles } from '../../store/directory/directory-paths.ts'
 import { pathToKey } from '../../store/keys.ts'
 import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
 import { type Finding } from './lint-format.ts'
@@ -49,7 +49,7 @@ async function findingsOf (notice: Notice, folder: string, generation: Generatio
   const { key, within } = sourceOf(notice, generation)
   const file = keyToFiles(key, FOLDER_KEYS).find(each => existsSync(each)) ?? key
   const text = await readFile(file, 'utf8').catch(() => '')
-  const find = ['.json', '.yaml', '.yml'].includes(extname(file)) ? createPlaceFinder(text) : undefined
+  const find = ['.json', '.yaml', '.yml'].includes(extname(file)) ? createPlaceFinder(text) : isDotpromptFile(file) ? await dotpromptPlaces(text, file) : undefined
   return notice.diagnostics.map(diagnostic => {
     const { severity, code, message, hint, line, column } = placed(diagnostic)
     const place = find === undefined || isOfFile(diagnostic) ? { line, column } : find(diagnostic, within)
@@ -59,7 +59,27 @@ async function findingsOf (notice: Notice, folder: string, generation: Generatio
 
 /** What cannot be read at all has its place in the file as it is. */
 function isOfFile ({ code, line }: Diagnostic): boolean {
-  return code === 'VALUE_INVALID' && line !== undefined
+  return (code === 'VALUE_INVALID' || code === 'ROLE_NESTED') && line !== undefined
+}
+
+/** Of a file that cannot be read, no text begins anywhere. */
+function startsIn<T> (read: () => readonly T[]): readonly T[] {
+  try {
+    return read()
+  } catch {
+    return []
+  }
+}
+
+/** Finds places of a prompt in its file of Dotprompt. */
+async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<typeof createPlaceFinder> | undefined> {
+  const { readDotprompt } = await import('../../store/dotprompt/read-dotprompt.ts')
+  const starts = startsIn(() => readDotprompt(text, file).starts)
+  return ({ messageIndex = 0, part, line, column = 1 }) => {
+    const start = starts.find(each => each.message === messageIndex && each.part === part)?.place ?? { line: 1, column: 1 }
+    if (line === undefined) return { line: 1, column: 1 }
+    return { line: start.line + line - 1, column: line === 1 ? start.column + column - 1 : column }
+  }
 }
 
 /** The key of what a notice is about, and where in its value: an extension has the prompts that it brings. */

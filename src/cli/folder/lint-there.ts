@@ -36,8 +36,8 @@ async function findingsOf ({ kind, id, file, entry }: LocalEntry, root: string, 
   const { diagnostics } = objectOf(await api.post('/api/lint', { [FIELDS.get(kind.key) as string]: value, ...(kind.key === 'templates' ? { id } : {}) }))
   const find = extname(file) === '.md' ? undefined : createPlaceFinder(await readFile(join(root, file), 'utf8'))
   return listOf(diagnostics).map(objectOf).map((diagnostic): Finding => {
-    const [line, column, messageIndex] = [diagnostic['line'], diagnostic['column'], diagnostic['messageIndex']].map(number => number === undefined ? undefined : Number(number))
-    const place = find === undefined || kind.key !== 'templates' || line === undefined ? { line: 1, column: 1 } : find({ line, ...(column === undefined ? {} : { column }), ...(messageIndex === undefined ? {} : { messageIndex }) })
+    const [line, column, messageIndex, part] = [diagnostic['line'], diagnostic['column'], diagnostic['messageIndex'], diagnostic['part']].map(number => number === undefined ? undefined : Number(number))
+    const place = find === undefined || kind.key !== 'templates' || line === undefined ? { line: 1, column: 1 } : find({ line, ...(column === undefined ? {} : { column }), ...(messageIndex === undefined ? {} : { messageIndex }), ...(part === undefined ? {} : { part }), ...(typeof diagnostic['member'] === 'string' ? { member: diagnostic['member'] } : {}) })
     return { file: join(folder, file), ...place, severity: textOf(diagnostic['severity']) as Finding['severity'], code: textOf(diagnostic['code']), message: textOf(diagnostic['message']), hint: textOf(diagnostic['hint']) }
   })
 }

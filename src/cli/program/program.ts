@@ -18,12 +18,15 @@ import { addLintCommand } from '../folder/lint.ts'
 import { addReleaseCommands } from '../prompts/release-commands.ts'
 import { addTestCommand } from '../testing/test-command.ts'
 import { addCompletionCommands } from './completion.ts'
+import { addExportCommands } from '../formats/export-promptfoo.ts'
+import { addImportCommands } from '../formats/import-commands.ts'
 import { addInitCommand } from '../init.ts'
 import { Output } from '../output.ts'
 import { addPlanCommand } from '../plan.ts'
 import { addServeCommand } from '../serve.ts'
 import { addSessionCommands } from '../session.ts'
 import { addSkillCommands } from '../skill.ts'
+import { addTerminalCommand } from '../terminal.ts'
 import { addTypesCommand } from '../types.ts'
 
 /** As much of the process as the program uses. */
@@ -100,12 +103,15 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   addPlanCommand(program, cli)
   addSkillCommands(program, cli)
   addSessionCommands(program, cli)
+  addTerminalCommand(program, cli)
   addTypesCommand(program, cli)
   addApprovalCommands(program, cli)
   addDevCommand(program, cli)
   addLintCommand(program, cli)
   addTestCommand(program, cli)
   addSyncCommands(program, cli)
+  addImportCommands(program, cli)
+  addExportCommands(program, cli)
   addStatusCommand(program, cli)
   addLoginCommand(program, cli)
   addCompletionCommands(program, cli)

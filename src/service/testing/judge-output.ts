@@ -15,7 +15,7 @@ const QUOTED = 200
 export async function judgeOutput ({ value, threshold, isNegated }: Assertion, { text }: Output, request: CaseRequest, { chatWithPrompt, choosePrompt }: Pick<CaseRunnerOptions, 'chatWithPrompt' | 'choosePrompt'>): Promise<Verdict> {
   const { generation, caller, requestId, activity, signal, testCase: { judge } } = request
   const chosen = await choosePrompt(generation, caller, judge, {})
-  const { value: completion } = await chatWithPrompt.complete({ generation, caller, id: judge, chosen, variables: { output: text, rubric: value ?? '' }, requestId, activity, fields: {}, conversation: [], signal })
+  const { value: completion } = await chatWithPrompt.complete({ generation, caller, id: judge, chosen, variables: { output: text, rubric: value ?? '' }, requestId, activity, fields: {}, signal })
   const answer = answerIn(completion)
   const verdict = readVerdict(answer)
   if (verdict === undefined) return { pass: false, reason: `${judge} gave no verdict { "pass": …, "reason": … }: ${JSON.stringify(beginningOf(answer, QUOTED))}` }

@@ -72,7 +72,7 @@ async function ask (request: CaseRequest, environment: RenderEnvironment | undef
   const { chosen, testCase: { model }, signal } = request
   // What a model calls has no default that it could go on with.
   if (environment !== undefined && chosen.prompt.entry.chat.toolLoop !== undefined) throw requestInvalid('the model of this prompt calls tools itself: a case with run: chat needs tools: live', { part: 'body', field: 'case' })
-  const { value } = await chatWithPrompt.complete({ ...renderOf(request, environment), fields: model === undefined ? {} : { model }, conversation: [], signal })
+  const { value } = await chatWithPrompt.complete({ ...renderOf(request, environment), fields: model === undefined ? {} : { model }, signal })
   return answerIn(value)
 }
 

@@ -59,6 +59,11 @@ const RUNS: ReadonlyMap<string, Run> = new Map<string, Run>([
   ['session show', { args: 'session show none', code: 1 }],
   ['session follow', { args: 'session follow none', code: 1 }],
   ['session cancel', { args: 'session cancel none', code: 1 }],
+  ['session tree', { args: 'session tree none', code: 1 }],
+  ['terminal', { args: 'terminal none', code: 1 }],
+  ['import dotprompt', { args: 'import dotprompt {folder}/hello.prompt -o {folder}/imported' }],
+  ['import langfuse', { args: 'import langfuse - -o {folder}/imported', input: '[{ "name": "greeting", "type": "text", "prompt": "Hi {{name}}", "version": 1, "labels": [], "tags": [], "config": {} }]' }],
+  ['export promptfoo', { args: 'export promptfoo greet', stdout: /^description: / }],
   ['approvals list', { args: 'approvals list', stdout: /^$/ }],
   ['approvals get', { args: 'approvals get none', code: 1 }],
   ['approvals approve', { args: 'approvals approve none --digest x', code: 1 }],
@@ -83,7 +88,7 @@ describe('Every command of aps', () => {
   let environment: Readonly<Record<string, string>>
   before(async () => {
     folder = await createTemporaryFolder()
-    for (const [path, text] of Object.entries({ 'templates/other.yaml': 'userPrompt: x\n', 'tools/a/b.yaml': 'url: http://127.0.0.1:9/x\n', 'environs/a.yaml': '1\n', 'extensions/e.yaml': 'name: e\ncontributes: { prompts: [] }\n', 'agents/a.json': AGENT, 'skills/talk/SKILL.md': SKILL.replace('walk', 'talk'), 'plans/p.yaml': 'description: x\n', 'tests/other.yaml': '[]\n' })) await folder.write(path, text)
+    for (const [path, text] of Object.entries({ 'templates/other.yaml': 'userPrompt: x\n', 'hello.prompt': 'Hello {{name}}\n', 'tools/a/b.yaml': 'url: http://127.0.0.1:9/x\n', 'environs/a.yaml': '1\n', 'extensions/e.yaml': 'name: e\ncontributes: { prompts: [] }\n', 'agents/a.json': AGENT, 'skills/talk/SKILL.md': SKILL.replace('walk', 'talk'), 'plans/p.yaml': 'description: x\n', 'tests/other.yaml': '[]\n' })) await folder.write(path, text)
     const service = await startService(t as never, {}, { LOG_LEVEL: 'silent', VERSIONS: 'http', LLM_BASE_URL: 'builtin:echo' })
     environment = { APS_URL: await service.listen(), EDITOR: 'true', HOME: folder.path }
   })

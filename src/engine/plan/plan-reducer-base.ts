@@ -64,6 +64,10 @@ export abstract class PlanReducerBase {
   protected listen (): Next<PlanState> {
     const { step, rest } = this.state
     this.state = { ...this.state, rest: step === 'planned' || step === 'applied' || step === 'undone' ? step : rest }
+    if (this.state.child !== undefined && step !== 'awaiting_confirmation') {
+      this.state = { ...this.state, child: 'over' }
+      return this.next()
+    }
     this.outbox.wait()
     return this.next()
   }
@@ -78,7 +82,7 @@ export abstract class PlanReducerBase {
     this.state = { ...this.state, step, awaits: undefined }
   }
 
-  /** A line of the log, `[trace_id] EVENT k=v …` (P-38). */
+  /** A line of the log, `[trace_id] EVENT k=v …`. */
   protected log (level: Level, event: string, values: Readonly<Record<string, string | number>> = {}): void {
     const { setting: { traceId } } = this.state
     const data: JsonObject = { prefix: traceId, level, text: [event, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join(' '), trace_id: traceId, event, ...values }

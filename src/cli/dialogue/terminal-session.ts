@@ -162,6 +162,7 @@ export class TerminalSession {
       return await this.#print(text)
     }
     if (data['type'] === 'child') return
+    if (data['type'] === 'terminal.waiting') return await output.words(text)
     // Whoever reads a pipe gets an answer once, and whole.
     if (output.terminal === undefined) return
     if (data['type'] !== 'llm.delta') {

@@ -5,7 +5,8 @@ import { type Transition } from '../../session/model.ts'
 import { readShown } from '../../session/read-log.ts'
 import { type ListQuery, type SessionPage } from '../../session/session-store.ts'
 import { available, begun } from './reading/available.ts'
-import { type MessagePage, type Place, readMessages } from './reading/messages.ts'
+import { type LastMessages, type MessagePage, type Place, readLastMessages, readMessages } from './reading/messages.ts'
+import { type Use, usesIn } from './reading/uses.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isOwn, requireOwn } from './rules/session-rights.ts'
 
@@ -64,6 +65,16 @@ export class Sessions {
       await requireOwn(runner, caller, id)
       return await readMessages(readShown(store, id, Math.max(0, after.seq - 1)), after, limit)
     })
+  }
+
+  /** What was said last in a session. @throws SESSION_NOT_FOUND */
+  async lastMessages (caller: Caller, id: string, limit: number): Promise<LastMessages> {
+    return await readLastMessages(await this.audit(caller, id, 0), limit)
+  }
+
+  /** What a session has used, and how often. @throws SESSION_NOT_FOUND */
+  async uses (caller: Caller, id: string): Promise<readonly Use[]> {
+    return await usesIn(await this.audit(caller, id, 0))
   }
 }
 

@@ -53,10 +53,47 @@ export async function readMessages (log: AsyncIterable<Transition>, after: Place
       const last = messages.at(-1)
       if (last !== undefined && (messages.length >= limit || size > MAX_PAGE)) return { messages, next: `${last.seq}.${last.n}` }
       messages.push(message)
-      size += message.text.length + (message.output?.length ?? 0)
+      size += sizeOf(message)
     }
   }
   return { messages }
+}
+
+/** The end of a dialogue. */
+export interface LastMessages {
+  readonly messages: readonly Message[]
+  /** Whether more was said before. */
+  readonly hasEarlier: boolean
+}
+
+/**
+ * Reads what was said last.
+ * @param log all transitions
+ * @param limit how many messages at most; fewer where they are longer than a page
+ */
+export async function readLastMessages (log: AsyncIterable<Transition>, limit: number): Promise<LastMessages> {
+  const messages: Message[] = []
+  let [size, hasEarlier] = [0, false]
+  for await (const transition of log) {
+    for (const message of messagesOf(transition)) {
+      messages.push(message)
+      size += sizeOf(message)
+      // They are dropped by the hundred: to shift one at a time costs as much as there are.
+      if (messages.length < 2 * limit && size < 2 * MAX_PAGE) continue
+      hasEarlier = true
+      while (messages.length > limit || (size > MAX_PAGE && messages.length > 1)) size -= sizeOf(messages.shift() as Message)
+    }
+  }
+  while (messages.length > limit) {
+    hasEarlier = true
+    messages.shift()
+  }
+  return { messages, hasEarlier }
+}
+
+/** In UTF-16 units. */
+function sizeOf ({ text, output = '' }: Message): number {
+  return text.length + output.length
 }
 
 /** What a transition says of the dialogue. */

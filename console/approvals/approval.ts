@@ -21,10 +21,16 @@ export interface Effect {
   readonly workspace?: string
   readonly change?: { readonly actions?: ReadonlyArray<{ readonly kind: string, readonly path: string }> }
   readonly checks?: readonly string[]
+  /** The terminal in whose shell it runs. */
+  readonly terminal?: string
 }
 
 /** What is asked about. */
-export interface Asked extends Omit<ApprovalReply, 'effect'> { readonly effect: Effect }
+export interface Asked extends Omit<ApprovalReply, 'effect'> {
+  readonly effect: Effect
+  /** The definitions from the root to the child that asks. */
+  readonly path?: readonly string[]
+}
 
 export const asked = (reply: ApprovalReply): Asked => reply as Asked
 

@@ -39,30 +39,34 @@ function linesOf (text: string): ReadonlyArray<{ readonly line: string, readonly
   })
 }
 
+/** Tabs, and spaces that are more than one, at the beginning or at the end of a line: they have to be seen. */
+const BLANKS = /\t| {2,}|^ | $/g
+
 /** A line, with the words that differ on a mark. @param from where the line begins in the text */
 function Marked ({ line, from, marks }: { readonly line: string, readonly from: number, readonly marks: readonly Range[] }) {
+  const blanks = Array.from(line.matchAll(BLANKS), ({ 0: blank, index }) => ({ from: index, to: index + blank.length }))
   const parts: ReactNode[] = []
   let at = 0
   for (const mark of marks) {
     const [start, end] = [Math.max(0, mark.from - from), Math.min(line.length, mark.to - from)]
     if (end <= start) continue
-    parts.push(<Line text={line.slice(at, start)} />, <mark><Line text={line.slice(start, end)} /></mark>)
+    parts.push(<Part line={line} from={at} to={start} blanks={blanks} />, <mark><Part line={line} from={start} to={end} blanks={blanks} /></mark>)
     at = end
   }
-  return <>{parts.map((part, index) => <Fragment key={index}>{part}</Fragment>)}<Line text={line.slice(at)} /></>
+  return <>{parts.map((part, index) => <Fragment key={index}>{part}</Fragment>)}<Part line={line} from={at} to={line.length} blanks={blanks} /></>
 }
 
-/** Tabs, and spaces that are more than one, at the beginning or at the end, can be seen. */
-function Line ({ text }: { readonly text: string }) {
-  return (
-    <>
-      {text.split(/(\t| {2,}|^ | $)/).map((part, index) => (
-        <Fragment key={index}>
-          {/^[\t ]+$/.test(part) ? <span className='blank'>{part.replaceAll('\t', '→').replaceAll(' ', '·')}</span> : <Revealed text={part} />}
-        </Fragment>
-      ))}
-    </>
-  )
+/** A part of a line, with signs in the places of its blanks. */
+function Part ({ line, from, to, blanks }: Range & { readonly line: string, readonly blanks: readonly Range[] }) {
+  const parts: ReactNode[] = []
+  let at = from
+  for (const blank of blanks) {
+    const [start, end] = [Math.max(from, blank.from), Math.min(to, blank.to)]
+    if (end <= start) continue
+    parts.push(<Revealed text={line.slice(at, start)} />, <span className='blank'>{line.slice(start, end).replaceAll('\t', '→').replaceAll(' ', '·')}</span>)
+    at = end
+  }
+  return <>{parts.map((part, index) => <Fragment key={index}>{part}</Fragment>)}<Revealed text={line.slice(at, to)} /></>
 }
 
 /** How much is agreed to, and what of it could deceive. */

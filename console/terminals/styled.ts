@@ -4,21 +4,25 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[name=nonce]')?.conte
 /** The style sheet of terminals, which no other screen needs. */
 const SHEET = document.querySelector<HTMLMetaElement>('meta[name=terminal-style]')?.content ?? ''
 
-/** A document whose `<style>` elements have the page's nonce: xterm.js makes some, and knows of no policy. */
-export function documentWithNonce (): Document {
-  return new Proxy(document, {
-    get (target, name) {
-      const value: unknown = Reflect.get(target, name, target)
-      if (name === 'createElement') {
-        return (tag: string): HTMLElement => {
-          const element = target.createElement(tag)
-          if (tag === 'style') element.nonce = nonce
-          return element
-        }
-      }
-      return typeof value === 'function' ? (value as (...given: unknown[]) => unknown).bind(target) : value
+/**
+ * Has what xterm.js makes fit the page's policy, of which it knows nothing (xtermjs/xterm.js#4445): `<style>` elements get the nonce, and
+ * the styles of cells are set as the policy lets a script set them. Gives what ends it.
+ */
+export function dressElements (): () => void {
+  const { createElement } = document
+  document.createElement = ((tag: string, options?: ElementCreationOptions) => dressed(createElement.call(document, tag, options))) as typeof createElement
+  return () => { document.createElement = createElement }
+}
+
+function dressed (element: HTMLElement): HTMLElement {
+  if (element instanceof HTMLStyleElement) element.nonce = nonce
+  else if (element instanceof HTMLSpanElement) {
+    element.setAttribute = (name, value) => {
+      if (name === 'style') element.style.cssText = value
+      else Element.prototype.setAttribute.call(element, name, value)
     }
-  })
+  }
+  return element
 }
 
 /** Loads the style sheet, once. */

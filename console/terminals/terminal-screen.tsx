@@ -2,13 +2,16 @@ import { useEffect, useRef } from 'react'
 import { FitAddon } from '@xterm/addon-fit'
 import { Terminal as Screen } from '@xterm/xterm'
 import { t } from '../text/text.ts'
-import { documentWithNonce, loadSheet } from './styled.ts'
+import { dressElements, loadSheet } from './styled.ts'
 
 /** Lines above the screen that can be scrolled back to. */
 const SCROLLBACK = 5000
 
 /** The panel is dark in both themes: programs choose their colours for a dark ground. */
 const THEME = { background: '#0c0f13', foreground: '#d5dbe3', cursor: '#d5dbe3', selectionBackground: '#2b447c' }
+
+/** Colours of programs are made lighter until they can be read: WCAG 2.2, 1.4.3. */
+const CONTRAST = 4.5
 
 export interface TerminalScreenProps {
   /** Given once the screen is there, and undefined once it is gone. */
@@ -26,15 +29,16 @@ export function TerminalScreen (props: TerminalScreenProps) {
   latest.current = props
   useEffect(() => {
     let isGone = false
+    const undress = dressElements()
     const screen = new Screen({
       scrollback: SCROLLBACK,
       theme: THEME,
       fontFamily: getComputedStyle(document.documentElement).getPropertyValue('--mono'),
       fontSize: 13,
+      minimumContrastRatio: CONTRAST,
       cursorBlink: false,
       convertEol: false,
       allowProposedApi: false,
-      documentOverride: documentWithNonce(),
       linkHandler: { activate: () => {} }
     })
     const fit = new FitAddon()
@@ -49,10 +53,11 @@ export function TerminalScreen (props: TerminalScreenProps) {
     })
     const watcher = new ResizeObserver(() => { fit.fit() })
     void loadSheet().then(() => {
-      if (isGone || place.current === null) return
-      screen.open(place.current)
+      const { current: parent } = place
+      if (isGone || parent === null) return
+      screen.open(parent)
       fit.fit()
-      watcher.observe(place.current)
+      watcher.observe(parent)
       latest.current.onScreen(screen)
       screen.focus()
     })
@@ -61,6 +66,7 @@ export function TerminalScreen (props: TerminalScreenProps) {
       watcher.disconnect()
       latest.current.onScreen(undefined)
       screen.dispose()
+      undress()
     }
   }, [])
   return <section className='screen' aria-label={t.terminal}><div ref={place} className='screen-in' /></section>

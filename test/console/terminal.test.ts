@@ -135,6 +135,7 @@ describe('A terminal at the console', { skip: noChromium }, () => {
 
   it('opens no address that a program prints as a link, and takes no title from it', async t => {
     const { page, tell } = await play(t)
+    await shown(page, 'old output')
     tell({ type: 'data', data: '\u001b]0;mine\u0007\u001b]8;;http://evil.example\u0007a link\u001b]8;;\u0007\u001b]52;c;c3RvbGVu\u0007' })
     await shown(page, 'a link')
     assert.match(await page.title(), /Terminal/)
@@ -145,12 +146,15 @@ describe('A terminal at the console', { skip: noChromium }, () => {
     const { page, tell } = await play(t)
     await shown(page, 'old output')
     await page.getByRole('button', { name: 'Skills' }).click()
-    const started = page.waitForRequest(request => request.url().endsWith('/api/skills/start'))
+    let sent = ''
     // The service here has no such terminal: the skill takes the target in its place.
-    await page.route('**/api/skills/start', route => route.continue({ postData: (route.request().postData() ?? '').replace(ID, 'here') }))
+    await page.route('**/api/skills/start', route => {
+      sent = route.request().postData() ?? ''
+      return route.continue({ postData: sent.replace(ID, 'here') })
+    })
     await page.getByRole('button', { name: 'Start walk' }).click()
-    assert.equal(((await started).postDataJSON() as { readonly terminalSessionId: string }).terminalSessionId, ID)
     await page.locator('.card').getByText('echo one').waitFor()
+    assert.equal((JSON.parse(sent) as { readonly terminalSessionId: string }).terminalSessionId, ID)
     await page.getByRole('button', { name: 'Cancel skill' }).waitFor()
     tell({ type: 'terminal', terminalId: ID, target: 'here', state: 'command' })
     await page.getByText('runs a command of a skill').waitFor()
@@ -159,8 +163,11 @@ describe('A terminal at the console', { skip: noChromium }, () => {
   })
 
   it('can be used by everybody, in light and dark', async t => {
-    const { page } = await play(t)
+    const { page, tell } = await play(t)
     await shown(page, 'old output')
+    tell({ type: 'data', data: '\u001b[38;2;255;0;255mtrue colours\u001b[0m' })
+    await shown(page, 'true colours')
+    assert.equal(await page.evaluate('getComputedStyle([...document.querySelectorAll(".xterm-rows span")].find(({ textContent }) => textContent.includes("true colours"))).color'), 'rgb(255, 0, 255)')
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       assert.deepEqual(await violationsOf(page), [])

@@ -34,6 +34,7 @@ await build({
     { in: 'src/session/store/directory/directory-session-store.ts', out: 'parts/directory-session-store' },
     { in: 'src/session/store/redis/redis-session-store.ts', out: 'parts/redis-session-store' },
     { in: 'src/engine/engines.ts', out: 'parts/engines' },
+    { in: 'src/http/openapi/openapi.ts', out: 'parts/openapi' },
     { in: 'src/exec/ssh/ssh-executor.ts', out: 'parts/ssh-executor' },
     { in: 'src/store/directory/json-to-yaml.ts', out: 'parts/json-to-yaml' },
     { in: 'src/config/config.ts', out: 'config' },

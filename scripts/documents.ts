@@ -77,7 +77,7 @@ function describeMetrics (): MetricDescription[] {
 async function openApiDocument (): Promise<string> {
   const app = await createApp(loadConfig({ STORE_DIR: 'examples' }), pino({ level: 'silent' }))
   try {
-    return `${JSON.stringify(app.swagger(), null, 2)}\n`
+    return `${JSON.stringify((await app.inject('/openapi.json')).json(), null, 2)}\n`
   } finally {
     await app.close()
   }

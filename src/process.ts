@@ -6,7 +6,6 @@ import { type Logger } from 'pino'
 import { createApp } from './app.ts'
 import { ConfigError, loadConfig, type Config } from './config/config.ts'
 import { endEarlyBy, leaveEarlySignals } from './early-signals.ts'
-import { listen } from './http/base/listen.ts'
 import { openLog } from './observe/log.ts'
 import { StoreError } from './store/store.ts'
 import { warmUp } from './warm-up.ts'
@@ -53,7 +52,7 @@ async function serve (config: Config, log: Logger): Promise<void> {
     isToLeave = leave
     return grace.close()
   })
-  await listen(app, { host: config.HOST, port: config.PORT }).catch((error: NodeJS.ErrnoException) => { throw whyNotListening(error, config) })
+  await app.listen({ host: config.HOST, port: config.PORT }).catch((error: NodeJS.ErrnoException) => { throw whyNotListening(error, config) })
 }
 
 /** Ends the process while there is nothing yet that would have to end in order. */

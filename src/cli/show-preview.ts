@@ -1,4 +1,3 @@
-import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { type JsonObject } from '../base/json.ts'
 import { type Dialogues } from './dialogue/dialogue.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
@@ -59,6 +58,8 @@ export class ShownChange {
       return
     }
     const [old, young] = [before, after].map(({ text }) => textOf(text)) as [string, string]
+    // Every command loads this file, few show a difference: the package is a tenth of what `aps --help` takes.
+    const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff')
     await this.#output.diff(createTwoFilesPatch(before['sha256'] === null ? '/dev/null' : `a/${path}`, after['sha256'] === null ? '/dev/null' : `b/${path}`, old, young, undefined, undefined, { context: 3, headerOptions: FILE_HEADERS_ONLY, timeout: TIMEOUT_MS }) ?? wholeTexts(path, old, young))
     for (const { side, bytes, isCut } of [before, after]) if (isCut === true) await this.#output.words(`${path}: ${textOf(side)} it has ${String(bytes)} bytes, of which the first MiB is shown`)
   }

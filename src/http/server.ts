@@ -14,7 +14,7 @@ import { readJsonBodies } from './base/json-body.ts'
 import { refuseUnknownRoutes } from './base/known-routes.ts'
 import { observeRequests } from './base/request-log.ts'
 import { type RequestObserver } from './base/request-observer.ts'
-import { describeApi } from './openapi/openapi.ts'
+import { openApiRoutes } from './openapi/openapi-routes.ts'
 import { closePipelinedReplies } from './admission/pipelined-replies.ts'
 import { limitRates } from './admission/rate-limit.ts'
 import { checkRequestHeads } from './security/request-head.ts'
@@ -124,7 +124,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   guardAccess(app, options.access)
   limitRates(app, service.rates)
   seekPrompts(app, registry)
-  await describeApi(app)
+  openApiRoutes(app)
 
   app.register(async routes => {
     const api = routes.withTypeProvider<SchemaTypes>()

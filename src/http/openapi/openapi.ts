@@ -1,11 +1,13 @@
 import swagger from '@fastify/swagger'
-import { type FastifyContextConfig, type FastifySchema } from 'fastify'
+import fastify, { type FastifyContextConfig, type FastifySchema, type RouteOptions } from 'fastify'
 import { type ErrorCode, statusOf } from '../../base/error-codes.ts'
 import { type TSchema, Type } from '../../base/schema-builder.ts'
 import { ENGINE_VERSION } from '../../base/version.ts'
-import { type App } from '../base/app-types.ts'
+import { type SchemaTypes } from '../base/app-types.ts'
 import { ExplanationReply } from '../prompts/explanation-reply.ts'
 import { showApi } from './api-page.ts'
+import { schemaController } from './schema-controller.ts'
+import { handleErrors, refusePath } from '../base/error-handler.ts'
 import { errorShapeOf } from '../base/error-shapes.ts'
 import { SkillErrorReply } from '../base/skill-envelope.ts'
 import { isBeforeRequest } from './openapi-examples.ts'
@@ -20,8 +22,14 @@ const DESCRIPTION = [
   '**`AUTH=off`** is the same wherever it listens: whoever can reach it reads, renders and asks models. Calls that need `write`, `run`, `approve` or `admin` are this machine\'s: from elsewhere, or through a proxy, they are 403 `WRITE_NOT_LOCAL`. In both cases another name in `Host` is 403 `HOST_NOT_ALLOWED`, and what a browser sends for a page of another host is 403 `ORIGIN_FOREIGN`.'
 ].join('\n')
 
-/** The API's description: made from the routes' schemas, at `/openapi.json`, with a page to read and try it at `/docs`. */
-export async function describeApi (app: App): Promise<void> {
+/** A call of the API, as its description needs it. */
+export type Call = Pick<RouteOptions, 'method' | 'url' | 'schema' | 'config'>
+
+/** A server that knows the calls of the API and answers none: it has their description at `/openapi.json`, and a page to read and try it at `/docs`. */
+export async function describeCalls (calls: readonly Call[]) {
+  const options = { schemaController: schemaController(), exposeHeadRoutes: false, requestIdHeader: 'x-request-id', frameworkErrors: refusePath }
+  const app = fastify(options).withTypeProvider<SchemaTypes>()
+  handleErrors(app, false)
   app.addSchema(ErrorReply)
   app.addSchema(DiagnosticReply)
   app.addSchema(OpenAiErrorReply)
@@ -63,10 +71,9 @@ export async function describeApi (app: App): Promise<void> {
     refResolver: { buildLocalReference: json => String(json['$id']) }
   })
   await showApi(app)
-  app.get('/openapi.json', { logLevel: 'warn', schema: { hide: true } }, () => app.swagger())
-  for (const url of ['/swagger', '/documentation']) {
-    app.get(url, { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs'))
-  }
+  for (const call of calls) app.route({ ...call, handler: () => {} })
+  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
+  return app
 }
 
 /** A route as its description reads it. */

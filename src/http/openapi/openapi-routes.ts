@@ -1,0 +1,36 @@
+import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { type App } from '../base/app-types.ts'
+import { type Call, type describeCalls } from './openapi.ts'
+
+/** Headers of a request that say how much of a file is wanted. */
+const PASSED_ON = ['if-none-match', 'if-modified-since', 'range', 'accept-encoding'] as const
+
+/** Headers of a reply that each server says for itself. */
+const OWN = ['date', 'connection', 'keep-alive', 'transfer-encoding']
+
+/**
+ * The API's description at `/openapi.json`, and its page at `/docs`. A server of its own has them, made of the routes that are
+ * registered from now on when somebody first asks: what it loads and makes would be a tenth of every start.
+ */
+export function openApiRoutes (app: App): void {
+  const calls: Call[] = []
+  app.addHook('onRoute', ({ method, url, schema, config }) => {
+    if (schema?.tags !== undefined && method !== 'HEAD') calls.push({ method, url, schema, ...(config === undefined ? {} : { config }) })
+  })
+  let made: ReturnType<typeof describeCalls> | undefined
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    made ??= import('./openapi.ts').then(openApi => openApi.describeCalls(calls))
+    const headers: Record<string, string> = { 'x-request-id': request.id }
+    for (const name of PASSED_ON) if (request.headers[name] !== undefined) headers[name] = request.headers[name]
+    const { statusCode, headers: given, rawPayload } = await (await made).inject({ method: 'GET', url: request.url, headers })
+    if (statusCode === 404) {
+      reply.callNotFound()
+      return reply
+    }
+    for (const [name, value] of Object.entries(given)) if (!OWN.includes(name)) reply.header(name, value)
+    return await reply.code(statusCode).send(rawPayload.length === 0 ? undefined : rawPayload)
+  }
+  const options = { logLevel: 'warn', schema: { hide: true } } as const
+  for (const url of ['/openapi.json', '/docs', '/docs/*']) app.get(url, options, answer)
+  for (const url of ['/swagger', '/documentation']) app.get(url, { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs'))
+}

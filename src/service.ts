@@ -1,6 +1,6 @@
 import { type Log } from './base/log.ts'
 import { Rates } from './access/rates.ts'
-import { asksForTokens, type Config, ConfigError, labelsIn } from './config/config.ts'
+import { asksForTokens, type Config, ConfigError, isLoopback, labelsIn } from './config/config.ts'
 import { NOTHING_OFFERED, type OperatorFile } from './config/operator.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
 import { type Caller } from './access/caller.ts'
@@ -141,6 +141,7 @@ export interface Service extends SessionServices {
  */
 export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed, onLabel }: ServiceOptions = {}): Promise<Service> {
   const offered = await readOffered(config)
+  refuseOpenTerminals(config, offered)
   const seals = sessionSealsOf(config, offered)
   const executors = executorsOf(config, offered, log)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
@@ -235,6 +236,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
       operator: offered,
       readBase: readSkillPrompt,
       foreignSkills,
+      terminals: sessionServices.terminals,
       model: modelOfSkills(config),
       renderSkill: createSkillRenderer(languages, renderPrompt)
     }),
@@ -271,6 +273,13 @@ async function readOffered ({ OPERATOR_FILE: path }: Config): Promise<OperatorFi
   } catch (error) {
     throw new ConfigError(`OPERATOR_FILE: ${(error as Error).message}`)
   }
+}
+
+/** Whoever can reach a service without tokens could type anything where terminals are allowed. @throws ConfigError */
+function refuseOpenTerminals (config: Config, { targets }: OperatorFile): void {
+  const open = [...targets.values()].find(({ mayOpenTerminal }) => mayOpenTerminal === true)
+  if (open === undefined || asksForTokens(config) || isLoopback(config.HOST)) return
+  throw new ConfigError(`AUTH=off: expected tokens or a loopback address in HOST where target "${open.name}" has terminal: true`)
 }
 
 /** What replicas count together, where they share a Redis and have something to count. */

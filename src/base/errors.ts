@@ -196,6 +196,19 @@ export const targetNotFound = define('TARGET_NOT_FOUND', 404,
   (name, near) => ({ name, near }))
 export const targetsNotOffered = define('TARGETS_NOT_OFFERED', 400,
   (name: string) => `There is no target "${name}": the operator of this service offers none to you; "manual" leaves commands to the user`)
+export const terminalUnsupported = define('TERMINAL_UNSUPPORTED', 409,
+  (target: string, reason: string) => `There are no terminals on target "${target}": ${reason}`,
+  target => ({ target }))
+export const terminalNotFound = define('TERMINAL_NOT_FOUND', 404, (id: string) => `There is no terminal "${id}"`, id => ({ id }))
+export const terminalGone = define('TERMINAL_GONE', 409, (id: string) => `The terminal "${id}" has ended`, id => ({ id }))
+export const terminalElsewhere = define('TERMINAL_ELSEWHERE', 409,
+  (id: string, at: string) => `The terminal "${id}" is in another process of this service${at === '' ? '' : `, at ${at}`}`,
+  (id, at) => ({ id, ...(at === '' ? {} : { at }) }))
+export const tooManyTerminals = define('TOO_MANY_TERMINALS', 429,
+  (most: number, whose: 'caller' | 'process') => `There are ${most} terminals, the most that one ${whose} may have; end some`)
+export const terminalFailed = define('TERMINAL_FAILED', 502,
+  (target: string, reason: string) => `No terminal could be opened on target "${target}": ${reason}`,
+  target => ({ target }))
 export const skillNotWaiting = define('SKILL_NOT_WAITING', 400, (reason: string) => reason)
 export const skillFailed = define('SKILL_FAILED', 500, (_id: string, reason: string) => reason, id => ({ id }))
 export const sessionNotFound = define('SESSION_NOT_FOUND', 404, (id: string) => `There is no session "${id}"`, id => ({ id }))

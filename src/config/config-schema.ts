@@ -23,6 +23,7 @@ export const configSchema = Type.Object({
   PROTECTED_LABELS: Type.String({ default: 'production', description: 'Labels that only the role `admin`, and tokens with `labels=`, may move: names separated by commas; `,` for none.' }),
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
   PORT: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'Port to listen on; 0 takes a free one.' }),
+  REPLICA_URL: optional({ description: 'Address of this process where several share their sessions: whoever asks another one for a terminal that is here is told it.' }),
   WORKERS: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 1, maximum: 1024 })], { default: 1, description: 'Processes that share the port, each of them the whole service; `auto` is one for every core.' }),
   WARM_UP_MS: Type.Integer({ default: 0, minimum: 0, maximum: 10_000, description: 'How long the service runs its own code hot before it listens, in ms, so that the first requests do not wait for it; 300 in the image and the chart.' }),
   API_TOKENS: optional({ description: 'Who may call: one token a line, or several with commas between them, `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=n][:tokens=n]`; `npm run token` makes one.', writeOnly: true }),

@@ -55,7 +55,8 @@ export function asksForTokens ({ API_TOKENS: tokens, API_TOKENS_FILE: file }: Pi
   return tokens !== '' || file !== ''
 }
 
-function isLoopback (host: string): boolean {
+/** Whether an address is reached from this machine alone. */
+export function isLoopback (host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 

@@ -49,6 +49,7 @@ import { toolRoutes } from './routes/tools.ts'
 import { usedByRoutes } from './routes/used-by.ts'
 import { seekPrompts } from './prompts/seek-prompt.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
+import { terminalRoutes } from './socket/terminal-routes.ts'
 import { socketRoutes } from './socket/websocket.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { typedRoutes } from './typed/typed-routes.ts'
@@ -152,6 +153,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     sessionRoutes(api, service)
     approvalRoutes(api, service.approvals)
     planRoutes(api, service)
+    terminalRoutes(api, service)
     traceRoutes(api, service.traces)
     memoryRoutes(api, service.memories)
     statusRoutes(api, service)

@@ -53,7 +53,7 @@ describe(`A session of ${COUNT} events`, { skip: noChromium }, () => {
   after(async () => { await browser.close() })
 
   it('shows the end of its dialogue at once, goes on, and gives its beginning when that is wanted', async t => {
-    const { listen, post } = await startService(t, { 'agents:desk': JSON.stringify({ mode: 'tools', help: 'Ask me.', system: 'Echo.', messages: {} }) }, { LLM_BASE_URL: 'builtin:echo', LOG_LEVEL: 'silent' })
+    const { listen, post } = await startService(t, { 'agents:desk': JSON.stringify({ mode: 'tools', help: 'Ask me.', system: 'Echo.', tools: [], messages: {} }) }, { LLM_BASE_URL: 'builtin:echo', LOG_LEVEL: 'silent' })
     const origin = await listen()
     const id = String((await post('/api/agents/desk/sessions')).json['id'])
     for (let said = 0; said < COUNT / EVENTS_OF_HELP; said++) await post(`/api/sessions/${id}/input`, { text: HELP })

@@ -22,6 +22,7 @@ import { addPlanCommand } from '../plan.ts'
 import { addServeCommand } from '../serve.ts'
 import { addSessionCommands } from '../session.ts'
 import { addSkillCommands } from '../skill.ts'
+import { addTerminalCommand } from '../terminal.ts'
 import { addTypesCommand } from '../types.ts'
 
 /** As much of the process as the program uses. */
@@ -97,6 +98,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   addPlanCommand(program, cli)
   addSkillCommands(program, cli)
   addSessionCommands(program, cli)
+  addTerminalCommand(program, cli)
   addTypesCommand(program, cli)
   addApprovalCommands(program, cli)
   addDevCommand(program, cli)

@@ -5,6 +5,7 @@ import { contentOf, messageOf } from '../shared/choice.ts'
 import { cutMiddle } from '../shared/cut-middle.ts'
 import { unknownOutcome } from '../shared/reducer.ts'
 import { MODEL_TIMEOUT, ranAs, Outbox } from '../shared/outbox.ts'
+import { TERMINAL_TEXTS } from '../texts/terminal-texts.ts'
 import { cleanOutputForAI } from './clean-output.ts'
 import { askAbout, verdictOf } from './interruption.ts'
 import { parseSkillResponse, type ReadableReply } from './parse-skill-response.ts'
@@ -137,12 +138,12 @@ export class SkillReducer {
   }
 
   #run (command: string, origin: ExecEffect['origin']): Next<SkillState> {
-    const { setting: { target }, step, cwd } = this.#state
+    const { setting: { target }, step } = this.#state
     this.#state = { ...this.#state, pendingCommand: command }
     this.#log('skill_command', { command })
     this.#outbox.notice('command', { phase: 'proposed', command, step, ...(origin === 'fallback' ? { fallback: true } : {}) })
     if (target === '') return this.#wait('waiting_cmd', { kind: 'command' })
-    const effect = this.#outbox.runCommand({ target, command, origin, timeout: COMMAND_TIMEOUT, ...(cwd === '' ? {} : { cwd }) })
+    const effect = this.#outbox.runCommand({ target, command, origin, timeout: COMMAND_TIMEOUT, ...placeOfCommand(this.#state) })
     return this.#await('waiting_cmd', { kind: 'result', effect })
   }
 
@@ -159,8 +160,20 @@ export class SkillReducer {
       case 'result': return this.#ran(isJsonObject(fact.result) ? fact.result : {}, fact.effect)
       case 'refused': return this.#skipped(fact.reason)
       case 'unknown': return this.#interrupted(fact.command ?? this.#state.pendingCommand, fact.effect)
-      default: return this.#fail(...whyOf(fact))
+      default: {
+        const isElsewhere = fact.kind === 'failure' && (fact.code === 'TERMINAL_GONE' || fact.code === 'TERMINAL_MOVED')
+        return isElsewhere ? this.#proposeElsewhere(fact.code === 'TERMINAL_GONE') : this.#fail(...whyOf(fact))
+      }
     }
+  }
+
+  /** Proposes a command once more that was not run: its terminal has ended, or is in another folder than the one that was allowed. */
+  #proposeElsewhere (isGone: boolean): Next<SkillState> {
+    if (isGone) {
+      this.#state = { ...this.#state, isTerminalGone: true }
+      this.#outbox.notice('message', { text: TERMINAL_TEXTS[this.#state.setting.language ?? 'en'].terminalGone })
+    }
+    return this.#run(this.#state.pendingCommand, this.#isFallback ? 'fallback' : 'model')
   }
 
   #ran (result: JsonObject, effect: string): Next<SkillState> {
@@ -211,11 +224,12 @@ export class SkillReducer {
     const output = cleanOutputForAI([textOf(result['stdout']), textOf(result['stderr'])].filter(text => text !== '').join('\n'), command)
     this.#log('skill_command_output', { command })
     this.#outbox.notice('command', { phase: 'ended', command, step, exitCode, outcome, ...ranAs(effect, result) })
+    const moved = isMoved(this.#state, result) ? `\n[The user had changed the folder to ${textOf(result['begunIn'])}]` : ''
     this.#state = { ...this.#state, output, cwd, messages: asRan(this.#state.messages, pendingCommand, command) }
     const failure = exitCode === 0 ? '' : `\n[Exit code: ${String(exitCode)}]`
     const timeout = `\n[Command timed out after ${COMMAND_TIMEOUT / 1000}s]`
     const end = outcome === 'cancelled' ? '\n[Command was interrupted]' : outcome === 'timeout' ? timeout : failure
-    return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}${end}`)
+    return this.#say(`Command output:\n${cutMiddle(output, MAX_OUTPUT)}${end}${moved}`)
   }
 
   #finish (text: string): Next<SkillState> {
@@ -256,6 +270,18 @@ export class SkillReducer {
     }
     this.#outbox.notice('log', { prefix: 'skill', level: 'info', text: `${event} step=${step}`, event, ...of, ...data })
   }
+}
+
+/** Where a command runs: in the terminal, while there is one, wherever that is; else where the last one ended. */
+function placeOfCommand ({ setting: { inTerminal }, isTerminalGone, cwd }: SkillState): Pick<ExecEffect, 'terminal' | 'cwd'> {
+  if (inTerminal !== undefined && isTerminalGone !== true) return { terminal: inTerminal }
+  return cwd === '' ? {} : { cwd }
+}
+
+/** Whether a command in a terminal began in another folder than the one in which the last one ended. */
+function isMoved ({ cwd }: SkillState, result: JsonObject): boolean {
+  const begunIn = textOf(result['begunIn'])
+  return begunIn !== '' && cwd !== '' && begunIn !== cwd
 }
 
 /** The dialogue with a command that a person has edited in place of the model's own. */

@@ -1,4 +1,5 @@
 import { type EngineKey } from '../../session/engine.ts'
+import { type Language } from '../texts/language.ts'
 import { type Interruption } from './interruption.ts'
 import { type ReadableReply } from './parse-skill-response.ts'
 
@@ -19,8 +20,12 @@ export interface SkillSetting {
   readonly terminal: string
   /** Where commands run; empty where the client runs them itself. */
   readonly target: string
+  /** The session of the terminal in which they run. @default none */
+  readonly inTerminal?: string
   /** Whether a message is followed by the next question at once, or by the client's `continue`. */
   readonly autoContinue: boolean
+  /** Of what the service itself tells the user. @default en */
+  readonly language?: Language
   /** What of the dialogue the model is sent. */
   readonly history: 'full' | 'last_n' | 'system_only'
   /** `last_n`: how many messages. */
@@ -61,6 +66,8 @@ export interface SkillState {
   readonly output: string
   /** Where the last command ended. */
   readonly cwd: string
+  /** Whether the terminal has ended in which commands ran. */
+  readonly isTerminalGone?: true
   /** With which the skill ended. */
   readonly text: string
 }

@@ -55,6 +55,7 @@ export async function describeCalls (calls: readonly Call[]) {
         { name: 'Sessions', description: 'What lasts: follow it, answer it, allow what waits, end it' },
         { name: 'Agents', description: 'Talk to an agent' },
         { name: 'Skills', description: 'Run a skill on a target' },
+        { name: 'Terminals', description: 'Type into a shell on a target' },
         { name: 'Plans', description: 'Have files changed, and take it back' },
         { name: 'Status', description: 'How the service is' }
       ],

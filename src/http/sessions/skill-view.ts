@@ -51,7 +51,7 @@ export const SkillStartData = Type.Object({
 
 /** How far a skill is. */
 export const SkillData = Type.Object({
-  terminalSessionId: Type.String({ description: 'Where it was started: a target, or `manual`' }),
+  terminalSessionId: Type.String({ description: 'Where it was started: a terminal, a target, or `manual`' }),
   serverId: Type.Union([Type.String(), Type.Null()], { description: 'The target on which its commands run; null where its user runs them' }),
   state: State,
   step: Type.Integer(),

@@ -2,6 +2,7 @@ import { type Caller } from '../../../access/caller.ts'
 import { operatorFor } from '../../../access/operator-view.ts'
 import { requestInvalid, targetNotFound, targetsNotOffered } from '../../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { type Config } from '../../../config/config.ts'
 import { type OperatorFile, type Target } from '../../../config/operator.ts'
 import { SKILL, type SkillSetting } from '../../../engine/skill/skill-state.ts'
 import { nearMatches } from '../../../registry/diagnostic/near-matches.ts'
@@ -14,6 +15,8 @@ import { findDefinition, seekDefinition } from '../../find-definition.ts'
 import { type ForeignSkills, placeOfSkills } from '../offers/foreign-skills.ts'
 import { type RenderSkill } from './render-skill.ts'
 import { type SessionKind, type Starter } from './session-kind.ts'
+import { type TerminalDoor } from '../terminal-door.ts'
+import { isSessionId } from '../rules/session-rights.ts'
 import { isForeignPath, type SkillSource, sourceOfPath } from '../offers/skill-places.ts'
 
 /** A skill that nobody answers ends after half an hour, in ms. */
@@ -36,7 +39,7 @@ export interface SkillRequest {
   readonly params: JsonObject
   /** In place of `Execute skill: …`; empty without. */
   readonly prompt: string
-  /** A target, or `manual`. @default the skill's own, else where it stands, else `manual` */
+  /** `manual`, an open terminal of the caller's own by its id, or a target. @default the skill's own, else where it stands, else `manual` */
   readonly target?: string | undefined
   /** @default the skill's own, else `approve` */
   readonly execution?: Execution | undefined
@@ -53,18 +56,21 @@ export interface SkillKindOptions {
   readonly readBase: () => Promise<string>
   /** What nobody has registered. */
   readonly foreignSkills: Pick<ForeignSkills, 'find'>
+  readonly terminals: Pick<TerminalDoor, 'targetOf'>
   /** Empty for the service's default. */
   readonly model: string
+  readonly config: Pick<Config, 'DEFAULT_LANGUAGE'>
   readonly renderSkill: RenderSkill
 }
 
 /**
- * Runs of skills. A start throws TARGET_NOT_FOUND and TARGETS_NOT_OFFERED beside what every kind does; for a body that is a
+ * Runs of skills. A start throws TARGET_NOT_FOUND, TARGETS_NOT_OFFERED, TERMINAL_NOT_FOUND and TERMINAL_GONE beside what every kind does; for a body that is a
  * template, what a render throws.
  */
-export function skillSessions ({ operator, readBase, foreignSkills, model, renderSkill }: SkillKindOptions): SessionKind<SkillRequest> {
+export function skillSessions ({ operator, readBase, foreignSkills, terminals, model, config, renderSkill }: SkillKindOptions): SessionKind<SkillRequest> {
   async function start (request: SkillRequest, { caller, generation, requestId }: Starter): Promise<Omit<Start, 'owner'>> {
-    const { params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue } = request
+    const { params, prompt, execution: wish, maxSteps: most, autoContinue } = request
+    const { wanted, terminal } = await placeWanted(request, caller)
     const offered = operatorFor(operator, caller)
     const { skill, on } = await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted))
     const { name, description, options } = skill
@@ -83,8 +89,8 @@ export function skillSessions ({ operator, readBase, foreignSkills, model, rende
       parameters,
       model,
       maxSteps,
-      terminal: target?.name ?? MANUAL,
-      target: execution === 'manual' ? '' : target?.name ?? '',
+      ...placeOf(target, terminal, execution),
+      language: config.DEFAULT_LANGUAGE,
       autoContinue,
       history: options.history,
       historyMax: options.historyMax
@@ -94,11 +100,18 @@ export function skillSessions ({ operator, readBase, foreignSkills, model, rende
       definition: `skills/${skill.id}`,
       revision: skill.hash,
       input: {},
+      ...(setting.inTerminal === undefined ? {} : { terminal: setting.inTerminal }),
       // Of each step a question, its repair and a command; and one look for what the target knows.
       budget: { steps: 3 * maxSteps + 1, tokens: TOKENS, idle: IDLE },
       ask: [],
       commands: { rules: offered.rules, isAuto: execution === 'auto' && target?.mayRunUnasked === true }
     }
+  }
+
+  /** @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE for a terminal that is none of the caller's */
+  async function placeWanted ({ target: asked }: SkillRequest, caller: Caller): Promise<{ readonly wanted: string | undefined, readonly terminal?: string }> {
+    if (asked === undefined || !isSessionId(asked)) return { wanted: asked }
+    return { wanted: await terminals.targetOf(caller, asked), terminal: asked }
   }
 
   async function findSkill ({ id, path = '', source }: SkillRequest, caller: Caller, generation: Generation, place: Target | undefined): Promise<FoundSkill> {
@@ -118,6 +131,13 @@ export function skillSessions ({ operator, readBase, foreignSkills, model, rende
 interface FoundSkill {
   readonly skill: SkillDefinition
   readonly on?: string
+}
+
+/** Where commands run. @param terminal that whoever started it has named */
+function placeOf (target: Target | undefined, terminal: string | undefined, execution: Execution): Pick<SkillSetting, 'terminal' | 'target' | 'inTerminal'> {
+  const named = terminal ?? target?.name ?? MANUAL
+  if (execution === 'manual') return { terminal: named, target: '' }
+  return { terminal: named, target: target?.name ?? '', ...(terminal === undefined ? {} : { inTerminal: terminal }) }
 }
 
 /** Why there is no such target for a caller. */

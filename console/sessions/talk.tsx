@@ -61,10 +61,17 @@ function useEnd (isMain: boolean, count: number, live: Followed['live']) {
 }
 
 /** @param hidden how many items are there and not shown */
-function Earlier ({ hidden, followed: { hasEarlier, readEarlier }, onMore }: { readonly hidden: number, readonly followed: Followed, readonly onMore: () => void }) {
-  if (hidden > 0) return <p><button type='button' className='button small' onClick={onMore}>{t.showEarlier(hidden)}</button></p>
-  if (!hasEarlier) return null
-  return <p><button type='button' className='button small' onClick={() => { void readEarlier(); onMore() }}>{t.readEarlier}</button></p>
+function Earlier ({ hidden, followed: { hasEarlier, readEarlier }, onMore }: {
+  readonly hidden: number
+  readonly followed: Followed
+  readonly onMore: () => void
+}) {
+  if (hidden <= 0 && !hasEarlier) return null
+  const press = () => {
+    if (hasEarlier) void readEarlier()
+    onMore()
+  }
+  return <p><button type='button' className='button small' onClick={press}>{hasEarlier ? t.readEarlier : t.showEarlier(hidden)}</button></p>
 }
 
 function Item ({ item: { at, role, by, text, ran }, name }: { readonly item: TalkItem, readonly name: string }) {

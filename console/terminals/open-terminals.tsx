@@ -21,7 +21,7 @@ export function OpenTerminals () {
         {terminals.map(({ terminalId, target, state, createdAt }) => (
           <tr key={terminalId}>
             <td><Link href={`/terminals/${terminalId}`} data-row className='mono'>{target}</Link></td>
-            <td><span className='chip'>{t.terminalState(state)}</span></td>
+            <td><span className='chip'>{t.terminalState(state ?? 'elsewhere')}</span></td>
             <td className='wide quiet'>{createdAt !== undefined && <When at={createdAt} />}</td>
             <td className='right'><button type='button' className='button plain small' onClick={() => { close(terminalId) }}>{t.closeTerminal}</button></td>
           </tr>

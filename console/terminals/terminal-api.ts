@@ -2,13 +2,14 @@ import { ApiError } from '../api/api-error.ts'
 import { send } from '../api/client.ts'
 
 /** A shell's state, as the service tells of it. */
-export type TerminalState = 'prompt' | 'typing' | 'busy' | 'command' | 'closed'
+export type TerminalState = 'opening' | 'prompt' | 'typing' | 'busy' | 'command' | 'closed'
 
 /** A terminal of the caller's own. */
 export interface Terminal {
   readonly terminalId: string
   readonly target: string
-  readonly state: TerminalState
+  /** Left out where another process holds it. */
+  readonly state?: TerminalState
   readonly createdAt?: string
 }
 

@@ -74,7 +74,7 @@ export function TerminalPage ({ id }: { readonly id: string }) {
   )
 }
 
-const TONES: Readonly<Record<TerminalState, string>> = { prompt: 'good', typing: '', busy: 'accent', command: 'accent', closed: '' }
+const TONES: Readonly<Record<TerminalState, string>> = { opening: '', prompt: 'good', typing: '', busy: 'accent', command: 'accent', closed: '' }
 
 function StateChip ({ state }: { readonly state: TerminalState | undefined }) {
   if (state === undefined) return <span className='chip' role='status'>{t.connecting}</span>

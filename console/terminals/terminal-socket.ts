@@ -58,7 +58,7 @@ export function attachTerminal (id: string, reader: TerminalReader): TerminalSoc
     opened.addEventListener('open', () => {
       pause = FIRST_PAUSE
       isAttached = false
-      send({ type: 'terminal_attach', terminalId: id })
+      send({ type: 'terminal_attach', terminalId: id, ...size })
     })
     opened.addEventListener('message', ({ data }) => { take(JSON.parse(String(data)) as Frame) })
     opened.addEventListener('close', ({ code, reason }) => {
@@ -81,9 +81,8 @@ export function attachTerminal (id: string, reader: TerminalReader): TerminalSoc
       attempts = 0
       reader.onAttach()
       reader.onConnection(true)
-      send({ type: 'resize', ...size })
     }
-    reader.onState(frame.state)
+    if (frame.state !== undefined) reader.onState(frame.state)
   }
 
   function refuse (error: FrameError): void {

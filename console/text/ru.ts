@@ -493,7 +493,7 @@ export const ru: Texts = {
   connecting: 'соединяется…',
   leaveTerminal: 'Ctrl ] покидает экран',
   terminalNote: 'Оболочка ваша. Skill, запущенный здесь, выполняет команды в ней: та же папка, переменные и права, и каждую после вашего разрешения.',
-  terminalState: state => ({ prompt: 'ждёт команды', typing: 'набирается строка', busy: 'занят', command: 'выполняет команду skill', closed: 'закрыт' })[state] ?? state,
+  terminalState: state => ({ opening: 'открывается', elsewhere: 'у другого процесса', prompt: 'ждёт команды', typing: 'набирается строка', busy: 'занят', command: 'выполняет команду skill', closed: 'закрыт' })[state] ?? state,
   terminalEnded: 'Терминал завершён.',
   terminalEndedBy: reason => `Терминал здесь больше не показывается: ${reason}.`,
   terminalLost: 'Связь потеряна; оболочка работает. Соединение восстанавливается.',

@@ -69,7 +69,7 @@ describe(`A session of ${COUNT} events`, { skip: noChromium }, () => {
     await page.getByLabel('Write to desk').fill('and these')
     await page.keyboard.press('Enter')
     await page.getByRole('list', { name: 'Dialogue' }).getByText('and these').first().waitFor()
-    await page.getByRole('button', { name: 'Show earlier' }).click()
+    await page.getByRole('button', { name: 'Show earlier', exact: true }).click()
     await page.getByRole('button', { name: /^Show earlier \(/ }).waitFor()
     assert.match(await page.getByRole('button', { name: /^Show earlier \(/ }).innerText(), /\(\d{4}\)/)
   })

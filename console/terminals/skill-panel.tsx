@@ -47,7 +47,9 @@ function Panel ({ session, message, step, state, onInterrupt, onClose }: PanelPr
           {step !== undefined && <span className='quiet num'>{t.stepOf(String(step['step']), String(step['max']))}</span>}
           {isEnded && <button type='button' className='button plain small' aria-label={t.close} onClick={onClose}>✕</button>}
         </header>
-        <div className='body'><p className='said pre' aria-live='polite'><Revealed text={message === '' ? t.isAnswering : message} /></p></div>
+        {(message !== '' || session.status === 'running') && (
+          <div className='body'><p className='said pre' aria-live='polite'><Revealed text={message === '' ? t.isAnswering : message} /></p></div>
+        )}
       </section>
       {isHeldUp && (
         <div className='note warn' role='status'>

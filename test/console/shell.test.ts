@@ -63,7 +63,10 @@ describe('A shell in the console', { skip: noChromium }, () => {
     await page.getByRole('button', { name: 'Start walk' }).click()
     await page.locator('.card').getByText('echo one').waitFor()
     assert.match(await page.locator('.card').innerText(), /this shell/)
+    // The end of what is agreed to has to be seen first.
+    await page.locator('.card footer').scrollIntoViewIfNeeded()
     await waitFor('the button', async () => await page.getByRole('button', { name: 'Run on here…' }).isEnabled())
+    if (process.env['SHOT']) await page.screenshot({ path: process.env['SHOT'] })
     await page.getByRole('button', { name: 'Run on here…' }).click()
     await page.getByRole('button', { name: 'Yes, run it' }).click()
     await shown(page, 'one')
@@ -79,6 +82,7 @@ describe('A shell in the console', { skip: noChromium }, () => {
     const { page } = await open(t)
     await page.getByRole('button', { name: 'Skills' }).click()
     await page.getByRole('button', { name: 'Start walk' }).click()
+    await page.locator('.card footer').scrollIntoViewIfNeeded()
     await waitFor('the button', async () => await page.getByRole('button', { name: 'Run on here…' }).isEnabled())
     await page.locator('.xterm-helper-textarea').focus()
     await page.keyboard.type('echo half')

@@ -69,7 +69,11 @@ export class Sessions {
 
   /** What was said last in a session. @throws SESSION_NOT_FOUND */
   async lastMessages (caller: Caller, id: string, limit: number): Promise<LastMessages> {
-    return await readLastMessages(await this.audit(caller, id, 0), limit)
+    return await this.#running.use(async ({ store, runner }) => {
+      await requireOwn(runner, caller, id)
+      const head = await store.head(id)
+      return await readLastMessages(after => available(readShown(store, id, after)), head?.seq ?? 0, limit)
+    })
   }
 
   /** What a session has used, and how often. @throws SESSION_NOT_FOUND */

@@ -66,29 +66,35 @@ export interface LastMessages {
   readonly hasEarlier: boolean
 }
 
+/** So many transitions are read for each message that is wanted; four times as many whenever these say too little. */
+const [FOR_EACH, FURTHER] = [2, 4]
+
 /**
- * Reads what was said last.
- * @param log all transitions
+ * Reads what was said last, from near the end of a log on: the beginning of a long one is read by nobody.
+ * @param read gives the transitions behind a number
+ * @param seq how many transitions there are
  * @param limit how many messages at most; fewer where they are longer than a page
  */
-export async function readLastMessages (log: AsyncIterable<Transition>, limit: number): Promise<LastMessages> {
-  const messages: Message[] = []
-  let [size, hasEarlier] = [0, false]
-  for await (const transition of log) {
-    for (const message of messagesOf(transition)) {
-      messages.push(message)
-      size += sizeOf(message)
-      // They are dropped by the hundred: to shift one at a time costs as much as there are.
-      if (messages.length < 2 * limit && size < 2 * MAX_PAGE) continue
-      hasEarlier = true
-      while (messages.length > limit || (size > MAX_PAGE && messages.length > 1)) size -= sizeOf(messages.shift() as Message)
-    }
+export async function readLastMessages (read: (after: number) => AsyncIterable<Transition>, seq: number, limit: number): Promise<LastMessages> {
+  for (let span = FOR_EACH * limit; ; span *= FURTHER) {
+    const after = Math.max(0, seq - span)
+    const found: Message[] = []
+    for await (const transition of read(after)) found.push(...messagesOf(transition))
+    if (found.length < limit && after > 0) continue
+    const messages = endOf(found, limit)
+    return { messages, hasEarlier: after > 0 || messages.length < found.length }
   }
-  while (messages.length > limit) {
-    hasEarlier = true
-    messages.shift()
+}
+
+/** The last of them that fit a page. */
+function endOf (all: readonly Message[], limit: number): readonly Message[] {
+  let [from, size] = [all.length, 0]
+  for (const message of all.slice(-limit).reverse()) {
+    size += sizeOf(message)
+    if (size > MAX_PAGE && from < all.length) break
+    from--
   }
-  return { messages, hasEarlier }
+  return all.slice(from)
 }
 
 /** In UTF-16 units. */

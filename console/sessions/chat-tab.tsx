@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { api, take } from '../api/client.ts'
-import { ApprovalQueue } from '../approvals/approval-queue.tsx'
 import { t } from '../text/text.ts'
+import { Asks } from './children/child-asks.tsx'
 import { Composer } from './composer.tsx'
 import { SessionFacts } from './session-facts.tsx'
 import { Talk } from './talk.tsx'
@@ -20,7 +20,7 @@ const WORDS = { exit: '/exit', help: '/help', clear: '/clear' }
 
 /** A chat with an agent, as its words come. */
 export function ChatTab ({ session, followed }: { readonly session: Session, readonly followed: Followed }) {
-  const { id, definition, status, approvals } = session
+  const { id, definition, status } = session
   const { name } = partsOf(definition)
   const agent = useQuery({
     queryKey: ['registry', 'agent', name],
@@ -34,7 +34,7 @@ export function ChatTab ({ session, followed }: { readonly session: Session, rea
     <div className='split aside'>
       <div>
         <Talk session={session} followed={followed}>
-          <ApprovalQueue approvals={approvals} />
+          <Asks session={session} />
           {hasEnded(status)
             ? <p className='note'>{t.sessionEnded} <Link href={`/sessions/new?of=${definition}`}>{t.startAgain}</Link></p>
             : (

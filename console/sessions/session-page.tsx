@@ -7,6 +7,7 @@ import { Tabs } from '../parts/tabs.tsx'
 import { number, shortTime } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 import { CancelButton } from './cancel-button.tsx'
+import { TreeTab } from './children/tree-tab.tsx'
 import { ChatTab } from './chat-tab.tsx'
 import { type Followed, type Session, useSession } from './follow/use-session.ts'
 import { PlanTab } from './plan/plan-tab.tsx'
@@ -52,12 +53,13 @@ function Head ({ session, followed: { events } }: Shown) {
     <>
       <span className={`chip ${tone}`} role='status'>{words}</span>
       <span className='quiet num'>{facts.filter(fact => fact !== '').join(' · ')}</span>
+      {partOfTree(session) !== undefined && <Link href={`/sessions/${partOfTree(session)}`}>{t.startedBy}</Link>}
       {forkOf !== undefined && <Link href={`/sessions/${forkOf.session}`}>{t.forkOf}</Link>}
     </>
   )
   return (
     <PageTitle title={name} crumbs={<><Link href='/sessions'>{t.sessions}</Link> / <Link href={`/sessions?kind=${kind}`}>{t.kindsOf(kind)}</Link></>} note={note}>
-      {status !== 'running' && <ForkButton id={id} />}
+      {status !== 'running' && partOfTree(session) === undefined && <ForkButton id={id} />}
       {!hasEnded(status) && kind !== 'skills' && <CancelButton id={id} kind={kind} />}
     </PageTitle>
   )
@@ -91,6 +93,7 @@ function Parts ({ session, followed }: Shown) {
     { href: path, isHere: tab === 'talk', name: kind === 'agents' ? t.tabChat : kind === 'skills' ? t.tabSteps : t.tabChange },
     { ...at('timeline'), name: t.tabTimeline },
     { ...at('uses'), name: t.tabUses },
+    ...kind === 'agents' || partOfTree(session) !== undefined ? [{ ...at('tree'), name: t.tabTree }] : [],
     ...kind === 'plans' ? [{ href: `/traces/${traceId(session.id)}`, isHere: false, name: t.tabTrace }] : []
   ]
   return <><Tabs label={t.partsOfSession} tabs={tabs} />{partOf(tab, kind, { session, followed })}</>
@@ -99,8 +102,14 @@ function Parts ({ session, followed }: Shown) {
 function partOf (tab: string, kind: string, shown: Shown): ReactNode {
   const { session, followed } = shown
   if (tab === 'timeline') return <TimelineTab id={session.id} count={followed.events.length} />
+  if (tab === 'tree') return <TreeTab session={session} />
   if (tab === 'uses') return <UsesTab session={session} />
   return kind === 'agents' ? <ChatTab {...shown} /> : kind === 'skills' ? <SkillTab {...shown} /> : <PlanTab {...shown} />
+}
+
+/** The session that has started this one; undefined where a person has. */
+function partOfTree (session: Session & { readonly parent?: string }): string | undefined {
+  return session.parent
 }
 
 /** A trace is called as its session, written as a UUID. */

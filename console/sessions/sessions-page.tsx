@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import type { paths } from '../../.build/api.d.ts'
 import { useMay } from '../api/caller.ts'
@@ -15,10 +15,14 @@ import { Rows } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { isWriting } from '../parts/writing.ts'
 import { t } from '../text/text.ts'
+import { type Tree, useTree } from './children/tree.ts'
 import { Definitions } from './start/definitions.tsx'
 import { hasEnded, partsOf, stateOf } from './words.ts'
 
 type Row = paths['/api/sessions']['get']['responses']['200']['content']['application/json']['sessions'][number]
+
+/** Rows are not set in further than this. */
+const DEEPEST = 4
 
 /** Time between two looks at the list, in ms. */
 const INTERVAL = 3000
@@ -59,8 +63,8 @@ export function SessionsPage () {
           </div>
           {all.length === 0 && <p className='quiet'>{t.nothingFits}</p>}
           <div className='stack'>
-            <Group title={t.waitsForSomebody} rows={all.filter(({ status }) => status.startsWith('waiting'))} />
-            <Group title={t.runsNow} rows={all.filter(({ status }) => status === 'running')} />
+            <Group title={t.waitsForSomebody} rows={all.filter(isWaiting)} />
+            <Group title={t.runsNow} rows={all.filter(row => row.status === 'running' && !isWaiting(row))} />
             <Group title={t.ended} rows={all.filter(({ status }) => hasEnded(status))} />
           </div>
           {query.hasNextPage && <MoreButton onPress={() => { void query.fetchNextPage() }} />}
@@ -68,6 +72,11 @@ export function SessionsPage () {
       )}
     </>
   )
+}
+
+/** Whether somebody is waited for, in it or below it. */
+function isWaiting ({ status, childrenWaiting = 0 }: Row & Partial<Tree>): boolean {
+  return status.startsWith('waiting') || (status === 'running' && childrenWaiting > 0)
 }
 
 /** `n` leads to the start of a session. */
@@ -92,16 +101,44 @@ function Group ({ title, rows }: { readonly title: string, readonly rows: readon
   )
 }
 
-function SessionRow ({ row: { id, definition, status, owner, createdAt, updatedAt } }: { readonly row: Row }) {
+/** A session; below it, once it is unfolded, those that it has started. */
+function SessionRow ({ row, depth = 0 }: { readonly row: Row & Partial<Tree>, readonly depth?: number }) {
+  const { id, definition, status, owner, createdAt, updatedAt, childrenWaiting = 0 } = row
   const { kind, name } = partsOf(definition)
   const { words, tone } = stateOf(status)
+  const [isOpen, setOpen] = useState(false)
+  const isTerminal = kind === 'terminals'
   return (
-    <tr>
-      <td><Link href={`/sessions/${id}`} data-row><Revealed text={name} /></Link> <span className='quiet'>{t.kindOf(kind)}</span></td>
-      <td><span className={`chip ${tone}`}>{words}</span></td>
-      <td className='wide quiet'>{owner}</td>
-      <td className='wide quiet'><When at={createdAt} /></td>
-      <td className='quiet'><When at={updatedAt} /></td>
-    </tr>
+    <>
+      <tr>
+        <td>
+          <span className='row' data-depth={Math.min(depth, DEEPEST)}>
+            {kind === 'agents' && depth === 0 && (
+              <button type='button' className='plain-text fold' aria-expanded={isOpen} aria-label={t.sessionsBelow(name)} onClick={() => { setOpen(!isOpen) }}>{isOpen ? '▾' : '▸'}</button>
+            )}
+            <Link href={isTerminal ? `/terminals/${id}` : `/sessions/${id}`} data-row><Revealed text={name} /></Link>
+            <span className='quiet'>{t.kindOf(kind)}</span>
+          </span>
+        </td>
+        <td><span className='chips'><span className={`chip ${tone}`}>{words}</span>{childrenWaiting > 0 && <span className='chip warn'>{t.belowWait(childrenWaiting)}</span>}</span></td>
+        <td className='wide quiet'>{owner}</td>
+        <td className='wide quiet'><When at={createdAt} /></td>
+        <td className='quiet'><When at={updatedAt} /></td>
+      </tr>
+      {isOpen && <RowsBelow id={id} />}
+    </>
   )
+}
+
+/** The rows of all below a session, each behind the one that has started it. */
+function RowsBelow ({ id }: { readonly id: string }) {
+  const tree = useTree({ id, seq: 0, status: 'running' }).data
+  if (tree === undefined) return null
+  const rows = withDepth(tree.children, 1)
+  if (rows.length === 0) return <tr><td colSpan={5} className='quiet'>{t.treeNone}</td></tr>
+  return <>{rows.map(({ row, depth }) => <SessionRow key={row.id} row={row as Row & Tree} depth={depth} />)}</>
+}
+
+function withDepth (trees: readonly Tree[], depth: number): ReadonlyArray<{ readonly row: Tree, readonly depth: number }> {
+  return trees.flatMap(tree => [{ row: tree, depth }, ...withDepth(tree.children, depth + 1)])
 }

@@ -1,5 +1,5 @@
 import { type Found } from './find-files.ts'
-import { type Pty, type PtyOptions } from './terminal/pty.ts'
+import { type Pty, type PtyOptions } from './pty.ts'
 
 /** Runs commands on one target. */
 export interface Executor {

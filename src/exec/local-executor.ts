@@ -5,7 +5,7 @@ import { findFilesBelow, type Found } from './find-files.ts'
 import { truePathInside } from './inside.ts'
 import { readFolderInside } from './read-folder-inside.ts'
 import { runInGroup } from './process-group.ts'
-import { type Pty, type PtyOptions } from './terminal/pty.ts'
+import { type Pty, type PtyOptions } from './pty.ts'
 import { reportingFolder } from './shell-scripts.ts'
 
 export interface LocalExecutorOptions {
@@ -69,7 +69,7 @@ export class LocalExecutor implements Executor {
     this.#refuseRoot()
     const { workspace: cwd, environment, terminals: state } = this.#options
     if (state === undefined) throw new ExecutorError('TERMINAL_UNSUPPORTED', 'there are no terminals here')
-    const { openLocalPty } = await import('./terminal/local-pty.ts')
+    const { openLocalPty } = await import('./local-pty.ts')
     return await openLocalPty({
       cwd,
       environment,

@@ -2,7 +2,7 @@ import { type SshTarget } from '../../config/operator.ts'
 import { isProtected, normalisePath } from '../../files/path-rules.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from '../executor.ts'
 import { type Found } from '../find-files.ts'
-import { type Pty, type PtyOptions } from '../terminal/pty.ts'
+import { type Pty, type PtyOptions } from '../pty.ts'
 import { findOverSftp } from './find-over-sftp.ts'
 import { readOverSftp } from './read-over-sftp.ts'
 import { runOverSsh } from './run-over-ssh.ts'
@@ -55,7 +55,7 @@ export class SshExecutor implements Executor {
   }
 
   async openPty (options: PtyOptions): Promise<Pty> {
-    const { openSshPty } = await import('../terminal/ssh-pty.ts')
+    const { openSshPty } = await import('./ssh-pty.ts')
     return await openSshPty(this.#target, this.#agent, options)
   }
 

@@ -2,7 +2,7 @@ import { createWriteStream, type WriteStream } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makePrivateFolder, PRIVATE_FILE } from '../../base/private-folder.ts'
-import { type Size } from './pty.ts'
+import { type Size } from '../pty.ts'
 
 /** How large a recording becomes, in bytes; what comes later is not recorded. */
 const MOST = 16 * 1024 * 1024

@@ -6,14 +6,6 @@ export const MARK = '\x1b]7717;'
 /** The file with a command, and the one that puts the prompt back. */
 export const [COMMAND_FILE, PROMPT_FILE] = ['a', 'b'] as const
 
-/** Begins a shell that reads no files of anybody: prompts of others, and what they run, are what leaves a program waiting. */
-const BEGIN_SHELL = 'if command -v bash >/dev/null 2>&1; then exec bash --noprofile --norc -i; fi; exec sh -i'
-
-/** A shell's words as one command of another shell, which it takes the place of. */
-export function beginShell (shell: readonly string[] | undefined): string {
-  return shell === undefined ? BEGIN_SHELL : `exec ${shell.map(quoted).join(' ')}`
-}
-
 /**
  * The line that is typed before anything is shown. It asks for a secret, which is typed then and not shown: a line may stay in the memory of a shell. From
  * then on every prompt tells a number, which the prompt itself raises, the status of the last command and the folder. A prompt that is drawn anew has

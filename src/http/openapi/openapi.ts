@@ -60,7 +60,7 @@ export async function describeCalls (calls: readonly Call[]) {
         { name: 'Status', description: 'How the service is' }
       ],
       components: {
-        securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token of this service, where its operator has configured any. Each call lists the role that it needs; `admin` stands for all.' } }
+        securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token of this service, where its operator has configured any. Each call lists the role that it needs; `admin` stands for all but `terminal`.' } }
       }
     },
     hideUntagged: true,

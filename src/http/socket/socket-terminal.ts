@@ -1,6 +1,6 @@
 import { requestInvalid, ServiceError } from '../../base/errors.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
-import { MAX_SIDE, type Size, USUAL_SIZE } from '../../exec/terminal/pty.ts'
+import { MAX_SIDE, type Size, USUAL_SIZE } from '../../exec/pty.ts'
 import { type TerminalReader } from '../../exec/terminal/terminal-reader.ts'
 import { type OpenTerminal } from '../../service/sessions/open-terminal.ts'
 import { type TerminalDoor } from '../../service/sessions/terminal-door.ts'

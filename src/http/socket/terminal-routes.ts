@@ -1,6 +1,6 @@
 import { type ErrorCode } from '../../base/error-codes.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { MAX_SIDE, USUAL_SIZE } from '../../exec/terminal/pty.ts'
+import { MAX_SIDE, USUAL_SIZE } from '../../exec/pty.ts'
 import { type Service } from '../../service.ts'
 import { type TerminalRow } from '../../service/sessions/terminal-door.ts'
 import { type App } from '../base/app-types.ts'

@@ -137,14 +137,14 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   const ways = waysTo(running, () => owners.names())
   const traces = tracesOf(ways, config)
   const traceFiles = new TraceFiles(traces, loadWorkspaces, log)
-  const terminals = new TerminalDoor({ running, starts: ways.sessionStarts, terminals: held, operator, at: config.REPLICA_URL, hasPtys })
+  const terminals = new TerminalDoor({ running, starts: ways.sessionStarts, terminals: held, operator, at: config.REPLICA_URL, whyNoPtys })
   return { ...ways, terminals, traces }
 }
 
-/** Whether this machine can have terminals; what makes them is loaded when the first is wanted. */
-async function hasPtys (): Promise<boolean> {
-  const { loadPtys } = await import('../../exec/terminal/local-pty.ts')
-  return await loadPtys() !== undefined
+/** Why this machine can have no terminals, if so; what makes them is loaded when the first is wanted. */
+async function whyNoPtys (): Promise<string | undefined> {
+  const { loadPtys, NO_PTYS } = await import('../../exec/local-pty.ts')
+  return await loadPtys() === undefined ? NO_PTYS : undefined
 }
 
 /** Where terminals keep what they need, and recordings. */

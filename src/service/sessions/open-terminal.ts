@@ -1,5 +1,5 @@
 import { ServiceError } from '../../base/errors.ts'
-import { type Size } from '../../exec/terminal/pty.ts'
+import { type Size } from '../../exec/pty.ts'
 import { type Terminal } from '../../exec/terminal/terminal.ts'
 import { type TerminalReader } from '../../exec/terminal/terminal-reader.ts'
 

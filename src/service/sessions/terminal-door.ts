@@ -3,7 +3,7 @@ import { ServiceError, terminalElsewhere, terminalFailed, terminalGone, terminal
 import { type OperatorFile } from '../../config/operator.ts'
 import { TERMINAL } from '../../engine/terminal/terminal-key.ts'
 import { ExecutorError } from '../../exec/executor.ts'
-import { type Size } from '../../exec/terminal/pty.ts'
+import { type Size } from '../../exec/pty.ts'
 import { type TerminalState } from '../../exec/terminal/shell-state.ts'
 import { type Terminal } from '../../exec/terminal/terminal.ts'
 import { type TerminalReader } from '../../exec/terminal/terminal-reader.ts'
@@ -47,8 +47,8 @@ export interface TerminalDoorOptions {
   readonly operator: OperatorFile
   /** Where this process is reached; empty where its operator has not said. */
   readonly at: string
-  /** Whether this machine can have terminals. */
-  readonly hasPtys: () => Promise<boolean>
+  /** Why this machine can have no terminals, if so. */
+  readonly whyNoPtys: () => Promise<string | undefined>
 }
 
 /** The way to terminals: only the token that has opened one gets to it, admins do not. */
@@ -65,9 +65,10 @@ export class TerminalDoor {
    * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TOO_MANY_TERMINALS, TERMINAL_FAILED, TOO_MANY_SESSIONS, SESSIONS_UNAVAILABLE
    */
   async open (caller: Caller, name: string, { cols, rows }: Size): Promise<TerminalRow> {
-    const { starts, terminals, operator, at, hasPtys } = this.#options
+    const { starts, terminals, operator, at, whyNoPtys } = this.#options
     const target = targetForTerminal(operator, caller, name)
-    if (target.type === 'local' && !await hasPtys()) throw terminalUnsupported(name, 'this machine has none: the optional package @lydell/node-pty is not installed')
+    const noPtys = target.type === 'local' ? await whyNoPtys() : undefined
+    if (noPtys !== undefined) throw terminalUnsupported(name, noPtys)
     return await this.#ofCaller.run(caller.name, async () => {
       if ((await this.#runningOf(caller)).length >= MAX_OF_CALLER) throw tooManyTerminals(MAX_OF_CALLER, 'caller')
       if (terminals.size >= MAX_TERMINALS) throw tooManyTerminals(MAX_TERMINALS, 'process')
@@ -130,10 +131,11 @@ export class TerminalDoor {
   }
 
   /**
-   * The target of an open terminal of the caller's own, in whatever process.
+   * The target of an open terminal of the caller's own, in whatever process; `undefined` for what is no id of a session.
    * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE
    */
-  async targetOf (caller: Caller, id: string): Promise<string> {
+  async targetOf (caller: Caller, id: string): Promise<string | undefined> {
+    if (!isSessionId(id)) return undefined
     const session = await this.#own(caller, id)
     if (ENDED.has(session.status)) throw terminalGone(id)
     return targetForTerminal(this.#options.operator, caller, resultOf(session, TERMINAL).target).name

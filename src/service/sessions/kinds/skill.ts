@@ -15,8 +15,6 @@ import { findDefinition, seekDefinition } from '../../find-definition.ts'
 import { type ForeignSkills, placeOfSkills } from '../offers/foreign-skills.ts'
 import { type RenderSkill } from './render-skill.ts'
 import { type SessionKind, type Starter } from './session-kind.ts'
-import { type TerminalDoor } from '../terminal-door.ts'
-import { isSessionId } from '../rules/session-rights.ts'
 import { isForeignPath, type SkillSource, sourceOfPath } from '../offers/skill-places.ts'
 
 /** A skill that nobody answers ends after half an hour, in ms. */
@@ -49,6 +47,15 @@ export interface SkillRequest {
   readonly autoContinue: boolean
 }
 
+/** The open terminals of callers. */
+export interface TerminalTargets {
+  /**
+   * The target of a terminal of the caller's own; `undefined` for what can be no id of one.
+   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE
+   */
+  targetOf (caller: Caller, id: string): Promise<string | undefined>
+}
+
 /** What a skill is started with, apart from its request. */
 export interface SkillKindOptions {
   readonly operator: OperatorFile
@@ -56,7 +63,7 @@ export interface SkillKindOptions {
   readonly readBase: () => Promise<string>
   /** What nobody has registered. */
   readonly foreignSkills: Pick<ForeignSkills, 'find'>
-  readonly terminals: Pick<TerminalDoor, 'targetOf'>
+  readonly terminals: TerminalTargets
   /** Empty for the service's default. */
   readonly model: string
   readonly config: Pick<Config, 'DEFAULT_LANGUAGE'>
@@ -110,8 +117,8 @@ export function skillSessions ({ operator, readBase, foreignSkills, terminals, m
 
   /** @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE for a terminal that is none of the caller's */
   async function placeWanted ({ target: asked }: SkillRequest, caller: Caller): Promise<{ readonly wanted: string | undefined, readonly terminal?: string }> {
-    if (asked === undefined || !isSessionId(asked)) return { wanted: asked }
-    return { wanted: await terminals.targetOf(caller, asked), terminal: asked }
+    const on = asked === undefined ? undefined : await terminals.targetOf(caller, asked)
+    return on === undefined ? { wanted: asked } : { wanted: on, terminal: asked as string }
   }
 
   async function findSkill ({ id, path = '', source }: SkillRequest, caller: Caller, generation: Generation, place: Target | undefined): Promise<FoundSkill> {

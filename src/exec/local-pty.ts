@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type * as NodePty from '@lydell/node-pty'
-import { makePrivateFolder, PRIVATE_FILE } from '../../base/private-folder.ts'
-import { ExecutorError } from '../executor.ts'
+import { makePrivateFolder, PRIVATE_FILE } from '../base/private-folder.ts'
+import { ExecutorError } from './executor.ts'
 import { type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT } from './pty.ts'
-import { beginShell } from './shell-lines.ts'
 import { sessionKillScript } from './session-kill.ts'
+import { beginShell } from './shell-scripts.ts'
 
 /** How long a jail may take to end, in ms. */
 const PATIENCE = 4000

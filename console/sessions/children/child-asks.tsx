@@ -1,4 +1,4 @@
-import { useQueries } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { api, take } from '../../api/client.ts'
@@ -21,15 +21,14 @@ const INTERVAL = 3000
 export function Asks ({ session }: { readonly session: Session }) {
   const tree = useTree(session).data
   const waiting = useMemo(() => tree === undefined ? [] : below(tree).filter(({ status }) => status.startsWith('waiting')).slice(0, MOST), [tree])
-  const children = useQueries({
-    queries: waiting.map(({ id, updatedAt }) => ({
-      queryKey: ['session', id, 'waiting', updatedAt],
-      queryFn: () => take(api.GET('/api/sessions/{id}', { params: { path: { id } } })),
-      refetchInterval: INTERVAL,
-      staleTime: 0
-    }))
-  })
-  const approvals = [...session.approvals, ...children.flatMap(({ data }) => data?.approvals ?? [])]
+  const children = useQuery({
+    queryKey: ['session', session.id, 'below', waiting.map(({ id, updatedAt }) => `${id} ${updatedAt}`)],
+    queryFn: () => Promise.all(waiting.map(({ id }) => take(api.GET('/api/sessions/{id}', { params: { path: { id } } })))),
+    enabled: waiting.length > 0,
+    refetchInterval: INTERVAL,
+    staleTime: 0
+  }).data ?? []
+  const approvals = [...session.approvals, ...children.flatMap(({ approvals: asked }) => asked)]
   const key = approvals.map(({ id, digest }) => `${id}${digest}`).join()
   // The queue looks anew whenever it is given another list.
   const shown = useMemo(() => approvals, [key])
@@ -44,12 +43,10 @@ export function Asks ({ session }: { readonly session: Session }) {
 /** What a session below asks, and the field that answers it. */
 function Question ({ child: { id, definition, updatedAt } }: { readonly child: Tree }) {
   const name = partsOf(definition).name
-  const [last] = useQueries({
-    queries: [{
-      queryKey: ['session', id, 'question', updatedAt],
-      queryFn: () => take(api.GET('/api/sessions/{id}/messages', { params: { path: { id }, query: { last: true, limit: 5 } } })),
-      staleTime: 0
-    }]
+  const last = useQuery({
+    queryKey: ['session', id, 'question', updatedAt],
+    queryFn: () => take(api.GET('/api/sessions/{id}/messages', { params: { path: { id }, query: { last: true, limit: 5 } } })),
+    staleTime: 0
   })
   const question = last.data?.messages.findLast(({ role, text }) => role === 'assistant' && text !== '')?.text ?? ''
   const answer = async (text: string, key: string) => {

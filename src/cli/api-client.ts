@@ -59,6 +59,11 @@ export class ApiClient {
     return this.#base.href.replace(/\/$/, '')
   }
 
+  /** Whether it sends a token. */
+  get hasToken (): boolean {
+    return this.#options.token !== ''
+  }
+
   async get (path: string): Promise<Json> {
     return readJson(await this.#open({ method: 'GET', path }), this.#base)
   }

@@ -1,5 +1,5 @@
 import { type Command } from 'commander'
-import { type Json, parseJson } from '../base/json.ts'
+import { type Json, type JsonObject, parseJson } from '../base/json.ts'
 import { type ApiClient, apiPath } from './api-client.ts'
 import { type Cli } from './cli.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
@@ -28,6 +28,14 @@ export function addSessionCommands (program: Command, cli: Cli): void {
       await output.text(stringify(reply))
     })
 
+  session.command('tree').argument('<id>', 'the session').description('show a session, and all that agents have started below it')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { api, output } = cli.open(command)
+      const tree = objectOf(await api.get(apiPath('api', 'sessions', id, 'tree')))
+      if (output.wantsJson) return await output.json(tree)
+      await output.rows(['session', 'status', 'definition'], treeRows(tree, 0))
+    })
+
   session.command('follow').argument('<id>', 'the session').description('print what a session has said and says, until it ends')
     .option('--after <event>', 'begin behind an event, as 4.1')
     .action(async (id: string, { after }: { readonly after?: string }, command: Command) => {
@@ -48,6 +56,12 @@ export function addSessionCommands (program: Command, cli: Cli): void {
       if (output.wantsJson) return await output.json(reply)
       await output.words(`session ${id} is ${textOf(reply['status'])}`)
     })
+}
+
+/** A row for each session, those below it marked by how deep they are. */
+function treeRows ({ id, status, definition, children }: JsonObject, depth: number): string[][] {
+  const row = [textOf(id), textOf(status), `${'> '.repeat(depth)}${textOf(definition)}`]
+  return [row, ...listOf(children).map(objectOf).flatMap(child => treeRows(child, depth + 1))]
 }
 
 /** All sessions, page after page. */

@@ -51,6 +51,7 @@ export const configSchema = Type.Object({
   LLM_CONCURRENCY: Type.Integer({ default: 1000, minimum: 1, description: 'Calls of `LLM_BASE_URL` at a time.' }),
   LLM_QUEUE: Type.Integer({ default: 100, minimum: 0, description: 'Calls that may wait for their turn there; further ones are answered 503.' }),
   CHAT_SYSTEM_MESSAGE: optional({ description: 'System message put before a prompt that is a single text; none by default.' }),
+  MEDIA_TOKENS: optional({ description: 'Tokens that a picture, a sound and a file count as towards `maxInputTokens` of prompts, which refuses those without: `image_url=1000,input_audio=500,file=5000`.' }),
   TOOL_BASE_URLS: optional({ description: 'Where modules are, for tools with a relative URL: `module=url,module=url`.' }),
   TOOL_BASE_URL: optional({ description: 'Base URL of all other modules.' }),
   TOOL_SECRETS: optional({ description: 'Credentials that tools may refer to, and the hosts they may go to: `NAME=host|host,NAME=host`; each value is in a variable `TOOL_SECRET_NAME`.' }),

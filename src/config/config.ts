@@ -28,6 +28,7 @@ export function loadConfig (environment: Readonly<Record<string, string | undefi
   checkModel(config)
   checkAccess(config)
   checkLabels(config)
+  mediaTokensIn(config.MEDIA_TOKENS)
   return config
 }
 
@@ -48,6 +49,18 @@ function checkLabels ({ DEFAULT_LABEL: label, PROTECTED_LABELS: text }: Config):
 /** The labels of a list with commas. */
 export function labelsIn (text: string): readonly string[] {
   return text.split(',').map(each => each.trim()).filter(each => each !== '')
+}
+
+/** What can be counted beside texts. */
+const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file'])
+
+/** Reads `MEDIA_TOKENS`. @throws ConfigError */
+export function mediaTokensIn (text: string): ReadonlyMap<string, number> {
+  return new Map(labelsIn(text).map(each => {
+    const [, type = '', tokens] = /^([a-z_]+)\s*=\s*(\d{1,9})$/.exec(each) ?? []
+    if (!MEDIA.has(type)) throw new ConfigError(`MEDIA_TOKENS: expected image_url=1000,input_audio=500,file=5000, got "${each}"`)
+    return [type, Number(tokens)]
+  }))
 }
 
 /** Whether callers need tokens. */

@@ -36,6 +36,7 @@ import { openAiRoutes } from './routes/openai.ts'
 import { callerRoutes } from './authors/caller.ts'
 import { eventRoutes } from './authors/events.ts'
 import { previewRoutes } from './authors/preview.ts'
+import { promptTestRoutes } from './authors/prompt-tests.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
 import { releaseRoutes } from './routes/releases.ts'
@@ -138,6 +139,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     usedByRoutes(api, service)
     lintRoutes(api, kindRoutes, service)
     previewRoutes(api, service)
+    promptTestRoutes(api, service)
     callerRoutes(api, options.access)
     eventRoutes(api, registry, service.keyPrefix)
     definitionRoutes(api, kindRoutes)

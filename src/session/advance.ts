@@ -1,4 +1,6 @@
 import { approvalDigest, askedContent, approvalId } from './approval.ts'
+import { addSpent, reservationFor } from './child.ts'
+import { childBegun, childEnded } from './child-notices.ts'
 import { digestOf, rowOf } from './effects.ts'
 import { type EngineStart, type RunningEngine } from './engine.ts'
 import { type Gate } from './gate.ts'
@@ -171,7 +173,7 @@ class Step {
     return undefined
   }
 
-  #decide ({ effect, by }: OpenEffect, verdict: Exclude<ReturnType<Gate>, { answer: 'owe' }>): void {
+  #decide ({ effect, by, reserved }: OpenEffect, verdict: Exclude<ReturnType<Gate>, { answer: 'owe' }>): void {
     const { id, kind } = effect
     const digest = digestOf(effect)
     if (verdict.answer === 'deny') {
@@ -181,10 +183,17 @@ class Step {
       this.#hold(effect, digest, verdict)
     } else {
       const subject = rowOf(effect).subject(effect)
+      const aside = effect.kind === 'child' ? reserved ?? reservationFor(this.#session(), effect) : undefined
       this.#begun.push({ id, kind, digest, ...(subject === undefined ? {} : { subject }) })
-      this.#change(id, { phase: 'begun', by: this.#stamp.by, since: this.#stamp.at, ...(by === undefined ? {} : { isAgain: true }) })
+      this.#change(id, {
+        phase: 'begun',
+        by: this.#stamp.by,
+        since: this.#stamp.at,
+        ...(by === undefined ? {} : { isAgain: true }),
+        ...(aside === undefined ? {} : { reserved: aside })
+      })
       if (kind === 'wait') return
-      this.#notices.push(...toolCalled(effect, by !== undefined))
+      this.#notices.push(...toolCalled(effect, by !== undefined), ...childBegun(this.#before.id, effect))
       const calls = (kind === 'tool' || kind === 'exec') && by === undefined
         ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1)
         : this.#used.calls
@@ -239,7 +248,9 @@ class Step {
     const open = this.#open.get(id)
     if (open === undefined) return
     this.#open.delete(id)
-    this.#notices.push(...toolEnded(open, fact, this.#stamp.at))
+    // What a child has used takes the place of what was set aside for it.
+    if ('spent' in fact) this.#used = addSpent(this.#used, fact.spent)
+    this.#notices.push(...toolEnded(open, fact, this.#stamp.at), ...childEnded(this.#before.id, open, fact))
     this.#handToEngine(fact)
   }
 

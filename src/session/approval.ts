@@ -70,10 +70,12 @@ export function effectShownWith ({ asked }: Session, digest: string): string | u
 
 /** An approval as every client reads it. */
 export function describeApproval ({ session, effect, rule, digest, content, askedAt }: Approval) {
-  const { id, start: { definition, owner, budget }, updatedAt, engine: { view: { progress } } } = session
+  const { id, start: { definition, owner, budget, parent }, updatedAt, engine: { view: { progress } } } = session
   return {
     id: approvalId(id, effect),
     session: id,
+    root: parent?.root ?? id,
+    path: [...(parent?.line ?? []).map(each => each.definition), definition],
     definition,
     owner,
     title: progress?.title ?? definition,

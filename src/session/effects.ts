@@ -111,6 +111,15 @@ export const EFFECTS: EffectTable = {
     place: ({ workspace }) => workspace === '' ? undefined : workspace,
     isRepeatable: always
   },
+  child: {
+    digest: ({ definition, input }) => contentHash({ definition, input: { ...input } }),
+    shown: ({ name, definition, input, place }) => ({ name, definition, input: { ...input }, ...(place === undefined ? {} : { place }) }),
+    subject: ({ definition }) => ({ definition }),
+    // What people run themselves is nobody's target.
+    place: ({ place }) => place === 'manual' ? undefined : place,
+    // The id of a child follows from its effect: nothing starts twice.
+    isRepeatable: always
+  },
   wait: {
     digest: () => '',
     shown: nothing,

@@ -68,6 +68,8 @@ export interface EngineView<Result extends object = object> {
   /** The engine's own name of its state: `classify`. */
   readonly stateName: string
   readonly outcome: 'open' | 'completed' | 'failed'
+  /** What it acts as now, as `agents/helper`, where it is no more what it started as. */
+  readonly definition?: string
   /** Whether it may change files and run checks now. The gate holds it to that. */
   readonly mayWrite?: boolean
   /** What it came to, for programs. */

@@ -3,7 +3,7 @@ import { ENDED, type Transition } from './model.ts'
 import { readShown } from './read-log.ts'
 import { type SessionStore } from './session-store.ts'
 
-/** How often the log is read though nobody has said that there is more, in ms: word of an append may be lost. */
+/** The log is read so long after it was read last, though nobody has said that there is more, in ms: word of an append may be lost. */
 const LOOK = 5000
 
 /** How many live words wait for a slow reader, and their UTF-16 units; those beyond are dropped, since they are never repeated anyway. */
@@ -27,14 +27,21 @@ export type Followed = { readonly transition: Transition } | { readonly live: Js
 export async function * followSession (store: SessionStore, id: string, after: number, signal: AbortSignal): AsyncGenerator<Followed> {
   const live: Said[] = []
   let wake = (): void => {}
+  // Words alone are no reason to read the log, which may be a round trip for each part of each answer.
+  let isUnread = true
+  let readAt = 0
   // Nobody knows behind which transition something is that is heard while the log is first read: it goes behind all.
   let appended: number | undefined
   const stop = await store.watch(id, {
     onAppend (seq) {
       appended = seq
+      isUnread = true
       wake()
     },
-    onGap: () => { wake() },
+    onGap () {
+      isUnread = true
+      wake()
+    },
     onLive (words) {
       const length = live.reduce((sum, said) => sum + lengthOf(said.words), lengthOf(words))
       if (live.length < MAX_LIVE && length <= MAX_LIVE_LENGTH) live.push({ words, behind: appended })
@@ -45,7 +52,9 @@ export async function * followSession (store: SessionStore, id: string, after: n
     for (let last = after, isOver = false, isFirst = true; !isOver && !signal.aborted; isFirst = false) {
       // Made before the log is read: what is added meanwhile is not waited for.
       const more = new Promise<void>(resolve => { wake = resolve })
-      for await (const transition of readShown(store, id, last)) {
+      const isDue = isUnread || performance.now() - readAt >= LOOK
+      if (isDue) [isUnread, readAt] = [false, performance.now()]
+      for await (const transition of isDue ? readShown(store, id, last) : []) {
         // What a command has printed goes before the word that it has ended, however late the log is read.
         yield * saidUpTo(live, transition.seq - 1)
         last = transition.seq
@@ -57,7 +66,7 @@ export async function * followSession (store: SessionStore, id: string, after: n
       appended ??= last
       // A reader who has the end of a session is told nothing of it by what comes behind.
       if (isFirst) isOver ||= await hasEnded(store, id, last)
-      if (!isOver) await woken(more, signal)
+      if (!isOver) await woken(more, Math.max(0, readAt + LOOK - performance.now()), signal)
     }
   } finally {
     stop()
@@ -86,14 +95,15 @@ function endsSession ({ notices }: Transition): boolean {
   return notices.some(({ type }) => type === 'done')
 }
 
-async function woken (more: Promise<void>, signal: AbortSignal): Promise<void> {
+/** @param most how long, in ms */
+async function woken (more: Promise<void>, most: number, signal: AbortSignal): Promise<void> {
   // It may have aborted while the log was read, of which nobody is told any more.
   if (signal.aborted) return
   let timer: NodeJS.Timeout | undefined
   let leave = (): void => {}
   await Promise.race([more, new Promise<void>(resolve => {
     leave = resolve
-    timer = setTimeout(resolve, LOOK)
+    timer = setTimeout(resolve, most)
     timer.unref()
     signal.addEventListener('abort', leave, { once: true })
   })])

@@ -1,8 +1,9 @@
 import { type JsonObject } from '../base/json.ts'
 import { type AboutEffect, approvalDigest } from './approval.ts'
 import { COMMITS_ARE_ASKED, judgeCommand, type Judgement, stricter } from './command-rules.ts'
+import { addSpent, depthOf, leftOf, MAX_DEPTH, reservationFor, reservedIn, waitsForRoom } from './child.ts'
 import { digestOf, rowOf } from './effects.ts'
-import { type CommandPolicy, type CommitEffect, type Effect, type ExecEffect } from './model.ts'
+import { type ChildEffect, type CommandPolicy, type CommitEffect, type Effect, type ExecEffect } from './model.ts'
 import { MAX_LOG_BYTES, type OpenEffect, type Session, type Used } from './session.ts'
 
 /** May an effect be begun? `owe` leaves it to whoever drives the session. */
@@ -39,13 +40,17 @@ const DOUBTFUL = 'the same call was interrupted before, and may have been done'
  */
 export function createGate (circumstances: Circumstances): Gate {
   const { about: aboutOf } = circumstances
-  return (session, { effect, approved, by }) => {
-    const { start: { budget }, used, bytes } = session
-    if (effect.kind === 'wait') return { answer: 'allow' }
+  return (session, open) => {
+    const { effect, approved, by } = open
+    const { start: { budget }, bytes } = session
+    // A child that was begun may run: whatever is left, its parent follows it.
+    if (effect.kind === 'wait' || (effect.kind === 'child' && by !== undefined)) return { answer: 'allow' }
+    if (waitsForRoom(session, open)) return { answer: 'owe' }
+    const used = addSpent(session.used, reservedIn(session, effect.id))
     if (used.steps >= budget.steps) return { answer: 'deny', by: 'budget', reason: `the session has made its ${budget.steps} calls` }
     if (used.tokens >= budget.tokens) return { answer: 'deny', by: 'budget', reason: `the session has used its ${budget.tokens} tokens` }
     if (bytes >= MAX_LOG_BYTES) return { answer: 'deny', by: 'budget', reason: `the log of the session has its ${MAX_LOG_BYTES} bytes` }
-    const verdict = judge(session, effect, circumstances)
+    const verdict = (effect.kind === 'child' ? refuseChild(session, effect) : undefined) ?? judge(session, effect, circumstances)
     // What was begun before was allowed then, and is repeated by a replica that took the session.
     if (verdict.answer !== 'ask') return verdict
     if (by !== undefined) return { answer: 'allow' }
@@ -84,9 +89,21 @@ function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { co
     case 'commit':
       if (engine.view.mayWrite !== true) return { answer: 'deny', by: 'policy', reason: 'nothing is committed while a plan is made' }
       return commits(effect) ?? { answer: 'ask', rule: COMMITS_ARE_ASKED }
+    case 'child':
+      return start.ask.includes(effect.definition) ? { answer: 'ask', rule: `calls of ${effect.definition} are approved one by one` } : { answer: 'allow' }
     default:
       return judgeByRow(effect)
   }
+}
+
+/** Why a session starts no child now: sessions within sessions have an end, and none takes the budget of the others. */
+function refuseChild (session: Session, effect: ChildEffect): Extract<Verdict, { answer: 'deny' }> | undefined {
+  if (depthOf(session.start) >= MAX_DEPTH) {
+    return { answer: 'deny', by: 'policy', reason: `${MAX_DEPTH} sessions are above this one, and it starts no further one` }
+  }
+  if (reservationFor(session, effect) !== undefined) return undefined
+  const { steps, tokens } = leftOf(session)
+  return { answer: 'deny', by: 'budget', reason: `too little of the budget is left: ${steps} steps and ${tokens} tokens` }
 }
 
 /** What the row of an effect says, whatever the session. */

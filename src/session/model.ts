@@ -57,8 +57,8 @@ export interface Denied {
 export type Fact =
   | { readonly kind: 'started', readonly start: Start }
   | { readonly kind: 'input', readonly id: string, readonly by: string, readonly text: string, readonly action?: Action }
-  | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage }
-  | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string }
+  | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage, readonly spent?: Spent }
+  | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string, readonly spent?: Spent }
   /** It began, and nobody knows how it ended; behind the end of a session, of what was ended with it. */
   | {
     readonly kind: 'unknown',
@@ -115,6 +115,21 @@ export interface Start {
   readonly terminal?: string
   /** The session and the number of the transition up to which this one is a copy, and what that took in its log. */
   readonly forkOf?: { readonly session: string, readonly seq: number, readonly bytes: number }
+  /** Of a session that another one has started. */
+  readonly parent?: Parent
+}
+
+/** Which session has started another one, and for what. */
+export interface Parent {
+  readonly session: string
+  /** Of the parent: what it began then. */
+  readonly effect: string
+  /** The session that somebody has started, above all others. */
+  readonly root: string
+  /** How many sessions are above. */
+  readonly depth: number
+  /** Those above, the root first and the parent last. */
+  readonly line: ReadonlyArray<{ readonly session: string, readonly definition: string }>
 }
 
 /** Which commands may run unasked, as the operator said when the session started. */
@@ -143,6 +158,14 @@ export interface Budget {
   readonly idle: number
 }
 
+/** What a child may use of its parent's budget, and what it has used. */
+export interface Spent {
+  /** Calls of models, tools and further children. */
+  readonly steps: number
+  /** Tokens of all models, in and out. */
+  readonly tokens: number
+}
+
 /** Tokens of one call of a model. */
 export interface Usage {
   readonly input: number
@@ -150,7 +173,9 @@ export interface Usage {
 }
 
 /** Something that the service does for a session. Its id, `seq.n`, is the same in every fold. */
-export type Effect = ModelEffect | ToolEffect | ExecEffect | ShellEffect | CheckEffect | ReadEffect | ApplyEffect | CommitEffect | RememberEffect | WaitEffect
+export type Effect =
+  | ModelEffect | ToolEffect | ExecEffect | ShellEffect | CheckEffect | ReadEffect | ApplyEffect | CommitEffect | RememberEffect | ChildEffect
+  | WaitEffect
 
 /** Asks the model. */
 export interface ModelEffect {
@@ -264,6 +289,28 @@ export interface RememberEffect {
   readonly timeout: number
 }
 
+/** Starts another session, whose id follows from this effect, and follows it to its end. */
+export interface ChildEffect {
+  readonly id: string
+  readonly kind: 'child'
+  /** What the model calls. */
+  readonly name: string
+  /** Among those that the session started with, as `agents/helper`. */
+  readonly definition: string
+  /** Words, and the parameters of a skill. */
+  readonly input: ChildInput
+  /** Reserved as a whole. @default a part of what is left */
+  readonly budget?: Spent
+  /** The operator's target of a skill, or workspace of a plan. */
+  readonly place?: string
+}
+
+/** What a child is asked for. */
+export interface ChildInput {
+  readonly text: string
+  readonly params?: JsonObject
+}
+
 /** Waits for the session's user. */
 export interface WaitEffect {
   readonly id: string
@@ -272,7 +319,9 @@ export interface WaitEffect {
 
 /** What an engine tells the session's readers. */
 export interface Notice {
-  readonly type: 'stdout' | 'log' | 'message' | 'ask' | 'step' | 'tool' | 'command' | 'files' | 'memory' | 'state' | 'approval' | 'terminal' | 'error' | 'done'
+  readonly type:
+    | 'stdout' | 'log' | 'message' | 'ask' | 'step' | 'tool' | 'command' | 'files' | 'memory' | 'state' | 'approval' | 'child' | 'terminal' | 'error'
+    | 'done'
   readonly data: JsonObject
 }
 
@@ -298,4 +347,10 @@ export interface Head extends Position {
   readonly driver: string | undefined
   /** What a fork has copied, in bytes. */
   readonly copied?: number
+  /** Of a child: the session that has started it. */
+  readonly parent?: string
+  /** Of a child: the session above all others. */
+  readonly root?: string
+  /** The children that it waits for. */
+  readonly children?: readonly string[]
 }

@@ -1,5 +1,5 @@
 import { type Json, type JsonObject } from '../base/json.ts'
-import { type Effect, type Usage, type WaitEffect } from './model.ts'
+import { type Effect, type Spent, type Usage, type WaitEffect } from './model.ts'
 import { type Session } from './session.ts'
 
 /** An effect that something has to be done for. */
@@ -7,8 +7,8 @@ export type ActiveEffect = Exclude<Effect, WaitEffect>
 
 /** How an effect ended. */
 export type Outcome =
-  | { readonly kind: 'result', readonly result: Json, readonly usage?: Usage }
-  | { readonly kind: 'failure', readonly code: string, readonly message: string }
+  | { readonly kind: 'result', readonly result: Json, readonly usage?: Usage, readonly spent?: Spent }
+  | { readonly kind: 'failure', readonly code: string, readonly message: string, readonly spent?: Spent }
   /** It began, and nobody knows how it ended. */
   | { readonly kind: 'unknown', readonly reason?: string }
 

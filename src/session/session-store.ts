@@ -34,7 +34,7 @@ export interface SessionStore {
   head (id: string): Promise<Head | undefined>
   /** Whether any session has not ended, of whoever. */
   hasOpen (): Promise<boolean>
-  /** How many sessions of an owner have not ended. */
+  /** How many sessions of an owner have not ended; children count with the one above all. */
   countOpen (owner: string): Promise<number>
   /**
    * Sessions, the newest first, by `createdAt`. A page may have fewer than `limit`, even none, and a `next`: a store looks at
@@ -72,7 +72,7 @@ export interface Append {
   readonly transition: Transition
   /** What is kept of the transition. */
   readonly entry: Entry
-  /** Its owner and `createdAt` are the same in every append of a session. */
+  /** Its owner, `createdAt`, parent and root are the same in every append of a session. */
   readonly head: Head
   /**
    * In how many ms the session is due, by the store's clock, so that a replica takes it; 'never' for one that has ended, which
@@ -92,6 +92,12 @@ export interface ListQuery {
   readonly isAsking?: true
   /** As `agents/helper`. */
   readonly definition?: string
+  /** Children of this session above all others, and of theirs. Where neither is named, children are left out. */
+  readonly root?: string
+  /** Of those, the children of this session. */
+  readonly parent?: string
+  /** Children of the owner beside the others. With `isAsking` and `owner` alone. */
+  readonly withChildren?: true
   readonly limit: number
   /** `next` of the page before. */
   readonly cursor?: string

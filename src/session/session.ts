@@ -1,6 +1,7 @@
 import { type JsonObject } from '../base/json.ts'
 import { type RunningEngine } from './engine.ts'
-import { type Effect, type Head, type Position, type Start, type Status } from './model.ts'
+import { childId, openChildrenIn, waitsForRoom } from './child.ts'
+import { type Effect, type Head, type Position, type Spent, type Start, type Status } from './model.ts'
 
 /** A session as its log says it is: the fold of all transitions. Never changed: a further transition gives another. */
 export interface Session extends Position {
@@ -41,6 +42,8 @@ export interface OpenEffect {
   readonly approved?: string
   /** What a person is asked, while it is held. */
   readonly question?: Question
+  /** Of a child: what it may use of this session's budget. */
+  readonly reserved?: Spent
 }
 
 /** What a person is asked about an effect. */
@@ -73,7 +76,8 @@ export interface Used {
 
 /** The head that lists show of a session. @param driver the replica that acts for it */
 export function headOf (session: Session, driver: string | undefined): Head {
-  const { id, seq, token, start: { owner, engine, definition, forkOf }, status, createdAt, updatedAt } = session
+  const { id, seq, token, start: { owner, engine, definition, forkOf, parent }, status, createdAt, updatedAt } = session
+  const children = openChildrenIn(session).map(({ effect }) => childId(id, effect.id))
   return {
     id,
     seq,
@@ -86,13 +90,20 @@ export function headOf (session: Session, driver: string | undefined): Head {
     createdAt,
     updatedAt,
     driver,
-    ...(forkOf === undefined ? {} : { copied: forkOf.bytes })
+    ...(forkOf === undefined ? {} : { copied: forkOf.bytes }),
+    ...(parent === undefined ? {} : { parent: parent.session, root: parent.root }),
+    ...(children.length === 0 ? {} : { children })
   }
 }
 
 /** The effects that a session has in a phase, in the order in which they were asked for. */
 export function openIn ({ open }: Session, phase: OpenEffect['phase']): OpenEffect[] {
   return [...open.values()].filter(each => each.phase === phase)
+}
+
+/** What is owed and may be begun now: a child may have to wait until another one has ended. */
+export function owedNow (session: Session): OpenEffect[] {
+  return openIn(session, 'owed').filter(each => !waitsForRoom(session, each))
 }
 
 /** Whether it waits for its user, so that an input is accepted. */

@@ -27,6 +27,8 @@ describe('An approval', () => {
     assert.deepEqual(rest, {
       id: `${id}:${String(approval['id']).split(':')[1]}`,
       session: id,
+      root: id,
+      path: ['skills/walk'],
       definition: 'skills/walk',
       owner: 'ann',
       title: 'walk',

@@ -17,7 +17,7 @@ export interface ScriptState {
 
 /**
  * The engine of the tests. A script is a list of steps with `>` between; a step is a list of words: `?word` asks the model,
- * `end` and `fail` end the session, `$command` runs a command, `write` and `delete` change files, every other word calls the tool
+ * `end` and `fail` end the session, `$command` runs a command, `@script` starts a child with that script (`+` for spaces, `,` for `>`; `@30/500:script` with a budget), `write` and `delete` change files, every other word calls the tool
  * of that name, `tool:value` with an argument. After the last step the session waits for the next script. Its input may be the
  * action `script` with one. A session may write while the step before was `apply`.
  */
@@ -73,9 +73,16 @@ function step (state: ScriptState, moment: Moment, notices: readonly Notice[] = 
   return { state: { ...state, steps, pending: effects.map(({ id }) => id) }, effects, notices }
 }
 
+function childOf (word: string, id: string): Effect {
+  const [, steps, tokens, script = word] = /^(\d+)\/(\d+):(.*)$/.exec(word) ?? []
+  const budget = steps === undefined || tokens === undefined ? {} : { budget: { steps: Number(steps), tokens: Number(tokens) } }
+  return { id, kind: 'child', name: 'child', definition: 'agents/script', input: { text: script.replaceAll('+', ' ').replaceAll(',', ' > ') }, ...budget }
+}
+
 function effectOf (word: string, id: string): Effect {
   if (word.startsWith('?')) return { id, kind: 'llm', purpose: word.slice(1), messages: [], fields: {}, timeout: 1000 }
   if (word.startsWith('$')) return { id, kind: 'exec', target: 'here', command: word.slice(1), origin: 'model', timeout: 1000 }
+  if (word.startsWith('@')) return childOf(word.slice(1), id)
   if (word === 'write' || word === 'delete') return { id, kind: 'apply', workspace: 'shop', change: { do: word }, deletes: word === 'delete', timeout: 1000 }
   const [tool = '', value] = word.split(':')
   const given: JsonObject = value === undefined ? {} : { value }

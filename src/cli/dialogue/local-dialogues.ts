@@ -5,7 +5,8 @@ import { type Log } from '../../base/log.ts'
 import { ConfigError, loadConfig } from '../../config/config.ts'
 import { openService as open, type Service } from '../../service.ts'
 import { type Visitor } from '../../service/sessions/door.ts'
-import { approvalId, approvalsIn } from '../../session/approval.ts'
+import { type Tree } from '../../service/sessions/reading/below.ts'
+import { approvalId, approvalsIn, describeApproval } from '../../session/approval.ts'
 import { eventsOf } from '../../session/events.ts'
 import { PLAN } from '../../engine/plan/plan-key.ts'
 import { resultOf } from '../../session/engine.ts'
@@ -40,12 +41,12 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
       return { ...stateOf(session), seq: 0, asked: [] }
     })()),
     find: id => asked((async () => {
-      if (id !== undefined) return stateOf(await door.get('any', ANYONE, id))
+      if (id !== undefined) return await withBelow(await door.get('any', ANYONE, id))
       const only = definition.endsWith('/') ? {} : { definition }
       const { heads } = await sessions.list(ANYONE, { ...only, statuses: ['waiting_input', 'running', 'waiting_approval'], limit: LOOKED_AT })
       const head = heads.find(each => each.definition.startsWith(definition))
       if (head === undefined) throw new CliError(EXIT.NO, `there is no session of ${definition} to go on with`)
-      return stateOf(await door.get('any', ANYONE, head.id))
+      return await withBelow(await door.get('any', ANYONE, head.id))
     })()),
     say: (id, said) => asked((async () => { await (said === 'cancel' ? door.cancel('any', ANYONE, id) : door.say('any', visitor, id, said)) })()),
     decide: (id, effect, { decision, ...shown }) => asked((async () => {
@@ -67,11 +68,29 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
     close: () => service.close()
   }
 
+  /** With what sessions below wait for, as it is told live. */
+  async function withBelow (session: Session): Promise<DialogueState> {
+    const state = stateOf(session)
+    if (session.status !== 'running') return state
+    const waiting = waitingIn(await sessions.tree(ANYONE, session.id))
+    const asked = await Promise.all(waiting.map(async ({ id }) => {
+      const child = await door.get('any', ANYONE, id)
+      const { start: { parent, definition: of }, status, engine } = child
+      const ask: JsonObject = status === 'waiting_approval' ? { approvals: approvalsIn(child).map(approval => ({ ...describeApproval(approval) })) } : { word: engine.view.stateName, text: '' }
+      return { type: 'live', data: { type: 'child', session: id, path: [...(parent?.line ?? []).map(each => each.definition), of], status, ask } }
+    }))
+    return { ...state, asked: [...state.asked, ...asked] }
+  }
+
   function stateOf (session: Session): DialogueState {
     const { id, status, seq, engine: { view: { stateName } } } = session
     const held = approvalsIn(session).map(({ effect, rule, digest, content }) => ({ type: 'approval', data: { effect, digest, rule, ...content } }))
     return { id, status, word: stateName, seq, asked: [...recall?.of(session) ?? [], ...held] }
   }
+}
+
+function waitingIn ({ children }: Tree): Array<Tree['head']> {
+  return children.flatMap(child => [...child.head.status === 'waiting_approval' || child.head.status === 'waiting_input' ? [child.head] : [], ...waitingIn(child)])
 }
 
 /** The whole service without HTTP. @throws CliError when it cannot be opened */

@@ -5,6 +5,7 @@ import { chooseCommand, type CommandChoice } from '../choose-command.ts'
 import { type Cli } from '../cli.ts'
 import { type CommandsHere } from '../commands-here.ts'
 import { type JsonObject } from '../../base/json.ts'
+import { answerBelow, askBelow } from './ask-below.ts'
 import { type Decided, type DialogueEvent, type Dialogues, type DialogueState, type Said } from './dialogue.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { listOf, textOf } from '../json-members.ts'
@@ -60,6 +61,8 @@ export class TerminalSession {
   #written = { effect: '', text: '' }
   /** What the last turn came to, for programs. */
   #turn: JsonObject = {}
+  /** What sessions below have asked and was shown here. */
+  readonly #answered = new Set<string>()
   /** Whether what a command has printed ends within a line. */
   #isMidLine = false
   /** Whether output of the check that runs was shown as it came. */
@@ -78,7 +81,7 @@ export class TerminalSession {
     this.#id = id
     try {
       for (const event of asked) if (!await this.#take(event)) return this.#left(status, word)
-      if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return this.#left(status, word)
+      if (status === 'waiting_input' && seq > 0 && !(await this.#answer(word) && await this.#hearBelow(id))) return this.#left(status, word)
       for await (const event of this.#options.dialogues.events(id, seq)) {
         if (!await this.#take(event)) return this.#left(event.type === 'approval' ? 'waiting_approval' : 'waiting_input', textOf(event.data['word']))
         if (event.type === 'done') return
@@ -100,9 +103,9 @@ export class TerminalSession {
     if ((type === 'approval' && data['kind'] === 'apply') || (type === 'state' && data['word'] === DIFF_WAITS)) await this.#change.finish(this.#id)
     this.#note(event)
     await this.#show(event)
+    if (type === 'live') return data['type'] !== 'child' || await this.#askedBelow(data)
     if (type === 'command') this.#hasPrinted = false
-    if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
-    if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
+    this.#keep(event)
     if (type === 'approval' && data['rule'] !== undefined) return await this.#decide(event)
     if (type === 'state' && data['status'] === 'waiting_input') {
       await this.#tellTurn()
@@ -112,6 +115,12 @@ export class TerminalSession {
       throw new CliError(EXIT.NO, `the dialogue has ${data['status'] === 'failed' ? 'failed' : `ended: ${textOf(data['status'])}`}`)
     }
     return true
+  }
+
+  /** Keeps in mind what is asked about, and what was left alone. */
+  #keep ({ type, data }: DialogueEvent): void {
+    if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
+    if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
   }
 
   /** Keeps in mind what the turn comes to. */
@@ -152,6 +161,7 @@ export class TerminalSession {
       this.#hasPrinted = true
       return await this.#print(text)
     }
+    if (data['type'] === 'child') return
     // Whoever reads a pipe gets an answer once, and whole.
     if (output.terminal === undefined) return
     if (data['type'] !== 'llm.delta') {
@@ -180,39 +190,64 @@ export class TerminalSession {
   }
 
   /** Asks whether something may be done; of all but a command, all but a clear yes is no. */
-  async #decide ({ data }: DialogueEvent): Promise<boolean> {
+  async #decide ({ data }: DialogueEvent, session = this.#id): Promise<boolean> {
     const [effect, digest] = [textOf(data['effect']), textOf(data['digest'])]
     if (data['kind'] !== 'exec') {
       const line = await this.#options.lines.next()
-      return line !== undefined && await this.#sendDecision(effect, { decision: /^\s*(?:y|yes|да)\s*$/i.test(line) ? 'approve' : 'reject', digest })
+      return line !== undefined && await this.#sendDecision(effect, { decision: /^\s*(?:y|yes|да)\s*$/i.test(line) ? 'approve' : 'reject', digest }, session)
     }
     const command = textOf(data['command'])
     const choice = await chooseCommand(command, 'run it?', ['run', 'edit', 'skip', 'cancel'], this.#options)
     switch (choice?.kind) {
       case undefined: return false
-      case 'cancel': return await this.#say('cancel')
-      case 'run': return await this.#sendDecision(effect, { decision: 'approve', digest, ...(choice.command === command ? {} : { command: choice.command }) })
-      default: return await this.#sendDecision(effect, { decision: 'reject', digest })
+      case 'cancel': return await this.#say('cancel', session)
+      case 'run': return await this.#sendDecision(effect, { decision: 'approve', digest, ...(choice.command === command ? {} : { command: choice.command }) }, session)
+      default: return await this.#sendDecision(effect, { decision: 'reject', digest }, session)
     }
   }
 
   /** Whoever may not decide waits for somebody who does; whoever was shown something else is shown what waits now. */
-  async #sendDecision (effect: string, decided: Decided): Promise<boolean> {
+  async #sendDecision (effect: string, decided: Decided, session: string): Promise<boolean> {
     const { dialogues, output } = this.#options
     this.#failed = undefined
     try {
-      await dialogues.decide(this.#id, effect, decided)
+      await dialogues.decide(session, effect, decided)
       return true
     } catch (error) {
       if (!(error instanceof CliError) || error.exitCode === EXIT.UNREACHABLE) throw error
       await output.words(error.message)
       if (error.exitCode === EXIT.TOKEN) {
-        await output.words(`somebody else has to: aps skill approve ${this.#id}`)
+        await output.words(`somebody else has to: aps skill approve ${session}`)
         return true
       }
-      const changed = (await dialogues.find(this.#id)).asked.find(({ type, data }) => type === 'approval' && data['effect'] === effect)
-      return changed === undefined || await this.#take(changed)
+      const changed = (await dialogues.find(session)).asked.find(({ type, data }) => type === 'approval' && data['effect'] === effect)
+      if (changed === undefined) return true
+      if (session === this.#id) return await this.#take(changed)
+      await showEvent(changed, output)
+      return await this.#decide(changed, session)
     }
+  }
+
+  /** What sessions below have asked before this one was followed. @returns false when nobody answers */
+  async #hearBelow (id: string): Promise<boolean> {
+    const { asked } = await this.#options.dialogues.find(id)
+    for (const { type, data } of asked) if (type === 'live' && !await this.#askedBelow(data)) return false
+    return true
+  }
+
+  /** A session below waits for its user: what he answers goes there. @returns false when nobody answers */
+  async #askedBelow (data: JsonObject): Promise<boolean> {
+    const { dialogues, lines, output } = this.#options
+    const asked = askBelow(data, this.#answered)
+    if (asked === undefined) return true
+    if (!output.wantsJson) await output.words(asked.title)
+    for (const approval of asked.approvals) {
+      if (!output.wantsJson) await showEvent(approval, output)
+      if (!await this.#decide(approval, asked.session)) return false
+    }
+    if (asked.question === undefined) return true
+    const said = await answerBelow(asked.session, asked.question, { dialogues, lines, output })
+    return said !== undefined && (said === 'elsewhere' || await this.#say(said, asked.session))
   }
 
   /** Sends what the user answers; what comes of it comes with the events. */
@@ -284,16 +319,16 @@ export class TerminalSession {
   }
 
   /** @returns false when it is not what the session waits for, and it waits on */
-  async #say (said: Said): Promise<boolean> {
+  async #say (said: Said, session = this.#id): Promise<boolean> {
     const { dialogues, output } = this.#options
     this.#failed = undefined
     try {
-      await dialogues.say(this.#id, said)
+      await dialogues.say(session, said)
       return true
     } catch (error) {
       if (!(error instanceof CliError) || (error.exitCode !== EXIT.NO && error.exitCode !== EXIT.USAGE)) throw error
       await output.words(error.message)
-      return (await dialogues.find(this.#id)).status !== 'waiting_input'
+      return session !== this.#id || (await dialogues.find(session)).status !== 'waiting_input'
     }
   }
 }

@@ -15,7 +15,11 @@ import { addNeedsCommand, addUsedByCommand } from '../entries/prompt-uses.ts'
 import { addCallCommand } from '../entries/tool-call.ts'
 import { addApplyCommand, addDevCommand, addSyncCommands } from '../folder/folder-commands.ts'
 import { addLintCommand } from '../folder/lint.ts'
+import { addReleaseCommands } from '../prompts/release-commands.ts'
+import { addTestCommand } from '../testing/test-command.ts'
 import { addCompletionCommands } from './completion.ts'
+import { addExportCommands } from '../formats/export-promptfoo.ts'
+import { addImportCommands } from '../formats/import-commands.ts'
 import { addInitCommand } from '../init.ts'
 import { Output } from '../output.ts'
 import { addPlanCommand } from '../plan.ts'
@@ -93,6 +97,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
     if (kind.command !== 'prompt') continue
     addPromptCommands(group, cli)
     addNeedsCommand(group, kind, cli)
+    addReleaseCommands(group, cli)
   }
   addAgentCommand(program, cli)
   addPlanCommand(program, cli)
@@ -103,7 +108,10 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   addApprovalCommands(program, cli)
   addDevCommand(program, cli)
   addLintCommand(program, cli)
+  addTestCommand(program, cli)
   addSyncCommands(program, cli)
+  addImportCommands(program, cli)
+  addExportCommands(program, cli)
   addStatusCommand(program, cli)
   addLoginCommand(program, cli)
   addCompletionCommands(program, cli)

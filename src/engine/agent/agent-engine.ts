@@ -1,5 +1,6 @@
 import { type Engine } from '../../session/engine.ts'
 import { type DialogueStart } from '../shared/dialogue-start.ts'
+import { taskOf } from '../shared/child-task.ts'
 import { NOTHING_SAID, refuseAction } from '../shared/dialogue.ts'
 import { takeFact } from '../shared/reducer.ts'
 import { AGENT, type AgentResult, type AgentState } from './agent-state.ts'
@@ -8,7 +9,7 @@ import { AgentReducer } from './agent-reducer.ts'
 /** The agent of the requirements: each question is classified, a tool is selected, validated and executed. */
 export const agentEngine: Engine<DialogueStart, AgentState, AgentResult> = {
   ...AGENT,
-  begin: ({ setting: { agent } }, moment) => new AgentReducer({ ...NOTHING_SAID, setting: agent, step: 'await_input', pending: undefined, awaits: undefined, codes: {} }, moment).start(),
+  begin: ({ setting: { agent }, ...started }, moment) => new AgentReducer({ ...NOTHING_SAID, setting: agent, step: 'await_input', pending: undefined, awaits: undefined, codes: {} }, moment).start(taskOf(started)),
   next: (state, fact, moment) => takeFact(new AgentReducer(state, moment), fact),
   view: state => ({ stateName: state.step, outcome: state.step === 'ended' ? state.hasFailed ? 'failed' : 'completed' : 'open', result: describe(state) }),
   refuses: (state, _text, action) => refuseAction(state, action)

@@ -3,9 +3,12 @@ import { type Next } from '../../session/engine.ts'
 import { type AskedCall, askedMessage, callsOf, contentOf, describeError, describeResult, messageOf, parseArguments, resultMessage, unknownFunction } from '../shared/choice.ts'
 import { clip } from '../shared/clip.ts'
 import { Dialogue } from '../shared/dialogue.ts'
+import { type OfferedChild, type OfferedTool, type OfferedTransfer } from '../shared/dialogue-start.ts'
 import { type Ended } from '../shared/reducer.ts'
 import { alternating, sentHistory } from '../shared/sent-history.ts'
 import { endOfSummary, MAX_SUMMARY, tokensOf, transcriptOf, withShortResults } from './compact.ts'
+import { childOf, MAX_CHILD_CALLS } from './child-call.ts'
+import { MAX_HANDOFFS, TOO_MANY_HANDOFFS, wordsBefore } from './handoff.ts'
 import { type LoopCall, type LoopState } from './loop-state.ts'
 
 /** Calls of one answer; those beyond are refused, so that no answer begins work without end. */
@@ -52,7 +55,8 @@ export class LoopReducer extends Dialogue<LoopState> {
   }
 
   #begin (turn: number): Next<LoopState> {
-    this.state = { ...this.state, hasCompacted: false, value: undefined }
+    const { handover } = this.state
+    this.state = { ...this.state, hasCompacted: false, value: undefined, ...(handover === undefined ? {} : { handover: { ...handover, count: 0, isRefused: false } }) }
     return this.#askModel(turn)
   }
 
@@ -93,8 +97,10 @@ export class LoopReducer extends Dialogue<LoopState> {
 
   /** What the model is sent of the dialogue, behind a summary of what came before. */
   #history (): readonly JsonObject[] {
-    const { setting: { history }, messages, summary } = this.state
-    const sent = sentHistory(withShortResults(messages.slice(summary?.upTo ?? 0)), history)
+    const { setting: { history }, messages, summary, handover } = this.state
+    const upTo = summary?.upTo ?? 0
+    const said = messages.slice(upTo)
+    const sent = sentHistory(withShortResults(handover === undefined ? said : wordsBefore(said, Math.max(0, handover.from - upTo))), history)
     return summary === undefined ? sent : alternating([{ role: 'user', content: `${this.instruction('before')}${summary.text}` }, ...sent])
   }
 
@@ -176,26 +182,81 @@ export class LoopReducer extends Dialogue<LoopState> {
   }
 
   #callTools (message: JsonObject, asked: readonly AskedCall[]): Next<LoopState> {
+    const transfer = this.#transferIn(asked)
+    if (transfer !== undefined) {
+      const { handover = { count: 0, isRefused: false } } = this.state
+      if (handover.count < MAX_HANDOFFS) return this.#handOver(contentOf(message), transfer)
+      if (handover.isRefused) return this.give({ ...ABOUT, cause: 'MODEL_UNREADABLE', reason: TOO_MANY_HANDOFFS })
+    }
     this.remember(askedMessage(message))
-    this.state = { ...this.state, step: 'call_tools', corrections: [], calls: asked.map((call, index) => this.#call(call, index)) }
+    this.state = { ...this.state, step: 'call_tools', corrections: [], calls: [] }
+    const calls = asked.map((call, index) => this.#call(call, index, asked))
+    this.state = { ...this.state, calls }
     return this.#proceed()
   }
 
-  /** Begins a call, or answers at once one that nobody can make. */
-  #call ({ id, name, arguments: text, isOlder }: AskedCall, index: number): LoopCall {
-    const as = { id, name, ...(isOlder === undefined ? {} : { isOlder }) }
-    const offered = this.state.tools.find(each => each.name === name)
-    const values = parseArguments(text)
-    const problem = offered === undefined ? unknownFunction(name) : typeof values === 'string' ? values : index >= MAX_CALLS ? `at most ${MAX_CALLS} calls are made at a time` : undefined
-    if (problem !== undefined || offered === undefined || typeof values === 'string') {
-      const reason = problem ?? ''
-      this.say('callRefused', 'exec', { name, reason })
-      return { ...as, effect: undefined, content: describeError(reason) }
+  /** The first call that hands the dialogue over. */
+  #transferIn (asked: readonly AskedCall[]): OfferedTransfer | undefined {
+    const { tools } = this.state
+    return asked.flatMap(({ name }) => tools.find((each): each is OfferedTransfer => each.name === name && 'transfer' in each) ?? [])[0]
+  }
+
+  /** Another agent answers from here on, with a model, words and tools of its own. @param said beside the call */
+  #handOver (said: string, { transfer }: OfferedTransfer): Next<LoopState> {
+    const { definitions = {}, handover, messages } = this.state
+    const next = Object.hasOwn(definitions, transfer) ? definitions[transfer] : undefined
+    if (next?.kind !== 'agents') throw new Error(`the dialogue has no agent ${transfer}`)
+    if (said.trim() !== '') this.outbox.show(said)
+    this.say('handedOver', 'exec', { name: next.id })
+    this.state = {
+      ...this.state,
+      setting: next.agent,
+      tools: next.tools,
+      corrections: [],
+      lastInput: 0,
+      handover: { active: transfer, from: messages.length, count: (handover?.count ?? 0) + 1, isRefused: false }
     }
-    const fixed = this.state.setting.tools.find(each => each.name === name)?.arguments ?? {}
-    const effect = this.outbox.callTool({ name, tool: offered.tool, arguments: { ...values, ...fixed }, timeout: this.state.setting.timeouts.tool * SECOND })
-    this.say('toolCalled', 'exec', { name })
-    return { ...as, effect, content: undefined }
+    return this.#askModel(1)
+  }
+
+  /** Begins a call, or answers at once one that nobody can make. */
+  #call (call: AskedCall, index: number, asked: readonly AskedCall[]): LoopCall {
+    const { id, name, isOlder } = call
+    const as = { id, name, ...(isOlder === undefined ? {} : { isOlder }) }
+    const begun = this.#beginCall(call, index, asked)
+    if ('effect' in begun) {
+      this.say('toolCalled', 'exec', { name })
+      return { ...as, effect: begun.effect, content: undefined }
+    }
+    this.say('callRefused', 'exec', { name, reason: begun.problem })
+    return { ...as, effect: undefined, content: describeError(begun.problem) }
+  }
+
+  #beginCall ({ name, arguments: text }: AskedCall, index: number, asked: readonly AskedCall[]): { readonly effect: string } | { readonly problem: string } {
+    const { tools } = this.state
+    const offered = tools.find(each => each.name === name)
+    if (offered === undefined) return { problem: unknownFunction(name) }
+    const values = parseArguments(text)
+    if (typeof values === 'string') return { problem: values }
+    if (index >= MAX_CALLS) return { problem: `at most ${MAX_CALLS} calls are made at a time` }
+    if ('tool' in offered) return { effect: this.#callTool(offered, values) }
+    if ('child' in offered) {
+      const before = asked.slice(0, index).filter(each => tools.some(tool => tool.name === each.name && 'child' in tool)).length
+      return before >= MAX_CHILD_CALLS ? { problem: `at most ${MAX_CHILD_CALLS} agents, skills and plans are called in one answer` } : this.#startChild(offered, values)
+    }
+    if (this.state.handover !== undefined) this.state = { ...this.state, handover: { ...this.state.handover, isRefused: true } }
+    return { problem: TOO_MANY_HANDOFFS }
+  }
+
+  #callTool ({ name, tool }: OfferedTool, values: JsonObject): string {
+    const { setting: { tools, timeouts } } = this.state
+    const fixed = tools.find(each => each.name === name)?.arguments ?? {}
+    return this.outbox.callTool({ name, tool, arguments: { ...values, ...fixed }, timeout: timeouts.tool * SECOND })
+  }
+
+  #startChild (offered: OfferedChild, values: JsonObject): { readonly effect: string } | { readonly problem: string } {
+    const child = childOf(offered, values)
+    return typeof child === 'string' ? { problem: child } : { effect: this.outbox.startChild(child) }
   }
 
   #called (call: LoopCall, ended: Ended): Next<LoopState> {

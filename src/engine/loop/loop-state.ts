@@ -2,7 +2,7 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { type EngineKey } from '../../session/engine.ts'
 import { type Summary } from './compact.ts'
 import { type DialogueState, type TurnError } from '../shared/dialogue.ts'
-import { type DialogueStart, type OfferedTool } from '../shared/dialogue-start.ts'
+import { type DialogueStart, type OfferedFunction, type ResolvedDefinitions } from '../shared/dialogue-start.ts'
 
 /** A call of the model's last answer. */
 export interface LoopCall {
@@ -17,9 +17,25 @@ export interface LoopCall {
   readonly content: string | undefined
 }
 
+/** Who has the dialogue by now. */
+export interface Handover {
+  /** As `agents/helper`; setting and tools are its own. */
+  readonly active: string
+  /** How many messages came before: of these the texts are sent alone. */
+  readonly from: number
+  /** How often the dialogue was handed over since the user spoke. */
+  readonly count: number
+  /** Whether one more was refused since then. */
+  readonly isRefused: boolean
+}
+
 /** A dialogue in which the model calls tools as it likes. */
 export interface LoopState extends DialogueState {
-  readonly tools: readonly OfferedTool[]
+  readonly tools: readonly OfferedFunction[]
+  /** What it may call and hand over to; left out without any. */
+  readonly definitions?: ResolvedDefinitions
+  /** Left out until the dialogue is handed over for the first time. */
+  readonly handover?: Handover
   readonly step: 'await_input' | 'ask_model' | 'call_tools' | 'ended'
   /** All of them, as the model's API has them, without the system message. */
   readonly messages: readonly JsonObject[]
@@ -47,6 +63,8 @@ export interface LoopResult {
   readonly answer: string | null
   /** The same of an agent that returns one of a form. */
   readonly value?: Json
+  /** The agent that has the dialogue, as `agents/helper`, where it was handed over. */
+  readonly active?: string
   /** Why the last turn has failed. */
   readonly error: TurnError | null
 }

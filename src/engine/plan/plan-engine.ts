@@ -13,7 +13,7 @@ import { routeMode } from './route-mode.ts'
 /** Plans: a model proposes changes of files in PLAN, and they are made in APPLY. */
 export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
   ...PLAN,
-  begin: ({ setting, input }, moment) => new PlanReducer(begun(setting, input), moment).start(),
+  begin: ({ setting, input, parent }, moment) => new PlanReducer({ ...begun(setting, input), ...(parent === undefined ? {} : { child: 'goes-on' }) }, moment).start(),
   next (state, fact, moment) {
     const reducer = new PlanReducer(state, moment)
     if (fact.kind === 'input') return reducer.hear(fact.text, fact.action)
@@ -21,7 +21,7 @@ export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
     if (fact.kind === 'refused' && fact.by === 'person') return reducer.reject(fact.effect)
     return takeFact(reducer, fact)
   },
-  view: state => ({ stateName: state.step, outcome: OUTCOMES[state.step] ?? 'open', mayWrite: state.mode === 'apply' && WRITING.has(state.step), result: describePlan(state) }),
+  view: state => ({ stateName: state.step, outcome: outcomeOf(state), mayWrite: state.mode === 'apply' && WRITING.has(state.step), result: describePlan(state) }),
   refuses (state, text, action) {
     const intent = intentOf(state, text, action)
     return 'kind' in intent ? intent : undefined
@@ -29,6 +29,11 @@ export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
 }
 
 const OUTCOMES: Readonly<Partial<Record<PlanStep, 'completed' | 'failed'>>> = { no_changes: 'completed', rejected: 'completed', failed: 'failed' }
+
+/** A child ends where a plan of a user waits for what comes next. */
+function outcomeOf ({ step, child, error }: PlanState): 'open' | 'completed' | 'failed' {
+  return OUTCOMES[step] ?? (child !== 'over' ? 'open' : error === undefined ? 'completed' : 'failed')
+}
 
 /** Where files may change: in APPLY, and when an applied change is turned round. */
 const WRITING: ReadonlySet<PlanStep> = new Set<PlanStep>(['applying', 'awaiting_confirmation', 'applied', 'undone'])

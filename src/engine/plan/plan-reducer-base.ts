@@ -64,6 +64,10 @@ export abstract class PlanReducerBase {
   protected listen (): Next<PlanState> {
     const { step, rest } = this.state
     this.state = { ...this.state, rest: step === 'planned' || step === 'applied' || step === 'undone' ? step : rest }
+    if (this.state.child !== undefined && step !== 'awaiting_confirmation') {
+      this.state = { ...this.state, child: 'over' }
+      return this.next()
+    }
     this.outbox.wait()
     return this.next()
   }

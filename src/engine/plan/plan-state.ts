@@ -55,6 +55,8 @@ export type CacheStats = Readonly<Record<'env' | 'logs' | 'read' | 'search', { r
 /** A plan: it is made in PLAN, carried out in APPLY, and undone when it is wanted. */
 export interface PlanState {
   readonly setting: PlanSetting
+  /** Of a plan that another session has started: whether it is over. Nobody says a further goal there. */
+  readonly child?: 'goes-on' | 'over'
   readonly step: PlanStep
   readonly mode: PlanMode
   /** Whether the words or the request chose the mode; if not, what is remembered of the user does (X5). */

@@ -24,6 +24,8 @@ export interface DialogueState {
   /** The dialogue hears its user in `await_input` only. */
   readonly step: string
   readonly hasFailed: boolean
+  /** Whether another session asks, once. */
+  readonly isChild?: true
   readonly messages: readonly object[]
   /** Of the last turn. */
   readonly error: TurnError | undefined
@@ -62,8 +64,13 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     this.outbox = new Outbox(moment)
   }
 
-  /** Shows the help, and waits for the user. */
-  start (): Next<S> {
+  /** Shows the help, and waits for the user. @param task what another session asks: that is answered, and nobody is waited for */
+  start (task?: string): Next<S> {
+    if (task !== undefined) {
+      this.state = { ...this.state, isChild: true }
+      this.say('start', 'main')
+      return this.ask(task)
+    }
     this.showHelp()
     this.say('start', 'main')
     return this.listen()
@@ -143,8 +150,15 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
   }
 
   protected listen (): Next<S> {
+    if (this.state.isChild === true) return this.#endOfChild()
     this.outbox.wait()
     return this.goTo('await_input')
+  }
+
+  /** A child answers once. What it says of a call that was interrupted is an answer: whoever has asked has to know it. */
+  #endOfChild (): Next<S> {
+    const { error, answer } = this.state
+    return error === undefined || (error.code === 'TOOL_UNKNOWN' && answer !== undefined) ? this.goTo('ended') : this.fail()
   }
 
   /** In the words of the service, to the model. */

@@ -63,6 +63,7 @@ export const ROWS = {
   answerRepaired: { log: 'ask_model // Asked again: {{reason}}', level: 'warning' },
   notCompacted: { log: 'ask_model // No summary: {{reason}}', level: 'warning' },
   noAnswer: { text: 'noAnswer', log: 'ask_model // No answer: {{reason}}', level: 'warning' },
+  handedOver: { text: 'handedOver', log: 'hand_over // {{name}}', level: 'debug' },
   toolCalled: { log: 'call_tool // {{name}}', level: 'debug' },
   toolUsable: { log: 'call_tool // {{name}}: OK', level: 'debug' },
   callInterrupted: { text: 'toolUnknown', log: 'call_tool // {{name}}: outcome unknown: {{reason}}', level: 'error' },

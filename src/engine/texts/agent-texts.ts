@@ -3,7 +3,7 @@ import { type Language } from './language.ts'
 /** What an agent tells its user, in words that its definition may replace. */
 export type AgentText =
   | 'farewell' | 'cleared' | 'classifying' | 'modelFailed' | 'unreadable' | 'modelSilent' | 'modelUnclear' | 'irrelevant' | 'relevant'
-  | 'selecting' | 'noTool' | 'selected' | 'validating' | 'unknownTool' | 'executing' | 'toolFailed' | 'toolUnknown' | 'noAnswer' | 'budgetUsed'
+  | 'selecting' | 'noTool' | 'selected' | 'validating' | 'unknownTool' | 'executing' | 'toolFailed' | 'toolUnknown' | 'noAnswer' | 'budgetUsed' | 'handedOver'
 
 /** The lines of are literal in Russian. */
 export const AGENT_TEXTS: Readonly<Record<Language, Readonly<Record<AgentText, string>>>> = {
@@ -26,7 +26,8 @@ export const AGENT_TEXTS: Readonly<Record<Language, Readonly<Record<AgentText, s
     toolFailed: '{{name}} failed. Shall we try again?',
     toolUnknown: '{{name}} was interrupted. It may have done its work: please check before you ask again.',
     noAnswer: 'I have no answer. Could you say it in other words?',
-    budgetUsed: 'This dialogue has used up its budget.'
+    budgetUsed: 'This dialogue has used up its budget.',
+    handedOver: 'Over to {{name}}.'
   },
   ru: {
     farewell: 'До свидания!',
@@ -47,6 +48,7 @@ export const AGENT_TEXTS: Readonly<Record<Language, Readonly<Record<AgentText, s
     toolFailed: 'Не удалось выполнить инструмент. Попробуем снова?',
     toolUnknown: 'Вызов {{name}} прерван. Возможно, он выполнен: проверьте, прежде чем повторять.',
     noAnswer: 'Не удалось получить ответ. Просьба переформулировать запрос.',
-    budgetUsed: 'Бюджет диалога исчерпан.'
+    budgetUsed: 'Бюджет диалога исчерпан.',
+    handedOver: 'Передаю: {{name}}.'
   }
 }

@@ -40,6 +40,7 @@ export const RENDERS: readonly ErrorCode[] = [
   'RENDER_TIMEOUT',
   'RENDER_BUDGET',
   'RENDER_ENDLESS',
+  'PART_INVALID',
   'TOOL_FAILED'
 ]
 
@@ -47,4 +48,4 @@ export const RENDERS: readonly ErrorCode[] = [
 export const ASKS_MODEL: readonly ErrorCode[] = ['MODEL_NOT_FOUND', 'LLM_NOT_CONFIGURED', 'LLM_UPSTREAM', 'LLM_RATE_LIMITED', 'LLM_AUTH', 'LLM_BUSY']
 
 /** What routes answer with that ask a model with a rendered prompt. */
-export const CHATS: readonly ErrorCode[] = [...RENDERS, ...ASKS_MODEL, 'INPUT_TOO_LONG', 'ANSWER_INVALID', 'TOOL_LOOP_ENDLESS']
+export const CHATS: readonly ErrorCode[] = [...RENDERS, ...ASKS_MODEL, 'INPUT_TOO_LONG', 'INPUT_UNCOUNTED', 'ANSWER_INVALID', 'TOOL_LOOP_ENDLESS']

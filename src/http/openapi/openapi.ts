@@ -51,6 +51,7 @@ export async function describeCalls (calls: readonly Call[]) {
         { name: 'OpenAI', description: 'The same behind OpenAI\'s API, for its clients' },
         { name: 'Registry', description: 'What is registered' },
         { name: 'Publishing', description: 'Register, change and remove it' },
+        { name: 'Tests', description: 'What has to hold of prompts' },
         { name: 'Tools', description: 'Try a tool by hand' },
         { name: 'Sessions', description: 'What lasts: follow it, answer it, allow what waits, end it' },
         { name: 'Agents', description: 'Talk to an agent' },

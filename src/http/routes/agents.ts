@@ -5,7 +5,7 @@ import { type Progress } from '../../service/sessions/door.ts'
 import { type App } from '../base/app-types.ts'
 import { BEGINS_SESSION, DRIVES_SESSION } from '../base/route-errors.ts'
 import { idParameters, oneOf } from '../base/schemas.ts'
-import { SessionStatus } from '../sessions/session-view.ts'
+import { SessionStatus, SessionSummary, summariseSession } from '../sessions/session-view.ts'
 import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
 import { SessionId } from './sessions.ts'
 
@@ -22,13 +22,14 @@ const TurnReply = Type.Object({
   answer: Type.Union([Type.String(), Type.Null()], { description: 'What the agent has answered to the last message; null where it has not' }),
   value: Type.Optional(Type.Unknown({ description: 'The answer of an agent that `returns` one of a form' })),
   error: Type.Union([TurnError, Type.Null()], { description: 'Why the last turn has failed; the dialogue may go on' }),
+  children: Type.Array(SessionSummary, { description: 'Sessions that it has started, and that have not ended. Where all of them wait for people, the turn is answered at once with 202; answers go to their ids' }),
   result: Type.Unknown({ description: 'The outcome of each step as a code, and the messages so far' })
 })
 
 /** Dialogues with agents, a turn a request. */
 export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<Service, 'door' | 'sessionKinds'>): void {
   app.post('/api/agents/:id/sessions', {
-    config: { role: 'run', fails: BEGINS_SESSION },
+    config: { role: 'run', fails: [...BEGINS_SESSION, 'DEFINITIONS_TOO_MANY'] },
     schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one. `Location` is where the session is.', params: idParameters('helper'), response: { 201: turnReply(TurnReply) } }
   }, (request, reply) => answerVisit(door, request, reply, {
     isStart: true,
@@ -45,7 +46,7 @@ export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<
   }))
 }
 
-function describeTurn ({ session: { id, status, engine: { view: { stateName, result } } }, stdout }: Progress): JsonObject {
+function describeTurn ({ children, session: { id, status, engine: { view: { stateName, result } } }, stdout }: Progress): JsonObject {
   const { answer = null, value, error = null } = (result ?? {}) as JsonObject
-  return { id, stdout: [...stdout], status, state: stateName, answer, ...(value === undefined ? {} : { value }), error, result: { ...result } }
+  return { id, stdout: [...stdout], status, state: stateName, answer, ...(value === undefined ? {} : { value }), error, children: children.map(summariseSession), result: { ...result } }
 }

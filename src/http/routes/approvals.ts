@@ -12,7 +12,8 @@ const Page = Type.Object({ approvals: Type.Array(ApprovalView), next: Type.Optio
 const Query = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 100, description: 'Sessions of one page' }),
   after: Type.Optional(Type.String({ maxLength: 100, description: '`next` of the page before' })),
-  session: Type.Optional(Type.String({ maxLength: 100, description: 'What waits in this session alone' }))
+  session: Type.Optional(Type.String({ maxLength: 100, description: 'What waits in this session alone' })),
+  root: Type.Optional(Type.String({ maxLength: 100, description: 'What waits in this session and in all that were started below it' }))
 })
 
 const Answer = Type.Object({

@@ -10,15 +10,21 @@ import { DRIVES_SESSION, READS_SESSION } from '../base/route-errors.ts'
 import { abortWhenGone } from '../base/client-gone.ts'
 import { sendEvents } from '../base/send-events.ts'
 import { EventStream, eventStream, parseEventId } from '../sessions/event-stream.ts'
-import { describeSession, MessagesReply, SessionReply, SessionStatus, SessionSummary, summariseSession } from '../sessions/session-view.ts'
+import {
+  describeSession, describeTree, MessagesReply, SessionReply, SessionStatus, SessionSummary, SessionTree, summariseSession
+} from '../sessions/session-view.ts'
 import { describeUses, UsesReply } from '../sessions/uses-view.ts'
 import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
 
 export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })
 
+const SessionWithChildren = Type.Object({ ...SessionReply.properties, children: Type.Array(SessionSummary, { description: 'The sessions that it has started, the first one first' }) })
+
 const SessionQuery = Type.Object({
   status: Type.Optional(SessionStatus),
   definition: Type.Optional(Type.String({ maxLength: 600, description: 'As `agents/helper`' })),
+  root: Type.Optional(Type.String({ maxLength: 100, description: 'All below this session, which nobody has started but a person; without it and `parent`, sessions that others have started are left out' })),
+  parent: Type.Optional(Type.String({ maxLength: 100, description: 'Those that this session has started' })),
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
   after: Type.Optional(Type.String({ maxLength: 200, description: '`next` of the page before' }))
 })
@@ -54,16 +60,29 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   app.get('/api/sessions', {
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'listSessions', summary: 'List sessions, the newest first', querystring: SessionQuery, response: { 200: Page } }
-  }, async ({ caller, query: { status, definition, limit, after } }) => {
-    const only = { ...(status === undefined ? {} : { statuses: [status] }), ...(definition === undefined ? {} : { definition }) }
+  }, async ({ caller, query: { status, definition, root, parent, limit, after } }) => {
+    const only = {
+      ...(status === undefined ? {} : { statuses: [status] }),
+      ...(definition === undefined ? {} : { definition }),
+      ...(root === undefined ? {} : { root }),
+      ...(parent === undefined ? {} : { parent })
+    }
     const { heads, next } = await sessions.list(caller, { limit, ...only, ...(after === undefined ? {} : { cursor: after }) })
     return { sessions: heads.map(summariseSession), ...(next === undefined ? {} : { next }) }
   })
 
   app.get('/api/sessions/:id', {
     config: { role: 'run', fails: READS_SESSION },
-    schema: { tags: ['Sessions'], operationId: 'getSession', summary: 'Get a session', params: SessionId, response: { 200: SessionReply } }
-  }, async ({ caller, params }) => describeSession(await door.get('any', caller, params.id)))
+    schema: { tags: ['Sessions'], operationId: 'getSession', summary: 'Get a session, and those that it has started', params: SessionId, response: { 200: SessionWithChildren } }
+  }, async ({ caller, params }) => {
+    const session = describeSession(await door.get('any', caller, params.id))
+    return { ...session, children: (await sessions.children(caller, params.id)).map(summariseSession) }
+  })
+
+  app.get('/api/sessions/:id/tree', {
+    config: { role: 'run', fails: READS_SESSION },
+    schema: { tags: ['Sessions'], operationId: 'getSessionTree', summary: 'Get a session with all below it', description: 'Agents start sessions of their own: each has those that it has started as `children`.', params: SessionId, response: { 200: SessionTree } }
+  }, async ({ caller, params }) => describeTree(await sessions.tree(caller, params.id)))
 
   app.get('/api/sessions/:id/events', {
     config: { role: 'run', fails: READS_SESSION },

@@ -6,7 +6,9 @@ import { oneOf } from '../base/schemas.ts'
 /** What waits for a person, as every reply shows it. */
 export const ApprovalView = Type.Object({
   id: Type.String(),
-  session: Type.String(),
+  session: Type.String({ description: 'The answer goes there' }),
+  root: Type.String({ description: 'The session above all others, which somebody has started; the same where no other one has started this one' }),
+  path: Type.Array(Type.String(), { description: 'Definitions from the root to the session: `agents/guide`, `agents/research.web`' }),
   definition: Type.String(),
   owner: Type.String(),
   title: Type.String({ description: 'What the session is about' }),

@@ -1,4 +1,5 @@
-import { Type } from '../../base/schema-builder.ts'
+import { type Static, Type } from '../../base/schema-builder.ts'
+import { type Below, type Tree } from '../../service/sessions/reading/below.ts'
 import { type Head } from '../../session/model.ts'
 import { approvalsIn } from '../../session/approval.ts'
 import { type Session } from '../../session/session.ts'
@@ -16,7 +17,11 @@ export const SessionSummary = Type.Object({
   status: SessionStatus,
   owner: Type.String({ description: 'Name of the token that started it' }),
   createdAt: Type.String({ format: 'date-time' }),
-  updatedAt: Type.String({ format: 'date-time' })
+  updatedAt: Type.String({ format: 'date-time' }),
+  parent: Type.Optional(Type.String({ description: 'The session that has started it, if one has' })),
+  root: Type.Optional(Type.String({ description: 'The session above all others' })),
+  waitsFor: Type.Optional(oneOf(['approval', 'input'], { description: 'What a session below it waits for' })),
+  childrenWaiting: Type.Optional(Type.Integer({ description: 'How many sessions below it wait for a person' }))
 })
 
 export const SessionReply = Type.Object({
@@ -46,16 +51,38 @@ export const MessagesReply = Type.Object({
   hasEarlier: Type.Optional(Type.Boolean({ description: 'With `last`: whether more was said before these' }))
 })
 
-export function summariseSession (
-  { id, definition, status, owner, createdAt, updatedAt }: Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'createdAt' | 'updatedAt'>
-) {
-  return { id, definition, status, owner, createdAt: new Date(createdAt).toISOString(), updatedAt: new Date(updatedAt).toISOString() }
+/** As much of a session as its summary needs. */
+type Summarised = Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'createdAt' | 'updatedAt' | 'parent' | 'root'> & Below
+
+export function summariseSession ({ id, definition, status, owner, createdAt, updatedAt, parent, root, waitsFor, childrenWaiting }: Summarised) {
+  return {
+    id,
+    definition,
+    status,
+    owner,
+    createdAt: new Date(createdAt).toISOString(),
+    updatedAt: new Date(updatedAt).toISOString(),
+    ...(parent === undefined ? {} : { parent }),
+    ...(root === undefined ? {} : { root }),
+    ...(waitsFor === undefined ? {} : { waitsFor }),
+    ...(childrenWaiting === undefined ? {} : { childrenWaiting })
+  }
+}
+
+/** A session and what is below it. */
+export const SessionTree = Type.Object({
+  ...SessionSummary.properties,
+  children: Type.Array(Type.Unknown({ description: 'Each as this, with children of its own' }))
+})
+
+export function describeTree ({ head, children }: Tree): Static<typeof SessionTree> {
+  return { ...summariseSession(head), children: children.map(describeTree) }
 }
 
 export function describeSession (session: Session) {
-  const { start: { definition, owner, revision, forkOf }, seq, used: { steps, tokens }, engine } = session
+  const { start: { definition, owner, revision, forkOf, parent }, seq, used: { steps, tokens }, engine } = session
   return {
-    ...summariseSession({ ...session, definition, owner }),
+    ...summariseSession({ ...session, definition, owner, ...(parent === undefined ? {} : { parent: parent.session, root: parent.root }) }),
     revision,
     seq,
     word: engine.view.stateName,

@@ -20,6 +20,8 @@ export interface Definition {
 export interface ToolUse {
   /** The id of the registration. */
   readonly tool: string
+  /** Of a definition that is called as a tool is: that of its keys. */
+  readonly kind?: 'agents' | 'skills' | 'plans'
   /** What it is given. */
   readonly parameters: readonly string[]
 }

@@ -4,15 +4,23 @@ import { type Diagnostic } from '../diagnostic/diagnostic.ts'
 import { Effort, nearMatches } from '../diagnostic/near-matches.ts'
 import { advise } from './suggestions.ts'
 
-type Tools = Pick<Generation, 'tools'>
+type Tools = Pick<Generation, 'tools' | 'definitions'>
+
+/** There without a registration. */
+const BUILT_IN: ReadonlySet<string> = new Set(['plans/default'])
 
 /** What is wrong with the tools that an entry names, each an error: names that nothing registered answers to. */
-export function findToolProblems (uses: readonly ToolUse[], { tools }: Tools): Diagnostic[] {
+export function findToolProblems (uses: readonly ToolUse[], { tools, definitions }: Tools): Diagnostic[] {
   // For all names together, so that a lint stays cheap in a large registry.
   const effort = new Effort()
   const seen = new Set<string>()
   const found: Diagnostic[] = []
-  for (const { tool, parameters } of uses) {
+  for (const { tool, kind, parameters } of uses) {
+    if (kind !== undefined) {
+      const known = definitions.get(kind) ?? new Map<string, unknown>()
+      if (!known.has(tool) && !BUILT_IN.has(`${kind}/${tool}`)) found.push(advise(unknownDefinition(kind, tool), nearMatches(tool, known.keys(), effort)))
+      continue
+    }
     const registered = tools.get(tool)
     if (registered?.callable !== undefined) found.push(...unknownParameters(tool, parameters, registered.callable.definition, effort))
     else if (!seen.has(tool)) found.push(advise(unknownTool(tool, registered !== undefined), nearMatches(tool, callableIn(tools), effort)))
@@ -28,6 +36,11 @@ function unknownTool (tool: string, isServer: boolean): Diagnostic {
     message: isServer ? `"${tool}" is a whole server, and no tool itself` : `"${tool}" is no registered tool`,
     hint: 'register the tool, or correct the name'
   }
+}
+
+function unknownDefinition (kind: NonNullable<ToolUse['kind']>, id: string): Diagnostic {
+  const noun = { agents: 'agent', skills: 'skill', plans: 'plan profile' }[kind]
+  return { severity: 'error', code: 'DEFINITION_UNKNOWN', message: `"${id}" is no registered ${noun}`, hint: `register the ${noun}, or correct the name` }
 }
 
 function unknownParameters (

@@ -7,7 +7,7 @@ import { type Decided, type PersonsAnswer } from '../../session/decide.ts'
 import { ENDED } from '../../session/model.ts'
 import { type SessionRunner } from '../../session/run/runner.ts'
 import { type Session } from '../../session/session.ts'
-import { listAsking } from './reading/list-approvals.ts'
+import { askingBelow, listAsking } from './reading/list-approvals.ts'
 import { isWanted, type Wanted } from './kinds/session-kind.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isApprover, isOwn, isSessionId } from './rules/session-rights.ts'
@@ -51,6 +51,8 @@ export interface ApprovalQuery {
   readonly after?: string | undefined
   /** Of this session alone. */
   readonly session?: string | undefined
+  /** Of this session and all below it. */
+  readonly root?: string | undefined
 }
 
 /**
@@ -68,11 +70,13 @@ export class Approvals {
   }
 
   /** What waits for a person in all sessions that an approver may know of. @throws REQUEST_INVALID */
-  async list (caller: Caller, { session: only, ...page }: ApprovalQuery): Promise<ApprovalPage> {
+  async list (caller: Caller, { session: only, root, ...page }: ApprovalQuery): Promise<ApprovalPage> {
     return await this.#running.use(async ({ store, runner }) => {
-      const { heads, next } = only === undefined
-        ? await listAsking(store, this.#owners(), ({ definition }) => mayGoOn(caller, definition), page)
-        : { heads: [{ id: only }], next: undefined }
+      const { heads, next } = root !== undefined
+        ? { heads: await askingBelow(store, root), next: undefined }
+        : only === undefined
+          ? await listAsking(store, this.#owners(), ({ definition }) => mayGoOn(caller, definition), page)
+          : { heads: [{ id: only }], next: undefined }
       const sessions = await Promise.all(heads.map(({ id }) => isSessionId(id) ? runner.load(id) : undefined))
       return { approvals: sessions.flatMap(session => session !== undefined && isApprover(caller, session) ? runner.approvals(session) : []), next }
     })

@@ -17,12 +17,16 @@ import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type CountedModels } from '../chat/counted-models.ts'
 import { commitIn } from './perform/commit.ts'
 import { runChecksIn, runCommandsOn } from './perform/commands.ts'
+import { followChildren } from './perform/children.ts'
 import { changeFilesIn, readFilesOf, rememberIn, workspaceLocks } from './perform/files.ts'
 import { askModelWith } from './perform/model.ts'
 import { createPerformer, type SessionObserver } from './perform/performer.ts'
 import { openShellsOn } from './perform/shell.ts'
 import { runCommandsIn } from './perform/terminal-commands.ts'
 import { callToolsOf, isRepeatableTool } from './perform/tools.ts'
+import { startOfChild } from './kinds/start-child.ts'
+import { type SessionKinds } from './kinds/table.ts'
+import { stopOrphan } from './rules/orphans.ts'
 import { circumstancesOf } from './offers/circumstances.ts'
 import { hasOpenChanges, hasOpenSessions } from './storage/left-behind.ts'
 import { placeOf } from './storage/session-place.ts'
@@ -47,6 +51,8 @@ export interface OpenSessionsOptions {
   readonly models: CountedModels
   readonly tools: Pick<ToolCaller, 'call'>
   readonly registry: { readonly generation: Generation }
+  /** What sessions may start themselves. */
+  readonly kinds: SessionKinds
   /** @default everybody is anyone */
   readonly owners?: Owners | undefined
   readonly observer?: SessionObserver | undefined
@@ -76,7 +82,7 @@ const EVERYBODY: Owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name
 
 /** The sessions of the service; nothing of them is opened before the first is used. */
 export function openSessions (options: OpenSessionsOptions): SessionServices {
-  const { config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, owners = EVERYBODY, observer, logsLines } = options
+  const { config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, kinds, owners = EVERYBODY, observer, logsLines } = options
   const place = placeOf(config)
   const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
@@ -89,7 +95,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   const held = new Terminals()
   const circumstances = circumstancesOf(operator, held)
   const [runOnTarget, runInTerminal] = [runCommandsOn(executors, operator, lockOf), runCommandsIn(held, circumstances.about)]
-  const running = new RunningSessions({
+  const running: RunningSessions = new RunningSessions({
     terminals: held,
     async open () {
       void mend()
@@ -112,11 +118,16 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
         read: readFilesOf(executors, loadWorkspaces),
         commit: commitIn(executors, operator, lockOf),
         apply: changeFilesIn(loadWorkspaces, lockOf),
-        remember: rememberIn(loadWorkspaces)
+        remember: rememberIn(loadWorkspaces),
+        child: followChildren({
+          startOf: async ({ session, effect, caller }, id) => await startOfChild(kinds, registry.generation, { parent: session, effect, caller, id }),
+          use: async work => await running.use(work)
+        })
       },
       tools: { isRepeatableTool: tool => isRepeatableTool(registry.generation, tool) },
       callerNamed: name => owners.callerNamed(name),
-      observer
+      observer,
+      stopOrphan: async session => await running.use(async opened => await stopOrphan(opened, session))
     }),
     circumstances,
     async close () {

@@ -46,7 +46,10 @@ export class SessionStarts {
    */
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
     return await this.#running.use(async opened => {
-      requireUsable(caller, await ownSession(opened.runner, caller, id))
+      const session = await ownSession(opened.runner, caller, id)
+      requireUsable(caller, session)
+      // Nobody would wait for the copy of a child.
+      if (session.start.parent !== undefined) throw forkImpossible(id)
       return await this.#ofCaller.run(caller.name, () => forkWithin(opened, caller, id, upTo))
     })
   }

@@ -3,15 +3,23 @@ import { requestInvalid, sessionNotFound } from '../../base/errors.ts'
 import { type Followed, followSession } from '../../session/follow.ts'
 import { type Transition } from '../../session/model.ts'
 import { readShown } from '../../session/read-log.ts'
-import { type ListQuery, type SessionPage } from '../../session/session-store.ts'
+import { type Head } from '../../session/model.ts'
+import { type ListQuery } from '../../session/session-store.ts'
+import { type Below, childrenOf, type Tree, treeOf, withBelow } from './reading/below.ts'
 import { available, begun } from './reading/available.ts'
 import { type LastMessages, type MessagePage, type Place, readLastMessages, readMessages } from './reading/messages.ts'
 import { type Use, usesIn } from './reading/uses.ts'
 import { type RunningSessions } from './running-sessions.ts'
-import { isOwn, requireOwn } from './rules/session-rights.ts'
+import { isOwn, isSessionId, ownSession, requireOwn } from './rules/session-rights.ts'
 
 /** Who follows a session, as he is at each moment. What the function throws ends the following. */
 export type Follower = () => Caller
+
+/** A page of a list of sessions, the newest first. */
+export interface SessionPage {
+  readonly heads: ReadonlyArray<Head & Below>
+  readonly next: string | undefined
+}
 
 /** What callers may read of sessions: each of its own, an admin of all. */
 export class Sessions {
@@ -21,14 +29,35 @@ export class Sessions {
     this.#running = running
   }
 
-  /** @throws REQUEST_INVALID for a cursor that no page has given */
+  /** Children are left out, unless the query names what is above them. @throws REQUEST_INVALID for a cursor that no page has given */
   async list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage> {
     return await this.#running.use(async ({ store }) => {
+      const { parent, root = parent } = query
+      if (root !== undefined && !isSessionId(root)) return { heads: [], next: undefined }
+      // Those below a child are listed by the session above all of them.
+      const top = parent === undefined ? root : (await store.head(parent))?.root ?? root
+      const wanted = { ...query, ...(top === undefined ? {} : { root: top }) }
       try {
-        return await store.list(caller.roles.has('admin') ? query : { ...query, owner: caller.name })
+        const { heads, next } = await store.list(caller.roles.has('admin') ? wanted : { ...wanted, owner: caller.name })
+        return { heads: await withBelow(store, heads), next }
       } catch (error) {
         throw error instanceof RangeError ? requestInvalid(`querystring: after: ${error.message}`, { part: 'querystring' }) : error
       }
+    })
+  }
+
+  /** The sessions that a session has started, the first one first. @throws SESSION_NOT_FOUND */
+  async children (caller: Caller, id: string): Promise<ReadonlyArray<Head & Below>> {
+    return await this.#running.use(async ({ store, runner }) => await childrenOf(store, await ownSession(runner, caller, id)))
+  }
+
+  /** A session and all below it. @throws SESSION_NOT_FOUND */
+  async tree (caller: Caller, id: string): Promise<Tree> {
+    return await this.#running.use(async ({ store, runner }) => {
+      await requireOwn(runner, caller, id)
+      const head = await store.head(id)
+      if (head === undefined) throw sessionNotFound(id)
+      return await treeOf(store, head)
     })
   }
 

@@ -4,6 +4,9 @@ import { timeLimit } from '../../runtime/deadline.ts'
 import { type Followed, followSession } from '../../session/follow.ts'
 import { type SessionRunner } from '../../session/run/runner.ts'
 import { type Session } from '../../session/session.ts'
+import { openChildrenIn } from '../../session/child.ts'
+import { type Head } from '../../session/model.ts'
+import { type Below, openBelow, waitsForPeople } from './reading/below.ts'
 import { type RunningSessions } from './running-sessions.ts'
 
 /** What a session has shown since a transition, until it waits for somebody or has ended. */
@@ -11,8 +14,10 @@ export interface Settled {
   readonly session: Session
   /** Short lines for the user. */
   readonly stdout: readonly string[]
-  /** Whether it still runs: nobody has waited longer. */
+  /** Whether it still runs: nobody has waited longer, or all that it waits for is people whom a session below it has asked. */
   readonly isOpen: boolean
+  /** Sessions that it has started, and that have not ended. */
+  readonly children: ReadonlyArray<Head & Below>
 }
 
 /** How long it is waited for, and by whom. */
@@ -30,9 +35,8 @@ export interface Patience {
  */
 export async function settle (running: RunningSessions, id: string, after: number, { signal, patience }: Patience): Promise<Settled> {
   return await running.use(async ({ store, runner }) => {
-    const load = (): Promise<Session> => sessionOf(runner, id)
-    if (patience === 0) return settledAt(await load(), [])
-    const events = untilSettled(followSession(store, id, after, timeLimit(signal, patience)), load)
+    if (patience === 0) return await settledAt(running, await sessionOf(runner, id), [])
+    const events = untilSettled(followSession(store, id, after, timeLimit(signal, patience)), running, id)
     for (;;) {
       const { done, value } = await events.next()
       if (done === true) return value
@@ -40,16 +44,21 @@ export async function settle (running: RunningSessions, id: string, after: numbe
   })
 }
 
-/** What happens in a session until it has nothing more to say by itself, or until the events end. @param load gives the session as it is now */
-export async function * untilSettled (events: AsyncGenerator<Followed>, load: () => Promise<Session>): AsyncGenerator<Followed, Settled> {
+/** What happens in a session until it has nothing more to say by itself, or until the events end. */
+export async function * untilSettled (events: AsyncGenerator<Followed>, running: RunningSessions, id: string): AsyncGenerator<Followed, Settled> {
+  const load = async (session: string): Promise<Session | undefined> => await running.use(({ runner }) => runner.load(session))
+  const loadIt = async (): Promise<Session> => await running.use(({ runner }) => sessionOf(runner, id))
   const stdout: string[] = []
+  let last = 0
   for await (const each of events) {
     stdout.push(...linesOf(each))
     yield each
-    const session = await load()
-    if (session.status !== 'running' && hasAll(each, session)) return settledAt(session, stdout)
+    if ('transition' in each) last = each.transition.seq
+    else if (each.live['type'] !== 'child') continue
+    const session = await loadIt()
+    if (session.seq <= last && (session.status !== 'running' || await waitsForPeople(session, load))) return await settledAt(running, session, stdout)
   }
-  return settledAt(await load(), stdout)
+  return await settledAt(running, await loadIt(), stdout)
 }
 
 /** A session that is known to be there. */
@@ -59,12 +68,9 @@ export async function sessionOf (runner: Pick<SessionRunner, 'load'>, id: string
   return session
 }
 
-function settledAt (session: Session, stdout: readonly string[]): Settled {
-  return { session, stdout, isOpen: session.status === 'running' }
-}
-
-function hasAll (followed: Followed, { seq }: Session): boolean {
-  return 'transition' in followed && followed.transition.seq >= seq
+async function settledAt (running: RunningSessions, session: Session, stdout: readonly string[]): Promise<Settled> {
+  const children = openChildrenIn(session).length === 0 ? [] : await running.use(async ({ store }) => await openBelow(store, session))
+  return { session, stdout, isOpen: session.status === 'running', children }
 }
 
 function linesOf (followed: Followed): string[] {

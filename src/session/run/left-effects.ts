@@ -1,6 +1,6 @@
 import { ENDED, type Fact } from '../model.ts'
 import { type Performer } from '../performer.ts'
-import { driverOf, isWaiting, type OpenEffect, openIn, type Session } from '../session.ts'
+import { driverOf, isWaiting, type OpenEffect, openIn, owedNow, type Session } from '../session.ts'
 import { type RunningEffects } from './running-effects.ts'
 
 /** What is known where a session is gone on with. */
@@ -32,7 +32,7 @@ export function factToGoOn (session: Session, recovery: Recovery): Fact | undefi
   const repeats = [...undone, ...lost].map(({ effect }) => effect.id)
   const driver = driverOf(session)
   const isMine = isTaken || driver === replica || (isHere && driver === undefined)
-  if (repeats.length > 0 || (isMine && openIn(session, 'owed').length > 0)) return { kind: 'took', repeats }
+  if (repeats.length > 0 || (isMine && owedNow(session).length > 0)) return { kind: 'took', repeats }
   const isOver = isWaiting(session) && Date.now() - session.updatedAt >= session.start.budget.idle
   return isTaken && isOver ? { kind: 'stopped', by: 'expiry', reason: 'nobody answered in time' } : undefined
 }

@@ -3,6 +3,7 @@ import { ServiceError } from '../../base/errors.ts'
 import { type Log } from '../../base/log.ts'
 import { type Advanced } from '../advance.ts'
 import { type Approval } from '../approval.ts'
+import { childId, openChildrenIn } from '../child.ts'
 import { type Decided, type PastApproval, type PersonsAnswer } from '../decide.ts'
 import { EngineDiverged, type Engines, EngineUnknown } from '../fold.ts'
 import { type Circumstances, createGate, NO_CIRCUMSTANCES } from '../gate.ts'
@@ -172,9 +173,32 @@ export class SessionRunner {
     return await this.#approvals.past(session, effect)
   }
 
-  /** Ends a session, whatever it does, but for the moment in which files are written. @throws SESSION_NOT_FOUND, SESSION_BUSY */
+  /**
+   * Ends a session, whatever it does, but for the moment in which files are written; its children first.
+   * @throws SESSION_NOT_FOUND, SESSION_BUSY
+   */
   async stop (id: string, by: StopCause, reason: string): Promise<Session> {
-    return await this.#writer.commit(id, session => stopFact(session, by, reason))
+    const stopped = new Set<string>()
+    const known = await this.load(id)
+    if (known !== undefined) await this.#stopBelow(known, stopped, by, reason)
+    let before: Session | undefined
+    const session = await this.#writer.commit(id, each => {
+      before = each
+      return stopFact(each, by, reason)
+    })
+    // One may have begun while the others were ended.
+    if (before !== undefined) await this.#stopBelow(before, stopped, by, reason)
+    return session
+  }
+
+  /** @param stopped ids of those that have been ended; they are added to */
+  async #stopBelow (parent: Session, stopped: Set<string>, by: StopCause, reason: string): Promise<void> {
+    for (const { effect } of openChildrenIn(parent)) {
+      const child = childId(parent.id, effect.id)
+      if (stopped.has(child) || await this.load(child) === undefined) continue
+      stopped.add(child)
+      await this.stop(child, by, reason)
+    }
   }
 
   /** Performs the effects that a transition begins, and tells observers of the transition. */

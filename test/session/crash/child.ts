@@ -1,6 +1,8 @@
 // Runs sessions until all have ended, or kills itself in the middle. argv: one JSON of `CrashPlan`.
 import { appendFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ANYONE } from '../../../src/access/caller.ts'
+import { followChildren } from '../../../src/service/sessions/perform/children.ts'
 import { ENDED } from '../../../src/session/model.ts'
 import { type Performer } from '../../../src/session/performer.ts'
 import { SessionRunner } from '../../../src/session/run/runner.ts'
@@ -44,7 +46,9 @@ const store = changedStore(real, {
 })
 
 const performer: Performer = {
-  async perform ({ id }, effect) {
+  async perform (session, effect, signal, publish) {
+    const { id } = session
+    if (effect.kind === 'child') return await startChild({ session, effect, caller: ANYONE, signal, activity: undefined, publish })
     const name = effect.kind === 'tool' ? effect.tool : effect.kind
     // It has begun in the world outside, and what it does comes a little later, beside that of others.
     await new Promise(setImmediate)
@@ -54,6 +58,14 @@ const performer: Performer = {
   },
   isRepeatable: mayRepeat
 }
+
+/** As the service does it: what a child starts with is its script. */
+const startChild = followChildren({
+  startOf: async ({ session: parent, effect }) => scripted(effect.input.text, {
+    parent: { session: parent.id, effect: effect.id, root: parent.id, depth: 1, line: [{ session: parent.id, definition: parent.start.definition }] }
+  }),
+  use: async work => await work({ store, runner })
+})
 
 /** As clients do that are answered 503: a machine with much to do connects late. */
 async function patiently<T> (work: () => Promise<T>): Promise<T> {
@@ -67,7 +79,7 @@ async function patiently<T> (work: () => Promise<T>): Promise<T> {
   }
 }
 
-const runner = new SessionRunner({ store, engines: SCRIPTED, performer, log, lease: 300 })
+const runner: SessionRunner = new SessionRunner({ store, engines: SCRIPTED, performer, log, lease: 300 })
 runner.open()
 for (const id of plan.ids) await patiently(() => runner.start(id, scripted(plan.script)))
 while (!(await patiently(() => Promise.all(plan.ids.map(id => real.head(id))))).every(head => head !== undefined && ENDED.has(head.status))) await delay(5)

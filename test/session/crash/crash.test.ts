@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import pLimit from 'p-limit'
 import { createDirectorySessionStore } from '../../../src/session/store/directory/directory-session-store.ts'
+import { childId } from '../../../src/session/child.ts'
 import { createRedisSessionStore } from '../../../src/session/store/redis/redis-session-store.ts'
 import { type SessionStore } from '../../../src/session/session-store.ts'
 import { startRedisServer, type RedisServer } from '../../helpers/redis-server.ts'
@@ -16,16 +17,34 @@ import { newId, readAll } from '../runners.ts'
 import { NO_LOG } from '../store/session-store-variants.ts'
 import { type CrashPlan } from './child.ts'
 
-/** Two sessions side by side, each with effects side by side, some of which may be repeated. */
-const SCRIPT = 'work:1 read:1 ?m > work:2 work:3 > end'
+/** Two sessions side by side. */
 const SESSIONS = 2
 
-/** The effects of a session in the order in which they are asked for, and whether they may be repeated. */
-const REPEATABLE = [false, true, true, false, false]
+type Moment = 'before' | 'after' | 'during'
 
-/** How often each moment comes in a run that nobody kills: a session has its start, and an end of each effect. */
-const MOMENTS = { before: SESSIONS * 6, after: SESSIONS * 6, during: SESSIONS * 5 } as const
-type Moment = keyof typeof MOMENTS
+/** What is killed. */
+interface Scene {
+  readonly title: string
+  readonly script: string
+  /** The effects of a session in the order in which they are asked for, and whether they may be repeated. */
+  readonly repeatable: readonly boolean[]
+  /** Those of the session that the session starts. */
+  readonly child?: readonly boolean[]
+  /** How often each moment comes in a run that nobody kills: a session has its start, and an end of each effect. */
+  readonly moments: Readonly<Record<Moment, number>>
+}
+
+/** Each with effects side by side, some of which may be repeated. */
+const SCENES: readonly Scene[] = [
+  { title: 'loses nothing and does nothing twice', script: 'work:1 read:1 ?m > work:2 work:3 > end', repeatable: [false, true, true, false, false], moments: { before: SESSIONS * 6, after: SESSIONS * 6, during: SESSIONS * 5 } },
+  {
+    title: 'starts no child twice, and none does anything twice',
+    script: '?m > @work:1+read:1,work:2,end work:3 > end',
+    repeatable: [true, true, false],
+    child: [false, true, false],
+    moments: { before: SESSIONS * 8, after: SESSIONS * 8, during: SESSIONS * 5 }
+  }
+]
 
 /** How many runs of each kind; those beyond one for each moment kill the second process, too. */
 const RUNS = Number(process.env['CRASH_RUNS'] ?? 0)
@@ -60,16 +79,16 @@ describe('A process that is killed', { concurrency: true }, () => {
     return signal ?? code
   }
 
-  for (const place of ['a folder', 'Redis'] as const) {
+  for (const [scene, place] of SCENES.flatMap(each => (['a folder', 'Redis'] as const).map(where => [each, where] as const))) {
     for (const at of ['before', 'after', 'during'] as const) {
       const what = at === 'during' ? 'while an effect is done' : `${at} an append`
-      const count = Math.max(RUNS, MOMENTS[at])
-      it(`${what}, over ${place}, loses nothing and does nothing twice, in ${count} runs`, async () => {
+      const count = Math.max(RUNS, scene.moments[at])
+      it(`${what}, over ${place}, ${scene.title}, in ${count} runs`, async () => {
         await Promise.all(Array.from({ length: count }, (_, index) => limit(async () => {
           const name = `case-${++cases}`
           const isFolder = place === 'a folder'
-          const plan: CrashPlan = { place: isFolder ? join(folder.path, name) : redis.url, keyPrefix: `${name}:`, ids: Array.from({ length: SESSIONS }, () => newId()), script: SCRIPT, done: join(folder.path, `${name}.done`) }
-          const kills = killsOf(at, index)
+          const plan: CrashPlan = { place: isFolder ? join(folder.path, name) : redis.url, keyPrefix: `${name}:`, ids: Array.from({ length: SESSIONS }, () => newId()), script: scene.script, done: join(folder.path, `${name}.done`) }
+          const kills = killsOf(scene, at, index)
           assert.equal(await run({ ...plan, kill: kills[0] as typeof kills[0] & {} }), 'SIGKILL')
           // The second process has fewer moments left, and may end before it is killed.
           for (const kill of kills.slice(1)) await run({ ...plan, kill })
@@ -77,7 +96,13 @@ describe('A process that is killed', { concurrency: true }, () => {
           const store = isFolder ? createDirectorySessionStore({ path: plan.place, keep: 60_000, log: NO_LOG }) : createRedisSessionStore({ url: plan.place, keyPrefix: plan.keyPrefix, keep: 60_000, log: NO_LOG })
           try {
             const done = (await readFile(plan.done, 'utf8')).split('\n')
-            for (const id of plan.ids) await assertWhole(store, id, done, `${JSON.stringify(kills)}, ${name}`)
+            for (const id of plan.ids) {
+              await assertWhole(store, id, scene.repeatable, done, `${JSON.stringify(kills)}, ${name}`)
+              if (scene.child === undefined) continue
+              const children = await childrenIn(store, id)
+              assert.equal(children.length, 1)
+              for (const child of children) await assertWhole(store, child, scene.child, done, `the child; ${JSON.stringify(kills)}, ${name}`)
+            }
           } finally {
             await store.close()
           }
@@ -87,24 +112,32 @@ describe('A process that is killed', { concurrency: true }, () => {
   }
 })
 
-function killsOf (at: Moment, index: number): ReadonlyArray<NonNullable<CrashPlan['kill']>> {
-  const first = { at, n: index % MOMENTS[at] + 1 }
-  const round = Math.floor(index / MOMENTS[at])
-  const moments = Object.keys(MOMENTS) as Moment[]
+function killsOf ({ moments: counts }: Scene, at: Moment, index: number): ReadonlyArray<NonNullable<CrashPlan['kill']>> {
+  const first = { at, n: index % counts[at] + 1 }
+  const round = Math.floor(index / counts[at])
+  const moments = Object.keys(counts) as Moment[]
   return round === 0 ? [first] : [first, { at: moments[(index + round) % 3] as Moment, n: round % 5 + 1 }]
 }
 
+/** The sessions that a session has started, however often each was begun. */
+async function childrenIn (store: SessionStore, id: string): Promise<string[]> {
+  const begun = (await readAll(store, id)).flatMap(transition => transition.begun).filter(({ kind }) => kind === 'child')
+  return [...new Set(begun.map(({ id: effect }) => childId(id, effect)))]
+}
+
 /** @param done the lines of all effects that were done @param kills for the message */
-async function assertWhole (store: SessionStore, id: string, done: readonly string[], kills: string): Promise<void> {
+async function assertWhole (store: SessionStore, id: string, repeatable: readonly boolean[], done: readonly string[], kills: string): Promise<void> {
   const log = await readAll(store, id)
   assert.deepEqual(log.map(({ seq }) => seq), log.map((_, index) => index + 1), kills)
   assert.equal((await store.head(id))?.status, 'completed', kills)
   const begun = [...new Set(log.flatMap(transition => transition.begun.map(({ id: effect }) => effect)))]
-  assert.equal(begun.length, REPEATABLE.length, kills)
+  assert.equal(begun.length, repeatable.length, kills)
+  const children = new Set(log.flatMap(transition => transition.begun.flatMap(({ id: effect, kind }) => kind === 'child' ? [effect] : [])))
   for (const [n, effect] of begun.entries()) {
     const ends = log.flatMap(({ fact }) => 'effect' in fact && fact.effect === effect ? [fact.kind] : [])
-    const times = done.filter(line => line.startsWith(`${id} ${effect} `)).length
-    const isRight = ends.length === 1 && (REPEATABLE[n] === true ? ends[0] === 'result' && times >= 1 : ends[0] === 'result' ? times === 1 : ends[0] === 'unknown' && times <= 1)
+    // A child is another session, whose own effects are counted.
+    const times = children.has(effect) ? 1 : done.filter(line => line.startsWith(`${id} ${effect} `)).length
+    const isRight = ends.length === 1 && (repeatable[n] === true ? ends[0] === 'result' && times >= 1 : ends[0] === 'result' ? times === 1 : ends[0] === 'unknown' && times <= 1)
     assert.ok(isRight, `effect ${effect} of ${id} was done ${times} times and has ended with ${ends.join(', ')}; ${kills}`)
   }
 }

@@ -13,6 +13,8 @@ export interface AppendWishes {
   readonly driver?: string | undefined
   readonly createdAt?: number
   readonly due?: Append['due']
+  /** Of a child: the session that has started it, and the one above all. */
+  readonly above?: { readonly parent: string, readonly root: string }
   /** What the transition says, of any length. */
   readonly text?: string
 }
@@ -24,7 +26,7 @@ export function newId (first = ''): string {
 
 /** An append that follows a position; it creates the session behind undefined. */
 export function appendOf (id: string, after: Position | undefined, wishes: AppendWishes = {}): Append {
-  const { token = newId(), owner = 'ann', status = 'running', definition = 'agents/helper', driver, createdAt = 1000, due = 60_000, text = 'hello' } = wishes
+  const { token = newId(), owner = 'ann', status = 'running', definition = 'agents/helper', driver, createdAt = 1000, due = 60_000, text = 'hello', above } = wishes
   const seq = (after?.seq ?? 0) + 1
   const transition: Transition = {
     seq,
@@ -37,7 +39,7 @@ export function appendOf (id: string, after: Position | undefined, wishes: Appen
     denied: [],
     notices: [{ type: 'stdout', data: { text } }]
   }
-  const head: Head = { id, owner, engine: 'skill/1', definition, status, isAsking: status === 'waiting_approval', createdAt, updatedAt: createdAt + seq, driver, seq, token }
+  const head: Head = { id, owner, engine: 'skill/1', definition, status, isAsking: status === 'waiting_approval', createdAt, updatedAt: createdAt + seq, driver, seq, token, ...above }
   return { id, after, transition, entry: { seq, text: stringifyJson(transition), seal: '' }, head, due }
 }
 

@@ -263,6 +263,62 @@ for (const variant of VARIANTS) {
         })
       }
 
+      describe('of children', () => {
+        /** A session with a child that has one of its own; their heads. */
+        async function family (store: SessionStore, owner: string): Promise<readonly [Head, Head, Head]> {
+          const [root, child, grandchild] = [newId(), newId(), newId()]
+          const heads: Head[] = []
+          for (const [n, one] of [
+            appendOf(root, undefined, { owner, createdAt: 1 }),
+            appendOf(child, undefined, { owner, createdAt: 2, above: { parent: root, root } }),
+            appendOf(grandchild, undefined, { owner, createdAt: 3, above: { parent: child, root }, status: 'waiting_approval' })
+          ].entries()) {
+            assert.equal(await store.append(one), 'ok', String(n))
+            heads.push(one.head)
+          }
+          return heads as unknown as readonly [Head, Head, Head]
+        }
+
+        test('leave them out, and count them once with the session above all', async () => {
+          const owner = `o${newId()}`
+          const [root] = await family(fixture.store, owner)
+          await family(fixture.store, `${owner}2`)
+          assert.deepEqual(await listAll(fixture.store, { owner, limit: 5 }), [root])
+          assert.ok(!(await listAll(fixture.store, { limit: 50 })).some(({ parent }) => parent !== undefined))
+          assert.equal(await fixture.store.countOpen(owner), 1)
+        })
+
+        test('have them by the session above all, and by the one that has started them', async () => {
+          const owner = `o${newId()}`
+          const [root, child, grandchild] = await family(fixture.store, owner)
+          assert.deepEqual(await listAll(fixture.store, { root: root.id, limit: 1 }), [grandchild, child])
+          assert.deepEqual(await listAll(fixture.another(), { root: root.id, parent: root.id, limit: 5 }), [child])
+          assert.deepEqual(await listAll(fixture.store, { root: root.id, owner: 'another', limit: 5 }), [])
+          assert.deepEqual(await listAll(fixture.store, { root: child.id, limit: 5 }), [])
+        })
+
+        test('have those of an owner that wait for a person, beside the others', async () => {
+          const owner = `o${newId()}`
+          const [, , grandchild] = await family(fixture.store, owner)
+          const own = appendOf(newId(), undefined, { owner, status: 'waiting_approval', createdAt: 9 })
+          await fixture.store.append(own)
+          assert.deepEqual(await listAll(fixture.store, { owner, isAsking: true, limit: 5 }), [own.head])
+          assert.deepEqual(await listAll(fixture.store, { owner, isAsking: true, withChildren: true, limit: 5 }), [own.head, grandchild])
+          await fixture.store.append(appendOf(grandchild.id, grandchild, { owner, status: 'completed', due: 'never', createdAt: 3, above: { parent: String(grandchild.parent), root: String(grandchild.root) } }))
+          assert.deepEqual(await listAll(fixture.store, { owner, isAsking: true, withChildren: true, limit: 5 }), [own.head])
+        })
+
+        test('forget them when they are kept no longer', async () => {
+          const owner = `o${newId()}`
+          const [root, child, grandchild] = await family(fixture.store, owner)
+          for (const head of [child, grandchild]) await fixture.store.append(appendOf(head.id, head, { owner, status: 'completed', due: 'never', createdAt: head.createdAt, above: { parent: String(head.parent), root: String(head.root) } }))
+          assert.equal((await listAll(fixture.store, { root: root.id, limit: 5 })).length, 2)
+          await fixture.step(KEEP_MS + 1)
+          await fixture.store.take('r', 10, 1000)
+          assert.deepEqual(await listAll(fixture.store, { root: root.id, limit: 5 }), [])
+        })
+      })
+
       test('go on behind a session that is gone, and do not repeat for one that came', async () => {
         const heads = await populate(fixture.store, 20)
         const { next } = await fixture.store.list({ limit: 5 })

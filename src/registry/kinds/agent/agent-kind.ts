@@ -26,11 +26,16 @@ export const agentKind = defineKind<AgentDefinition>({
       source,
       setting,
       diagnostics: [...lintFields(source, AGENT_SCHEMA.fields), ...uselessFields(source, setting)],
-      toolUses: setting.tools.flatMap(usesOf),
+      toolUses: [...setting.tools.flatMap(usesOf), ...definitionsIn(setting).filter(use => use.kind !== 'agents' || use.tool !== id)],
       hash: contentHash(source)
     }
   }
 })
+
+/** The agents, skills and plans that it names. */
+function definitionsIn ({ children = [], handoffs = [] }: AgentSetting): ToolUse[] {
+  return [...children, ...handoffs.map(id => ({ kind: 'agents', id } as const))].map(({ kind, id }) => ({ kind, tool: id, parameters: [] }))
+}
 
 /** What the model chooses, and what the definition fixes. */
 function usesOf ({ tool, health, parameters, arguments: fixed }: AgentTool): ToolUse[] {

@@ -32,6 +32,10 @@ export interface AgentSetting {
   readonly ask: readonly string[]
   readonly messages: Readonly<Record<string, string>>
   readonly tools: readonly AgentTool[]
+  /** Agents, skills and plans that it calls; left out without any. */
+  readonly children?: readonly AgentChild[]
+  /** Ids of agents that it may hand the dialogue over to; left out without any. */
+  readonly handoffs?: readonly string[]
 }
 
 /** How the model is asked whether a message is for this agent. */
@@ -69,6 +73,33 @@ export interface AgentTool {
   readonly parameters: Readonly<Record<string, AgentParameter>>
   readonly arguments: JsonObject
   readonly show: ReadonlyArray<{ readonly to: 'both' | 'stdout' | 'log', readonly text: string }>
+}
+
+/** An agent, a skill or a plan profile as an agent offers it to its model: a session of its own. */
+export interface AgentChild {
+  /** What the model calls. */
+  readonly name: string
+  readonly kind: 'agents' | 'skills' | 'plans'
+  /** Dotted. */
+  readonly id: string
+  readonly description?: string
+  /** Those of a skill are its own. */
+  readonly parameters: Readonly<Record<string, ChildParameter>>
+  /** Handlebars text over the arguments: the first message, or the goal; empty for none. */
+  readonly input: string
+  /** @default a part of what is left */
+  readonly budget?: { readonly steps: number, readonly tokens: number }
+  /** The operator's workspace of a plan, or target of a skill. */
+  readonly place?: string
+}
+
+/** What a model gives to a child. */
+export interface ChildParameter {
+  readonly description?: string
+  readonly type: string
+  /** In code points. */
+  readonly maxLength?: number
+  readonly required: boolean
 }
 
 export interface AgentParameter {

@@ -7,6 +7,7 @@ import { asMistake } from '../../diagnostic/syntax-mistake.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
 import { type AgentClassify, type AgentHistory, type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
 import { toPath } from '../../../store/keys.ts'
+import { functionName, type GivenFunction, mistakesOf, parseChild, transferName } from './parse-child.ts'
 
 export const AGENT_SCHEMA = entrySchema('agent')
 
@@ -17,7 +18,8 @@ const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
 const COMPACT = { above: 24_000, keep: 4 }
 
 /** An agent as it may be written: of what has members, each may be left out. */
-type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'>> & {
+type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts' | 'tools' | 'children'>> & {
+  readonly tools?: ReadonlyArray<GivenFunction & Partial<Omit<AgentTool, 'parameters'>>>
   readonly classify?: Partial<AgentClassify> & Pick<AgentClassify, 'prompt'>
   readonly history?: Partial<Omit<AgentHistory, 'compact'>> & { readonly compact?: false | Partial<Exclude<AgentHistory['compact'], false>> }
   readonly timeouts?: Partial<AgentSetting['timeouts']>
@@ -27,6 +29,8 @@ type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'
 export function parseAgent (value: Json): AgentSetting {
   AGENT_SCHEMA.check(value)
   const given = value as GivenAgent
+  const misread = (given.tools ?? []).flatMap(mistakesOf)
+  if (misread.length > 0) throw new RejectedEntry(misread.map(error))
   const { mode, model, help, system, onError, repairs, history, timeouts, maxTurns, stream, commands, budget, ask, messages, tools } = given
   const setting: AgentSetting = {
     ...optionsOf(given),
@@ -44,16 +48,19 @@ export function parseAgent (value: Json): AgentSetting {
     budget: { ...BUDGET, ...budget },
     ask: ask ?? [],
     messages: messages ?? {},
-    tools: (tools ?? []).map(parseTool)
+    tools: (tools ?? []).flatMap(each => each.tool === undefined ? [] : [parseTool({ ...each, tool: each.tool } as GivenTool)])
   }
-  const mistakes = [...repeatedNames(setting), ...unknownNames(setting), ...brokenTexts(setting)]
+  const mistakes = [...repeatedNames(setting), ...beyondMode(setting), ...unknownNames(setting), ...brokenTexts(setting)]
   if (mistakes.length > 0) throw new RejectedEntry(mistakes)
   return setting
 }
 
 /** What a setting may be without. */
-function optionsOf ({ language, classify, select, returns }: GivenAgent): Partial<AgentSetting> {
+function optionsOf ({ language, classify, select, returns, tools = [], handoffs = [] }: GivenAgent): Partial<AgentSetting> {
+  const children = tools.map(parseChild).filter(child => child !== undefined)
   return {
+    ...(children.length === 0 ? {} : { children }),
+    ...(handoffs.length === 0 ? {} : { handoffs: handoffs.map(toPath) }),
     ...(language === undefined ? {} : { language }),
     ...(classify === undefined ? {} : { classify: { answers: 'lenient', unclear: 'relevant', ...classify } }),
     ...(select === undefined ? {} : { select }),
@@ -70,8 +77,11 @@ function parseReturns (returns: JsonObject): JsonObject {
   }
 }
 
-function parseTool (given: Partial<AgentTool> & Pick<AgentTool, 'tool'>): AgentTool {
-  const { tool, name = tool.replace(/[^\w-]/g, '_').slice(0, 64), label = name, errorLabel = 'Tool error', failed = '', parameters = {}, show = [{ to: 'both', text: '{{json result}}' }] } = given
+type GivenTool = Partial<AgentTool> & Pick<AgentTool, 'tool'>
+
+function parseTool (given: GivenTool): AgentTool {
+  const { tool, name = functionName(tool), label = name, errorLabel = 'Tool error', failed = '', parameters = {} } = given
+  const { show = [{ to: 'both', text: '{{json result}}' }] } = given
   return {
     name,
     tool: toPath(tool),
@@ -88,17 +98,27 @@ function parseTool (given: Partial<AgentTool> & Pick<AgentTool, 'tool'>): AgentT
   }
 }
 
-function repeatedNames ({ tools }: AgentSetting): Diagnostic[] {
-  const names = tools.map(({ name }) => name)
+function repeatedNames ({ tools, children = [], handoffs = [] }: AgentSetting): Diagnostic[] {
+  const names = [...tools, ...children].map(({ name }) => name).concat(handoffs.map(transferName))
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map(name => error(`two tools are called "${name}"`))
 }
 
-function unknownNames ({ ask, tools }: AgentSetting): Diagnostic[] {
-  return ask.filter(name => !tools.some(tool => tool.name === name)).map(name => error(`ask has "${name}", which is none of its tools`))
+/** A dialogue by steps has one tool at a time, and its user chooses with whom he speaks. */
+function beyondMode ({ mode, children = [], handoffs = [] }: AgentSetting): Diagnostic[] {
+  if (mode === 'tools') return []
+  return [
+    ...children.map(({ name }) => error(`"${name}" needs mode: tools; mode: steps calls tools alone`)),
+    ...handoffs.length === 0 ? [] : [error('"handoffs" needs mode: tools')]
+  ]
 }
 
-function brokenTexts ({ tools, messages }: AgentSetting): Diagnostic[] {
+function unknownNames ({ ask, tools, children = [] }: AgentSetting): Diagnostic[] {
+  return ask.filter(name => ![...tools, ...children].some(tool => tool.name === name)).map(name => error(`ask has "${name}", which is none of its tools`))
+}
+
+function brokenTexts ({ tools, children = [], messages }: AgentSetting): Diagnostic[] {
   const texts = [
+    ...children.map(({ name, input }) => [`tool ${name}: input`, input] as const),
     ...Object.entries(messages).map(([name, text]) => [`messages.${name}`, text] as const),
     ...tools.flatMap(({ name, show, parameters }) => [
       ...show.map(({ text }, index) => [`tool ${name}: show.${index}`, text] as const),

@@ -5,7 +5,9 @@ import { LOOP } from '../../../engine/loop/loop-state.ts'
 import { agentKind } from '../../../registry/kinds/agent/agent-kind.ts'
 import { startWith } from '../../../session/engine.ts'
 import { findDefinition } from '../../find-definition.ts'
-import { declareTools } from './declare-tools.ts'
+import { type DialogueSetting } from '../../../engine/shared/dialogue-start.ts'
+import { type Start } from '../../../session/model.ts'
+import { type Reach, reachOf } from './resolve-definitions.ts'
 import { type SessionKind } from './session-kind.ts'
 
 /** A dialogue that somebody wants. */
@@ -25,17 +27,25 @@ export function agentSessions ({ DEFAULT_LANGUAGE }: Pick<Config, 'DEFAULT_LANGU
     engines: [AGENT, LOOP],
     start ({ id: wanted, input = {} }, { generation }) {
       const { id, setting, hash } = findDefinition(generation, agentKind, wanted)
-      const { mode, budget: { steps, tokens, idleMinutes }, ask, tools } = setting
       const agent = { language: DEFAULT_LANGUAGE, ...setting }
-      return {
-        ...(mode === 'tools' ? startWith(LOOP, { agent, tools: declareTools(generation, tools) }) : startWith(AGENT, { agent, tools: [] })),
-        definition: `agents/${id}`,
-        revision: hash,
-        input,
-        budget: { steps, tokens, idle: idleMinutes * MINUTE },
-        // People name tools as the model calls them; effects carry the ids of registrations.
-        ask: tools.filter(({ name }) => ask.includes(name)).map(({ tool }) => tool)
-      }
+      return startDialogue({ id, revision: hash, agent }, reachOf(generation, setting, { DEFAULT_LANGUAGE }), input)
     }
+  }
+}
+
+/** What a dialogue starts with. */
+export function startDialogue (
+  { id, revision, agent }: { readonly id: string, readonly revision: string, readonly agent: DialogueSetting },
+  { tools, definitions, ask }: Reach,
+  input: JsonObject
+): Omit<Start, 'owner'> {
+  const { mode, budget: { steps, tokens, idleMinutes } } = agent
+  return {
+    ...(mode === 'tools' ? startWith(LOOP, { agent, tools, ...(definitions === undefined ? {} : { definitions }) }) : startWith(AGENT, { agent, tools: [] })),
+    definition: `agents/${id}`,
+    revision,
+    input,
+    budget: { steps, tokens, idle: idleMinutes * MINUTE },
+    ask
   }
 }

@@ -1,5 +1,5 @@
 import { requestInvalid, workspaceNotFound } from '../../../base/errors.ts'
-import { contentHash, type JsonObject } from '../../../base/json.ts'
+import { type JsonObject } from '../../../base/json.ts'
 import { hashOfPublishedSchema, readPublishedSchema } from '../../../base/published-schema.ts'
 import { operatorFor } from '../../../access/operator-view.ts'
 import { type Config } from '../../../config/config.ts'
@@ -10,9 +10,11 @@ import { type PlanMode } from '../../../engine/plan/route-mode.ts'
 import { DEFAULT_WHITELIST, widened } from '../../../files/path-rules.ts'
 import { nearMatches } from '../../../registry/diagnostic/near-matches.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
-import { PLAN_CONFIRMS, PLAN_LIMITS, type PlanConfirm, planKind, type PlanProfile, profileFrom } from '../../../registry/kinds/plan/plan-kind.ts'
+import { PLAN_CONFIRMS, PLAN_LIMITS, type PlanConfirm, planKind, type PlanProfile } from '../../../registry/kinds/plan/plan-kind.ts'
 import { startWith } from '../../../session/engine.ts'
-import { findDefinition, seekDefinition } from '../../find-definition.ts'
+import { toPath } from '../../../store/keys.ts'
+import { findDefinition } from '../../find-definition.ts'
+import { type FoundProfile, seekProfile } from './seek-profile.ts'
 import { type SessionKind } from './session-kind.ts'
 import { traceIdOf } from '../trace/trace.ts'
 
@@ -32,10 +34,9 @@ export interface PlanRequest {
   readonly confirm?: PlanConfirm | undefined
   /** What the goal is about: the output of a test, a log. */
   readonly report?: string | undefined
+  /** In place of the profile's id: the profile, as it was when somebody else began. */
+  readonly found?: FoundProfile | undefined
 }
-
-/** The profile that is there without a registration. */
-const DEFAULT_PROFILE = 'default'
 
 const BUDGET = { steps: 500, tokens: 2_000_000, idle: 24 * 60 * 60 * 1000 }
 
@@ -44,13 +45,13 @@ export function planSessions (operator: OperatorFile, config: Config): SessionKi
   return {
     name: 'plans',
     engines: [PLAN],
-    start ({ goal = '', workspace: name, mode, profile: wanted = config.PAPAYU_PROFILE, report = '', fix, confirm }, { caller, generation, session }) {
+    start ({ goal = '', workspace: name, mode, profile: wanted = config.PAPAYU_PROFILE, report = '', fix, confirm, found }, { caller, generation, session }) {
       if (goal.trim() === '' && fix === undefined) throw requestInvalid('body: goal: expected words, got none', { part: 'body' })
       const { workspaces } = operatorFor(operator, caller)
       const workspace = workspaces.get(name)
       if (workspace === undefined) throw workspaceNotFound(name, nearMatches(name, workspaces.keys()))
       refuseUnknownCheck(fix, workspace)
-      const { id, profile, revision } = profileOf(generation, wanted)
+      const { id, profile, revision } = found ?? seekProfile(generation, toPath(wanted)) ?? profileOf(generation, wanted)
       return {
         ...startWith(PLAN, settingOf(profile, workspace, config, { traceId: traceIdOf(session), asked: confirm })),
         definition: `plans/${id}`,
@@ -68,9 +69,8 @@ export function planSessions (operator: OperatorFile, config: Config): SessionKi
   }
 }
 
-function profileOf (generation: Generation, given: string): { readonly id: string, readonly profile: PlanProfile, readonly revision: string } {
-  const isBuiltIn = given === DEFAULT_PROFILE && seekDefinition(generation, planKind, given) === undefined
-  if (isBuiltIn) return { id: DEFAULT_PROFILE, profile: profileFrom({}), revision: contentHash({}) }
+/** @throws DEFINITION_NOT_FOUND */
+function profileOf (generation: Generation, given: string): FoundProfile {
   const { id, profile, hash } = findDefinition(generation, planKind, given)
   return { id, profile, revision: hash }
 }

@@ -9,7 +9,7 @@ import { type RenderPrompt } from '../../render/render-prompt.ts'
 import { type Starter } from './session-kind.ts'
 
 /** What a skill's body says: rendered, where the skill says that it is a template. */
-export type RenderSkill = (skill: SkillDefinition, variables: Readonly<Record<string, string>>, starter: Omit<Starter, 'session'>) => Promise<string>
+export type RenderSkill = (skill: Pick<SkillDefinition, 'id' | 'body' | 'isTemplate'>, variables: Readonly<Record<string, string>>, starter: Omit<Starter, 'session'>) => Promise<string>
 
 /**
  * Renders bodies as prompts are, with the shared variables, the tools and the partials that the caller may see; the parameters
@@ -21,6 +21,6 @@ export function createSkillRenderer (languages: readonly Language[], renderPromp
     const entry = await templateParser('', uncachedTemplates(languages)).parse(id, stringifyJson({ userPrompt: body }), createSlices())
     const linked = { ...generation, prompts: await linkCandidates(generation, [entry]) }
     const { messages } = await renderPrompt({ generation: linked, caller, id, variables, requestId })
-    return messages[0]?.content ?? ''
+    return messages[0]?.content as string
   }
 }

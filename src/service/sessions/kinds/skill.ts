@@ -4,14 +4,16 @@ import { requestInvalid, targetNotFound, targetsNotOffered } from '../../../base
 import { type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
 import { type Config } from '../../../config/config.ts'
 import { type OperatorFile, type Target } from '../../../config/operator.ts'
+import { MAX_CALLS } from '../../../engine/skill/parse-skill-calls.ts'
 import { SKILL, type SkillSetting } from '../../../engine/skill/skill-state.ts'
 import { nearMatches } from '../../../registry/diagnostic/near-matches.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
 import { skillKind, type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
-import { type Execution } from '../../../registry/kinds/skill/skill-options.ts'
+import { type Execution, type SkillOptions } from '../../../registry/kinds/skill/skill-options.ts'
 import { startWith } from '../../../session/engine.ts'
 import { type Start } from '../../../session/model.ts'
 import { findDefinition, seekDefinition } from '../../find-definition.ts'
+import { type SkillPrompts } from '../../skill-prompts.ts'
 import { type ForeignSkills, placeOfSkills } from '../offers/foreign-skills.ts'
 import { type RenderSkill } from './render-skill.ts'
 import { type SessionKind, type Starter } from './session-kind.ts'
@@ -45,6 +47,10 @@ export interface SkillRequest {
   readonly maxSteps?: number | undefined
   /** Whether a message is followed by the next step at once. */
   readonly autoContinue: boolean
+  /** In place of id and path: the skill, as it was when somebody else began. */
+  readonly found?: FoundSkill['skill'] | undefined
+  /** Whether another session starts it: nothing runs there unasked for which the operator has no rule. */
+  readonly isChild?: true
 }
 
 /** The open terminals of callers. */
@@ -59,27 +65,28 @@ export interface TerminalTargets {
 /** What a skill is started with, apart from its request. */
 export interface SkillKindOptions {
   readonly operator: OperatorFile
-  /** Reads what the system prompt begins with. */
-  readonly readBase: () => Promise<string>
+  /** Reads what the system prompts begin with. */
+  readonly readPrompts: () => Promise<SkillPrompts>
   /** What nobody has registered. */
   readonly foreignSkills: Pick<ForeignSkills, 'find'>
   readonly terminals: TerminalTargets
   /** Empty for the service's default. */
   readonly model: string
-  readonly config: Pick<Config, 'DEFAULT_LANGUAGE'>
   readonly renderSkill: RenderSkill
+  /** Has the language of those that say none. */
+  readonly config: Pick<Config, 'DEFAULT_LANGUAGE'>
 }
 
 /**
  * Runs of skills. A start throws TARGET_NOT_FOUND, TARGETS_NOT_OFFERED, TERMINAL_NOT_FOUND and TERMINAL_GONE beside what every kind does; for a body that is a
  * template, what a render throws.
  */
-export function skillSessions ({ operator, readBase, foreignSkills, terminals, model, config, renderSkill }: SkillKindOptions): SessionKind<SkillRequest> {
+export function skillSessions ({ operator, readPrompts, foreignSkills, terminals, model, renderSkill, config }: SkillKindOptions): SessionKind<SkillRequest> {
   async function start (request: SkillRequest, { caller, generation, requestId }: Starter): Promise<Omit<Start, 'owner'>> {
-    const { params, prompt, execution: wish, maxSteps: most, autoContinue } = request
+    const { params, prompt, execution: wish, maxSteps: most, autoContinue, found, isChild } = request
     const { wanted, terminal } = await placeWanted(request, caller)
     const offered = operatorFor(operator, caller)
-    const { skill, on } = await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted))
+    const { skill, on } = found === undefined ? await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted)) : { skill: found, on: undefined }
     const { name, description, options } = skill
     const execution = wish ?? (options.execution === '' ? 'approve' : options.execution)
     const named = wanted ?? (options.target === '' ? on ?? MANUAL : options.target)
@@ -91,13 +98,13 @@ export function skillSessions ({ operator, readBase, foreignSkills, terminals, m
       name,
       description,
       body: (await renderSkill(skill, Object.fromEntries(parameters.map(({ name, value }) => [name, value])), { caller, generation, requestId })).trim(),
-      base: await readBase(),
+      ...await protocolOf(options),
       prompt: prompt.trim(),
       parameters,
       model,
       maxSteps,
+      timeout: options.timeout,
       ...placeOf(target, terminal, execution),
-      language: config.DEFAULT_LANGUAGE,
       autoContinue,
       history: options.history,
       historyMax: options.historyMax
@@ -108,11 +115,16 @@ export function skillSessions ({ operator, readBase, foreignSkills, terminals, m
       revision: skill.hash,
       input: {},
       ...(setting.inTerminal === undefined ? {} : { terminal: setting.inTerminal }),
-      // Of each step a question, its repair and a command; and one look for what the target knows.
-      budget: { steps: 3 * maxSteps + 1, tokens: TOKENS, idle: IDLE },
+      // Of each step a question, its repair and its commands; one look for what the target knows, and one refusal of functions.
+      budget: { steps: (options.protocol === 'tools' ? 2 + MAX_CALLS : 3) * maxSteps + 2, tokens: TOKENS, idle: IDLE },
       ask: [],
-      commands: { rules: offered.rules, isAuto: execution === 'auto' && target?.mayRunUnasked === true }
+      commands: { rules: offered.rules, isAuto: execution === 'auto' && isChild !== true && target?.mayRunUnasked === true }
     }
+  }
+
+  async function protocolOf ({ protocol, language }: SkillOptions): Promise<Pick<SkillSetting, 'protocol' | 'base' | 'baseOfCalls' | 'language'>> {
+    const { text, tools } = await readPrompts()
+    return { protocol, base: text, baseOfCalls: protocol === 'tools' ? tools : '', language: language === '' ? config.DEFAULT_LANGUAGE : language }
   }
 
   /** @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE for a terminal that is none of the caller's */
@@ -136,7 +148,7 @@ export function skillSessions ({ operator, readBase, foreignSkills, terminals, m
 
 /** A skill, and the target on which it stands when nobody has registered it. */
 interface FoundSkill {
-  readonly skill: SkillDefinition
+  readonly skill: Pick<SkillDefinition, 'id' | 'name' | 'description' | 'body' | 'isTemplate' | 'options' | 'hash'>
   readonly on?: string
 }
 
@@ -153,7 +165,7 @@ function missingTarget ({ targets }: OperatorFile, name: string): Error {
 }
 
 /** All that was given, in the order in which the skill declares them, then in that of the request. */
-function parametersOf ({ options: { params } }: SkillDefinition, given: JsonObject): SkillSetting['parameters'] {
+function parametersOf ({ options: { params } }: Pick<SkillDefinition, 'options'>, given: JsonObject): SkillSetting['parameters'] {
   const missing = params.filter(({ name, required }) => required && textOf(given, name).trim() === '').map(({ name }) => name)
   if (missing.length > 0) {
     const names = missing.map(name => `"${name}"`).join(', ')

@@ -9,7 +9,8 @@ import { answerIn } from '../../chat/answer-check.ts'
 import { type CountedCall, type CountedModels } from '../../chat/counted-models.ts'
 import { askLive, limitParts, type WholeAnswer } from './ask-live.ts'
 import { LiveAnswer } from './live-answer.ts'
-import { clipped, type Perform, type Performing } from './performer.ts'
+import { clipped } from './clipped.ts'
+import { type Perform, type Performing } from './performer.ts'
 
 /** Of an answer, in UTF-16 units of its JSON: a plan may hold files of 5 MB. */
 const MAX_ANSWER = 8 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { type Caller } from '../../../access/caller.ts'
-import { type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { type JsonObject } from '../../../base/json.ts'
 import { type Activity } from '../../../runtime/activity.ts'
 import { type ToolKnowledge, rowOf } from '../../../session/effects.ts'
 import { type Transition } from '../../../session/model.ts'
@@ -47,10 +47,12 @@ export interface PerformerOptions {
   /** The holder of a token, as it is now; `undefined` when there is none of that name any more. */
   readonly callerNamed: (name: string) => Caller | undefined
   readonly observer: SessionObserver | undefined
+  /** Ends a session above which another one has ended. @default there are no such */
+  readonly stopOrphan?: (session: Session) => Promise<boolean>
 }
 
 /** Does what sessions ask for, as their owner is now. What a function of `performers` throws goes on to the runner. */
-export function createPerformer ({ performers, tools, callerNamed, observer }: PerformerOptions): Performer {
+export function createPerformer ({ performers, tools, callerNamed, observer, stopOrphan }: PerformerOptions): Performer {
   async function observed (performing: Performing<ActiveEffect>): Promise<Outcome> {
     // The function of a kind takes the effects of that kind: TypeScript does not follow a union from its key to its value.
     const perform = performers[performing.effect.kind] as Perform<ActiveEffect>
@@ -68,19 +70,11 @@ export function createPerformer ({ performers, tools, callerNamed, observer }: P
     async perform (session, effect, signal, publish) {
       const caller = callerNamed(session.start.owner)
       if (caller === undefined) return { kind: 'failure', code: 'OWNER_GONE', message: `there is no token "${session.start.owner}" any more` }
-      const refusal = refusalOf(caller, session.start, effect)
+      if (session.start.parent !== undefined && await stopOrphan?.(session) === true) return { kind: 'failure', code: 'PARENT_ENDED', message: 'the session above it has ended' }
+      const refusal = refusalOf(caller, session, effect)
       if (refusal !== undefined) return refusal
       return await observed({ session, effect, caller, signal, activity: observer?.beginEffect(session, effect), publish })
     },
     isRepeatable: effect => rowOf(effect).isRepeatable(effect, tools)
   }
-}
-
-/** Results of tools that are longer are cut before they are written, in UTF-16 units of their JSON. */
-const MAX_RESULT = 256 * 1024
-
-/** A result that is short enough for a log; a longer one becomes the beginning of its JSON. @param most in UTF-16 units of the JSON */
-export function clipped (value: Json, most = MAX_RESULT): Json {
-  const text = stringifyJson(value)
-  return text.length <= most ? value : `${text.slice(0, most)}…[truncated]`
 }

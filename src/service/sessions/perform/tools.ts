@@ -6,7 +6,8 @@ import { type ToolEffect } from '../../../session/model.ts'
 import { toPath } from '../../../store/keys.ts'
 import { NOTHING } from '../../../template/value.ts'
 import { type ToolCaller } from '../../../tool/call/tool-caller.ts'
-import { clipped, type Perform } from './performer.ts'
+import { clipped } from './clipped.ts'
+import { type Perform } from './performer.ts'
 
 /** Calls registered tools for sessions, as their owners see them. */
 export function callToolsOf (registry: { readonly generation: Generation }, tools: Pick<ToolCaller, 'call'>): Perform<ToolEffect> {

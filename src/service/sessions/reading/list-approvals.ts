@@ -1,4 +1,5 @@
 import { requestInvalid } from '../../../base/errors.ts'
+import { isSessionId } from '../rules/session-rights.ts'
 import { type Head } from '../../../session/model.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
@@ -51,11 +52,23 @@ export async function listAsking (store: SessionStore, owners: readonly string[]
 async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
   const heads: Head[] = []
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-    const page = await store.list({ owner, isAsking: true, limit: AT_ONCE, ...(cursor === undefined ? {} : { cursor }) })
+    const page = await store.list({ owner, isAsking: true, withChildren: true, limit: AT_ONCE, ...(cursor === undefined ? {} : { cursor }) })
     heads.push(...page.heads)
     cursor = page.next
   }
   return heads.reverse()
+}
+
+/** A session and those below it in which something waits for a person, the oldest first. */
+export async function askingBelow (store: SessionStore, root: string): Promise<ReadonlyArray<{ readonly id: string }>> {
+  if (!isSessionId(root)) return []
+  const heads: Head[] = []
+  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const page = await store.list({ root, isAsking: true, limit: AT_ONCE, ...(cursor === undefined ? {} : { cursor }) })
+    heads.push(...page.heads)
+    cursor = page.next
+  }
+  return [{ id: root }, ...heads.reverse()]
 }
 
 function parsePlace (after: string | undefined): Place | undefined {

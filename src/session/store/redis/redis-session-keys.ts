@@ -17,6 +17,10 @@ export interface ShardKeys {
   of (owner: string): string
   /** As `of`, of the sessions that have not ended. */
   open (owner: string): string
+  /** As `of`, of the children of a session above all others. */
+  below (root: string): string
+  /** As `open`, of children. */
+  openBelow (owner: string): string
   /** The stream of a session's transitions. */
   log (id: string): string
   /** The hash of `head`, `driver` and `seq`. */
@@ -30,6 +34,11 @@ export function shardOf (id: Head['id']): string {
   return id.charAt(0)
 }
 
+/** What stands in place of an owner where the children of a session are listed. */
+export function belowName (root: string): string {
+  return `>${root}`
+}
+
 /** The keys of a shard: `shenma:sessions:{7}:due`. What stands in braces keeps them on one node. */
 export function shardKeys (keyPrefix: string, shard: string): ShardKeys {
   const prefix = `${keyPrefix}sessions:{${shard}}:`
@@ -40,6 +49,9 @@ export function shardKeys (keyPrefix: string, shard: string): ShardKeys {
     ended: `${prefix}ended`,
     of: owner => `${prefix}of:${owner}`,
     open: owner => `${prefix}open:${owner}`,
+    // No name of a token has a `>`.
+    below: root => `${prefix}of:${belowName(root)}`,
+    openBelow: owner => `${prefix}open:>${owner}`,
     log: id => `${prefix}${id}:log`,
     head: id => `${prefix}${id}:head`,
     channel: id => `${prefix}${id}`

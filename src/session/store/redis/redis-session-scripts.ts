@@ -10,7 +10,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`
  * read-only changes nothing.
  * `KEYS`: log, head, due, all, of, ended, open. `ARGV`: number and token of the one before (0 and '' for none), number and token, the
  * transition, the head, the driver, due in ms or 'never' or 'keep', when it was begun, the ms that an ended one is kept or '',
- * the id, the owner, the channel, the seal.
+ * the id, the owner or what stands in its place for a child, the channel, the seal.
  * Gives 'ok', 'again', or number and token of the last one that is there.
  */
 export const APPEND = `

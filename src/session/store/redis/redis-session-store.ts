@@ -14,7 +14,7 @@ import {
 } from '../../session-store.ts'
 import { mergePage, type Listed } from './list-shards.ts'
 import { RedisSessionFeed } from './redis-session-feed.ts'
-import { shardKeys, shardOf, SHARDS, type ShardKeys } from './redis-session-keys.ts'
+import { belowName, shardKeys, shardOf, SHARDS, type ShardKeys } from './redis-session-keys.ts'
 import { APPEND, LIST, RENEW, TAKE } from './redis-session-scripts.ts'
 import { withSafeEviction } from './safe-eviction.ts'
 
@@ -70,9 +70,14 @@ class RedisSessionStore implements SessionStore {
     const { id, after, transition, entry, due, head: { driver, ...head } } = append
     const keys = this.#keys(id)
     const kept = ENDED.has(head.status) ? this.#options.keep : ''
-    const outcome = await this.#run(keys, APPEND, [keys.log(id), keys.head(id), keys.due, keys.all, keys.of(head.owner), keys.ended, keys.open(head.owner)], [
+    const { owner, root } = head
+    // Lists leave children out, and so do the sets that lists read.
+    const sets = root === undefined
+      ? { all: keys.all, of: keys.of(owner), open: keys.open(owner), name: owner }
+      : { all: keys.below(root), of: keys.below(root), open: keys.openBelow(owner), name: belowName(root) }
+    const outcome = await this.#run(keys, APPEND, [keys.log(id), keys.head(id), keys.due, sets.all, sets.of, keys.ended, sets.open], [
       after?.seq ?? 0, after?.token ?? '', transition.seq, transition.token, entry.text, stringifyJson(head),
-      driver ?? '', due, head.createdAt, kept, id, head.owner, keys.channel(id), entry.seal
+      driver ?? '', due, head.createdAt, kept, id, sets.name, keys.channel(id), entry.seal
     ]) as 'ok' | 'again' | [seq: string, token: string]
     if (typeof outcome === 'string') return outcome
     const [seq, token] = outcome
@@ -119,7 +124,8 @@ class RedisSessionStore implements SessionStore {
 
   async list (query: ListQuery) {
     const after = parseCursor(query.cursor)
-    return await mergePage([...this.#shards.values()].map(keys => this.#listed(keys, setOf(keys, query), after)), query)
+    const lists = [...this.#shards.values()].flatMap(keys => setsOf(keys, query).map(set => this.#listed(keys, set, after)))
+    return await mergePage(lists, query)
   }
 
   /** The sessions of a shard, the newest first, behind a place. */
@@ -230,10 +236,12 @@ function entryOf ([name, fields]: [name: string, fields: string[]]): Entry {
   return { seq, text: fields[3] ?? '', seal: fields[5] ?? '' }
 }
 
-/** The smallest set that holds all that a list asks for: nothing waits in a session that has ended. */
-function setOf (keys: ShardKeys, { owner, isAsking }: ListQuery): string {
-  if (owner === undefined) return keys.all
-  return isAsking === undefined ? keys.of(owner) : keys.open(owner)
+/** The smallest sets that hold all that a list asks for: nothing waits in a session that has ended. */
+function setsOf (keys: ShardKeys, { owner, isAsking, root, withChildren }: ListQuery): string[] {
+  if (root !== undefined) return [keys.below(root)]
+  if (owner === undefined) return [keys.all]
+  if (isAsking === undefined) return [keys.of(owner)]
+  return [keys.open(owner), ...withChildren === true ? [keys.openBelow(owner)] : []]
 }
 
 function parseHead (head: string | null, driver: string | null): Head | undefined {

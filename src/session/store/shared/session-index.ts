@@ -62,7 +62,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
   /** @see SessionStore.countOpen */
   countOpen (owner: string): number {
     let count = 0
-    for (const { head } of this.#entries.values()) if (head.owner === owner && !ENDED.has(head.status)) count++
+    for (const { head } of this.#entries.values()) if (head.owner === owner && head.parent === undefined && !ENDED.has(head.status)) count++
     return count
   }
 

@@ -23,8 +23,10 @@ export function parseCursor (cursor: string | undefined): Place | undefined {
 }
 
 /** Whether a session is what a list asks for. */
-export function isWanted (head: Head, { owner, statuses, isAsking, definition }: ListQuery): boolean {
-  return (isAsking === undefined || head.isAsking) &&
+export function isWanted (head: Head, { owner, statuses, isAsking, definition, root, parent, withChildren }: ListQuery): boolean {
+  return (root === undefined ? head.root === undefined || withChildren === true : head.root === root) &&
+    (parent === undefined || head.parent === parent) &&
+    (isAsking === undefined || head.isAsking) &&
     (owner === undefined || head.owner === owner) &&
     (statuses === undefined || statuses.includes(head.status)) &&
     (definition === undefined || head.definition === definition)

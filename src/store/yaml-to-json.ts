@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import { type Document, type LineCounter, type YAMLError } from 'yaml'
-import { MAX_JSON_DEPTH, stringifyJson, type TextPlace } from '../../base/json.ts'
-import { tooLarge } from '../decode-bytes.ts'
-import { MAX_VALUE_BYTES, type StoredValue } from '../store.ts'
+import { MAX_JSON_DEPTH, stringifyJson, type TextPlace } from '../base/json.ts'
+import { tooLarge } from './decode-bytes.ts'
+import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
 /** Larger YAML is refused: parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. JSON has no such limit. */
 const MAX_YAML_BYTES = 128 * 1024

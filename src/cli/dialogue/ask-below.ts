@@ -1,0 +1,61 @@
+import { isConsent } from '../../engine/texts/consent.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type DialogueEvent, type Dialogues, type Said } from './dialogue.ts'
+import { listOf, objectOf, textOf } from '../json-members.ts'
+import { type Lines } from '../lines.ts'
+import { type Output } from '../output.ts'
+import { ShownChange } from '../show-preview.ts'
+
+/** What a session below another one waits for. */
+export interface AskedBelow {
+  readonly session: string
+  /** Who asks, in words. */
+  readonly title: string
+  /** As the session itself would tell of them. */
+  readonly approvals: readonly DialogueEvent[]
+  readonly question: { readonly word: string, readonly text: string } | undefined
+}
+
+/** Reads what is told live of a session below; `undefined` where it waits for nothing new. @param answered what was asked before; it is added to */
+export function askBelow (data: JsonObject, answered: Set<string>): AskedBelow | undefined {
+  const { session: id = '', definition = '', path = [], ask: given } = data
+  if (given === undefined) return undefined
+  const session = textOf(id)
+  const ask = objectOf(given)
+  const approvals = listOf(ask['approvals'] ?? []).map(objectOf).filter(({ id: approval = '' }) => !answered.has(textOf(approval)))
+  for (const { id: approval = '' } of approvals) answered.add(textOf(approval))
+  const question = ask['word'] === undefined ? undefined : { word: textOf(ask['word']), text: textOf(ask['text']) }
+  if (approvals.length === 0 && question === undefined) return undefined
+  const line = listOf(path).map(textOf).join(' > ')
+  return {
+    session,
+    title: `${line === '' ? textOf(definition) : line} (session ${session}) waits for you:`,
+    approvals: approvals.map(({ id: approval = '', rule = '', digest = '', effect = {} }) => ({
+      type: 'approval',
+      data: { rule, digest, ...objectOf(effect), effect: textOf(approval).slice(session.length + 1) }
+    })),
+    question
+  }
+}
+
+/**
+ * Asks the user in place of a session below.
+ * @returns what he says; nothing when nobody answers; `elsewhere` for what cannot be answered here
+ */
+export async function answerBelow (
+  session: string,
+  { word, text }: NonNullable<AskedBelow['question']>,
+  { dialogues, lines, output }: { readonly dialogues: Pick<Dialogues, 'preview'>, readonly lines: Lines, readonly output: Output }
+): Promise<Said | 'elsewhere' | undefined> {
+  if (word === 'waiting_cmd') {
+    await output.words(`its commands are run by hand: aps skill resume ${session}`)
+    return 'elsewhere'
+  }
+  const change = new ShownChange(dialogues, output)
+  if (word === 'awaiting_confirmation') await change.finish(session)
+  if (text !== '' && !output.wantsJson) await output.said(text)
+  const line = await lines.next()
+  if (line === undefined) return undefined
+  const { digest } = change
+  return digest !== undefined && isConsent(line) ? { action: { name: 'apply', data: { digest } } } : { text: line }
+}

@@ -1,0 +1,165 @@
+import { type Config } from '../../../config/config.ts'
+import { definitionsTooMany } from '../../../base/errors.ts'
+import { type JsonObject } from '../../../base/json.ts'
+import { type OfferedChild, type OfferedFunction, type OfferedTransfer, type ResolvedDefinition, type ResolvedDefinitions } from '../../../engine/shared/dialogue-start.ts'
+import { type Generation } from '../../../registry/generation/generation.ts'
+import { definitionsOf } from '../../../registry/generation/offered.ts'
+import { agentKind } from '../../../registry/kinds/agent/agent-kind.ts'
+import { type AgentChild, type AgentSetting, type ChildParameter } from '../../../registry/kinds/agent/agent-setting.ts'
+import { transferName } from '../../../registry/kinds/agent/parse-child.ts'
+import { skillKind } from '../../../registry/kinds/skill/skill-kind.ts'
+import { declareTools } from './declare-tools.ts'
+import { seekProfile } from './seek-profile.ts'
+
+/** How many definitions may be within reach of one session, and what they may take in its log, in bytes. */
+const [MOST, MOST_BYTES] = [16, 512 * 1024]
+
+/** So many are counted at most; whoever has more is told this number. */
+const COUNTED = 1000
+
+/** What an agent offers its model, and all that is within reach of it. */
+export interface Reach {
+  readonly tools: readonly OfferedFunction[]
+  /** Left out without any. */
+  readonly definitions?: ResolvedDefinitions
+  /** Ids of tools, and names of definitions as `agents/helper`, of which each call waits for an approval. */
+  readonly ask: readonly string[]
+}
+
+/**
+ * Finds what an agent calls and hands over to, and what these do, as all of it is now. What is not there for the caller is not
+ * offered, as a tool that cannot be called.
+ * @param generation as the caller may see it
+ * @throws DEFINITIONS_TOO_MANY
+ */
+export function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_LANGUAGE: language }: Pick<Config, 'DEFAULT_LANGUAGE'>): Reach {
+  const found = new Map<string, Found>()
+  const waiting = [agent]
+  for (let next = waiting.shift(); next !== undefined && found.size < COUNTED; next = waiting.shift()) {
+    for (const key of namedBy(next)) {
+      if (found.has(key)) continue
+      const definition = find(generation, key)
+      if (definition === undefined) continue
+      found.set(key, definition)
+      if (definition.kind === 'agents') waiting.push(definition.agent)
+    }
+  }
+  const offer = (setting: AgentSetting): readonly OfferedFunction[] => [
+    ...declareTools(generation, setting.tools),
+    ...(setting.children ?? []).flatMap(child => offeredChild(child, found.get(`${child.kind}/${child.id}`)) ?? []),
+    ...(setting.handoffs ?? []).flatMap(id => offeredTransfer(id, found.get(`agents/${id}`)) ?? [])
+  ]
+  const definitions = Object.fromEntries([...found].map(([key, { about: _about, ...each }]): [string, ResolvedDefinition] => [
+    key,
+    each.kind === 'agents' ? { ...each, agent: { language, ...each.agent }, tools: each.agent.mode === 'tools' ? offer(each.agent) : [] } : each
+  ]))
+  const bytes = found.size === 0 ? 0 : Buffer.byteLength(JSON.stringify(definitions))
+  if (found.size > MOST || bytes > MOST_BYTES) throw definitionsTooMany(found.size, bytes, MOST, MOST_BYTES)
+  return { tools: offer(agent), ...(found.size === 0 ? {} : { definitions }), ask: askOf(agent, definitions) }
+}
+
+/** What of the definitions of a session one of them can reach, itself but for a cycle left out. @param key as `agents/helper` */
+export function withinReach (definitions: ResolvedDefinitions, key: string): ResolvedDefinitions {
+  const reached = new Set<string>()
+  const waiting = [key]
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const definition = Object.hasOwn(definitions, next) ? definitions[next] : undefined
+    if (definition?.kind !== 'agents') continue
+    for (const named of namedBy(definition.agent)) {
+      if (reached.has(named) || !Object.hasOwn(definitions, named)) continue
+      reached.add(named)
+      waiting.push(named)
+    }
+  }
+  return Object.fromEntries(Object.entries(definitions).filter(([name]) => reached.has(name)))
+}
+
+/** What waits for an approval in a dialogue with an agent, also once it was handed over. */
+export function askOf (agent: AgentSetting, definitions: ResolvedDefinitions): readonly string[] {
+  const asked = new Set<string>()
+  const seen = new Set<string>()
+  const waiting = [agent]
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const { ask, tools, children = [], handoffs = [] } = next
+    // People name functions as the model calls them; effects carry the ids of what is called.
+    for (const { name, tool } of tools) if (ask.includes(name)) asked.add(tool)
+    for (const { name, kind, id } of children) if (ask.includes(name)) asked.add(`${kind}/${id}`)
+    for (const id of handoffs) {
+      const key = `agents/${id}`
+      const other = Object.hasOwn(definitions, key) ? definitions[key] : undefined
+      if (other?.kind !== 'agents' || seen.has(key)) continue
+      seen.add(key)
+      waiting.push(other.agent)
+    }
+  }
+  return [...asked]
+}
+
+type Found = (
+  | { readonly kind: 'agents', readonly agent: AgentSetting }
+  | Omit<Extract<ResolvedDefinition, { kind: 'skills' }>, 'id' | 'revision'>
+  | Omit<Extract<ResolvedDefinition, { kind: 'plans' }>, 'id' | 'revision'>
+) & { readonly id: string, readonly revision: string, /** What the model is told of it, where a function says nothing itself. */ readonly about: string }
+
+function namedBy ({ children = [], handoffs = [] }: AgentSetting): string[] {
+  return [...children.map(({ kind, id }) => `${kind}/${id}`), ...handoffs.map(id => `agents/${id}`)]
+}
+
+/** @param key as `agents/helper` */
+function find (generation: Generation, key: string): Found | undefined {
+  const [kind, id = ''] = key.split('/')
+  if (kind === 'agents') {
+    const agent = definitionsOf(generation, agentKind).get(id)
+    return agent && { kind, id, revision: agent.hash, agent: agent.setting, about: textIn(agent.source) }
+  }
+  if (kind === 'skills') {
+    const skill = definitionsOf(generation, skillKind).get(id)
+    if (skill === undefined) return undefined
+    const { name, description, body, isTemplate, options, hash } = skill
+    return { kind, id, revision: hash, skill: { id, name, description, body, isTemplate, options, hash }, about: description }
+  }
+  const plan = seekProfile(generation, id)
+  return plan && { kind: 'plans', ...plan, about: plan.profile.description }
+}
+
+function textIn ({ description }: JsonObject): string {
+  return typeof description === 'string' ? description : ''
+}
+
+function offeredChild ({ name, description, parameters: own, input, budget, place, ...child }: AgentChild, found: Found | undefined): OfferedChild | undefined {
+  if (found === undefined) return undefined
+  const parameters = found.kind === 'skills' ? parametersOfSkill(found.skill.options.params) : own
+  return {
+    name,
+    declaration: declared(name, description ?? found.about, parameters),
+    child: {
+      definition: `${child.kind}/${child.id}`,
+      parameters,
+      input,
+      ...(budget === undefined ? {} : { budget }),
+      ...(place === undefined ? {} : { place })
+    }
+  }
+}
+
+function parametersOfSkill (params: Extract<Found, { kind: 'skills' }>['skill']['options']['params']): Readonly<Record<string, ChildParameter>> {
+  return Object.fromEntries(params.map(({ name, description, required }) => [name, { type: 'string', description, required }]))
+}
+
+/** An agent by steps takes no dialogue over: another engine runs it. */
+function offeredTransfer (id: string, found: Found | undefined): OfferedTransfer | undefined {
+  if (found?.kind !== 'agents' || found.agent.mode !== 'tools') return undefined
+  const name = transferName(id)
+  const about = found.about === '' ? `Hands the dialogue over to ${id}, who answers from then on.` : `Hands the dialogue over to ${id}, who answers from then on: ${found.about}`
+  return { name, declaration: declared(name, about, {}), transfer: `agents/${id}` }
+}
+
+function declared (name: string, description: string, parameters: Readonly<Record<string, ChildParameter>>): JsonObject {
+  const properties = Object.fromEntries(Object.entries(parameters).map(([parameter, { type, description: about, maxLength }]) => [
+    parameter,
+    { type, ...(about === undefined || about === '' ? {} : { description: about }), ...(maxLength === undefined ? {} : { maxLength }) }
+  ])) as JsonObject
+  const required = Object.entries(parameters).filter(([, each]) => each.required).map(([parameter]) => parameter)
+  const schema = { type: 'object', properties, required, additionalProperties: false }
+  return { type: 'function', function: { name, ...(description === '' ? {} : { description }), parameters: schema } }
+}

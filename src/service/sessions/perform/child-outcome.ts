@@ -1,0 +1,72 @@
+import { type Json, type JsonObject } from '../../../base/json.ts'
+import { AGENT } from '../../../engine/agent/agent-state.ts'
+import { LOOP } from '../../../engine/loop/loop-state.ts'
+import { PLAN } from '../../../engine/plan/plan-key.ts'
+import { SKILL } from '../../../engine/skill/skill-state.ts'
+import { resultOf, startedAs } from '../../../session/engine.ts'
+import { type Status } from '../../../session/model.ts'
+import { type Outcome } from '../../../session/performer.ts'
+import { type Session } from '../../../session/session.ts'
+import { clipped } from './clipped.ts'
+
+/** What a child that has ended comes to, for the session that has started it, with what it has used of the budget. */
+export function outcomeOfChild (child: Session): Outcome {
+  const { status, used: { steps, tokens }, start: { definition } } = child
+  const spent = { steps, tokens }
+  if (status === 'completed') return { kind: 'result', result: clipped(resultOfChild(child)), spent }
+  return { kind: 'failure', code: CODES[status] ?? 'CHILD_FAILED', message: `${definition} ${wordsFor(child)}`, spent }
+}
+
+const CODES: Readonly<Partial<Record<Status, string>>> = { cancelled: 'CHILD_CANCELLED', expired: 'CHILD_EXPIRED' }
+
+function wordsFor (child: Session): string {
+  if (child.status === 'cancelled') return 'was cancelled'
+  if (child.status === 'expired') return 'has ended: nobody answered it in time'
+  const why = whyOf(child)
+  return why === '' ? 'has failed' : `has failed: ${why}`
+}
+
+/** An agent gives its answer, a skill its last words, a plan what it has changed. */
+function resultOfChild (child: Session): Json {
+  switch (child.start.engine) {
+    case LOOP.name: {
+      const { value, answer } = resultOf(child, LOOP)
+      return value ?? answer ?? ''
+    }
+    case AGENT.name: return resultOf(child, AGENT).answer ?? ''
+    case SKILL.name: return resultOf(child, SKILL).text
+    case PLAN.name: return resultOfPlan(child)
+    default: return null
+  }
+}
+
+function resultOfPlan (child: Session): JsonObject {
+  const { state, summary, applied } = resultOf(child, PLAN)
+  const { checks } = startedAs(child.start, PLAN).setting
+  const isApplied = applied.length > 0
+  return {
+    state,
+    summary,
+    applied: applied.map(each => ({ ...each })),
+    // A change of which a check has failed is no end that is completed.
+    checks: isApplied ? checks.map(name => ({ name, passed: true })) : []
+  }
+}
+
+function whyOf (child: Session): string {
+  switch (child.start.engine) {
+    case LOOP.name: return inWords(resultOf(child, LOOP).error)
+    case AGENT.name: return inWords(resultOf(child, AGENT).error)
+    case SKILL.name: return resultOf(child, SKILL).text
+    case PLAN.name: {
+      const { error_code: code = '', error = '', applied } = resultOf(child, PLAN)
+      const left = applied.length === 0 ? '' : `; what it has changed is there: ${applied.slice(0, 20).map(({ path }) => path).join(', ')}`
+      return code === '' ? '' : `${code}: ${error}${left}`
+    }
+    default: return ''
+  }
+}
+
+function inWords (error: { readonly code: string, readonly message: string } | null): string {
+  return error === null ? '' : `${error.code}: ${error.message}`
+}

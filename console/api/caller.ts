@@ -4,7 +4,7 @@ import { api, take } from './client.ts'
 
 /** Who asks, and what is open to him: what would be refused is not offered. */
 export type Caller = paths['/api/caller']['get']['responses']['200']['content']['application/json']
-export type Role = Caller['roles'][number] | 'terminal'
+export type Role = Caller['roles'][number]
 
 /** Who asks, which holds as long as the token does. */
 export const CALLER = { queryKey: ['caller'], queryFn: () => take(api.GET('/api/caller', {})), staleTime: Infinity }

@@ -41,8 +41,8 @@ function boundsOf ({ host, sandbox = '', network, timeoutMs }: Effect): string {
 }
 
 /** Who asks: a child by the way that leads to it from its root. */
-function SessionWords ({ approval: { definition, path, owner, session, step, maxSteps }, isInSession }: { readonly approval: Asked, readonly isInSession: boolean }) {
-  const name = path === undefined ? definition : path.join(' › ')
+function SessionWords ({ approval: { path, owner, session, step, maxSteps }, isInSession }: { readonly approval: Asked, readonly isInSession: boolean }) {
+  const name = path.join(' › ')
   const more = [owner === '' ? '' : t.ownedBy(owner), step === undefined ? '' : t.stepOf(String(step), String(maxSteps ?? step))].filter(word => word !== '')
   return <>{isInSession ? name : <Link href={`/sessions/${session}`}>{name}</Link>}{more.map(word => `, ${word}`)}</>
 }

@@ -26,11 +26,7 @@ export interface Effect {
 }
 
 /** What is asked about. */
-export interface Asked extends Omit<ApprovalReply, 'effect'> {
-  readonly effect: Effect
-  /** The definitions from the root to the child that asks. */
-  readonly path?: readonly string[]
-}
+export interface Asked extends Omit<ApprovalReply, 'effect'> { readonly effect: Effect }
 
 export const asked = (reply: ApprovalReply): Asked => reply as Asked
 

@@ -40,7 +40,7 @@ export function SessionPage ({ id }: { readonly id: string }) {
 interface Shown { readonly session: Session, readonly followed: Followed }
 
 function Head ({ session, followed: { events } }: Shown) {
-  const { id, definition, status, word, used, owner, forkOf } = session
+  const { id, definition, status, word, used, owner, forkOf, parent } = session
   const { kind, name } = partsOf(definition)
   const { words, tone } = stateOf(status, word)
   const step = events.findLast(({ event }) => event === 'step')?.data
@@ -53,13 +53,13 @@ function Head ({ session, followed: { events } }: Shown) {
     <>
       <span className={`chip ${tone}`} role='status'>{words}</span>
       <span className='quiet num'>{facts.filter(fact => fact !== '').join(' · ')}</span>
-      {partOfTree(session) !== undefined && <Link href={`/sessions/${partOfTree(session)}`}>{t.startedBy}</Link>}
+      {parent !== undefined && <Link href={`/sessions/${parent}`}>{t.startedBy}</Link>}
       {forkOf !== undefined && <Link href={`/sessions/${forkOf.session}`}>{t.forkOf}</Link>}
     </>
   )
   return (
     <PageTitle title={name} crumbs={<><Link href='/sessions'>{t.sessions}</Link> / <Link href={`/sessions?kind=${kind}`}>{t.kindsOf(kind)}</Link></>} note={note}>
-      {status !== 'running' && partOfTree(session) === undefined && <ForkButton id={id} />}
+      {status !== 'running' && parent === undefined && <ForkButton id={id} />}
       {!hasEnded(status) && kind !== 'skills' && <CancelButton id={id} kind={kind} />}
     </PageTitle>
   )
@@ -93,7 +93,7 @@ function Parts ({ session, followed }: Shown) {
     { href: path, isHere: tab === 'talk', name: kind === 'agents' ? t.tabChat : kind === 'skills' ? t.tabSteps : t.tabChange },
     { ...at('timeline'), name: t.tabTimeline },
     { ...at('uses'), name: t.tabUses },
-    ...kind === 'agents' || partOfTree(session) !== undefined ? [{ ...at('tree'), name: t.tabTree }] : [],
+    ...kind === 'agents' || session.parent !== undefined ? [{ ...at('tree'), name: t.tabTree }] : [],
     ...kind === 'plans' ? [{ href: `/traces/${traceId(session.id)}`, isHere: false, name: t.tabTrace }] : []
   ]
   return <><Tabs label={t.partsOfSession} tabs={tabs} />{partOf(tab, kind, { session, followed })}</>
@@ -105,11 +105,6 @@ function partOf (tab: string, kind: string, shown: Shown): ReactNode {
   if (tab === 'tree') return <TreeTab session={session} />
   if (tab === 'uses') return <UsesTab session={session} />
   return kind === 'agents' ? <ChatTab {...shown} /> : kind === 'skills' ? <SkillTab {...shown} /> : <PlanTab {...shown} />
-}
-
-/** The session that has started this one; undefined where a person has. */
-function partOfTree (session: Session & { readonly parent?: string }): string | undefined {
-  return session.parent
 }
 
 /** A trace is called as its session, written as a UUID. */

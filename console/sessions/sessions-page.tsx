@@ -1,7 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
-import type { paths } from '../../.build/api.d.ts'
 import { useMay } from '../api/caller.ts'
 import { api, take } from '../api/client.ts'
 import { Empty } from '../parts/empty.tsx'
@@ -15,11 +14,9 @@ import { Rows } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { isWriting } from '../parts/writing.ts'
 import { t } from '../text/text.ts'
-import { type Tree, useTree } from './children/tree.ts'
+import { type SessionRow as Row, type Tree, useTree } from './children/tree.ts'
 import { Definitions } from './start/definitions.tsx'
 import { hasEnded, partsOf, stateOf } from './words.ts'
-
-type Row = paths['/api/sessions']['get']['responses']['200']['content']['application/json']['sessions'][number]
 
 /** Rows are not set in further than this. */
 const DEEPEST = 4
@@ -75,7 +72,7 @@ export function SessionsPage () {
 }
 
 /** Whether somebody is waited for, in it or below it. */
-function isWaiting ({ status, childrenWaiting = 0 }: Row & Partial<Tree>): boolean {
+function isWaiting ({ status, childrenWaiting = 0 }: Row): boolean {
   return status.startsWith('waiting') || (status === 'running' && childrenWaiting > 0)
 }
 
@@ -102,7 +99,7 @@ function Group ({ title, rows }: { readonly title: string, readonly rows: readon
 }
 
 /** A session; below it, once it is unfolded, those that it has started. */
-function SessionRow ({ row, depth = 0 }: { readonly row: Row & Partial<Tree>, readonly depth?: number }) {
+function SessionRow ({ row, depth = 0 }: { readonly row: Row, readonly depth?: number }) {
   const { id, definition, status, owner, createdAt, updatedAt, childrenWaiting = 0 } = row
   const { kind, name } = partsOf(definition)
   const { words, tone } = stateOf(status)
@@ -136,7 +133,7 @@ function RowsBelow ({ id }: { readonly id: string }) {
   if (tree === undefined) return null
   const rows = withDepth(tree.children, 1)
   if (rows.length === 0) return <tr><td colSpan={5} className='quiet'>{t.treeNone}</td></tr>
-  return <>{rows.map(({ row, depth }) => <SessionRow key={row.id} row={row as Row & Tree} depth={depth} />)}</>
+  return <>{rows.map(({ row, depth }) => <SessionRow key={row.id} row={row} depth={depth} />)}</>
 }
 
 function withDepth (trees: readonly Tree[], depth: number): ReadonlyArray<{ readonly row: Tree, readonly depth: number }> {

@@ -10,10 +10,7 @@ import { OpenButton } from '../terminals/open-button.tsx'
 import { OpenTerminals } from '../terminals/open-terminals.tsx'
 import { t } from '../text/text.ts'
 
-type Target = paths['/api/targets']['get']['responses']['200']['content']['application/json'][number] & {
-  /** Whether its operator lets terminals be opened on it. */
-  readonly terminal?: boolean
-}
+type Target = paths['/api/targets']['get']['responses']['200']['content']['application/json'][number]
 
 /** Where commands may run and whose files may change, of what the operator offers to this token. */
 export function TargetsPage () {
@@ -49,7 +46,7 @@ export function TargetsPage () {
 }
 
 function TargetRow ({ target, hasTerminals }: { readonly target: Target, readonly hasTerminals: boolean }) {
-  const { name, type, sandbox, network, auto, workspace, host, port, user, terminal = false } = target
+  const { name, type, sandbox, network, auto, workspace, host, port, user, terminal } = target
   const login = host === undefined ? undefined : `${user === undefined ? '' : `${user}@`}${host}:${port ?? 22}`
   return (
     <tr>

@@ -1,6 +1,6 @@
 import { tokenRefused } from '../api/token.ts'
 import { openSocket } from '../sessions/follow/session-socket.ts'
-import { type Terminal, type TerminalState } from './terminal-api.ts'
+import { FIRST_SIZE, type Terminal, type TerminalState } from './terminal-api.ts'
 
 /** What is told of a terminal while somebody looks at it. */
 export interface TerminalReader {
@@ -50,7 +50,7 @@ export function attachTerminal (id: string, reader: TerminalReader): TerminalSoc
   let socket: WebSocket | undefined
   let [isOver, isAttached] = [false, false]
   let [pause, attempts] = [FIRST_PAUSE, 0]
-  let size = { cols: 80, rows: 24 }
+  let size = FIRST_SIZE
 
   function open (): void {
     if (isOver) return

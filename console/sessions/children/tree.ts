@@ -1,23 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { ApiError } from '../../api/api-error.ts'
-import { send } from '../../api/client.ts'
+import type { paths } from '../../../.build/api.d.ts'
+import { api, take } from '../../api/client.ts'
 
 /** A session as lists and trees show it. */
-export interface SessionRow {
-  readonly id: string
-  readonly definition: string
-  readonly status: string
-  readonly owner: string
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly parent?: string
-  readonly root?: string
-  /** How many sessions below it wait for a person. */
-  readonly childrenWaiting?: number
-}
+export type SessionRow = paths['/api/sessions']['get']['responses']['200']['content']['application/json']['sessions'][number]
 
 /** A session, and all that it has started. */
-export interface Tree extends SessionRow { readonly children: readonly Tree[] }
+export type Tree = SessionRow & { readonly children: readonly Tree[] }
 
 /** Time between two looks while something runs, in ms. */
 const INTERVAL = 3000
@@ -35,10 +24,7 @@ export function useTree ({ id, seq, status }: { readonly id: string, readonly se
 
 /** @throws ApiError */
 async function readTree (id: string): Promise<Tree> {
-  const response = await send(new Request(`/api/sessions/${id}/tree`))
-  const body: unknown = await response.json().catch(() => ({}))
-  if (!response.ok) throw new ApiError(response.status, body)
-  return body as Tree
+  return await take(api.GET('/api/sessions/{id}/tree', { params: { path: { id } } })) as Tree
 }
 
 /** All below a session, each behind the one that has started it. */

@@ -6,7 +6,7 @@ import { takeFact } from '../shared/reducer.ts'
 import { AGENT, type AgentResult, type AgentState } from './agent-state.ts'
 import { AgentReducer } from './agent-reducer.ts'
 
-/** The agent of the requirements: each question is classified, a tool is selected, validated and executed. */
+/** The agent in steps: each question is classified, a tool is selected, validated and executed. */
 export const agentEngine: Engine<DialogueStart, AgentState, AgentResult> = {
   ...AGENT,
   begin: ({ setting: { agent }, ...started }, moment) => new AgentReducer({ ...NOTHING_SAID, setting: agent, step: 'await_input', pending: undefined, awaits: undefined, codes: {} }, moment).start(taskOf(started)),

@@ -175,7 +175,7 @@ export class AgentReducer extends Dialogue<AgentState> {
     const { value } = ended
     if (isJsonObject(value) && Object.hasOwn(value, 'error')) return this.#fail('toolReported', tool, { errorLabel: tool.errorLabel, reason: textOf(value['error'] as Json) })
     this.state = { ...this.state, codes: { ...this.state.codes, execute: 400 } }
-    // What was asked for is shown as it was asked for, whatever the tool says of it (X9).
+    // What was asked for is shown as it was asked for, whatever the tool says of it: fewer may come than were asked for.
     const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.state.pending?.arguments }
     for (const { to, text } of tool.show) this.#showResult(tool, to, renderText(text, values))
     return this.goOn()
@@ -271,7 +271,7 @@ function isEmpty (message: JsonObject | undefined): boolean {
   return message === undefined || (contentOf(message).trim() === '' && callsOf(message).length === 0)
 }
 
-/** As the model sees it. Nothing is required, so that what is missing can be asked for in plain words. */
+/** As the model sees it. Nothing is required, so that what is missing can be asked for in plain words. */
 function declare ({ name, description, parameters }: AgentTool): JsonObject {
   const properties = Object.entries(parameters).map(([parameter, { type, description: about }]) => [parameter, { type, ...(about === undefined ? {} : { description: about }) }])
   return { type: 'function', function: { name, ...(description === undefined ? {} : { description }), parameters: { type: 'object', properties: Object.fromEntries(properties) as JsonObject } } }

@@ -7,27 +7,27 @@ import { type DialogueStart } from '../shared/dialogue-start.ts'
 export interface DialogueMessage {
   readonly role: 'user' | 'assistant'
   readonly content: string
-  /** `status`: a line of the agent about its own work (X10). */
+  /** `status`: a line of the agent about its own work. */
   readonly kind: 'said' | 'status'
 }
 
-/** The steps of a dialogue, by the words of the requirements. */
+/** The steps of a dialogue, by the words of replies and logs. */
 export type Step = 'await_input' | 'classify' | 'select' | 'validate' | 'execute' | 'ended'
 
-/** A dialogue that classifies, selects, validates and executes (A-39). */
+/** A dialogue that classifies, selects, validates and executes. */
 export interface AgentState extends DialogueState {
   readonly step: Step
-  /** All messages; the model is sent a part of them (X4). */
+  /** All messages; the model is sent a part of them. */
   readonly messages: readonly DialogueMessage[]
   /** The call that is being validated or made. */
   readonly pending: { readonly tool: string, readonly arguments: JsonObject } | undefined
   /** What the pending effect is for. */
   readonly awaits: { readonly effect: string, readonly purpose: 'classify' | 'select' | 'select-json' | 'health' | 'call' } | undefined
-  /** The last outcome of each step (A-40). */
+  /** The last outcome of each step. */
   readonly codes: Readonly<Partial<Record<Step, number>>>
 }
 
-/** What a turn of a dialogue came to, as programs read it (A-40). */
+/** What a turn of a dialogue came to, as programs read it. */
 export interface AgentResult {
   readonly last_state: Step
   readonly codes: AgentState['codes']

@@ -8,7 +8,7 @@ const MAX_LENIENT = 4000
 
 /**
  * Whether a model's answer to the question of relevance is yes or no: exactly one of these words, whatever its case and
- * the punctuation around it (A-41).
+ * the punctuation around it. A word somewhere in a sentence does not count: "not relevant, yes?" is no yes.
  * @returns `undefined` for any other answer
  */
 export function parseClassification (answer: string): boolean | undefined {

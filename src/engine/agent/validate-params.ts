@@ -8,7 +8,7 @@ export interface ParameterProblem {
   readonly text: string
 }
 
-/** Checks parameters in the order of their declaration; the first that is wrong counts. */
+/** Checks parameters in the order of their declaration; the first that is wrong counts, for its user is asked one thing at a time. */
 export function findProblem ({ name, parameters }: AgentTool, values: JsonObject): ParameterProblem | undefined {
   for (const [parameter, rules] of Object.entries(parameters)) {
     const reason = problemOf(Object.hasOwn(values, parameter) ? values[parameter] as Json : null, rules)

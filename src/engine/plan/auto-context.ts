@@ -1,7 +1,7 @@
 import { type JsonObject } from '../../base/json.ts'
 import { normalisePath } from '../../files/path-rules.ts'
 
-/** Something that is read before the model is asked, because of what the user has said (P-27). */
+/** Something that is read before the model is asked, because of what the user has said. */
 export interface AutoRequest {
   readonly header: 'AUTO_TRACEBACK' | 'DEPS' | 'ENV'
   /** Of these the first that exists is meant. */

@@ -11,7 +11,7 @@ const CUT = '\n...[TRUNCATED '
 /** A block as it is written for the model. */
 export interface ContextBlock extends DietBlock {
   readonly section: 'AUTO_CONTEXT' | 'AUTO_CONTEXT_FROM_MESSAGE' | 'FULFILLED_CONTEXT'
-  /** The file that it shows, as it is on disk: an update has to start from it (P-14). */
+  /** The file that it shows, as it is on disk: an update has to start from it. */
   readonly base?: { readonly path: string, readonly sha256: string }
   /** Whether it was read in full. */
   readonly isWhole?: boolean

@@ -17,7 +17,7 @@ function withoutPath ({ path: _root, ...request }: ContextRequest & { readonly p
   return { ...request }
 }
 
-/** What a request is known by within a cycle: all of it, `last_n` too (P-28). */
+/** What a request is known by within a cycle: all of it, `last_n` too, since more lines of a log are another text. */
 export function keyOf (request: JsonObject): string {
   return canonicalJson(request)
 }

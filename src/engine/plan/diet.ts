@@ -1,7 +1,7 @@
 import { cutMiddle } from '../shared/cut-middle.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
-/** What kind of block it is: what is cut first stands last (P-30, X14). A file that the model asked for is cut last. */
+/** What kind of block it is: what is cut first stands last. A file that the model asked for is cut last. */
 const ORDER = ['file', 'found', 'env', 'logs', 'search'] as const
 
 /** A block of context: its head stays as it is, its body may be cut. */
@@ -23,7 +23,7 @@ export interface Diet<B extends DietBlock> {
   readonly logsChars: number
 }
 
-/** A file that the model asked for keeps so much of its body, whatever else there is (P-30). */
+/** A file that the model asked for keeps so much of its body, whatever else there is. */
 export const LEAST_OF_A_FILE = 4096
 
 /** What `cutMiddle` puts in the place of what it cuts is no longer, for texts of up to ten digits. */
@@ -33,7 +33,7 @@ export const MARK = '\n...[TRUNCATED 0123456789 chars]...\n'.length
 const LEAST_OF_A_BLOCK = 200
 
 /**
- * Cuts a context to what a model is to read (P-29 to P-32): each block to its own limit, then the number of blocks, then the
+ * Cuts a context to what a model is to read: each block to its own limit, then the number of blocks, then the
  * whole. The whole is exceeded only by files that were asked for, which keep their 4096 units each.
  */
 export function applyDiet<B extends DietBlock> (blocks: readonly B[], limits: PlanLimits): Diet<B> {

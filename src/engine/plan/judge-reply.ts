@@ -5,14 +5,14 @@ import { type PlanState } from './plan-state.ts'
 import { strictProblem } from './strict-reply.ts'
 import { validateActions } from './validate-plan.ts'
 
-/** What a summary begins with when there is nothing to do (P-12, X4). */
+/** What a summary begins with when there is nothing to do: without it an answer without actions is a mistake. */
 export const NO_CHANGES = 'NO_CHANGES:'
 
 /** What to do with an answer: take it, read more before the model answers again, or have it repaired. */
 export type Judged =
   | { readonly verdict: 'take', readonly reply: PlanReply }
   | { readonly verdict: 'read', readonly reply: PlanReply }
-  /** Files that it updates, and has not seen (X12). */
+  /** Files that it updates, and has not seen: a whole file that was written blindly loses what was in it. */
   | { readonly verdict: 'read-bases', readonly paths: readonly string[] }
   | { readonly verdict: 'repair', readonly problem: PlanProblem }
 
@@ -25,7 +25,7 @@ export interface JudgedBy extends Pick<PlanState, 'mode' | 'rounds' | 'bases' | 
   readonly strict?: { readonly schema: JsonObject, readonly hash: string } | undefined
 }
 
-/** Judges a model's answer by form, mode, paths and limits (P-05, P-06). */
+/** Judges a model's answer by form, mode, paths and limits. */
 export function judgeReply (text: string, state: JudgedBy): Judged {
   const reply = parsePlan(text, state.setting.schemaVersion)
   if (isProblem(reply)) return { verdict: 'repair', problem: reply }

@@ -8,14 +8,14 @@ export interface Memory {
 
 export const NO_MEMORY: Memory = { user: {}, project: {} }
 
-/** The block may be so long, in UTF-16 units (X8). */
+/** The block may be so long, in UTF-16 units: every question to the model carries it. */
 const MAX_BLOCK = 12 * 1024
 
 const isText = (value: Json): boolean => typeof value === 'string' && value !== ''
 const isOneOf = (...words: readonly string[]) => (value: Json): boolean => typeof value === 'string' && words.includes(value)
 const isTextList = (value: Json): boolean => Array.isArray(value) && value.length > 0 && value.every(each => typeof each === 'string' && each !== '')
 
-/** Every field that may be remembered, with what it may hold (P-33, P-34, P-37, X5). */
+/** Every field that may be remembered, with what it may hold. */
 export const MEMORY_FIELDS: ReadonlyMap<string, (value: Json) => boolean> = new Map<string, (value: Json) => boolean>([
   ['user.preferred_style', isOneOf('brief', 'normal', 'verbose')],
   ['user.ask_budget', value => value === 0 || value === 1 || value === 2],
@@ -32,7 +32,7 @@ export const MEMORY_FIELDS: ReadonlyMap<string, (value: Json) => boolean> = new 
   ['project.ci_notes', isText]
 ])
 
-/** Names of an older form, and what they are now (X6). */
+/** Names of an older form, and what they are now. */
 const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['preferred_style', 'user.preferred_style'],
   ['default_language', 'user.default_language'],
@@ -41,7 +41,7 @@ const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['format_command', 'project.default_format_command']
 ])
 
-/** Of what a model wants remembered, the fields that may be, and the names of those that may not (P-37). */
+/** Of what a model wants remembered, the fields that may be, and the names of those that may not. */
 export function cleanPatch (patch: JsonObject): { readonly patch: JsonObject, readonly dropped: readonly string[] } {
   const names = Object.keys(patch)
   const taken = names.filter(name => MEMORY_FIELDS.get(name)?.(patch[name] as Json) === true)
@@ -61,7 +61,7 @@ export function cleanMemory (user: Json | undefined, project: Json | undefined):
   return { user: layer('user'), project: layer('project') }
 }
 
-/** What the model is told of it, behind the system message (P-36); empty when there is nothing to tell. */
+/** What the model is told of it, behind the system message; empty when there is nothing to tell. */
 export function memoryBlock (memory: Memory): string {
   const { user, project } = shortened(memory)
   const layers = { ...(Object.keys(user).length === 0 ? {} : { user }), ...(Object.keys(project).length === 0 ? {} : { project }) }

@@ -3,7 +3,7 @@ import { MEMORY_FIELDS } from './memory.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type PlanMode } from './route-mode.ts'
 
-/** What a plan tells the model, in one language. The Russian words of schema 1 are the protocol's (P-01 to P-14, P-26, X3, X4). */
+/** What a plan tells the model, in one language. The Russian words of schema 1 are the protocol's, to the letter. */
 interface Messages {
   /** What every answer has to be. @param version of the schema */
   contract (version: number): string

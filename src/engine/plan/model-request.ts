@@ -4,7 +4,7 @@ import { memoryBlock } from './memory.ts'
 import { repairMessage, roundsMessage, systemMessage } from './messages.ts'
 import { type PlanState } from './plan-state.ts'
 
-/** Above this length of all messages the answer is kept short (P-08), in UTF-16 units. */
+/** Above this length of all messages the answer is kept short, in UTF-16 units: input and answer share a model's window. */
 const LONG_INPUT = 80_000
 
 /** The tokens that an answer to a long input may have. */

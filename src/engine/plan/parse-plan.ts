@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../base/json.ts'
 import { beginningOf, kindInWords } from '../../base/text.ts'
 
-/** What actions do, in the words of the protocol (P-03). */
+/** What actions do, in the words of the protocol. */
 export const ACTION_KINDS = ['CREATE_FILE', 'CREATE_DIR', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR'] as const
 
 /** The same of schema 2, in which files are edited. */
@@ -19,7 +19,7 @@ export interface PlanAction {
   readonly edits?: ReadonlyArray<{ readonly search: string, readonly replace: string }>
 }
 
-/** What a model wants to read (P-26). */
+/** What a model wants to read. */
 export type ContextRequest =
   | { readonly type: 'read_file', readonly path: string, readonly start_line?: number, readonly end_line?: number }
   | { readonly type: 'search', readonly query: string, readonly glob?: string }
@@ -48,13 +48,13 @@ export interface PlanProblem {
   readonly message: string
 }
 
-/** Lines of a log that are read when nothing else is asked for, and at most (P-26). */
+/** Lines of a log that are read when nothing else is asked for, and at most. */
 const LOG_LINES = { default: 200, most: 5000 }
 
 /** A model's own words are repeated to it up to this length, in UTF-16 units. */
 const MAX_SHOWN = 60
 
-/** Reads a model's answer, in either form, also out of a fence (P-02, P-05). @param version of the schema */
+/** Reads a model's answer, in either form, also out of a fence. @param version of the schema */
 export function parsePlan (text: string, version: number): PlanReply | PlanProblem {
   const json = jsonIn(text)
   if ('code' in json) return json

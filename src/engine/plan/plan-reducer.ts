@@ -30,7 +30,7 @@ const MAX_REQUESTS = 16
 /** Lines of a file that is read again: as many as there may be. */
 const MAX_LINES = 5000
 
-/** What an API says that knows no `response_format` (P-07). */
+/** What an API says that knows no `response_format`. */
 const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/i
 
 /** An empty cache. */
@@ -169,7 +169,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.fail({ code: 'LLM_ERROR', message: reason })
   }
 
-  /** One repair in all; a second answer that cannot be taken ends the plan (P-06). */
+  /** Schema 1 has one repair in all, and a second answer that cannot be taken ends its plan; schema 2 counts rounds. */
   #repair (reply: string, problem: PlanProblem): Next<PlanState> {
     this.log('warning', 'VALIDATION_FAILED', { code: problem.code })
     const { hasRepaired, setting: { schemaVersion } } = this.state
@@ -215,7 +215,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#readNew(wanted)
   }
 
-  /** A round of context; what the cycle has read already is not read again (P-28). */
+  /** A round of context; what the cycle has read already is not read again. */
   #readNew (wanted: readonly JsonObject[]): Next<PlanState> {
     const missed = new Map<string, JsonObject>()
     for (const request of wanted) {
@@ -310,7 +310,7 @@ function wholeIn (known: readonly string[], blocks: readonly ContextBlock[], sho
   return [...new Set([...known.filter(path => !cut.includes(path)), ...uncut])]
 }
 
-/** What an answer without a summary does (P-05). */
+/** What an answer without a summary does, in words for its user. */
 function describe ({ actions, patch }: PlanReply, language: Language): string {
   const texts = PLAN_TEXTS[language]
   const most = 10

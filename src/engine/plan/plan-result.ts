@@ -4,7 +4,7 @@ import { type PlanAction } from './parse-plan.ts'
 import { type PlanResult } from './plan-key.ts'
 import { type CacheStats, type PlanState } from './plan-state.ts'
 
-/** What a plan came to, as programs read it (P-04). */
+/** What a plan came to, as programs read it. */
 export function describePlan (state: PlanState): PlanResult {
   const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, held, setting: { traceId, schemaVersion, schemaHash } } = state
   const actions: readonly PlanAction[] = mode === 'apply' ? reply?.actions ?? [] : []
@@ -41,7 +41,7 @@ export function describePlan (state: PlanState): PlanResult {
 const MAX_FILES = 20
 const MAX_GOAL = 500
 
-/** What a session remembers of itself (P-35): for who looks at it; no model is told. */
+/** What a session remembers of itself: for who looks at it; no model is told. */
 function sessionMemoryOf ({ goal, branch, bases, applied, undone, recentErrors }: PlanState): PlanResult['session_memory'] {
   const files = [...new Set([...Object.keys(bases), ...undone.map(({ path }) => path), ...applied.map(({ path }) => path)])]
   return { current_task_goal: clip(goal, MAX_GOAL), current_branch: branch ?? null, recent_files: files.slice(-MAX_FILES), recent_errors: recentErrors }

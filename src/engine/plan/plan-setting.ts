@@ -6,7 +6,7 @@ import { type Language } from '../texts/language.ts'
 
 /** Everything of the service's configuration and a profile that plans depend on, as it was when the session started. */
 export interface PlanSetting {
-  /** Of the log lines and the trace (P-38). */
+  /** Of the log lines and the trace. */
   readonly traceId: string
   readonly workspace: string
   /** What the profile tells the model; empty without one. */
@@ -19,11 +19,11 @@ export interface PlanSetting {
   readonly maxTokens: number
   /** How long the model is waited for, in ms. */
   readonly timeout: number
-  /** Whether the model's API is asked to hold its answer to the schema (P-01). */
+  /** Whether the model's API is asked to hold its answer to the schema. */
   readonly isStrict: boolean
   readonly schema: JsonObject
   readonly schemaVersion: number
-  /** SHA-256 of the file of the schema (P-09). */
+  /** SHA-256 of the file of the schema: a trace says by which form its answers were judged. */
   readonly schemaHash: string
   readonly eol: 'keep' | 'lf'
   readonly language: Language
@@ -31,16 +31,16 @@ export interface PlanSetting {
   readonly repair: PlanRepair
   /** `never` also where the operator allows no commits. */
   readonly commit: PlanCommit
-  /** Whether what a model wants remembered is (P-37). */
+  /** Whether what a model wants remembered is, without asking its user. */
   readonly remembers: boolean
   readonly limits: PlanLimits
   readonly whitelist: Whitelist
 }
 
-/** Bounds of a plan and of its context (P-05, P-17, P-29). */
+/** Bounds of a plan and of its context. */
 export type PlanLimits = Readonly<Record<PlanLimit, number>>
 
-/** The limits of the protocol; lengths of texts in UTF-16 units (P-17, P-29, X10, X11). */
+/** The limits of the protocol; lengths of texts in UTF-16 units. A profile makes them tighter. */
 export const DEFAULT_LIMITS: PlanLimits = {
   max_actions: MAX_ACTIONS,
   max_file_bytes: MAX_CONTENT_BYTES,

@@ -7,13 +7,13 @@ import { type PlanProblem, type PlanReply } from './parse-plan.ts'
 import { type PlanSetting } from './plan-setting.ts'
 import { type PlanMode } from './route-mode.ts'
 
-/** How far a plan is, in the words of the protocol (P-15). */
+/** How far a plan is, in the words of the protocol. */
 export type PlanStep = 'draft' | 'planning' | 'planned' | 'applying' | 'awaiting_confirmation' | 'applied' | 'undone' | 'no_changes' | 'rejected' | 'failed'
 
 /** What is waited for. */
 export type PlanPurpose = 'context' | 'model' | 'remember' | 'accept' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo' | 'commit'
 
-/** Something that was read in this cycle, so that it is not read again (P-28). */
+/** Something that was read in this cycle, so that it is not read again. */
 export interface ContextEntry {
   readonly key: string
   /** `undefined` when it was not there, and nobody has to know. */
@@ -49,7 +49,7 @@ export interface ContextStats {
   readonly logsChars: number
 }
 
-/** Hits and misses of the cycle's cache, by the type of the request (P-39). */
+/** Hits and misses of the cycle's cache, by the type of the request. */
 export type CacheStats = Readonly<Record<'env' | 'logs' | 'read' | 'search', { readonly hits: number, readonly misses: number }>>
 
 /** A plan: it is made in PLAN, carried out in APPLY, and undone when it is wanted. */
@@ -59,9 +59,9 @@ export interface PlanState {
   readonly child?: 'goes-on' | 'over'
   readonly step: PlanStep
   readonly mode: PlanMode
-  /** Whether the words or the request chose the mode; if not, what is remembered of the user does (X5). */
+  /** Whether the words or the request chose the mode; if not, what is remembered of the user does. */
   readonly isRouted: boolean
-  /** Whether this began in APPLY, with no plan before it (X12). */
+  /** Whether this began in APPLY, with no plan before it: then no file has been shown to the model yet. */
   readonly isDirect: boolean
   /** What the user brought beside the goal: the output of a test, a log. */
   readonly report: string
@@ -81,10 +81,10 @@ export interface PlanState {
   readonly pending: readonly PendingRead[]
   readonly cache: CacheStats
   readonly stats: ContextStats | undefined
-  /** The files that the model has been shown, by path, as they are on disk (P-14). */
+  /** The files that the model has been shown, by path, as they are on disk: no other file is updated. */
   readonly bases: Readonly<Record<string, string>>
   readonly rounds: number
-  /** The answer that was not taken, while it is being repaired; one repair in all (P-06). */
+  /** The answer that was not taken, while it is being repaired; schema 1 has one repair in all. */
   readonly repair: { readonly reply: string, readonly problem: PlanProblem } | undefined
   readonly hasRepaired: boolean
   /** Rounds in which the model has mended what it had done, since its user spoke last. */
@@ -111,7 +111,7 @@ export interface PlanState {
   readonly fix: string | undefined
   /** Of the files in `bases`, those that the model has been shown in full. */
   readonly whole: readonly string[]
-  /** Whether the model's API knows no schema of answers (P-07). */
+  /** Whether the model's API knows no schema of answers, and has to be asked without one. */
   readonly isFormatRefused: boolean
   /** The answer that is being carried out, its paths in their one form. */
   readonly reply: PlanReply | undefined

@@ -23,7 +23,7 @@ export function recordRead (state: PlanState, ended: Ended): PlanState {
   return { ...state, pending: [], context, ...recalled }
 }
 
-/** What is remembered of the user chooses the mode where neither words nor request did (X5). */
+/** What is remembered of the user chooses the mode where neither words nor request did. */
 function recall ({ isRouted }: PlanState, block: JsonObject | undefined): Partial<PlanState> {
   const memory = cleanMemory(block?.['user'], block?.['project'])
   const { output_format: format } = memory.user

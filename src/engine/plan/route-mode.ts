@@ -23,8 +23,8 @@ const HINTS: ReadonlyArray<readonly [PlanMode, RegExp]> = [
 ]
 
 /**
- * Tells from words which mode they want (P-10): a prefix, a consent, or what they speak of. A consent is the whole of what is
- * said: «да, но…» is none (X18).
+ * Tells from words which mode they want: a prefix, a consent, or what they speak of. A consent is the whole of what is
+ * said: «да, но…» is none.
  */
 export function routeMode (words: string, hasPlan: boolean): Routed {
   const prefix = PREFIX.exec(words)

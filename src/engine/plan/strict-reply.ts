@@ -8,7 +8,7 @@ const MAX_COMPILED = 4
 
 const compiled = new Map<string, CompiledSchema>()
 
-/** What is wrong with an answer whose API was asked to hold it to a schema: not every API does (P-06). @param hash of the schema */
+/** What is wrong with an answer whose API was asked to hold it to a schema: not every API does. @param hash of the schema */
 export function strictProblem (answer: Json, schema: JsonObject, hash: string): PlanProblem | undefined {
   const known = compiled.get(hash) ?? compileSchemaLater(schema)
   if (!compiled.has(hash) && compiled.size >= MAX_COMPILED) compiled.clear()

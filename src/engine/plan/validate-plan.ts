@@ -4,14 +4,14 @@ import { describeWhitelist, isForbidden, isProtected, isWhitelisted, normalisePa
 import { type PlanAction, type PlanProblem } from './parse-plan.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
-/** Of a text, so many may be what no editor shows; beyond, it is no text (P-21). */
+/** Of a text, so many may be what no editor shows; beyond, it is no text. */
 const MAX_UNPRINTABLE = 0.1
 
 /** Paths are shown up to this length, in UTF-16 units. */
 const MAX_SHOWN = 100
 
 /**
- * Checks what a model wants to change, by the text of it alone (P-16 to P-24).
+ * Checks what a model wants to change, by the text of it alone: no file is looked at yet.
  * @returns the actions with their paths in the one form, or the first that is wrong
  */
 export function validateActions (actions: readonly PlanAction[], limits: PlanLimits, whitelist: Whitelist): readonly PlanAction[] | PlanProblem {
@@ -61,7 +61,7 @@ function problemOfEdits (edits: NonNullable<PlanAction['edits']>, path: string):
 
 /**
  * Whether a content is no text. Letters of every script are text: only control characters, the mark of what could not be
- * decoded, and halves of characters count (X13).
+ * decoded, and halves of characters count.
  */
 function isPseudoBinary (content: string): boolean {
   if (content.includes('\0')) return true
@@ -73,7 +73,7 @@ function isPseudoBinary (content: string): boolean {
   return unprintable > length * MAX_UNPRINTABLE
 }
 
-/** Two actions that cannot both be meant (P-18): on one path, below what is a file, or made in what is deleted. */
+/** Two actions that cannot both be meant: on one path, below what is a file, or made in what is deleted. */
 function findConflict (actions: readonly PlanAction[]): PlanProblem | undefined {
   const byPath = new Map<string, PlanAction>()
   for (const action of actions) {

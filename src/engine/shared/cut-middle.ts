@@ -1,6 +1,6 @@
 /**
  * A text without its middle: 60 % of what may stay is its beginning and 40 % its end, for what matters of a file or an output
- * is most often there (P-31, S-26).
+ * is most often there.
  * @param most in UTF-16 units; the mark comes on top. No pair of surrogates is torn
  */
 export function cutMiddle (text: string, most: number): string {

@@ -6,11 +6,11 @@ export type Level = 'debug' | 'warning' | 'error' | 'critical'
 /** Where an agent is, as its log lines begin: `[cls] …`; a free agent knows `main`, `turn` and `exec`. */
 export type Prefix = 'main' | 'cls' | 'select' | 'valid' | 'exec' | 'turn'
 
-/** One row: what is shown, whether the model reads it later too, what is logged, and the code of the outcome (A-40). */
+/** One row: what is shown, whether the model reads it later too, what is logged, and the code of the outcome, for programs. */
 export interface Row {
   /** Where the definition of the tool may have the text, it is what stands in for one that is left out. */
   readonly text?: AgentText
-  /** `status`: a line of the agent about its own work, which models are sent only where the definition says so (X10). */
+  /** `status`: a line of the agent about its own work, which models are sent only where the definition says so. */
   readonly toHistory?: 'reply' | 'status'
   /** `{{reason}}` and `{{name}}` stand for what came. */
   readonly log: string
@@ -20,7 +20,7 @@ export interface Row {
   readonly isModelsName?: true
 }
 
-/** Every outcome of every step (A-09 to A-37), then those of a free agent; what comes next is in `AgentReducer` and `LoopReducer`. */
+/** Every outcome of every step, then those of a free agent; what comes next is in `AgentReducer` and `LoopReducer`. */
 export const ROWS = {
   budgetUsed: { text: 'budgetUsed', log: 'Budget used up: {{reason}}', level: 'critical' },
   start: { log: 'AgentStart', level: 'debug' },

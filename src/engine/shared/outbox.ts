@@ -11,7 +11,7 @@ import { renderText } from './render-text.ts'
 /** How long a skill waits for its model, in ms. */
 export const MODEL_TIMEOUT = 30_000
 
-/** What a user says is cut at this length, in code points. */
+/** What a user says is cut at this length, in code points: every later question to the model carries it again. */
 export const MAX_MESSAGE = 4000
 
 /** Stands for the words of others. */

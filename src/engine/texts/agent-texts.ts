@@ -5,7 +5,7 @@ export type AgentText =
   | 'farewell' | 'cleared' | 'classifying' | 'modelFailed' | 'unreadable' | 'modelSilent' | 'modelUnclear' | 'irrelevant' | 'relevant'
   | 'selecting' | 'noTool' | 'selected' | 'validating' | 'unknownTool' | 'executing' | 'toolFailed' | 'toolUnknown' | 'noAnswer' | 'budgetUsed' | 'handedOver'
 
-/** The lines of are literal in Russian. */
+/** The Russian lines stay to the letter: callers of examples/agents/helper.yaml compare them. */
 export const AGENT_TEXTS: Readonly<Record<Language, Readonly<Record<AgentText, string>>>> = {
   en: {
     farewell: 'Goodbye!',

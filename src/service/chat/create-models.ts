@@ -24,7 +24,7 @@ export async function createModels (config: Config, environment: Environment, lo
   return named(variable, () => createModelClients([first, ...others], shared))
 }
 
-/** The model that carries out skills; empty for that of chats (S-02). */
+/** The model that carries out skills; empty for that of chats. */
 export function modelOfSkills ({ AI_MODEL: model, AI_KOSMOS_MODEL_BASE_URL: url }: Config): string {
   return model === '' && url !== '' ? 'CHEAP' : model
 }
@@ -38,7 +38,7 @@ async function providersOf (config: Config, environment: Environment): Promise<r
   return baseUrl === '' ? [] : [{ ...BARE, name: 'default', baseUrl, models: [], limits: { concurrency: config.LLM_CONCURRENCY, queue: config.LLM_QUEUE }, ...(apiKey === '' ? {} : { apiKey }) }]
 }
 
-/** The API of skills has one model only (S-01). */
+/** The API of skills has one model only: no other question goes to it. */
 function providerOfSkills (config: Config): readonly ProviderConfig[] {
   const { AI_KOSMOS_MODEL_BASE_URL: baseUrl } = config
   return baseUrl === '' ? [] : [{ ...BARE, name: 'skills', baseUrl, models: [modelOfSkills(config)] }]

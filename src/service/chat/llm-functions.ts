@@ -6,12 +6,12 @@ import { type CountedModels } from './counted-models.ts'
 /** The two calls of a model's API as programs make them that want an answer or a reason, and no exception. */
 export interface LlmFunctions {
   /**
-   * A chat completion (A-05). The payload must have `messages`; `model` may be left out.
+   * A chat completion. The payload must have `messages`; `model` may be left out.
    * @param verbose logs the payload before, and the response after
    * @returns the completion as the API gives it, or `{ error }` with the reason
    */
   post_chat_completions (payload: JsonObject, verbose?: boolean): Promise<JsonObject>
-  /** Embeddings (A-06). The payload must have `input`; otherwise the same. */
+  /** Embeddings. The payload must have `input`; otherwise the same. */
   post_embeddings (payload: JsonObject, verbose?: boolean): Promise<JsonObject>
 }
 
@@ -27,7 +27,7 @@ export interface LlmFunctionsOptions {
 /** Retries, limits and routing are those of every call of the service. */
 export function createLlmFunctions ({ models, log, caller, defaultModel, defaultEmbeddingModel }: LlmFunctionsOptions): LlmFunctions {
   async function post (kind: 'chat' | 'embeddings', required: string, model: string, payload: JsonObject, verbose: boolean): Promise<JsonObject> {
-    // Nobody is asked in vain, and the caller's payload stays as it is (A-07).
+    // Nobody is asked in vain, and the caller's payload stays as it is.
     if (!isJsonObject(payload) || !Object.hasOwn(payload, required)) return { error: `expected "${required}" in the payload` }
     const request = withDefaultModel(payload, model)
     if (verbose) log.debug({ payload: request }, `llm ${kind}: payload`)

@@ -6,6 +6,8 @@ import { readShown } from '../../session/read-log.ts'
 import { type Head } from '../../session/model.ts'
 import { type ListQuery } from '../../session/session-store.ts'
 import { type Below, childrenOf, type Tree, treeOf, withBelow } from './reading/below.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { tellOfWaiting } from './reading/asked-below.ts'
 import { available, begun } from './reading/available.ts'
 import { type LastMessages, type MessagePage, type Place, readLastMessages, readMessages } from './reading/messages.ts'
 import { type Use, usesIn } from './reading/uses.ts'
@@ -69,7 +71,11 @@ export class Sessions {
   async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
     return await this.#running.use(async ({ store, runner }) => {
       const owner = await requireOwn(runner, who(), id)
-      return whileOwn(available(followSession(store, id, after, signal)), who, id, owner)
+      const greet = async (): Promise<readonly JsonObject[]> => {
+        const session = await runner.load(id)
+        return session === undefined ? [] : await tellOfWaiting({ store, runner }, session)
+      }
+      return whileOwn(available(followSession(store, id, after, signal, greet)), who, id, owner)
     })
   }
 

@@ -41,7 +41,7 @@ export interface AgentSetting {
 /** How the model is asked whether a message is for this agent. */
 export interface AgentClassify {
   readonly prompt: string
-  /** `exact`: one word and nothing else (A-41). */
+  /** `exact`: one word and nothing else. */
   readonly answers: 'lenient' | 'exact'
   /** What an answer counts as that is neither yes nor no, after all repairs. */
   readonly unclear: 'relevant' | 'irrelevant' | 'error'

@@ -138,7 +138,7 @@ describe('aps export promptfoo', () => {
       ['render', `${url}/api/render/prompts/{{prompt}}?tools=stub`],
       ['render with tools', `${url}/api/render/prompts/{{prompt}}`]
     ], stderr)
-    assert.deepEqual(providers[1]?.config.body, { variables: { name: '{{name | dump | safe}}' } })
+    assert.deepEqual(providers[1]?.config.body, { variables: { name: '{{(name if name is string else name | dump) | safe}}' } })
     assert.deepEqual(tests, [
       { description: 'names', assert: [{ type: 'contains', value: 'Ada' }], vars: { name: 'Ada' }, prompts: ['greet'], providers: ['render'] },
       { description: 'asks', assert: [{ type: 'icontains', value: 'hello' }], vars: { name: { first: 'Ada' } }, prompts: ['greet'], providers: ['chat'] },

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { rm, writeFile } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type * as NodePty from '@lydell/node-pty'
 import { makePrivateFolder, PRIVATE_FILE } from '../base/private-folder.ts'
@@ -54,6 +54,7 @@ export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }
   // Whoever finds it knows whether the process that made it still lives.
   const own = join(state, `${process.pid}-${randomBytes(8).toString('hex')}`)
   await makePrivateFolder(own)
+  await removeLeft(state)
   try {
     const { words: [program = '', ...words], isJailed, files } = await wordsFor(['/bin/sh', '-c', beginShell(shell)], own)
     const env = { ...environment, ...TERMINAL_ENVIRONMENT }
@@ -62,6 +63,23 @@ export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }
   } catch (error) {
     await rm(own, { recursive: true, force: true })
     throw error instanceof ExecutorError ? error : new ExecutorError('TARGET_UNREACHABLE', `no shell can be begun: ${(error as Error).message}`)
+  }
+}
+
+/** Removes the folders of processes that have ended without doing so. */
+async function removeLeft (state: string): Promise<void> {
+  for (const name of await readdir(state)) {
+    const [, pid] = /^(\d+)-[0-9a-f]+$/.exec(name) ?? []
+    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(state, name), { recursive: true, force: true })
+  }
+}
+
+function isAlive (pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // It is somebody else's.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

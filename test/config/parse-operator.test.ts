@@ -61,6 +61,7 @@ policy:
     ['a workspace that every object has', `${W}targets: { t: { type: local, workspace: constructor } }`, 'line 2: targets.t.workspace: expected the name of a workspace, got "constructor"'],
     ['a target of no type', `${W}targets: { t: { type: docker } }`, 'line 2: operator.targets.t.type must be one of "local","ssh"'],
     ['a sandbox of another kind', `${W}targets: { t: { type: local, workspace: a, sandbox: yes } }`, 'line 2: operator.targets.t.sandbox must be one of "auto","required","off"'],
+    ['a name that is the id of a terminal', `${W}targets:\n  ${'a'.repeat(32)}: { type: local, workspace: a }`, `line 3: targets.${'a'.repeat(32)}: expected a name that is no id of a terminal, got "${'a'.repeat(32)}"`],
     ['a variable with a secret of the service', `${W}targets: { t: { type: local, workspace: a, environment: [CI, LLM_API_KEY] } }`, 'line 2: targets.t.environment.1: expected a variable that is none of the service\'s own, got "LLM_API_KEY"'],
     ['a secret of a tool', `${W}targets: { t: { type: local, workspace: a, environment: [TOOL_SECRET_X] } }`, 'line 2: targets.t.environment.0: expected a variable that is none of the service\'s own, got "TOOL_SECRET_X"'],
     ['a host without a key', 'targets: { t: { type: ssh, host: h, user: u } }', 'line 1: operator.targets.t.hostKey is required'],

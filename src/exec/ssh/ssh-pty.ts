@@ -16,12 +16,12 @@ const HELLO = 10_000
 /** How long a channel may stay open after its shell has ended, in ms. */
 const REST = 1000
 
-/** What comes before the first words of the keeper, in UTF-16 units: a greeting. */
-const MAX_GREETING = 64 * 1024
-
-/** The first words of the keeper: its number, and its folder. */
+/** What is said before the shell begins: its number, and the folder of its files. */
 // eslint-disable-next-line no-control-regex
 const FIRST_WORDS = /\x1b\]7717;(?:h;(\d{1,10});(\/[^\x07]{1,200})|nowhere)\x07/
+
+/** What comes before that, in UTF-16 units: a greeting. */
+const MAX_GREETING = 64 * 1024
 
 /**
  * Begins a shell on another machine, over a connection of its own: OpenSSH gives a connection 10 sessions, and commands need those of theirs.
@@ -35,14 +35,15 @@ export async function openSshPty (target: SshTarget, agent: string | undefined, 
       const pty = await begin(client, target.cwd, options)
       resolve(pty)
       await pty.ended
+      await pty.killed
     })
     void using.catch(reject).finally(() => { connection.renew() })
   })
 }
 
-async function begin (client: Client, cwd: string | undefined, options: PtyOptions): Promise<Pty> {
+async function begin (client: Client, cwd: string | undefined, options: PtyOptions): Promise<SshPty> {
   const { size: { cols, rows }, shell } = options
-  const command = `exec /bin/sh -c ${quoted(keeper(shell))} sh ${quoted(cwd ?? '')}`
+  const command = `exec /bin/sh -c ${quoted(beginning(shell))} sh ${quoted(cwd ?? '')}`
   const pty = { term: TERMINAL_ENVIRONMENT.TERM, cols, rows }
   const opened = await openExecChannel(client, command, channel => new Opening(client, channel, options), { pty })
   if (opened === undefined) throw new ExecutorError('TARGET_UNREACHABLE', 'the connection was lost while the shell was begun')
@@ -50,21 +51,23 @@ async function begin (client: Client, cwd: string | undefined, options: PtyOptio
 }
 
 /**
- * Keeps a shell: it has made the folder of the terminal, and removes it when the shell has ended, be it by the end of the connection. It leads the session
- * of Unix in which all of the terminal runs.
+ * Begins a shell in a folder, with a folder for the files of its commands. The shell leads its session of Unix: it is the one that hears when the
+ * connection is gone, and tells its jobs. A watcher beside it removes the files when it has ended, be it so.
  */
-function keeper (shell: readonly string[] | undefined): string {
+function beginning (shell: readonly string[] | undefined): string {
   const environment = Object.entries(TERMINAL_ENVIRONMENT).map(([name, value]) => `${name}=${quoted(value)}`).join(' ')
   return `
-trap : HUP INT QUIT TERM
 if [ -n "$1" ] && ! cd -- "$1"; then printf '\\033]7717;nowhere\\007'; exit 126; fi
 files=$(mktemp -d /tmp/.aps-XXXXXXXXXX) || exit 126
+{
+  trap 'rm -rf "$files"; exit' HUP TERM
+  trap '' INT QUIT TSTP
+  while kill -0 $$; do sleep 1; done
+  rm -rf "$files"
+} </dev/null >/dev/null 2>&1 &
 printf '\\033]7717;h;%s;%s\\007' $$ "$files"
 export ${environment}
-(${beginShell(shell)})
-code=$?
-rm -rf "$files"
-exit $code
+${beginShell(shell)}
 `
 }
 
@@ -102,7 +105,7 @@ class Opening {
     })
   }
 
-  async begun (cwd: string | undefined): Promise<Pty> {
+  async begun (cwd: string | undefined): Promise<SshPty> {
     const words = await this.#words
     const [, pid, files] = words ?? []
     if (words !== undefined && pid !== undefined && files !== undefined) {
@@ -145,6 +148,8 @@ interface SshPtyOptions {
 
 class SshPty implements Pty {
   readonly ended: Promise<PtyEnd>
+  /** Whoever ends it needs its connection until this is settled. */
+  killed: Promise<boolean> | undefined
   readonly #client: Client
   readonly #channel: ClientChannel
   readonly #session: number
@@ -186,7 +191,10 @@ class SshPty implements Pty {
   }
 
   async kill (): Promise<boolean> {
-    if (this.#isOver) return true
+    return this.#isOver ? true : await (this.killed ??= this.#kill())
+  }
+
+  async #kill (): Promise<boolean> {
     this.#channel.resume()
     const mark = `aps-${randomBytes(16).toString('hex')}`
     const script = `exec /bin/sh -c ${quoted(sessionKillScript(this.#session))}`

@@ -8,6 +8,7 @@ export class Bell {
 
   /** Resolves when it rings, after a time, or when a signal aborts. @param most in ms */
   async rung (most: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true) return
     await new Promise<void>(resolve => {
       const wake = (): void => {
         clearTimeout(timer)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { cleanOutputForAI } from '../../../src/engine/skill/clean-output.ts'
 import { noSshd, startOpenSsh, type TestSshd } from '../../helpers/sshd.ts'
+import { waitFor } from '../../helpers/wait-for.ts'
 import { COMMANDS } from './commands-of-tests.ts'
 import { noJail, openTerminal, type Place, plainly, SHELLS } from './terminals-of-tests.ts'
 
@@ -61,13 +62,16 @@ for (const { place, skip: noPlace, at } of PLACES) {
 
       for (const [what, redraw] of [['a change of size', (terminal: { resize (size: { cols: number, rows: number }): void }) => { terminal.resize({ cols: 60, rows: 20 }) }], ['Ctrl-L', undefined]] as const) {
         it(`waits behind a line that is half typed, also when ${what} draws the prompt anew`, async t => {
-          const { run, terminal, states, until } = await open(t)
+          const { run, terminal, states, until, shown } = await open(t)
           terminal.keys('echo half')
+          await until('echo half')
           let isTold = false
           const running = run('echo whole', { onWait () { isTold = true } })
+          const before = shown().length
           if (redraw === undefined) terminal.keys('\x0c')
           else redraw(terminal)
-          await new Promise(resolve => setTimeout(resolve, 700))
+          // dash draws nothing anew.
+          if (name !== 'dash') await waitFor('the prompt to be drawn anew', () => shown().slice(before).includes('half'))
           assert.deepEqual([terminal.state, isTold], ['typing', true])
           terminal.keys(redraw === undefined ? '\x15\r' : '\r')
           assert.equal((await running).stdout, 'whole\n')
@@ -77,10 +81,13 @@ for (const { place, skip: noPlace, at } of PLACES) {
       }
 
       it('waits while a line runs that was typed ahead', async t => {
-        const { run, terminal } = await open(t)
-        terminal.keys('sleep 0.5\rcat\r')
+        const { run, terminal, until, shown } = await open(t)
+        terminal.keys('echo "fir"st; sleep 0.5\rcat\r')
+        await until('first')
         const running = run('echo mine')
-        await new Promise(resolve => setTimeout(resolve, 1500))
+        terminal.keys('typed\r')
+        // What cat has read it says again.
+        await waitFor('cat to have read a line', () => shown().split('typed').length > 2)
         terminal.keys('\x03')
         assert.equal((await running).stdout, 'mine\n')
       })

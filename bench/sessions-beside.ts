@@ -5,10 +5,10 @@ import { type Row } from './report.ts'
 import { median } from './rounds.ts'
 import { onStage } from './stage.ts'
 
-const ROUNDS = 5
+export const ROUNDS = 5
 const OPEN = 1000
 /** Renders a second, which leave a core half idle. */
-const RATE = 500
+export const RATE = 500
 /** Turns a second: each dialogue has one a minute, as people do who read and think. */
 const TURNS = OPEN / 60
 /** In ms. */
@@ -34,17 +34,19 @@ export const rendersBeside = (): Promise<Row[]> => onStage(async ({ folder, star
   }
   const perSecond = Math.round(turns / ROUNDS / DURATION * 1000)
   return [
-    beside('p50', busy, quiet, `${RATE} renders a second, beside ${OPEN} open sessions and ${perSecond} turns a second`),
-    beside('p99', busy, quiet, 'the same')
+    beside('sessions/renders-beside', 'p50', busy, quiet, `${RATE} renders a second, beside ${OPEN} open sessions and ${perSecond} turns a second`),
+    beside('sessions/renders-beside', 'p99', busy, quiet, 'the same')
   ]
 })
 
-function beside (name: 'p50' | 'p99', busy: readonly Flood[], quiet: readonly Flood[], what: string): Row {
-  const [crowded, alone] = [busy, quiet].map(floods => median(floods.map(flood => flood[name]))) as [number, number]
-  return { name: `sessions/renders-beside-${name}`, figure: crowded / alone, unit: 'x', details: `${crowded.toFixed(2)} ms, alone ${alone.toFixed(2)} ms; ${what}` }
+/** Renders of a busy service beside those of a quiet one. @param name of the row, without the percentile */
+export function beside (name: string, percentile: 'p50' | 'p99', busy: readonly Flood[], quiet: readonly Flood[], what: string): Row {
+  const [crowded, alone] = [busy, quiet].map(floods => median(floods.map(flood => flood[percentile]))) as [number, number]
+  return { name: `${name}-${percentile}`, figure: crowded / alone, unit: 'x', details: `${crowded.toFixed(2)} ms, alone ${alone.toFixed(2)} ms; ${what}` }
 }
 
-function render (origin: string): Promise<Flood> {
+/** Renders a prompt at the rate, for some seconds. */
+export function render (origin: string): Promise<Flood> {
   return flood({ origin, path: '/api/render/prompts/greet', body: '{"variables":{"name":"Ada"}}', rate: RATE, connections: 64, duration: DURATION })
 }
 

@@ -1,5 +1,5 @@
 // npm run bench:sessions: what sessions cost beside the bare appends that they are made of, how soon a follower hears of an
-// append, and what many that wait take. --json FILE writes the rows as JSON.
+// append, and what many that wait take. --only stores|beside|streams measures a part; --json FILE writes the rows as JSON.
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,6 +19,7 @@ import { startRedisServer } from '../test/helpers/redis-server.ts'
 import { report, type Row } from './report.ts'
 import { median, percentile } from './rounds.ts'
 import { rendersBeside } from './sessions-beside.ts'
+import { rendersBesideStreams } from './sessions-streams.ts'
 
 const ROUNDS = 5
 /** Of one session in a round; each is an input, a question to the model, and the answer. */
@@ -36,17 +37,22 @@ const SETTING = parseAgent({ mode: 'steps', help: 'Help', classify: { prompt: 'C
 const START: Start = { engine: 'agent/1', definition: 'agents/bench', revision: '1', setting: { agent: { ...SETTING, language: 'en' } as never, tools: [] }, input: {}, owner: '', budget: { steps: 1e9, tokens: 1e9, idle: 3_600_000 }, ask: [] }
 const ENGINES = new Map([[agentEngine.name, startOf(agentEngine)]])
 
-const { values: { json } } = parseArgs({ options: { json: { type: 'string' } } })
+const { values: { json, only } } = parseArgs({ options: { json: { type: 'string' }, only: { type: 'string' } } })
 const folder = await mkdtemp(join(tmpdir(), 'bench-sessions-'))
 const redis = await startRedisServer({ settings: ['--appendonly', 'yes', '--appendfsync', 'everysec'] })
-try {
-  const rows = [
+const PARTS: ReadonlyMap<string, () => Promise<Row[]>> = new Map([
+  ['stores', async () => [
     ...await measured('folder', { kind: 'directory', path: join(folder, 'runs') }, () => bareFolder(join(folder, 'bare'))),
     ...await measured('redis', { kind: 'redis', url: redis.url }, bareRedis),
     ...await crowd({ kind: 'redis', url: redis.url }),
-    ...await waiting(),
-    ...await rendersBeside()
-  ]
+    ...await waiting()
+  ]],
+  ['beside', rendersBeside],
+  ['streams', rendersBesideStreams]
+])
+try {
+  const rows: Row[] = []
+  for (const [name, measure] of PARTS) if (only === undefined || only === name) rows.push(...await measure())
   report(`Sessions: Node ${process.version}, ${cpus().length} cores; medians of ${ROUNDS} rounds`, rows, json)
 } finally {
   await redis.stop()

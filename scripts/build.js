@@ -37,6 +37,7 @@ await build({
     { in: 'src/http/openapi/openapi.ts', out: 'parts/openapi' },
     { in: 'src/exec/ssh/ssh-executor.ts', out: 'parts/ssh-executor' },
     { in: 'src/store/directory/json-to-yaml.ts', out: 'parts/json-to-yaml' },
+    { in: 'src/store/dotprompt/read-dotprompt.ts', out: 'parts/read-dotprompt' },
     { in: 'src/config/config.ts', out: 'config' },
     { in: 'src/registry/kind-table.ts', out: 'registry/kinds' },
     { in: 'src/store/directory/directory-store.ts', out: 'store/directory-store' },

@@ -2,7 +2,7 @@
 // Makes a token, and the line of API_TOKENS by which the service knows it. The token itself is shown once and kept nowhere.
 import { createHash, randomBytes } from 'node:crypto'
 
-const ROLES = ['read', 'render', 'chat', 'write', 'run', 'approve', 'admin']
+const ROLES = ['read', 'render', 'chat', 'write', 'run', 'approve', 'admin', 'terminal']
 const NAME = String.raw`(?:\*|[^.*|:,\s]+(?:\.[^.*|:,\s]+)*(?:\.\*)?)`
 const PATTERNS = { shape: new RegExp(`^${NAME}(?:[|]${NAME})*$`), expected: 'names such as team.review, or everything below one, team.*, with "|" between them' }
 const COUNT = { shape: /^[1-9]\d{0,11}$/, expected: 'a number a minute' }

@@ -38,7 +38,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   processMetrics()
   const tracer = await openTracer(process.env, log)
   const observer = createObserver(metrics, tracer)
-  const service = await openService(config, log, { store, kinds: [...kindRoutes.map(({ kind }) => kind), releaseKind], toolTypes, peers: siblings, onServed: metrics.served, onLabel: metrics.onLabel, sessionObserver: observer, ...(access.mode === 'tokens' ? { owners: access } : {}) })
+  const service = await openService(config, log, { store, kinds: [...kindRoutes.map(({ kind }) => kind).filter(({ reading }) => reading !== 'asked'), releaseKind], toolTypes, peers: siblings, onServed: metrics.served, onLabel: metrics.onLabel, sessionObserver: observer, ...(access.mode === 'tokens' ? { owners: access } : {}) })
   const { registry } = service
   metrics.models.reserve(service.models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
@@ -56,7 +56,6 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     logValues: config.LOG_VALUES,
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
-    examplePage: config.EXAMPLE_PAGE,
     mcpServer: config.MCP_SERVER === 'on',
     console: config.CONSOLE === 'on'
   })

@@ -1,6 +1,6 @@
 import { type Log } from './base/log.ts'
 import { Rates } from './access/rates.ts'
-import { asksForTokens, type Config, ConfigError, labelsIn } from './config/config.ts'
+import { asksForTokens, type Config, ConfigError, isLoopback, labelsIn, mediaTokensIn } from './config/config.ts'
 import { NOTHING_OFFERED, type OperatorFile } from './config/operator.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
 import { type Caller } from './access/caller.ts'
@@ -28,6 +28,8 @@ import { RecordStore } from './service/versions/record-store.ts'
 import { Releases } from './service/release/releases.ts'
 import { VersionReader } from './service/versions/version-reader.ts'
 import { createPreviewer, type PreviewPrompt } from './service/preview/preview-prompt.ts'
+import { PromptTests } from './service/testing/prompt-tests.ts'
+import { createCaseRunner, type RunCase } from './service/testing/run-case.ts'
 import { callWith, recallWith } from './service/render/call-tool.ts'
 import { observeRenders } from './service/render/observe-renders.ts'
 import { createEnvironReader, type ReadEnviron } from './service/render/read-environ.ts'
@@ -42,7 +44,7 @@ import { ForeignSkills } from './service/sessions/offers/foreign-skills.ts'
 import { Offers } from './service/sessions/offers/offers.ts'
 import { PlanPreviews } from './service/sessions/plan-previews.ts'
 import { createSkillRenderer } from './service/sessions/kinds/render-skill.ts'
-import { readSkillPrompt } from './service/skill-prompts.ts'
+import { readSkillPrompts } from './service/skill-prompts.ts'
 import { operatorFrom } from './service/tools/operator-from.ts'
 import { createToolTrial, type TryTool } from './service/tools/try-tool.ts'
 import { kindPrefix } from './store/keys.ts'
@@ -120,6 +122,9 @@ export interface Service extends SessionServices {
   readonly publisher: Publisher
   readonly choosePrompt: ChoosePrompt
   readonly releases: Releases
+  /** The tests that are stored beside prompts. */
+  readonly promptTests: PromptTests
+  readonly runCase: RunCase
   readonly sessionKinds: SessionKinds
   /** What sessions may reach. */
   readonly offers: Offers
@@ -141,6 +146,7 @@ export interface Service extends SessionServices {
  */
 export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed, onLabel }: ServiceOptions = {}): Promise<Service> {
   const offered = await readOffered(config)
+  refuseOpenTerminals(config, offered)
   const seals = sessionSealsOf(config, offered)
   const executors = executorsOf(config, offered, log)
   const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
@@ -195,17 +201,22 @@ export async function openService (config: Config, log: Log, { store: given, kin
     audit
   })
 
+  const choosePrompt = createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, ...(onLabel === undefined ? {} : { onFallback: onLabel.missed }) })
+  const chatOptions = { models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, mediaTokens: mediaTokensIn(config.MEDIA_TOKENS), total: config.LLM_TIMEOUT_MS }
+
   const loadWorkspaces = workspacesOf(offered, config)
   const foreignSkills = new ForeignSkills(executors)
   const sessionKinds = sessionKindsOf({
     config,
     operator: offered,
-    readBase: readSkillPrompt,
+    readPrompts: readSkillPrompts,
     foreignSkills,
+    // What holds terminals is made with the sessions, which are made with this.
+    terminals: { targetOf: async (caller, id) => await sessionServices.terminals.targetOf(caller, id) },
     model: modelOfSkills(config),
     renderSkill: createSkillRenderer(languages, renderPrompt)
   })
-  const sessionServices = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, kinds: sessionKinds, owners, observer: sessionObserver, logsLines: logsSessions })
+  const sessionServices: SessionServices = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, kinds: sessionKinds, owners, observer: sessionObserver, logsLines: logsSessions })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -218,7 +229,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
     usage,
     rates,
     renderPrompt,
-    chatWithPrompt: createPromptChat({ renderPrompt, models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, total: config.LLM_TIMEOUT_MS }),
+    chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt }),
     readEnviron: createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS }),
     findUsers: createUserFinder(environs),
     lintCandidate: createLinter({ parser: lints, environs, versions }),
@@ -235,8 +246,11 @@ export async function openService (config: Config, log: Log, { store: given, kin
     recordings: createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES }),
     tryTool: createToolTrial({ tools }),
     publisher,
-    choosePrompt: createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, ...(onLabel === undefined ? {} : { onFallback: onLabel.missed }) }),
+    choosePrompt,
     releases: new Releases({ store, keyPrefix: config.KEY_PREFIX, registry: { follow }, records, versions, publisher, protectedLabels: new Set(labelsIn(config.PROTECTED_LABELS)), audit }),
+    promptTests: new PromptTests(store, config.KEY_PREFIX),
+    // What is only tested counts as no render of the prompt.
+    runCase: createCaseRunner({ renderPrompt: render, chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt: render }), choosePrompt, environs }),
     ...sessionServices,
     sessionKinds,
     offers: new Offers(offered, foreignSkills),
@@ -272,6 +286,13 @@ async function readOffered ({ OPERATOR_FILE: path }: Config): Promise<OperatorFi
   } catch (error) {
     throw new ConfigError(`OPERATOR_FILE: ${(error as Error).message}`)
   }
+}
+
+/** Whoever can reach a service without tokens could type anything where terminals are allowed. @throws ConfigError */
+function refuseOpenTerminals (config: Config, { targets }: OperatorFile): void {
+  const open = [...targets.values()].find(({ mayOpenTerminal }) => mayOpenTerminal === true)
+  if (open === undefined || asksForTokens(config) || isLoopback(config.HOST)) return
+  throw new ConfigError(`AUTH=off: expected tokens or a loopback address in HOST where target "${open.name}" has terminal: true`)
 }
 
 /** What replicas count together, where they share a Redis and have something to count. */

@@ -7,6 +7,7 @@ import { hostNames } from './http/security/host-names.ts'
 import { createServer } from './http/server.ts'
 import { Metrics } from './observe/metrics.ts'
 import { createObserver } from './observe/observer.ts'
+import { timeLimit } from './runtime/deadline.ts'
 import { openService } from './service.ts'
 import { fixedStore } from './warm-up/fixed-store.ts'
 import { OWN_ENTRIES, OWN_PREFIX, OWN_REQUESTS } from './warm-up/own-prompts.ts'
@@ -58,16 +59,10 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
     logValues: false,
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
-    examplePage: '',
     mcpServer: false,
     console: false
   })
-  // A timer of its own ends the warm-up: with AbortSignal.any it was seen to go on without end on Node 20.
-  const ending = new AbortController()
-  const end = (): void => { ending.abort() }
-  signal.addEventListener('abort', end, { once: true })
-  const timer = setTimeout(end, milliseconds)
-  if (signal.aborted) end()
+  const ending = timeLimit(signal, milliseconds)
   try {
     // On its own port, `exclusive`: else workers would share it, and warm each other.
     await app.ready()
@@ -76,11 +71,9 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
       app.server.listen({ host: '127.0.0.1', port: 0, exclusive: true }, resolve)
     })
     const { port } = app.server.address() as AddressInfo
-    const answered = await Promise.all(Array.from({ length: CONNECTIONS }, () => sendInTurn(port, requests, ending.signal)))
+    const answered = await Promise.all(Array.from({ length: CONNECTIONS }, () => sendInTurn(port, requests, ending)))
     return answered.reduce((sum, each) => sum + each)
   } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', end)
     app.server.closeAllConnections()
     app.server.close()
     await app.close()

@@ -31,6 +31,8 @@ export const GROUPED: readonly string[] = [
   'engine/plan/plan-engine.test.ts',
   'engine/plan/requirements.test.ts',
   'engine/properties.test.ts',
+  'engine/skill/call-properties.test.ts',
+  'engine/skill/calls.test.ts',
   'engine/skill/conversation.test.ts',
   'engine/skill/parse-skill-response.test.ts',
   'engine/skill/properties.test.ts',

@@ -26,6 +26,8 @@ const accepted: ReadonlyArray<readonly [string, string, unknown]> = [
   ['prompt.json', 'parameters as a bare map', { userPrompt: 'x', parameters: { repo: { type: 'string' } } }],
   ['replies.json', 'a rule for every message', [{ reply: 'x' }]],
   ['replies.json', 'all conditions, with a text beside a call', [{ last: ['a', 'b'], system: 'c', offers: 'd', reply: 'e', calls: [{ name: 'd', arguments: { f: 1 } }] }]],
+  ['tests.json', 'a case with all of its fields', [{ description: 'x', run: 'chat', variables: {}, tools: 'live', model: 'm', judge: 'team.judge', metadata: { id: 1 }, assert: [{ type: 'not-llm-rubric', value: 'x', threshold: 0.5 }, { type: 'is-json' }, { type: 'latency', threshold: 50 }, { type: 'equals', value: [1] }] }]],
+  ['tests.json', 'a case without assertions', [{ vars: {} }]],
   ['tool.json', 'a flat tool', { name: 'translate', module: 'translator', type: 'restful', url: '/translate', parameters: { type: 'object', properties: {} } }],
   ['tool.json', 'a grpc tool with its method beside', { type: 'grpc', url: 'host:1', method: 'a.B/C' }],
   ['tool.json', 'a grpc tool with its method in the path', { grpc: { url: 'grpc://host:1/a.B/C' } }],
@@ -58,6 +60,11 @@ const rejected: ReadonlyArray<readonly [string, string, unknown]> = [
   ['replies.json', 'a rule without an answer', [{ last: 'x' }]],
   ['replies.json', 'a failure beside a reply', [{ reply: 'x', fail: { status: 500 } }]],
   ['skill.json', 'a skill without a description', { body: 'Do it.' }],
+  ['tests.json', 'a case with its variables twice', [{ vars: {}, variables: {} }]],
+  ['tests.json', 'an assertion of code', [{ assert: [{ type: 'javascript', value: 'true' }] }]],
+  ['tests.json', 'an assertion that looks for nothing', [{ assert: [{ type: 'contains' }] }]],
+  ['tests.json', 'a misspelt field', [{ asserts: [] }]],
+  ['tests.json', 'a latency without its limit', [{ assert: [{ type: 'latency', value: 50 }] }]],
   ['tool.json', 'a tool of an unknown type', { name: 'x', type: 'smtp', url: '/x' }],
   ['tool.json', 'a tool without an address', { name: 'x' }],
   ['tool.json', 'a restful tool with an unknown method', { url: '/x', method: 'FETCH' }],
@@ -85,7 +92,7 @@ describe('jsonschema/', () => {
     })
   }
 
-  const examples = [['extensions', 'extension.json'], ['templates', 'prompt.json'], ['tools', 'tool.json'], ['demo', 'replies.json']] as const
+  const examples = [['extensions', 'extension.json'], ['templates', 'prompt.json'], ['tools', 'tool.json'], ['tests', 'tests.json'], ['demo', 'replies.json']] as const
   for (const [kind, schema] of examples) {
     it(`${schema} accepts every example under ${kind}`, () => {
       const validate = ajv.getSchema(schema)

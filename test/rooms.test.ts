@@ -59,7 +59,8 @@ describe('rooms', () => {
   })
 
   it('need no package at run time but those that are shipped', () => {
-    const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> }
+    const { dependencies: always, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<'dependencies' | 'optionalDependencies', Record<string, string>>
+    const dependencies = { ...always, ...optionalDependencies }
     const wrong = files.flatMap(file => packagesOf(file).filter(name => !Object.hasOwn(dependencies, name)).map(name => `${file} imports ${name}`))
     assert.deepEqual(wrong, [])
   })

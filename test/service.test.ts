@@ -18,7 +18,7 @@ describe('the service without HTTP', () => {
 
   it('asks a model', async t => {
     const { registry: { generation }, chatWithPrompt } = await open(t)
-    const { value } = await chatWithPrompt.complete({ generation, caller: ANYONE, id: 'greet', variables: { name: 'Ann' }, requestId: 'r', conversation: [], fields: {}, signal: AbortSignal.timeout(5000) })
+    const { value } = await chatWithPrompt.complete({ generation, caller: ANYONE, id: 'greet', variables: { name: 'Ann' }, requestId: 'r', history: [], fields: {}, signal: AbortSignal.timeout(5000) })
     assert.match(JSON.stringify(value), /Hello Ann/)
   })
 

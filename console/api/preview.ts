@@ -21,6 +21,8 @@ export interface Span {
   readonly line: number
   readonly column: number
   readonly partial?: string
+  /** Which part of its message, of one that has parts. */
+  readonly part?: number
   readonly sources: readonly Source[]
   /** What wrote it, in UTF-16 units of its message's template. */
   readonly source?: { readonly from: number, readonly to: number }
@@ -37,6 +39,7 @@ export interface Mistake {
   readonly line: number
   readonly column: number
   readonly messageIndex?: number
+  readonly part?: number
   readonly in?: string
   readonly path?: string
   readonly near?: string
@@ -47,8 +50,8 @@ export interface Mistake {
 export interface Preview {
   readonly diagnostics: readonly Mistake[]
   readonly needs?: Needs
-  readonly rendered_prompt?: string | ReadonlyArray<{ readonly role: string, readonly content: string }>
-  readonly explain?: { readonly calls: readonly Call[], readonly messages: ReadonlyArray<{ readonly role: string, readonly spans: readonly Span[] }> }
+  readonly rendered_prompt?: string | ReadonlyArray<{ readonly role: string, readonly content?: unknown }>
+  readonly explain?: { readonly calls: readonly Call[], readonly messages: ReadonlyArray<{ readonly role?: string, readonly placeholder?: string, readonly spans: readonly Span[] }> }
   readonly bundle?: Bundle
 }
 

@@ -1,6 +1,18 @@
 export type Syntax = 'go' | 'handlebars'
 
-export interface Message { readonly role: string, readonly content: string, readonly [other: string]: unknown }
+/** A message as it is stored: its content is a text, or a list of parts; the place of the caller's messages has neither. */
+export interface Message { readonly role?: string, readonly content?: unknown, readonly [other: string]: unknown }
+
+/** What a message says: its text, or all else of it as JSON. */
+export function textOf (message: Message): string {
+  if (typeof message.content === 'string') return message.content
+  return JSON.stringify(message.placeholder === undefined ? message.content : message, null, 2)
+}
+
+/** Who speaks in a message; of the place of the caller's messages what it is called. */
+export function nameOf ({ role, placeholder }: Message): string {
+  return role ?? String(placeholder ?? '')
+}
 
 /** A prompt as the workbench has it: its texts apart from all else that is stored of it. */
 export interface Entry {
@@ -35,11 +47,11 @@ export function storedForm ({ messages, isText, textField, settings }: Entry): R
 /** The language of an entry: the one that it names, else the one that the service has found in it. */
 export function syntaxOf (entry: Entry, found: string | undefined): Syntax {
   const named = entry.settings['syntax'] ?? found
-  return named === 'go' || named === 'handlebars' ? named : /\{\{-?\s*(?:\.|range |end\b|if \.|with \.)/.test(entry.messages.map(({ content }) => content).join('\n')) ? 'go' : 'handlebars'
+  return named === 'go' || named === 'handlebars' ? named : /\{\{-?\s*(?:\.|range |end\b|if \.|with \.)/.test(entry.messages.map(textOf).join('\n')) ? 'go' : 'handlebars'
 }
 
 /** An entry for eyes that compare: settings, then each text below its role. */
 export function readableForm (entry: Entry): string {
   const settings = Object.keys(entry.settings).length === 0 ? [] : [JSON.stringify(entry.settings, null, 2)]
-  return [...settings, ...entry.messages.map(({ role, content }) => role === '' ? content : `--- ${role}\n${content}`)].join('\n')
+  return [...settings, ...entry.messages.map(message => message.role === '' ? textOf(message) : `--- ${nameOf(message)}\n${textOf(message)}`)].join('\n')
 }

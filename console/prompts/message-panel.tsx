@@ -2,7 +2,7 @@ import { Editor } from '../edit/editor.tsx'
 import { type Place, type Remark } from '../edit/remarks.ts'
 import { number } from '../parts/time.ts'
 import { t } from '../text/text.ts'
-import { type Message, ROLES, type Syntax } from './entry.ts'
+import { type Message, nameOf, ROLES, type Syntax, textOf } from './entry.ts'
 
 export interface MessagePanelProps {
   readonly message: Message
@@ -21,7 +21,9 @@ export interface MessagePanelProps {
 
 /** One message: who speaks, and the template of what is said. */
 export function MessagePanel ({ message, isText, syntax, index, count, remarks, marked, focusAt, onChange, onMove, onRemove, onCaret }: MessagePanelProps) {
-  const name = isText ? t.text : message.role
+  const name = isText ? t.text : nameOf(message)
+  // Parts, and the place of the caller's messages, are written as JSON, in the tab that has all of it.
+  const isJson = typeof message.content !== 'string'
   const move = (event: React.KeyboardEvent) => {
     if (!event.altKey || (event.key !== 'ArrowUp' && event.key !== 'ArrowDown') || isText) return
     const step = event.key === 'ArrowUp' ? -1 : 1
@@ -32,10 +34,10 @@ export function MessagePanel ({ message, isText, syntax, index, count, remarks, 
   return (
     <section className='panel' aria-label={t.messageOf(index + 1, name)} onKeyDown={move}>
       <header>
-        {isText || onChange === undefined
+        {isText || onChange === undefined || message.role === undefined
           ? <h2>{name}</h2>
           : <select className='field role' aria-label={t.role} value={message.role} onChange={event => { onChange({ ...message, role: event.target.value }) }}>{ROLES.map(role => <option key={role}>{role}</option>)}</select>}
-        <span className='quiet num'>{t.characters(number(message.content.length))}</span>
+        <span className='quiet num'>{t.characters(number(textOf(message).length))}</span>
         <span className='grow' />
         {!isText && onChange !== undefined && (
           <>
@@ -45,7 +47,8 @@ export function MessagePanel ({ message, isText, syntax, index, count, remarks, 
           </>
         )}
       </header>
-      <Editor value={message.content} language={syntax} label={t.messageOf(index + 1, name)} remarks={remarks} marked={marked} focusAt={focusAt} onCaret={onCaret} {...(onChange === undefined ? {} : { onChange: (content: string) => { onChange({ ...message, content }) } })} />
+      {isJson && <p className='body quiet'>{t.partsInRaw}</p>}
+      <Editor value={textOf(message)} language={isJson ? 'json' : syntax} label={t.messageOf(index + 1, name)} remarks={remarks} marked={marked} focusAt={focusAt} onCaret={onCaret} {...(onChange === undefined || isJson ? {} : { onChange: (content: string) => { onChange({ ...message, content }) } })} />
     </section>
   )
 }

@@ -16,8 +16,8 @@ export function Mistakes ({ mistakes }: { readonly mistakes: readonly Mistake[] 
   )
 }
 
-function placeOf ({ line, column, messageIndex, in: partial, field }: Mistake): string {
+function placeOf ({ line, column, messageIndex, part, in: partial, field }: Mistake): string {
   if (field !== undefined) return `${field}: `
   const where = partial === undefined ? messageIndex === undefined ? '' : `${t.messageNumber(messageIndex + 1)}, ` : `${partial}, `
-  return `${where}${t.lineColumn(line, column)}: `
+  return `${where}${part === undefined ? '' : `${t.partNumber(part + 1)}, `}${t.lineColumn(line, column)}: `
 }

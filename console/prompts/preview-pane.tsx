@@ -62,9 +62,9 @@ function Rendered ({ preview, isOld, pointed, onPoint, caret }: { readonly previ
   let isFirst = true
   return (
     <div ref={pane} className={isOld ? 'body text dim' : 'body text'} onKeyDown={step} onMouseLeave={() => { onPoint(undefined) }}>
-      {(preview.explain?.messages ?? []).map(({ role, spans }, message) => (
+      {(preview.explain?.messages ?? []).map(({ role, placeholder, spans }, message) => (
         <div key={message} className='message'>
-          {typeof preview.rendered_prompt !== 'string' && <h3>{role}</h3>}
+          {typeof preview.rendered_prompt !== 'string' && <h3>{role ?? placeholder}</h3>}
           {spans.map((span, index) => {
             const origin = originOf(span)
             if (origin === 'literal') return <span key={index}><Revealed text={span.text} /></span>

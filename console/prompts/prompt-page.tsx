@@ -1,3 +1,4 @@
+import { type ComponentProps } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { useMay } from '../api/caller.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
@@ -12,6 +13,7 @@ import { CompareTab } from './releases/compare-tab.tsx'
 import { ReleasesTab } from './releases/releases-tab.tsx'
 import { SaveButton } from './save-button.tsx'
 import { SettingsTab } from './settings-tab.tsx'
+import { TestsTab } from './tests/tests-tab.tsx'
 import { useDraft, type Workpiece } from './use-draft.ts'
 import { UsesTab } from './uses-tab.tsx'
 import { Workbench } from './workbench.tsx'
@@ -57,18 +59,24 @@ function Parts ({ id, piece }: { readonly id: string, readonly piece: Workpiece 
   const search = new URLSearchParams(useSearch())
   const tab = search.get('tab') ?? 'text'
   const place = { line: Number(search.get('line') ?? 0), column: Number(search.get('column') ?? 1), message: Number(search.get('message') ?? 0) }
-  const uses = piece.stored === undefined ? [] : [['releases', t.tabReleases] as const, ['compare', t.compare] as const, ['uses', t.tabUses] as const]
+  const uses = piece.stored === undefined ? [] : [['tests', t.tabTests] as const, ['releases', t.tabReleases] as const, ['compare', t.compare] as const, ['uses', t.tabUses] as const]
   const tabs: ReadonlyArray<readonly [string, string]> = [['text', t.tabText], ['settings', t.tabSettings], ['raw', t.tabRaw], ...uses]
   return (
     <>
       <Tabs label={t.partsOfPrompt} tabs={tabs.map(([name, words]) => ({ href: name === 'text' ? path : `${path}?tab=${name}`, name: words, isHere: tab === name }))} />
-      {tab === 'settings'
-        ? <SettingsTab piece={piece} />
-        : tab === 'raw'
-          ? <RawTab id={id} stored={storedForm(piece.entry)} edit={piece.edit} />
-          : tab === 'releases'
-            ? <ReleasesTab id={id} />
-            : tab === 'compare' ? <CompareTab id={id} piece={piece} /> : tab === 'uses' ? <UsesTab id={id} /> : <Workbench id={id} piece={piece} place={place} />}
+      <Part id={id} piece={piece} tab={tab} place={place} />
     </>
   )
+}
+
+function Part ({ id, piece, tab, place }: { readonly id: string, readonly piece: Workpiece, readonly tab: string, readonly place: ComponentProps<typeof Workbench>['place'] }) {
+  switch (tab) {
+    case 'settings': return <SettingsTab piece={piece} />
+    case 'raw': return <RawTab id={id} stored={storedForm(piece.entry)} edit={piece.edit} />
+    case 'tests': return <TestsTab id={id} isDraft={piece.isDraft} />
+    case 'releases': return <ReleasesTab id={id} />
+    case 'compare': return <CompareTab id={id} piece={piece} />
+    case 'uses': return <UsesTab id={id} />
+    default: return <Workbench id={id} piece={piece} place={place} />
+  }
 }

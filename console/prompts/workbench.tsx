@@ -59,12 +59,12 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
             index={index}
             count={entry.messages.length}
             remarks={mistakes.filter(mistake => isIn(mistake, index))}
-            marked={pointed?.message === index && pointed.span.partial === undefined ? pointed.span.source : undefined}
+            marked={pointed?.message === index && pointed.span.partial === undefined && pointed.span.part === undefined ? pointed.span.source : undefined}
             focusAt={place.line > 0 && place.message === index ? place : undefined}
             onChange={mayWrite ? changed => { edit({ ...entry, messages: entry.messages.map((other, at) => at === index ? changed : other) }) } : undefined}
             onMove={step => { move(index, step) }}
             onRemove={() => { remove(index) }}
-            onCaret={offset => { setCaret(offset === undefined ? undefined : { message: index, offset }) }}
+            onCaret={offset => { setCaret(offset === undefined || typeof message.content !== 'string' ? undefined : { message: index, offset }) }}
           />
         ))}
         {mayWrite && <button type='button' className='button start' onClick={() => { edit(withMessage(entry)) }}><Icon name='plus' />{t.addMessage}</button>}
@@ -96,12 +96,12 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
 }
 
 /** Of a message's own text; what a partial holds is told below the editors. */
-function isIn ({ messageIndex = 0, in: partial, path, field }: Mistake, index: number): boolean {
-  return messageIndex === index && partial === undefined && field === undefined && (path === undefined || path.startsWith('variables'))
+function isIn ({ messageIndex = 0, part, in: partial, path, field }: Mistake, index: number): boolean {
+  return messageIndex === index && part === undefined && partial === undefined && field === undefined && (path === undefined || path.startsWith('variables'))
 }
 
 function withMessage (entry: Entry): Entry {
-  const messages = entry.isText ? entry.messages.map(({ content }) => ({ role: 'user', content })) : entry.messages
+  const messages = entry.isText ? entry.messages.map(({ content }): Message => ({ role: 'user', content })) : entry.messages
   return { ...entry, isText: false, messages: [...messages, { role: messages.at(-1)?.role === 'user' ? 'assistant' : 'user', content: '' }] }
 }
 

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../base/json.ts'
 import { NamePatterns } from './name-patterns.ts'
-import { impliedRoles, type Role } from './role.ts'
+import { type Role, ROLES } from './role.ts'
 
 /** What a caller may use up each minute; `undefined` for no limit. */
 export interface CallerLimits {
@@ -34,7 +34,7 @@ export interface Caller {
 /** Everyone, where the operator has configured no tokens. */
 export const ANYONE: Caller = {
   name: '',
-  roles: impliedRoles(['admin']),
+  roles: new Set(ROLES),
   facts: {},
   prompts: undefined,
   environs: undefined,

@@ -43,8 +43,17 @@ interface Read { readonly syntax: 'go' | 'handlebars' }
 export interface TextName {
   /** Which message of the prompt, from 0; left out where there is one. */
   readonly messageIndex?: number
+  /** Which part of the message, from 0; left out for a message that is a text. */
+  readonly part?: number
+  /** Which member of the part: `image_url.url`; left out for its text. */
+  readonly member?: string
   /** The partial whose text it is; left out for the prompt's own. */
   readonly in?: string
+}
+
+/** A part of a message that no model could take. */
+export interface PartProblem extends TextName {
+  readonly reason: string
 }
 
 /** One path that a render would have used and that is not there. */
@@ -70,8 +79,16 @@ export function describeViolations (violations: readonly Violation[]): string {
 }
 
 /** A place in words. */
-function describePlace ({ messageIndex, line, column, in: partial }: TextName & { readonly line: number, readonly column: number }): string {
-  return `${messageIndex === undefined ? '' : `message ${messageIndex}, `}line ${line}, column ${column}${partial === undefined ? '' : ` of "${partial}"`}`
+function describePlace ({ line, column, ...text }: TextName & { readonly line: number, readonly column: number }): string {
+  return `${[...describeText(text), `line ${line}`, `column ${column}`].join(', ')}${text.in === undefined ? '' : ` of "${text.in}"`}`
+}
+
+/** Which text of a prompt is meant, in words: `message 1`, `part 0 (image_url.url)`. */
+export function describeText ({ messageIndex, part, member }: TextName): string[] {
+  return [
+    ...(messageIndex === undefined ? [] : [`message ${messageIndex}`]),
+    ...(part === undefined ? [] : [`part ${part}${member === undefined ? '' : ` (${member})`}`])
+  ]
 }
 
 function describeMiss (miss: MissingPath): string {
@@ -196,6 +213,19 @@ export const targetNotFound = define('TARGET_NOT_FOUND', 404,
   (name, near) => ({ name, near }))
 export const targetsNotOffered = define('TARGETS_NOT_OFFERED', 400,
   (name: string) => `There is no target "${name}": the operator of this service offers none to you; "manual" leaves commands to the user`)
+export const terminalUnsupported = define('TERMINAL_UNSUPPORTED', 409,
+  (target: string, reason: string) => `There are no terminals on target "${target}": ${reason}`,
+  target => ({ target }))
+export const terminalNotFound = define('TERMINAL_NOT_FOUND', 404, (id: string) => `There is no terminal "${id}"`, id => ({ id }))
+export const terminalGone = define('TERMINAL_GONE', 409, (id: string) => `The terminal "${id}" has ended`, id => ({ id }))
+export const terminalElsewhere = define('TERMINAL_ELSEWHERE', 409,
+  (id: string, at: string) => `The terminal "${id}" is in another process of this service${at === '' ? '' : `, at ${at}`}`,
+  (id, at) => ({ id, ...(at === '' ? {} : { at }) }))
+export const tooManyTerminals = define('TOO_MANY_TERMINALS', 429,
+  (most: number, whose: 'caller' | 'process') => `There are ${most} terminals, the most that one ${whose} may have; end some`)
+export const terminalFailed = define('TERMINAL_FAILED', 502,
+  (target: string, reason: string) => `No terminal could be opened on target "${target}": ${reason}`,
+  target => ({ target }))
 export const skillNotWaiting = define('SKILL_NOT_WAITING', 400, (reason: string) => reason)
 export const skillFailed = define('SKILL_FAILED', 500, (_id: string, reason: string) => reason, id => ({ id }))
 export const sessionNotFound = define('SESSION_NOT_FOUND', 404, (id: string) => `There is no session "${id}"`, id => ({ id }))
@@ -275,7 +305,10 @@ export const variablesInvalid = define('VARIABLES_INVALID', 400,
 export const renderFailed = define('RENDER_FAILED', 500,
   (id: string, reason: string, at: TextName & Read & { readonly line: number, readonly column: number }) =>
     `Prompt "${id}" failed to render as ${at.syntax === 'go' ? 'Go' : 'Handlebars'} at ${describePlace(at)}: ${reason}`,
-  (id, reason, { syntax, line, column, messageIndex, in: partial }) => ({ id, reason, syntax, line, column, messageIndex, in: partial }))
+  (id, reason, { syntax, line, column, messageIndex, part, member, in: partial }) => ({ id, reason, syntax, line, column, messageIndex, part, member, in: partial }))
+export const partInvalid = define('PART_INVALID', 400,
+  (id: string, problems: readonly PartProblem[]) => `Prompt "${id}" made parts that no model can take: ${problems.map(problem => `${describeText(problem).join(', ')} ${problem.reason}`).join('; ')}`,
+  (id, problems) => ({ id, problems }))
 export const toolFailed = define('TOOL_FAILED', 502,
   (name: string, reason: string) => `Tool "${name}" failed, and its registration ends the render then: ${reason}`,
   name => ({ tool: name }),
@@ -304,12 +337,15 @@ export const versionLabelled = define('VERSION_LABELLED', 409,
 export const releasesUnreadable = define('RELEASES_UNREADABLE', 409,
   (key: string, reason: string) => `Nothing was changed: what is stored under ${key} cannot be read, and would be lost: ${reason}`,
   key => ({ key }))
+export const testsUnreadable = define('TESTS_UNREADABLE', 409,
+  (key: string, reason: string) => `The tests under ${key} cannot be read: ${reason}`,
+  key => ({ key }))
 export const entryUnstorable = define('ENTRY_INVALID', 400, (key: string) => `The store can hold nothing under ${key}: choose another id`, key => ({ key }))
 export const entryMissing = define('ENTRY_NOT_FOUND', 404,
   (id: string, key: string) => `Nothing is stored under ${key}, the key of "${id}"`,
   (id, key) => ({ id, key }))
 export const storeReadOnly = define('STORE_READ_ONLY', 405,
-  (variant: string) => `This service may not write to its store (${variant})`,
+  (variant: string, reason?: string) => `This service may not write to its store (${variant})${reason === undefined ? '' : `: ${reason}`}`,
   undefined, () => ({ allow: 'GET, HEAD' }))
 export const entryChanged = define('ENTRY_CHANGED', 412,
   (key: string, current: string | undefined, problem: string | undefined) =>
@@ -370,6 +406,9 @@ export const toolLoopEndless = define('TOOL_LOOP_ENDLESS', 502,
 export const inputTooLong = define('INPUT_TOO_LONG', 400,
   (id: string, tokens: number, limit: number) => `The input for prompt "${id}" is about ${tokens} tokens; its maxInputTokens allows ${limit}`,
   (id, tokens, limit) => ({ id, estimatedTokens: tokens, maxInputTokens: limit }))
+export const inputUncounted = define('INPUT_UNCOUNTED', 400,
+  (id: string, type: string, _limit: number) => `The input for prompt "${id}" has a part of the type ${type}, and nobody knows how many tokens that is; the prompt's maxInputTokens allows it where MEDIA_TOKENS says so`,
+  (id, type, limit) => ({ id, type, maxInputTokens: limit }))
 export const revisionMoved = define('PROMPT_REVISION', 409,
   (id: string, wanted: string, current: string) => `Prompt "${id}" is not at revision ${wanted} any more, but at ${current}`,
   (id, wanted, current) => ({ id, wanted, current }),

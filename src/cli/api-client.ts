@@ -1,4 +1,5 @@
 import { type IncomingMessage } from 'node:http'
+import { type WebSocket } from 'ws'
 import { type Json, parseJson, stringifyJson } from '../base/json.ts'
 import { nodeHttp } from '../base/node-http.ts'
 import { fitsHeader } from '../base/text.ts'
@@ -58,6 +59,11 @@ export class ApiClient {
     return this.#base.href.replace(/\/$/, '')
   }
 
+  /** Whether it sends a token. */
+  get hasToken (): boolean {
+    return this.#options.token !== ''
+  }
+
   async get (path: string): Promise<Json> {
     return readJson(await this.#open({ method: 'GET', path }), this.#base)
   }
@@ -113,6 +119,22 @@ export class ApiClient {
     } catch (error) {
       throw this.#unreachable(error as Error)
     }
+  }
+
+  /** A WebSocket of the service; it may not be open yet. */
+  async socket (path: string): Promise<WebSocket> {
+    const { token, signal } = this.#options
+    const { WebSocket: Socket } = await import('ws')
+    const url = new URL(`${this.#base.pathname.replace(/\/$/, '')}${path}`, this.#base)
+    url.protocol = this.#base.protocol === 'https:' ? 'wss:' : 'ws:'
+    const socket = new Socket(url, token === '' ? {} : { headers: { authorization: `Bearer ${token}` } })
+    signal.addEventListener('abort', () => { socket.terminate() }, { once: true })
+    return socket
+  }
+
+  /** The error of a socket that was refused. @param reply why, if the service has answered */
+  async refusal (error: Error, reply: IncomingMessage | undefined): Promise<CliError> {
+    return reply === undefined ? this.#unreachable(error) : apiError(reply.statusCode ?? 0, await readText(reply, this.#base), reply.headers['x-request-id']?.toString())
   }
 
   /** A reply of success, its body unread. @throws CliError */

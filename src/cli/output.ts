@@ -6,7 +6,7 @@ import { revealHidden, revealInJson } from '../base/text.ts'
 import { usageError } from './exit-codes.ts'
 
 /** A stream that may be a terminal. */
-export type OutputStream = Writable & { readonly isTTY?: boolean }
+export type OutputStream = Writable & { readonly isTTY?: boolean, readonly columns?: number, readonly rows?: number }
 
 /** How a text looks on a terminal. */
 export type Style = 'bold' | 'green' | 'red' | 'cyan' | 'blue' | 'yellow' | 'dim'
@@ -48,6 +48,23 @@ export class Output {
   /** Where lines can be asked for, and seen while they are edited. */
   get terminal (): OutputStream | undefined {
     return this.#stdout.isTTY === true && this.#stderr.isTTY === true ? this.#stderr : undefined
+  }
+
+  /** How large the terminal is that is written to; `undefined` for none. */
+  get size (): { readonly cols: number, readonly rows: number } | undefined {
+    const { columns, rows } = this.#stdout
+    return columns === undefined || rows === undefined ? undefined : { cols: columns, rows }
+  }
+
+  /** Calls a function when that changes. @returns ends it */
+  onResize (changed: () => void): () => void {
+    this.#stdout.on('resize', changed)
+    return () => { this.#stdout.off('resize', changed) }
+  }
+
+  /** What another terminal shows, as it is: a terminal obeys it. */
+  async raw (text: string): Promise<void> {
+    if (!this.#stdout.write(text)) await once(this.#stdout, 'drain')
   }
 
   /** JSON, of the fields that were asked for. @throws CliError for a field that is not there */

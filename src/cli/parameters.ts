@@ -74,7 +74,7 @@ async function parseText (what: string, text: string): Promise<Json> {
   try {
     return parseJson(text)
   } catch {
-    const { yamlToJson } = await import('../store/directory/yaml-to-json.ts')
+    const { yamlToJson } = await import('../store/yaml-to-json.ts')
     const value = yamlToJson(text)
     if (value.kind === 'text') return parseJson(value.text)
     throw usageError(`${what}: expected JSON or YAML: ${value.kind === 'bad' ? value.reason : 'there is nothing'}`)

@@ -6,8 +6,8 @@ import { type ApiClient, apiPath } from './api-client.ts'
 import { chooseCommand } from './choose-command.ts'
 import { type Cli } from './cli.ts'
 import { type Beginning, type DialogueEvent, type Said } from './dialogue/dialogue.ts'
-import { CliError, EXIT } from './exit-codes.ts'
-import { objectOf, textOf } from './json-members.ts'
+import { CliError, EXIT, usageError } from './exit-codes.ts'
+import { listOf, objectOf, textOf } from './json-members.ts'
 import { openLines } from './lines.ts'
 import { type GivenParameters, readParameters, withParameters } from './parameters.ts'
 import { approvalsIn } from './dialogue/remote-dialogues.ts'
@@ -19,6 +19,7 @@ interface RunOptions extends TalkOptions, GivenParameters {
   readonly target?: string
   readonly execution?: 'manual' | 'approve' | 'auto'
   readonly prompt?: string
+  readonly terminal?: string | boolean
 }
 
 /** Adds `aps skill …`. */
@@ -37,6 +38,7 @@ export function addSkillCommands (program: Command, cli: Cli): void {
   const run = skill.command('run').argument('<id>', 'the skill').description('carry out a skill; each command is shown, and run when you say so')
     .option('--target <name>', 'where commands run, as the operator\'s file names it; manual: here, by you')
     .addOption(new Option('--execution <how>', 'who runs commands').choices(['manual', 'approve', 'auto']))
+    .option('--terminal [id]', 'run its commands in an open terminal of yours; without an id in the only one')
     .option('--prompt <text>', 'in place of "Execute skill: ..."')
   addLogOption(withParameters(run)).action(async (id: string, options: RunOptions, command: Command) => {
     await talk(beginSkill(id, options, await readParameters(options, cli.stdin, cli.signal)), { options, cli, command, readLine: readSkillLine })
@@ -57,18 +59,21 @@ async function listSkills (cli: Cli, command: Command): Promise<readonly Json[]>
   return await listLocalSkills(cli.environment, cli.open(command).output)
 }
 
-function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions, params: JsonObject): Beginning {
+function beginSkill (id: string, { target, execution, prompt = '', terminal }: RunOptions, params: JsonObject): Beginning {
   return {
     definition: id === '' ? 'skills/' : `skills/${toPath(id)}`,
     resume: session => `aps skill resume ${session}`,
     isSettled: () => false,
     async startAt (api) {
       const wishes = { params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }
-      const body = { skillId: id, terminalSessionId: target ?? await targetOf(id, api), ...wishes }
+      const place = terminal === undefined ? target ?? await targetOf(id, api) : await terminalFor(terminal, target, api)
+      const body = { skillId: id, terminalSessionId: place, ...wishes }
       return textOf(objectOf(objectOf(await api.post('/api/skills/start', body))['data'])['skillSessionId'])
     },
-    start: ({ door, sessionKinds: { skills }, registry }, visitor) =>
-      door.start(skills, visitor, registry.generation, { id, params, prompt, target, execution, autoContinue: true }),
+    start ({ door, sessionKinds: { skills }, registry }, visitor) {
+      if (terminal !== undefined) throw usageError('--terminal: expected a service that holds terminals; --url or APS_URL says where it is')
+      return door.start(skills, visitor, registry.generation, { id, params, prompt, target, execution, autoContinue: true })
+    },
     recall: {
       of: session => askedIn({ ...resultOf(session, SKILL).reply }),
       async from (api, session) {
@@ -77,6 +82,16 @@ function beginSkill (id: string, { target, execution, prompt = '' }: RunOptions,
       }
     }
   }
+}
+
+/** The terminal that is meant: by its id, or the only one that is open. @param target on which it is, where one is named @throws CliError */
+async function terminalFor (given: string | boolean, target: string | undefined, api: ApiClient): Promise<string> {
+  if (typeof given === 'string') return given
+  const { terminals } = objectOf(await api.get('/api/terminals'))
+  const open = listOf(terminals).map(objectOf).filter(each => target === undefined || each['target'] === target)
+  if (open.length === 1) return textOf(open[0]?.['terminalId'])
+  const found = open.length === 0 ? 'you have none open; aps terminal opens one' : `you have ${open.map(({ terminalId }) => textOf(terminalId)).join(', ')}`
+  throw usageError(`--terminal: expected the id of a terminal, for ${found}`)
 }
 
 /** Where a skill itself wants its commands to run: whoever starts it over HTTP has to say it. */

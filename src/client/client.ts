@@ -35,14 +35,25 @@ export interface ReleaseChoice {
 /** A message of a conversation. */
 export interface ChatMessage {
   readonly role: string
-  readonly content: string
+  /** A text, or parts. */
+  readonly content?: string | readonly MessagePart[] | null
   readonly [field: string]: unknown
 }
 
-export interface ChatOptions extends ReleaseChoice {
-  readonly model?: string | undefined
-  /** What was said so far, after the prompt's own messages. */
+/** A part of a message, in the form of OpenAI's chat completions. */
+export type MessagePart =
+  | { readonly type: 'text', readonly text: string }
+  | { readonly type: 'image_url', readonly image_url: { readonly url: string, readonly detail?: string } }
+  | { readonly type: 'input_audio', readonly input_audio: { readonly data: string, readonly format: string } }
+  | { readonly type: 'file', readonly file: { readonly file_data?: string, readonly file_id?: string, readonly filename?: string } }
+
+export interface RenderOptions extends ReleaseChoice {
+  /** What was said so far: it goes where the prompt has `history`, else behind its own messages. */
   readonly messages?: readonly ChatMessage[] | undefined
+}
+
+export interface ChatOptions extends RenderOptions {
+  readonly model?: string | undefined
   /** Further fields of the request to the model, such as `temperature`. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined
 }
@@ -79,7 +90,7 @@ type Arguments<Variables, Options> = Record<never, never> extends Variables ? [v
 
 /** A service's prompts as typed calls. They throw `PromptShellError` for what the service refuses, and what `fetch` throws. */
 export interface Client<Prompts> {
-  render<Id extends keyof Prompts & string> (id: Id, ...rest: Arguments<VariablesOf<Prompts[Id]>, ReleaseChoice>): Promise<Rendered>
+  render<Id extends keyof Prompts & string> (id: Id, ...rest: Arguments<VariablesOf<Prompts[Id]>, RenderOptions>): Promise<Rendered>
   chat<Id extends keyof Prompts & string> (id: Id, ...rest: Arguments<VariablesOf<Prompts[Id]>, ChatOptions>): Promise<ChatAnswer<ReturnsOf<Prompts[Id]>>>
 }
 
@@ -126,7 +137,8 @@ export function createClient<Prompts = AnyPrompts> ({ url, token, fetch: send = 
 
   return {
     async render (id, ...[variables = {}, options = {}]) {
-      const response = await post('render', id, { variables }, options)
+      const { messages } = options
+      const response = await post('render', id, { variables, ...(messages === undefined ? {} : { messages }) }, options)
       const { rendered_prompt: prompt } = await response.json() as { readonly rendered_prompt: string | readonly ChatMessage[] }
       return { prompt, release: releaseOf(response) }
     },

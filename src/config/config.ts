@@ -28,6 +28,7 @@ export function loadConfig (environment: Readonly<Record<string, string | undefi
   checkModel(config)
   checkAccess(config)
   checkLabels(config)
+  mediaTokensIn(config.MEDIA_TOKENS)
   return config
 }
 
@@ -50,12 +51,25 @@ export function labelsIn (text: string): readonly string[] {
   return text.split(',').map(each => each.trim()).filter(each => each !== '')
 }
 
+/** What can be counted beside texts. */
+const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file'])
+
+/** Reads `MEDIA_TOKENS`. @throws ConfigError */
+export function mediaTokensIn (text: string): ReadonlyMap<string, number> {
+  return new Map(labelsIn(text).map(each => {
+    const [, type = '', tokens] = /^([a-z_]+)\s*=\s*(\d{1,9})$/.exec(each) ?? []
+    if (!MEDIA.has(type)) throw new ConfigError(`MEDIA_TOKENS: expected image_url=1000,input_audio=500,file=5000, got "${each}"`)
+    return [type, Number(tokens)]
+  }))
+}
+
 /** Whether callers need tokens. */
 export function asksForTokens ({ API_TOKENS: tokens, API_TOKENS_FILE: file }: Pick<Config, 'API_TOKENS' | 'API_TOKENS_FILE'>): boolean {
   return tokens !== '' || file !== ''
 }
 
-function isLoopback (host: string): boolean {
+/** Whether an address is reached from this machine alone. */
+export function isLoopback (host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 

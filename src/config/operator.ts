@@ -31,8 +31,16 @@ export interface Workspace {
 /** Where commands run. */
 export type Target = LocalTarget | SshTarget
 
+/** What the operator says of terminals on a target. */
+export interface TerminalOffer {
+  /** Whether whoever has the role may open a terminal, and type anything there. @default false */
+  readonly mayOpenTerminal?: boolean
+  /** Whether what terminals show is recorded. @default false */
+  readonly isRecorded?: boolean
+}
+
 /** This machine. */
-export interface LocalTarget {
+export interface LocalTarget extends TerminalOffer {
   readonly type: 'local'
   readonly name: string
   /** Where commands begin, and what they are jailed to. */
@@ -48,7 +56,7 @@ export interface LocalTarget {
 }
 
 /** Another machine. */
-export interface SshTarget {
+export interface SshTarget extends TerminalOffer {
   readonly type: 'ssh'
   readonly name: string
   readonly host: string

@@ -34,7 +34,12 @@ interface WorkspaceEntry {
   readonly commit?: boolean
 }
 
-interface LocalEntry {
+interface TerminalEntry {
+  readonly terminal?: boolean
+  readonly record?: boolean
+}
+
+interface LocalEntry extends TerminalEntry {
   readonly type: 'local'
   readonly workspace: string
   readonly sandbox?: LocalTarget['sandbox']
@@ -43,7 +48,7 @@ interface LocalEntry {
   readonly environment?: readonly string[]
 }
 
-interface SshEntry extends Pick<SshTarget, 'type' | 'host' | 'user' | 'hostKey'> {
+interface SshEntry extends TerminalEntry, Pick<SshTarget, 'type' | 'host' | 'user' | 'hostKey'> {
   readonly port?: number
   readonly keyFile?: string
   readonly cwd?: string
@@ -131,13 +136,16 @@ interface OperatorContext {
 
 function targetOf (name: string, entry: LocalEntry | SshEntry, { base, workspaces, refuse }: OperatorContext): Target {
   const place = ['targets', name]
+  // A skill is started with the name of a target or the id of a terminal.
+  if (/^[0-9a-f]{32}$/.test(name)) throw refuse(place, 'a name that is no id of a terminal', name)
+  const terminals = { mayOpenTerminal: entry.terminal === true, isRecorded: entry.record === true }
   if (entry.type === 'local') {
     const { workspace: wanted, sandbox = 'auto', auto = false, network = false, environment = [] } = entry
     const workspace = workspaces.get(wanted)
     if (workspace === undefined) throw refuse([...place, 'workspace'], 'the name of a workspace', wanted)
     const own = environment.findIndex(isOfTheService)
     if (own >= 0) throw refuse([...place, 'environment', own], 'a variable that is none of the service\'s own', environment[own] ?? '')
-    return { type: 'local', name, workspace, sandbox, hasNetwork: network, mayRunUnasked: auto, environment }
+    return { type: 'local', name, workspace, sandbox, hasNetwork: network, mayRunUnasked: auto, environment, ...terminals }
   }
   const { type, host, port = 22, user, hostKey, keyFile, cwd, skills = false, auto = false } = entry
   const key = keyFile === undefined ? undefined : resolve(base, keyFile)
@@ -152,7 +160,8 @@ function targetOf (name: string, entry: LocalEntry | SshEntry, { base, workspace
     ...(key === undefined ? {} : { keyFile: key }),
     ...(cwd === undefined ? {} : { cwd }),
     hasSkills: skills,
-    mayRunUnasked: auto
+    mayRunUnasked: auto,
+    ...terminals
   }
 }
 

@@ -4,11 +4,13 @@ import { agentEngine } from './agent/agent-engine.ts'
 import { loopEngine } from './loop/loop-engine.ts'
 import { planEngine } from './plan/plan-engine.ts'
 import { skillEngine } from './skill/skill-engine.ts'
+import { terminalEngine } from './terminal/terminal-engine.ts'
 
 /** All that runs sessions, by name. */
 export const ENGINES: Engines = new Map([
   [agentEngine.name, startOf(agentEngine)],
   [loopEngine.name, startOf(loopEngine)],
   [skillEngine.name, startOf(skillEngine)],
-  [planEngine.name, startOf(planEngine)]
+  [planEngine.name, startOf(planEngine)],
+  [terminalEngine.name, startOf(terminalEngine)]
 ])

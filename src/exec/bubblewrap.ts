@@ -14,6 +14,8 @@ export interface Sandbox {
   readonly hasNetwork: boolean
   /** Files and folders of the service that nothing in it may read. */
   readonly hidden: readonly string[]
+  /** A folder that may be read under another path, which is in `/tmp`. */
+  readonly shown?: { readonly from: string, readonly as: string }
 }
 
 /** Where programs keep what logs them in elsewhere, below a home. */
@@ -28,21 +30,22 @@ const CREDENTIALS = [
  * of the sandbox.
  * @throws ExecutorError when something that has to be hidden lies in the workspace: a command could move it out of its mask
  */
-export async function sandboxed (program: readonly string[], { workspace, hasNetwork, hidden }: Sandbox): Promise<string[]> {
+export async function sandboxed (program: readonly string[], { workspace, hasNetwork, hidden, shown: folder }: Sandbox): Promise<string[]> {
   const masks = (await Promise.all([...CREDENTIALS.map(path => join(homedir(), path)), ...hidden].map(maskOf))).filter(mask => mask !== undefined)
   const shown = masks.find(({ path }) => path === workspace || path.startsWith(workspace.endsWith('/') ? workspace : `${workspace}/`))
   if (shown !== undefined) throw new ExecutorError('SANDBOX_MISSING', `no sandbox hides ${shown.path}, since it lies in the workspace`)
-  return wordsOf(program, workspace, hasNetwork, masks.flatMap(({ words }) => words))
+  const shows = folder === undefined ? [] : ['--ro-bind', folder.from, folder.as]
+  return wordsOf(program, workspace, hasNetwork, [...masks.flatMap(({ words }) => words), ...shows])
 }
 
-function wordsOf (program: readonly string[], workspace: string, hasNetwork: boolean, masks: readonly string[]): string[] {
+function wordsOf (program: readonly string[], workspace: string, hasNetwork: boolean, mounts: readonly string[]): string[] {
   return [
     'bwrap', '--unshare-all', ...(hasNetwork ? ['--share-net'] : []), '--die-with-parent', '--cap-drop', 'ALL',
     '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc',
     // Sockets of daemons lie in these folders, and a socket can be used where files are read-only. Docker's socket gives the
     // rights of root. Names of hosts are found through the second folder.
     '--tmpfs', '/run', '--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve', '--tmpfs', '/tmp',
-    ...masks,
+    ...mounts,
     // Last, since it may lie in a folder that is hidden.
     '--bind', workspace, workspace,
     '--', '/bin/sh', '-c', `ulimit -u ${MAX_PROCESSES} 2>/dev/null || ulimit -p ${MAX_PROCESSES} 2>/dev/null; exec "$@"`, 'sh', ...program

@@ -1,4 +1,5 @@
 import { type Found } from './find-files.ts'
+import { type Pty, type PtyOptions } from './pty.ts'
 
 /** Runs commands on one target. */
 export interface Executor {
@@ -21,6 +22,8 @@ export interface Executor {
    * @throws ExecutorError when the target cannot be reached
    */
   findFiles (folder: string, name: string, signal: AbortSignal): Promise<Found>
+  /** Begins a shell with a terminal, where the target's commands begin. @throws ExecutorError */
+  openPty (options: PtyOptions): Promise<Pty>
   close (): Promise<void>
 }
 
@@ -64,7 +67,8 @@ const MAX_COMMAND = 96 * 1024
 /** Nothing was run, and why. */
 export class ExecutorError extends Error {
   override readonly name = 'ExecutorError'
-  readonly code: 'COMMAND_INVALID' | 'FOLDER_INVALID' | 'ROOT_REFUSED' | 'SANDBOX_MISSING' | 'TARGET_BUSY' | 'TARGET_UNREACHABLE'
+  readonly code: 'COMMAND_INVALID' | 'FOLDER_INVALID' | 'ROOT_REFUSED' | 'SANDBOX_MISSING' | 'TARGET_BUSY' | 'TARGET_UNREACHABLE' |
+    'TERMINAL_BUSY' | 'TERMINAL_GONE' | 'TERMINAL_MOVED' | 'TERMINAL_UNSUPPORTED'
 
   constructor (code: ExecutorError['code'], message: string) {
     super(message)

@@ -11,6 +11,8 @@ export interface ExecutorsOptions {
   readonly hidden: readonly string[]
   /** Whether commands run on this machine where the service itself is root. */
   readonly mayRunAsRoot: boolean
+  /** A folder of the service, for what terminals need. @default there are no terminals on this machine */
+  readonly terminals?: string
   readonly log: Log
 }
 
@@ -57,12 +59,13 @@ export class Executors {
   }
 
   #openLocal (workspace: Workspace, { sandbox, hasNetwork }: Pick<LocalExecutorOptions, 'sandbox' | 'hasNetwork'>, names: readonly string[]): LocalExecutor {
-    const { environment, hidden, mayRunAsRoot, log } = this.#options
+    const { environment, hidden, mayRunAsRoot, terminals, log } = this.#options
     return new LocalExecutor({
       workspace: workspace.path,
       sandbox,
       hasNetwork,
       mayRunAsRoot,
+      terminals,
       environment: environmentOf(environment, names),
       hidden,
       onBare (reason) { log.warn({ workspace: workspace.name, reason }, 'commands run without a sandbox') }

@@ -1,10 +1,11 @@
 import { WorkspaceFiles } from '../files/workspace-files.ts'
-import { sandboxed, whyNoSandbox } from './bubblewrap.ts'
+import { type Sandbox, sandboxed, whyNoSandbox } from './bubblewrap.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from './executor.ts'
 import { findFilesBelow, type Found } from './find-files.ts'
 import { truePathInside } from './inside.ts'
 import { readFolderInside } from './read-folder-inside.ts'
 import { runInGroup } from './process-group.ts'
+import { type Pty, type PtyOptions } from './pty.ts'
 import { reportingFolder } from './shell-scripts.ts'
 
 export interface LocalExecutorOptions {
@@ -18,9 +19,14 @@ export interface LocalExecutorOptions {
   readonly hidden: readonly string[]
   /** Whether commands run where this process is root. */
   readonly mayRunAsRoot: boolean
+  /** A folder of the service, for what terminals need. @default there are no terminals */
+  readonly terminals?: string | undefined
   /** Called once with the reason when commands run without the sandbox that `auto` has looked for. */
   readonly onBare?: (reason: string) => void
 }
+
+/** Where a sandboxed shell of a terminal finds the files of its commands. */
+const SHOWN_FILES = '/tmp/.aps'
 
 /** Runs commands on this machine. */
 export class LocalExecutor implements Executor {
@@ -40,10 +46,8 @@ export class LocalExecutor implements Executor {
 
   /** Runs a program with its arguments, without a shell that would read them. @throws ExecutorError when nothing was run */
   async runProgram (program: readonly string[], options: RunOptions): Promise<Ran> {
-    const { workspace, environment, mayRunAsRoot } = this.#options
-    if (!mayRunAsRoot && process.getuid?.() === 0) {
-      throw new ExecutorError('ROOT_REFUSED', 'this service runs as root, and so runs no commands: run it as another user, or set ALLOW_ROOT=true')
-    }
+    const { workspace, environment } = this.#options
+    this.#refuseRoot()
     const cwd = await truePathInside(workspace, workspace, options.cwd ?? workspace)
     if (cwd === undefined) {
       throw new ExecutorError('FOLDER_INVALID', `expected a folder of the workspace to begin in, got ${JSON.stringify(options.cwd ?? workspace)}`)
@@ -59,6 +63,23 @@ export class LocalExecutor implements Executor {
     } finally {
       this.#running.delete(running)
     }
+  }
+
+  async openPty (options: PtyOptions): Promise<Pty> {
+    this.#refuseRoot()
+    const { workspace: cwd, environment, terminals: state } = this.#options
+    if (state === undefined) throw new ExecutorError('TERMINAL_UNSUPPORTED', 'there are no terminals here')
+    const { openLocalPty } = await import('./local-pty.ts')
+    return await openLocalPty({
+      cwd,
+      environment,
+      state,
+      wordsFor: async (program, files) => {
+        const words = await this.#wordsFor(program, { from: files, as: SHOWN_FILES })
+        const isJailed = words !== program
+        return { words, isJailed, files: isJailed ? SHOWN_FILES : files }
+      }
+    }, options)
   }
 
   async readText (path: string, limit: number): Promise<string | undefined> {
@@ -80,7 +101,14 @@ export class LocalExecutor implements Executor {
     await Promise.allSettled(this.#running)
   }
 
-  async #wordsFor (program: readonly string[]): Promise<readonly string[]> {
+  /** @throws ExecutorError */
+  #refuseRoot (): void {
+    if (this.#options.mayRunAsRoot || process.getuid?.() !== 0) return
+    throw new ExecutorError('ROOT_REFUSED', 'this service runs as root, and so runs no commands: run it as another user, or set ALLOW_ROOT=true')
+  }
+
+  /** @returns the program itself where it runs without a sandbox */
+  async #wordsFor (program: readonly string[], shown?: Sandbox['shown']): Promise<readonly string[]> {
     const { sandbox, workspace, hasNetwork, hidden, onBare } = this.#options
     if (sandbox === 'off') return program
     this.#probe ??= whyNoSandbox().then(reason => {
@@ -88,7 +116,7 @@ export class LocalExecutor implements Executor {
       return reason
     })
     const reason = await this.#probe
-    if (reason === undefined) return await sandboxed(program, { workspace, hasNetwork, hidden })
+    if (reason === undefined) return await sandboxed(program, { workspace, hasNetwork, hidden, ...(shown === undefined ? {} : { shown }) })
     if (sandbox === 'required') throw new ExecutorError('SANDBOX_MISSING', `the operator wants a sandbox, and bubblewrap does not work here: ${reason}`)
     return program
   }

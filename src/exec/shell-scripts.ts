@@ -3,6 +3,14 @@ export function quoted (text: string): string {
   return `'${text.replaceAll('\'', '\'\\\'\'')}'`
 }
 
+/** Begins a shell that reads no files of anybody: prompts of others, and what they run, are what leaves a program waiting. */
+const BEGIN_SHELL = 'if command -v bash >/dev/null 2>&1; then exec bash --noprofile --norc -i; fi; exec sh -i'
+
+/** A shell's words as one command of another shell, which it takes the place of. */
+export function beginShell (shell: readonly string[] | undefined): string {
+  return shell === undefined ? BEGIN_SHELL : `exec ${shell.map(quoted).join(' ')}`
+}
+
 /**
  * The shell that keeps a command. It is the leader of the command's process group and outlives the command. On descriptor 3
  * it tells how the command ended, and it ends what the command left behind.

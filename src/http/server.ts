@@ -23,7 +23,6 @@ import { agentRoutes } from './routes/agents.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { chatRoutes } from './routes/chat.ts'
 import { environRoutes } from './routes/environs.ts'
-import { examplePageRoute } from './routes/example-page.ts'
 import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes } from './routes/health.ts'
 import { lintRoutes } from './routes/lint.ts'
@@ -37,6 +36,7 @@ import { openAiRoutes } from './routes/openai.ts'
 import { callerRoutes } from './authors/caller.ts'
 import { eventRoutes } from './authors/events.ts'
 import { previewRoutes } from './authors/preview.ts'
+import { promptTestRoutes } from './authors/prompt-tests.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { publishingRoutes } from './routes/publishing.ts'
 import { releaseRoutes } from './routes/releases.ts'
@@ -50,6 +50,7 @@ import { toolRoutes } from './routes/tools.ts'
 import { usedByRoutes } from './routes/used-by.ts'
 import { seekPrompts } from './prompts/seek-prompt.ts'
 import { acceptSockets } from './socket/accept-sockets.ts'
+import { terminalRoutes } from './socket/terminal-routes.ts'
 import { socketRoutes } from './socket/websocket.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { typedRoutes } from './typed/typed-routes.ts'
@@ -73,8 +74,6 @@ export interface ServerOptions {
   readonly renderTimeout: number
   /** Largest request body, in bytes. */
   readonly bodyLimit: number
-  /** A file; empty for no such page. */
-  readonly examplePage: string
   /** Whether MCP clients are answered at `/mcp`. */
   readonly mcpServer: boolean
   /** Whether the console is served at `/console/`. */
@@ -140,6 +139,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     usedByRoutes(api, service)
     lintRoutes(api, kindRoutes, service)
     previewRoutes(api, service)
+    promptTestRoutes(api, service)
     callerRoutes(api, options.access)
     eventRoutes(api, registry, service.keyPrefix)
     definitionRoutes(api, kindRoutes)
@@ -155,6 +155,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     sessionRoutes(api, service)
     approvalRoutes(api, service.approvals)
     planRoutes(api, service)
+    terminalRoutes(api, service)
     traceRoutes(api, service.traces)
     memoryRoutes(api, service.memories)
     statusRoutes(api, service)
@@ -162,7 +163,6 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     metricsRoutes(api, options)
     socketRoutes(api, service, options.corsOrigins)
     if (options.console) consoleRoutes(api)
-    if (options.examplePage !== '') examplePageRoute(api, options.examplePage)
   })
   return app
 }

@@ -20,7 +20,11 @@ const OVER = new DOMException('the work is over', 'AbortError')
 
 /** Aborts when the signal does, and when the time is over. @param milliseconds from now on */
 export function timeLimit (signal: AbortSignal, milliseconds: number): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(milliseconds)])
+  const limit = new AbortController()
+  // The timer keeps the controller: of AbortSignal.timeout in AbortSignal.any nothing keeps the signal, and Node 20 and 22 may collect it
+  // before its time, so that nothing ever ends (https://github.com/nodejs/node/issues/57736).
+  setTimeout(() => { limit.abort(PLAIN.expired(milliseconds)) }, milliseconds).unref()
+  return AbortSignal.any([signal, limit.signal])
 }
 
 /**

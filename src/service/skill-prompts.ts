@@ -1,17 +1,23 @@
 import { readFile } from 'node:fs/promises'
 import { isJsonObject, type Json } from '../base/json.ts'
 
-/** Of the text that every skill's system prompt begins with. */
-const KEY = 'SKILL_SYSTEM_PROMPT_WITH_ASK'
+/** What the system prompts of skills begin with, by protocol. */
+export interface SkillPrompts {
+  readonly text: string
+  readonly tools: string
+}
 
 /**
- * Reads what every skill's system prompt begins with. It is read whenever a skill starts: the operator may edit it.
- * @throws Error when the file has no such text
+ * Reads what the system prompts of skills begin with. It is read whenever a skill starts: the operator may edit it.
+ * @throws Error when the file lacks one of the texts
  */
-export async function readSkillPrompt (): Promise<string> {
+export async function readSkillPrompts (): Promise<SkillPrompts> {
   // One folder below the root in src, and in what is built of it: scripts/build.js keeps that depth.
   const prompts = JSON.parse(await readFile(new URL('../../prompts.json', import.meta.url), 'utf8')) as Json
-  const text = isJsonObject(prompts) ? prompts[KEY] : undefined
-  if (typeof text !== 'string') throw new Error(`prompts.json has no text ${KEY}`)
-  return text
+  const textOf = (name: string): string => {
+    const text = isJsonObject(prompts) ? prompts[name] : undefined
+    if (typeof text !== 'string') throw new Error(`prompts.json has no text ${name}`)
+    return text
+  }
+  return { text: textOf('SKILL_SYSTEM_PROMPT_WITH_ASK'), tools: textOf('SKILL_SYSTEM_PROMPT_TOOLS') }
 }

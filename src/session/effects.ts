@@ -36,6 +36,7 @@ const MAX_COMMAND = 500
 const nothing = (): JsonObject => ({})
 const nowhere = (): undefined => undefined
 const always = (): boolean => true
+const inTerminal = (terminal: string | undefined): JsonObject => terminal === undefined ? {} : { terminal }
 
 /** All that sessions do. */
 export const EFFECTS: EffectTable = {
@@ -55,11 +56,21 @@ export const EFFECTS: EffectTable = {
     isRepeatable: ({ tool }, registry) => registry.isRepeatableTool(tool)
   },
   exec: {
-    digest: ({ target, command }) => contentHash({ target, command }),
-    shown: ({ target, cwd, command, origin, timeout }) => ({ target, folder: cwd ?? '', command, origin, timeoutMs: timeout }),
+    digest: ({ target, command, terminal }) => contentHash({ target, command, ...inTerminal(terminal) }),
+    shown ({ target, cwd, command, origin, timeout, terminal }) {
+      return { target, folder: cwd ?? '', command, origin, timeoutMs: timeout, ...inTerminal(terminal) }
+    },
     subject: ({ target, command }) => ({ target, command: beginningOf(command, MAX_COMMAND) }),
     place: ({ target }) => target,
     // A command may have done anything.
+    isRepeatable: () => false
+  },
+  shell: {
+    digest: ({ target }) => contentHash({ target }),
+    shown: ({ target }) => ({ target }),
+    subject: ({ target }) => ({ target }),
+    place: ({ target }) => target,
+    // A shell that is gone takes what ran in it along.
     isRepeatable: () => false
   },
   check: {

@@ -23,29 +23,47 @@ export type Followed = { readonly transition: Transition } | { readonly live: Js
  * Follows a session from a transition on: what is in its log, then what is added to it, by any replica, each once and in
  * order; between them what is said live. Ends with the session, or with the signal.
  * @param after number of the last transition that the reader has; 0 for all
+ * @param greet what is said live that the reader has not heard, since it was said before; asked once, behind what is in the log
  */
-export async function * followSession (store: SessionStore, id: string, after: number, signal: AbortSignal): AsyncGenerator<Followed> {
+export async function * followSession (
+  store: SessionStore,
+  id: string,
+  after: number,
+  signal: AbortSignal,
+  greet: () => Promise<readonly JsonObject[]> = async () => []
+): AsyncGenerator<Followed> {
   const live: Said[] = []
   let wake = (): void => {}
+  // Words alone are no reason to read the log, which may be a round trip for each part of each answer.
+  let isUnread = true
+  const look = (): void => {
+    isUnread = true
+    wake()
+  }
   // Nobody knows behind which transition something is that is heard while the log is first read: it goes behind all.
   let appended: number | undefined
   const stop = await store.watch(id, {
     onAppend (seq) {
       appended = seq
-      wake()
+      look()
     },
-    onGap: () => { wake() },
+    onGap: look,
     onLive (words) {
       const length = live.reduce((sum, said) => sum + lengthOf(said.words), lengthOf(words))
       if (live.length < MAX_LIVE && length <= MAX_LIVE_LENGTH) live.push({ words, behind: appended })
       wake()
     }
   })
+  const looking = setInterval(look, LOOK)
+  looking.unref()
+  signal.addEventListener('abort', look)
   try {
     for (let last = after, isOver = false, isFirst = true; !isOver && !signal.aborted; isFirst = false) {
       // Made before the log is read: what is added meanwhile is not waited for.
       const more = new Promise<void>(resolve => { wake = resolve })
-      for await (const transition of readShown(store, id, last)) {
+      const isDue = isUnread
+      isUnread = false
+      for await (const transition of isDue ? readShown(store, id, last) : []) {
         // What a command has printed goes before the word that it has ended, however late the log is read.
         yield * saidUpTo(live, transition.seq - 1)
         last = transition.seq
@@ -57,9 +75,13 @@ export async function * followSession (store: SessionStore, id: string, after: n
       appended ??= last
       // A reader who has the end of a session is told nothing of it by what comes behind.
       if (isFirst) isOver ||= await hasEnded(store, id, last)
-      if (!isOver) await woken(more, signal)
+      if (isFirst && !isOver) yield * (await greet()).map(words => ({ live: words }))
+      // It may have aborted while the log was read, of which nobody is told any more.
+      if (!isOver && !signal.aborted) await more
     }
   } finally {
+    clearInterval(looking)
+    signal.removeEventListener('abort', look)
     stop()
   }
 }
@@ -84,19 +106,4 @@ async function hasEnded (store: SessionStore, id: string, last: number): Promise
 
 function endsSession ({ notices }: Transition): boolean {
   return notices.some(({ type }) => type === 'done')
-}
-
-async function woken (more: Promise<void>, signal: AbortSignal): Promise<void> {
-  // It may have aborted while the log was read, of which nobody is told any more.
-  if (signal.aborted) return
-  let timer: NodeJS.Timeout | undefined
-  let leave = (): void => {}
-  await Promise.race([more, new Promise<void>(resolve => {
-    leave = resolve
-    timer = setTimeout(resolve, LOOK)
-    timer.unref()
-    signal.addEventListener('abort', leave, { once: true })
-  })])
-  clearTimeout(timer)
-  signal.removeEventListener('abort', leave)
 }

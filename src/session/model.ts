@@ -111,6 +111,8 @@ export interface Start {
   readonly ask: readonly string[]
   /** What the operator says of commands; without it each of them is asked for. */
   readonly commands?: CommandPolicy
+  /** The session of the terminal in which its commands run: whoever holds that one drives this one. */
+  readonly terminal?: string
   /** The session and the number of the transition up to which this one is a copy, and what that took in its log. */
   readonly forkOf?: { readonly session: string, readonly seq: number, readonly bytes: number }
   /** Of a session that another one has started. */
@@ -171,7 +173,9 @@ export interface Usage {
 }
 
 /** Something that the service does for a session. Its id, `seq.n`, is the same in every fold. */
-export type Effect = ModelEffect | ToolEffect | ExecEffect | CheckEffect | ReadEffect | ApplyEffect | CommitEffect | RememberEffect | ChildEffect | WaitEffect
+export type Effect =
+  | ModelEffect | ToolEffect | ExecEffect | ShellEffect | CheckEffect | ReadEffect | ApplyEffect | CommitEffect | RememberEffect | ChildEffect
+  | WaitEffect
 
 /** Asks the model. */
 export interface ModelEffect {
@@ -214,8 +218,19 @@ export interface ExecEffect {
   readonly cwd?: string
   /** `fallback`: the model did not say that it is a command. It never runs unasked. */
   readonly origin: 'model' | 'fallback'
+  /** The session of the terminal in which it runs; it begins where that one is. */
+  readonly terminal?: string
   /** In ms. */
   readonly timeout: number
+}
+
+/** A shell that a person types into, while it is open. */
+export interface ShellEffect {
+  readonly id: string
+  readonly kind: 'shell'
+  readonly target: string
+  readonly cols: number
+  readonly rows: number
 }
 
 /** Runs a check of a workspace, which the operator named: no log and no model says what it runs. */
@@ -304,7 +319,9 @@ export interface WaitEffect {
 
 /** What an engine tells the session's readers. */
 export interface Notice {
-  readonly type: 'stdout' | 'log' | 'message' | 'ask' | 'step' | 'tool' | 'command' | 'files' | 'memory' | 'state' | 'approval' | 'child' | 'error' | 'done'
+  readonly type:
+    | 'stdout' | 'log' | 'message' | 'ask' | 'step' | 'tool' | 'command' | 'files' | 'memory' | 'state' | 'approval' | 'child' | 'terminal' | 'error'
+    | 'done'
   readonly data: JsonObject
 }
 

@@ -11,6 +11,8 @@ export interface KeyKind {
   readonly key: string
   /** In a folder: the name of a file that is, as it is, the value of the folder that it is in, `SKILL.md`. */
   readonly file?: string
+  /** In a folder: whether `.prompt` files of Dotprompt are values of the kind, too. */
+  readonly hasDotprompt?: boolean
   /** Left out of the listing of everything: such keys are read by name, and listed when their own prefix is asked for. */
   readonly onDemand?: boolean
 }

@@ -81,6 +81,8 @@ export type StoredValue =
     readonly reason: string
     readonly place?: TextPlace
     readonly hint?: string
+    /** Of the diagnostic that it becomes, where it has one of its own. */
+    readonly code?: string
     /** This process may not read there at all. */
     readonly isWithheld?: true
   }
@@ -95,9 +97,9 @@ export type Expected = Extract<StoredValue, { kind: 'text' | 'missing' }>
 
 /**
  * Why nothing was changed: something else is stored, this process may not write there, no such key can be stored there, or
- * the store takes no change now.
+ * the store takes no change now (`refused`), or keeps what is stored as others have written it (`kept`).
  */
-export type WriteRefusal = 'conflict' | 'read-only' | 'impossible' | { readonly kind: 'refused', readonly reason: string }
+export type WriteRefusal = 'conflict' | 'read-only' | 'impossible' | { readonly kind: 'refused' | 'kept', readonly reason: string }
 
 /** What became of a write. */
 export type WriteOutcome = 'created' | 'replaced' | WriteRefusal

@@ -85,8 +85,8 @@ describe('npm run token', () => {
   })
 
   const mistakes = [
-    ['a role that is none', ['ide', 'read+root'], 'There is no role "root": expected one or more of read, render, chat, write, run, approve, admin, joined by "+"\n'],
-    ['roles with commas', ['ide', 'read,chat'], 'There is no role "read,chat": expected one or more of read, render, chat, write, run, approve, admin, joined by "+"\n'],
+    ['a role that is none', ['ide', 'read+root'], 'There is no role "root": expected one or more of read, render, chat, write, run, approve, admin, terminal, joined by "+"\n'],
+    ['roles with commas', ['ide', 'read,chat'], 'There is no role "read,chat": expected one or more of read, render, chat, write, run, approve, admin, terminal, joined by "+"\n'],
     ['a limit that is no number', ['ide', 'read', 'requests=abc'], '"requests=abc" cannot be: expected a number a minute behind requests=\n'],
     ['patterns with commas', ['ide', 'read', 'prompts=a,b'], '"prompts=a,b" cannot be: expected names such as team.review, or everything below one, team.*, with "|" between them behind prompts=\n'],
     ['a limit that is none', ['ide', 'read', 'foo=bar'], '"foo=bar" is unknown: expected prompts=, environs=, runs=, targets=, labels=, serve=, requests=, tokens= behind the roles\n'],

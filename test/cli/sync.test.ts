@@ -7,7 +7,7 @@ import { type Registrations } from '../helpers/registered.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
-const KINDS = ['agents', 'environs', 'extensions', 'plans', 'skills', 'templates', 'tools']
+const KINDS = ['agents', 'environs', 'extensions', 'plans', 'skills', 'templates', 'tests', 'tools']
 
 async function open (t: TestContext, registrations: Registrations = {}) {
   const folder = await createTemporaryFolder()

@@ -63,6 +63,14 @@ describe('ai-prompt-shell/client', () => {
     assert.match(plain?.release.revision ?? '', /^.{12}$/)
   })
 
+  it('sends what was said, as texts and as parts', async t => {
+    const { js, mistakes } = await open(t)
+    const said = '[{ role: "user", content: [{ type: "text", text: "{{x}}" }] }, { role: "assistant", content: "y" }]'
+    const found = await js(`print((await client.render("plain", {}, { messages: ${said} })).prompt.slice(2))`)
+    assert.deepEqual(found, [{ role: 'user', content: [{ type: 'text', text: '{{x}}' }] }, { role: 'assistant', content: 'y' }])
+    assert.deepEqual(await mistakes(`await client.render('plain', {}, { messages: ${said} })\nawait client.render('plain', {}, { messages: [{ role: 'user', content: [{ type: 'film' }] }] })`), ['2 TS2322'])
+  })
+
   it('gives an answer piece by piece, as a whole, and as its type', async t => {
     const { js } = await open(t)
     const found = await js(`

@@ -20,9 +20,9 @@ describe('the operator\'s file', () => {
 workspaces:
   shop: { path: link, skills: true, checks: { test: npm test }, logs: { app: logs/../logs/app.log }, mayChange: [Procfile, "*.go"] }
 targets:
-  here: { type: local, workspace: shop, sandbox: required, auto: true, network: true, environment: [CI] }
+  here: { type: local, workspace: shop, sandbox: required, auto: true, network: true, environment: [CI], terminal: true, record: true }
   bare: { type: local, workspace: shop }
-  web: { type: ssh, host: web.example, user: deploy, hostKey: "${HOST_KEY}", keyFile: key, cwd: /srv/app, skills: true }
+  web: { type: ssh, host: web.example, user: deploy, hostKey: "${HOST_KEY}", keyFile: key, cwd: /srv/app, skills: true, terminal: true }
   away: { type: ssh, host: "::1", port: 2222, user: deploy, hostKey: "${HOST_KEY}" }
 policy:
   - { effect: allow, on: exec, command: "df *", targets: [here] }
@@ -32,10 +32,10 @@ policy:
     const shop = { name: 'shop', path: join(folder.path, 'shop'), hasSkills: true, checks: new Map([['test', 'npm test']]), logs: new Map([['app', 'logs/app.log']]), confirm: 'deletions', mayCommit: false, mayChange: ['Procfile', '*.go'] }
     assert.deepEqual([...workspaces], [['shop', shop]])
     assert.deepEqual([...targets.values()], [
-      { type: 'local', name: 'here', workspace: shop, sandbox: 'required', hasNetwork: true, mayRunUnasked: true, environment: ['CI'] },
-      { type: 'local', name: 'bare', workspace: shop, sandbox: 'auto', hasNetwork: false, mayRunUnasked: false, environment: [] },
-      { type: 'ssh', name: 'web', host: 'web.example', port: 22, user: 'deploy', hostKey: HOST_KEY, keyFile: join(folder.path, 'key'), cwd: '/srv/app', hasSkills: true, mayRunUnasked: false },
-      { type: 'ssh', name: 'away', host: '::1', port: 2222, user: 'deploy', hostKey: HOST_KEY, hasSkills: false, mayRunUnasked: false }
+      { type: 'local', name: 'here', workspace: shop, sandbox: 'required', hasNetwork: true, mayRunUnasked: true, environment: ['CI'], mayOpenTerminal: true, isRecorded: true },
+      { type: 'local', name: 'bare', workspace: shop, sandbox: 'auto', hasNetwork: false, mayRunUnasked: false, environment: [], mayOpenTerminal: false, isRecorded: false },
+      { type: 'ssh', name: 'web', host: 'web.example', port: 22, user: 'deploy', hostKey: HOST_KEY, keyFile: join(folder.path, 'key'), cwd: '/srv/app', hasSkills: true, mayRunUnasked: false, mayOpenTerminal: true, isRecorded: false },
+      { type: 'ssh', name: 'away', host: '::1', port: 2222, user: 'deploy', hostKey: HOST_KEY, hasSkills: false, mayRunUnasked: false, mayOpenTerminal: false, isRecorded: false }
     ])
     assert.deepEqual(rules, [{ effect: 'allow', command: 'df *', targets: ['here'] }, { effect: 'deny', command: 'rm *' }])
   })
@@ -61,6 +61,7 @@ policy:
     ['a workspace that every object has', `${W}targets: { t: { type: local, workspace: constructor } }`, 'line 2: targets.t.workspace: expected the name of a workspace, got "constructor"'],
     ['a target of no type', `${W}targets: { t: { type: docker } }`, 'line 2: operator.targets.t.type must be one of "local","ssh"'],
     ['a sandbox of another kind', `${W}targets: { t: { type: local, workspace: a, sandbox: yes } }`, 'line 2: operator.targets.t.sandbox must be one of "auto","required","off"'],
+    ['a name that is the id of a terminal', `${W}targets:\n  ${'a'.repeat(32)}: { type: local, workspace: a }`, `line 3: targets.${'a'.repeat(32)}: expected a name that is no id of a terminal, got "${'a'.repeat(32)}"`],
     ['a variable with a secret of the service', `${W}targets: { t: { type: local, workspace: a, environment: [CI, LLM_API_KEY] } }`, 'line 2: targets.t.environment.1: expected a variable that is none of the service\'s own, got "LLM_API_KEY"'],
     ['a secret of a tool', `${W}targets: { t: { type: local, workspace: a, environment: [TOOL_SECRET_X] } }`, 'line 2: targets.t.environment.0: expected a variable that is none of the service\'s own, got "TOOL_SECRET_X"'],
     ['a host without a key', 'targets: { t: { type: ssh, host: h, user: u } }', 'line 1: operator.targets.t.hostKey is required'],

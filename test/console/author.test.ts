@@ -50,6 +50,18 @@ describe('An author at the console', { skip: noChromium }, () => {
     assert.match(await preview(page).innerText(), /Northwind serves you\.[^]*Hello Ada/)
   })
 
+  it('sees what parts become, and what of them is wrong', async t => {
+    const service = await startService(t, { 'templates:photo': { messages: [{ placeholder: 'history' }, { role: 'user', content: [{ type: 'text', text: 'See {{variables.what}}' }, { type: 'image_url', image_url: { url: '{{variables.url}}' } }] }] } })
+    const page = await openConsole(t, browser, await service.listen(), '/prompts/photo')
+    await page.getByText('Not one text: edit it in the tab Raw.').first().waitFor()
+    await page.getByLabel('what text, required').fill('this')
+    await page.getByLabel('url text, required').fill('https://example.com/cat.png')
+    await preview(page).getByRole('button', { name: /https:\/\/example\.com\/cat\.png/ }).hover()
+    assert.match(await preview(page).innerText(), /history[^]*user[^]*See this/)
+    await page.getByLabel('url text, required').fill('http://example.com')
+    await page.getByText(/must be an https: or data: URL, not http:/).waitFor()
+  })
+
   it('points at a piece and sees where it comes from, in the text and below', async t => {
     const { page } = await workbench(t)
     await page.getByLabel('name text, required').fill('Ada')

@@ -22,17 +22,18 @@ describe('Every screen of the console', { skip: noChromium }, () => {
     const service = await (await askingPlace(t)).start({}, { LLM_BASE_URL: 'builtin:echo' })
     service.store.set('shenma:templates:team:greet', JSON.stringify({ description: HOSTILE, messages: [{ role: 'system', content: 'You serve {{company.name}}.' }, { role: 'user', content: 'Greet {{variables.name}}.' }], parameters: [{ name: 'name', default: HOSTILE }] }))
     service.store.set('shenma:templates:team:broken', '{{#each variables.items}}')
+    service.store.set('shenma:tests:team:greet', JSON.stringify([{ description: HOSTILE, vars: { name: HOSTILE }, assert: [{ type: 'contains', value: HOSTILE }] }]))
     service.store.set('shenma:environs:company:name', JSON.stringify(`${HOSTILE}${'x'.repeat(100_000)}`))
     service.store.set('shenma:tools:crm:ticket', JSON.stringify({ module: 'crm', description: HOSTILE, restful: { url: 'http://127.0.0.1:9/', method: 'GET' }, parameters: [{ name: 'id', type: 'string' }] }))
     service.store.set('shenma:extensions:pack', JSON.stringify({ name: 'pack', version: '1.0.0', extensionType: 'prompt', contributes: { prompts: [{ name: 'one', userPrompt: 'One.' }] } }))
-    service.store.set('shenma:agents:echo', JSON.stringify({ mode: 'tools', help: HOSTILE, system: 'Echo.', messages: {} }))
+    service.store.set('shenma:agents:echo', JSON.stringify({ mode: 'tools', help: HOSTILE, system: 'Echo.', tools: [], messages: {} }))
     const origin = await service.listen()
     const walk = await service.walk()
     const agent = String((await service.post('/api/agents/echo/sessions')).json['id'])
     await service.post(`/api/agents/sessions/${agent}/message`, { text: HOSTILE })
     const plan = String((await service.post('/api/plans', { goal: HOSTILE, workspace: 'shop' })).json['id'])
     const paths = [
-      '/prompts', '/prompts/team.greet', '/prompts/team.greet?tab=settings', '/prompts/team.greet?tab=raw', '/prompts/team.greet?tab=uses', '/prompts/team.greet?tab=releases', '/prompts/team.greet?tab=compare', '/environs', '/environs/company.name', '/tools', '/tools/crm.ticket', '/extensions', '/extensions/pack', '/problems',
+      '/prompts', '/prompts/team.greet', '/prompts/team.greet?tab=settings', '/prompts/team.greet?tab=raw', '/prompts/team.greet?tab=uses', '/prompts/team.greet?tab=tests', '/prompts/team.greet?tab=releases', '/prompts/team.greet?tab=compare', '/environs', '/environs/company.name', '/tools', '/tools/crm.ticket', '/extensions', '/extensions/pack', '/problems',
       '/sessions', '/sessions/new', '/sessions/new?of=agents/echo', '/sessions/new?of=skills/walk', '/sessions/new?of=plans/', `/sessions/${walk.id}`, `/sessions/${walk.id}?tab=timeline`, `/sessions/${agent}`, `/sessions/${plan}`, '/approvals', '/traces', '/memory', '/targets', '/more', '/nowhere'
     ]
     return { origin, paths }

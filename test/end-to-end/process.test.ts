@@ -12,7 +12,7 @@ describe('node dist/main.js', () => {
   it('serves a folder', async t => {
     const { url } = await startProcess(t, { STORE_DIR: 'examples' })
     const reply = await fetch(`${url}/api/prompts`)
-    assert.deepEqual(await reply.json(), ['evaluator.evaluate_quality', 'greet', 'review.diff', 'review.file', 'review.house_rules', 'symbols.explain'])
+    assert.deepEqual(await reply.json(), ['desk.answer', 'desk.tone', 'evaluator.evaluate_quality', 'evaluator.judge', 'greet', 'movies.critic', 'photos.describe', 'review.diff', 'review.file', 'review.house_rules', 'symbols.explain'])
   })
 
   const refusals = [
@@ -62,7 +62,7 @@ describe('node dist/main.js', () => {
 
   it('imports late what has the same name in every build', () => {
     const late = (file: string) => Array.from(readFileSync(file, 'utf8').matchAll(/import\("(\..+?)"\)/g), ([, name]) => name)
-    assert.deepEqual(late('dist/store/directory-store.js'), ['../parts/json-to-yaml.js'])
+    assert.deepEqual(late('dist/store/directory-store.js'), ['../parts/read-dotprompt.js', '../parts/json-to-yaml.js'])
     const [main = ''] = readdirSync('dist/parts').filter(name => name.startsWith('process-'))
     assert.deepEqual(late(join('dist/parts', main)).filter(name => name?.includes('session')), ['./memory-session-store.js', './directory-session-store.js', './redis-session-store.js'])
   })

@@ -14,7 +14,7 @@ interface Recorded {
 }
 
 describe('a log that an earlier version wrote', () => {
-  for (const name of ['agent', 'loop', 'skill', 'plan']) {
+  for (const name of ['agent', 'loop', 'skill', 'skill-calls', 'plan']) {
     const { log, session } = JSON.parse(readFileSync(`test/fixtures/session-logs/${name}.json`, 'utf8')) as Recorded
 
     it(`of the engine ${name} gives the same session, with the whole state`, () => {

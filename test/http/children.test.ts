@@ -6,7 +6,7 @@ import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
-const SKILL = '---\nname: walk\ndescription: Walks.\nexecution: auto\n---\nWalk.'
+const SKILL = '---\nname: walk\ndescription: Walks.\nprotocol: text\nexecution: auto\n---\nWalk.'
 
 const TOP = {
   system: 'You are top.',
@@ -175,6 +175,12 @@ describe('An agent in an agent over HTTP', () => {
     const { status, json } = await service.post('/api/agents/a0/sessions')
     assert.deepEqual([status, json['code'], json['details']?.['definitions'], json['details']?.['most']], [409, 'DEFINITIONS_TOO_MANY', 17, 16])
   })
+
+  it('makes a start fail with too long ones within reach', async t => {
+    const service = await start(t, { agents: { 'agents:web:search': { ...WEB, system: 'x'.repeat(524_288) } } })
+    const { status, json } = await service.post('/api/agents/top/sessions')
+    assert.deepEqual([status, json['code'], json['details']?.['definitions'], Number(json['details']?.['bytes']) > 524_288], [409, 'DEFINITIONS_TOO_MANY', 4, true])
+  })
 })
 
 describe('A person below an agent', () => {
@@ -210,6 +216,16 @@ describe('A person below an agent', () => {
     assert.equal(listOf(json['children']).length, 2)
     assert.equal((await approvalsBelow(service, id)).length, 2)
     assert.equal(listOf((await service.get('/api/approvals')).json['approvals']).length, 2)
+  })
+
+  it('allows that one begins, where the agent asks for that', async t => {
+    const service = await start(t, { agents: { 'agents:top': { ...TOP, ask: ['research'] } } })
+    const { id, json } = await service.ask('look it up')
+    const [approval] = await approvalsBelow(service, id)
+    assert.deepEqual([json['status'], approval?.['rule'], approval?.['effect']?.['definition'], approval?.['effect']?.['input']], ['waiting_approval', 'calls of agents/web.search are approved one by one', 'agents/web.search', { text: 'who owns it' }])
+    await allow(service, approval as JsonView)
+    await answered(service, id)
+    assert.equal(await lastMessage(service, id), 'Ann owns it.')
   })
 
   it('agrees to the diff of a plan, though the operator would not ask', async t => {

@@ -64,7 +64,7 @@ describe('a recorded render', () => {
       assert.equal(recorded.status, 200)
       const timeless = (reply: JsonView) => JSON.stringify(reply['rendered_prompt']).replaceAll(/T\d\d:\d\d:\d\d\.\d{3}/g, '')
       assert.equal(timeless(recorded.json), timeless(live.json))
-      assert.deepEqual(Object.keys(recorded.json['bundle'] ?? {}), ['version', 'prompt', 'variables', 'caller', 'now', 'environs', 'tools', 'hash'])
+      assert.deepEqual(Object.keys(recorded.json['bundle'] ?? {}), ['version', 'prompt', 'variables', 'history', 'caller', 'now', 'environs', 'tools', 'hash'])
       assert.equal('bundle' in live.json, false)
     })
 
@@ -112,8 +112,9 @@ describe('a recorded render', () => {
     const { json } = await post('/api/render/prompts/p?tools=record', { variables: { a: 1, b: 2 } })
     const { hash, now, prompt, ...bundle } = json['bundle'] as Record<string, JsonView>
     assert.deepEqual(bundle, {
-      version: 1,
+      version: 2,
       variables: { a: 1, b: 2 },
+      history: [],
       caller: {},
       environs: [
         { name: 'vscode', isBranch: true },
@@ -254,7 +255,7 @@ describe('a replay', () => {
     }
   })
 
-  const malformed: readonly unknown[] = ['text', {}, { version: 2 }, { version: 1, prompt: {}, now: '', variables: {}, caller: {}, environs: [], tools: [], hash: '' }]
+  const malformed: readonly unknown[] = ['text', {}, { version: 1 }, { version: 2, history: [], prompt: {}, now: '', variables: {}, caller: {}, environs: [], tools: [], hash: '' }]
   for (const bundle of malformed) {
     it(`answers 400 for the bundle ${JSON.stringify(bundle).slice(0, 40)}`, async t => {
       const { post } = await startService(t, prompts)

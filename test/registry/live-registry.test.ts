@@ -57,7 +57,7 @@ async function live (t: TestContext, entries: Readonly<Record<string, string>>, 
   return { redis, store, registry, asked }
 }
 
-const textOf = (registry: Registry, id: string) => registry.generation.prompts.get(id)?.entry.definition.messages[0]?.content
+const textOf = (registry: Registry, id: string) => registry.generation.prompts.get(id)?.entry.definition.texts[0]?.text
 
 describe('Registry: pushed changes', () => {
   it('reads only what has changed, and lists nothing', async t => {

@@ -60,7 +60,7 @@ describe('Registry: prompts', () => {
   const badForms = [
     ['neither messages nor a text', { description: 'x' }, /exactly one of messages, userPrompt or prompt is expected, and it has "description"/],
     ['both messages and a text', { userPrompt: 'x', messages: [{ role: 'user', content: 'x' }] }, /exactly one of/],
-    ['a content that is no text', { messages: [{ role: 'user', content: { type: 'Program', body: [] } }] }, /content must be a string, not an object/],
+    ['a content that is no text', { messages: [{ role: 'user', content: { type: 'Program', body: [] } }] }, /content must be a string or a list, not an object/],
     ['a text that is a syntax tree', { userPrompt: { type: 'Program' } }, /userPrompt must be a string, not an object/],
     ['an unknown role', { messages: [{ role: 'root', content: 'x' }] }, /messages\.0\.role must be one of system, .*, not "root"/],
     ['parameters of another type', { userPrompt: 'x', parameters: 5 }, /parameters must be a list or an object or null, not 5/],
@@ -235,7 +235,7 @@ describe('Registry: bad entries and outages', () => {
     const log = recordedLog()
     const { registry, write } = await registered(t, { 'templates:x': 'good', 'templates:y': 'other' }, { log })
     await write({ 'templates:x': '{"broken' })
-    assert.equal(registry.generation.prompts.get('x')?.entry.definition.messages[0]?.content, 'good')
+    assert.equal(registry.generation.prompts.get('x')?.entry.definition.texts[0]?.text, 'good')
     const [problem] = registry.problems()
     assert.equal(problem?.key, 'shenma:templates:x')
     assert.equal(problem?.servesLastGood, true)

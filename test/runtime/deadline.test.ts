@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { getEventListeners } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { describe, it } from 'node:test'
 import { LightSignal } from '../../src/runtime/caller-signal.ts'
-import { Deadline } from '../../src/runtime/deadline.ts'
+import { Deadline, timeLimit } from '../../src/runtime/deadline.ts'
 import { untilAborted } from '../../src/runtime/until-aborted.ts'
+import { collectGarbage } from '../helpers/garbage.ts'
 
 const never = new Promise<void>(() => {})
 
@@ -94,5 +95,22 @@ describe('untilAborted', () => {
     await untilAborted(signal, Promise.resolve())
     await assert.rejects(untilAborted(signal, Promise.reject(new Error('failed'))))
     assert.deepEqual(getEventListeners(signal, 'abort'), [])
+  })
+})
+
+describe('a time limit', () => {
+  it('ends the work although garbage is collected before its time', async () => {
+    const patience = setTimeout(() => {}, 10_000)
+    const ended = Array.from({ length: 20 }, () => once(timeLimit(new AbortController().signal, 30), 'abort'))
+    setImmediate(collectGarbage)
+    await Promise.all(ended)
+    clearTimeout(patience)
+  })
+
+  it('ends it when the caller leaves', () => {
+    const caller = new AbortController()
+    const limit = timeLimit(caller.signal, 10_000)
+    caller.abort()
+    assert.equal(limit.aborted, true)
   })
 })

@@ -13,13 +13,13 @@ const prompt = (text: string) => ({ kind: 'templates', id: 'p', text })
 describe('createCandidateParser', () => {
   it('gives what a registration would become, with all its digits', async t => {
     const { prompts } = await started(t).parse(prompt('{"userPrompt":"{{variables.n}}","parameters":[{"name":"n","default":9007199254740993}]}'))
-    assert.deepEqual([prompts[0]?.id, prompts[0]?.compiled.messages[0]?.paths[0]?.path, prompts[0]?.parameters?.defaults], ['p', 'variables.n', { n: 9007199254740993n }])
+    assert.deepEqual([prompts[0]?.id, prompts[0]?.compiled.texts[0]?.paths[0]?.path, prompts[0]?.parameters?.defaults], ['p', 'variables.n', { n: 9007199254740993n }])
   })
 
   it('answers each of many at once with its own', async t => {
     const parser = started(t)
     const answers = await Promise.all(['a', 'b', 'c', 'd'].map(name => parser.parse(prompt(`{{variables.${name}}}`))))
-    assert.deepEqual(answers.map(({ prompts }) => prompts[0]?.compiled.messages[0]?.paths[0]?.path), ['variables.a', 'variables.b', 'variables.c', 'variables.d'])
+    assert.deepEqual(answers.map(({ prompts }) => prompts[0]?.compiled.texts[0]?.paths[0]?.path), ['variables.a', 'variables.b', 'variables.c', 'variables.d'])
   })
 
   it('refuses more than can wait', async t => {

@@ -6,6 +6,7 @@ import { eventStream, parseEventId } from '../../src/http/sessions/event-stream.
 import { followSession } from '../../src/session/follow.ts'
 import { type SessionStore } from '../../src/session/session-store.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { changedStore } from './changed-store.ts'
 import { INSTANT, ManualPerformer } from './manual-performer.ts'
 import { createRunner, memoryStore, newId, readAll, until } from './runners.ts'
 import { scripted } from './script-engine.ts'
@@ -99,6 +100,30 @@ describe('A follower', () => {
     await runner.input(id, { id: '1', by: 'ann', text: '?a > ?b > end' })
     await following
     assert.deepEqual(heard, ['input', { of: '2.0' }, 'result', { of: '3.0' }, 'result'])
+  })
+
+  it('is given what is said live without a look into the log', async t => {
+    const [real, id, leaving] = [memoryStore(t), newId(), new AbortController()]
+    let looks = 0
+    const store = changedStore(real, {
+      read (...given) {
+        looks++
+        return real.read(...given)
+      }
+    })
+    await createRunner(t, real, INSTANT).start(id, scripted(''))
+    const followed = followSession(store, id, 0, leaving.signal)
+    await followed.next()
+    const waiting = followed.next()
+    await new Promise(setImmediate)
+    const before = looks
+    for (let n = 0; n < 5; n++) {
+      real.publish(id, { n })
+      await new Promise(setImmediate)
+    }
+    assert.deepEqual([await waiting, (await followed.next()).value, looks], [{ done: false, value: { live: { n: 0 } } }, { live: { n: 1 } }, before])
+    leaving.abort()
+    await followed.return(undefined)
   })
 
   it('that leaves listens no longer', async t => {

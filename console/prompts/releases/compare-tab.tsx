@@ -7,7 +7,7 @@ import { type Preview, previewPrompt } from '../../api/preview.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { t } from '../../text/text.ts'
 import { readValues } from '../draft.ts'
-import { entryFrom, readableForm, storedForm } from '../entry.ts'
+import { entryFrom, nameOf, readableForm, storedForm, textOf } from '../entry.ts'
 import { type Workpiece } from '../use-draft.ts'
 import { useReleases } from './use-releases.ts'
 
@@ -65,5 +65,5 @@ async function sideOf (id: string, name: string, piece: Workpiece, mayRender: bo
 
 function renderedText ({ rendered_prompt: rendered, diagnostics }: Preview): string {
   if (rendered === undefined) return diagnostics.map(({ message }) => message).join('\n')
-  return typeof rendered === 'string' ? rendered : rendered.map(({ role, content }) => `--- ${role}\n${content}`).join('\n')
+  return typeof rendered === 'string' ? rendered : rendered.map(message => `--- ${nameOf(message)}\n${textOf(message)}`).join('\n')
 }

@@ -4,6 +4,7 @@ import { api, take } from '../../api/client.ts'
 import { queries } from '../../api/queries.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { t } from '../../text/text.ts'
+import { VersionTests } from '../tests/version-tests.tsx'
 import { type Meaning, type Releases, wordsOf } from './use-releases.ts'
 
 /** The label whose name is typed before it is moved: what most callers get. */
@@ -57,6 +58,7 @@ export function MoveLabel ({ id, releases, tag }: { readonly id: string, readonl
         </div>
         <div><label htmlFor='note'>{t.note}</label><input id='note' className='field' value={note} maxLength={500} onChange={event => { setNote(event.target.value) }} /></div>
         {label === TYPED && <div><label htmlFor='typed'>{t.typeToConfirm} <code>{label}</code></label><input id='typed' className='field mono' autoComplete='off' spellCheck={false} value={typed} onChange={event => { setTyped(event.target.value) }} /></div>}
+        <VersionTests id={id} version={to} />
         {error !== undefined && <ErrorNote error={error} />}
         <div className='row wrap-row'>
           <button className='button primary' disabled={!isRight || (label === TYPED && typed !== label)}>{t.moveTo(to)}</button>

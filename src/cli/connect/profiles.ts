@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type JsonObject, parseJson } from '../../base/json.ts'
-import { yamlToJson } from '../../store/directory/yaml-to-json.ts'
+import { yamlToJson } from '../../store/yaml-to-json.ts'
 import { usageError } from '../exit-codes.ts'
 import { objectOf, textOf } from '../json-members.ts'
 

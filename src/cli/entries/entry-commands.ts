@@ -67,7 +67,7 @@ async function list (kind: EntryKind, prefix: string | undefined, command: Comma
   const query = { limit: '1000', ...(kind.key === 'extensions' ? { type: 'all' } : {}), ...(hasDetail ? { detail: 'true' } : {}), ...(prefix === undefined ? {} : { prefix }) }
   const rows = await api.list(`/api/${kind.name}`, query)
   if (output.wantsJson) return await output.json(rows)
-  await output.rows(kind.columns, rows.map(row => typeof row === 'string' ? [row] : kind.columns.map(column => textOf(objectOf(row)[column]))))
+  await output.rows(kind.columns, rows.map(row => typeof row === 'string' ? [row] : kind.columns.map(column => cellOf(objectOf(row)[column]))))
 }
 
 async function add (kind: EntryKind, id: string, entry: EntryText, command: Command, cli: Cli): Promise<void> {
@@ -93,4 +93,8 @@ async function inForm (value: Json, form: GetOptions['output']): Promise<string>
   if (form !== 'yaml') return stringifyJson(value, 2)
   const { stringify } = await import('yaml')
   return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
+}
+
+function cellOf (value: Json | undefined): string {
+  return typeof value === 'number' ? String(value) : textOf(value)
 }

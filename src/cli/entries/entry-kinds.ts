@@ -16,6 +16,8 @@ export interface EntryKind extends KeyKind {
   readonly noun: string
   /** Of one entry, below `/api`. */
   readonly path: readonly string[]
+  /** What follows the id there; left out for nothing. */
+  readonly below?: string
   /** Of a listing; the first is the id. */
   readonly columns: readonly string[]
   /** Whether a plain text is an entry. */
@@ -31,15 +33,16 @@ const readJson = (text: string): Json => decodeJson(text).value
 
 const DEFINITION = { columns: ['id', 'origin', 'description'], takesText: false, registeredIn: without('id', 'origin', 'diagnostics'), read: readJson }
 
-/** Every kind, in an order in which each finds what it needs: tools and shared variables before prompts. */
+/** Every kind, in an order in which each finds what it needs: tools and shared variables before prompts, and those before their tests. */
 export const ENTRY_KINDS: readonly EntryKind[] = [
   { key: 'tools', name: 'tools', command: 'tool', noun: 'tool', path: ['tools'], columns: ['id', 'function', 'type', 'description'], takesText: false, registeredIn: reply => objectOf(objectOf(reply)['registration']), read: readJson },
   { key: 'environs', name: 'environs', command: 'environ', alias: 'variable', noun: 'shared variable', path: ['environs'], columns: ['id'], takesText: true, registeredIn: reply => reply, read: text => decodeEnviron(text).value },
-  { key: 'templates', name: 'prompts', command: 'prompt', noun: 'prompt', path: ['prompts'], columns: ['id', 'state', 'syntax', 'form', 'description'], takesText: true, registeredIn: reply => objectOf(objectOf(reply)['prompt']), read: text => asPromptObject(decodeTemplate(text).value) },
+  { key: 'templates', hasDotprompt: true, name: 'prompts', command: 'prompt', noun: 'prompt', path: ['prompts'], columns: ['id', 'state', 'syntax', 'form', 'description'], takesText: true, registeredIn: reply => objectOf(objectOf(reply)['prompt']), read: text => asPromptObject(decodeTemplate(text).value) },
   { key: 'extensions', name: 'extensions', command: 'extension', noun: 'extension', path: ['extensions'], columns: ['id', 'version', 'state', 'description'], takesText: false, registeredIn: without('id', 'state', 'diagnostics'), read: readJson },
   { ...DEFINITION, key: 'agents', name: 'agents', command: 'agents', noun: 'agent', path: ['agents'] },
   { ...DEFINITION, key: 'skills', file: 'SKILL.md', name: 'skills', command: 'skills', noun: 'skill', path: ['skills', 'definitions'], takesText: true, read: readSkill },
-  { ...DEFINITION, key: 'plans', name: 'plans', command: 'plans', noun: 'plan profile', path: ['plans', 'profiles'] }
+  { ...DEFINITION, key: 'plans', name: 'plans', command: 'plans', noun: 'plan profile', path: ['plans', 'profiles'] },
+  { key: 'tests', name: 'tests', command: 'tests', noun: 'list of tests', path: ['prompts'], below: 'tests', columns: ['id', 'cases'], takesText: false, registeredIn: reply => objectOf(reply)['tests'] ?? null, read: readJson }
 ]
 
 /** The hash by which two ways to write the same are one: the service's entity tag. Throws for a text that cannot be read. */

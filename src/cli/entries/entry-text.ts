@@ -3,7 +3,7 @@ import { text as readStream } from 'node:stream/consumers'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { isJsonObject, type Json, parseJson } from '../../base/json.ts'
-import { yamlToJson } from '../../store/directory/yaml-to-json.ts'
+import { yamlToJson } from '../../store/yaml-to-json.ts'
 import { usageError } from '../exit-codes.ts'
 import { type EntryKind } from './entry-kinds.ts'
 

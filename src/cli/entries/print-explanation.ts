@@ -12,12 +12,12 @@ export async function printExplanation (output: Output, explain: JsonObject): Pr
     for (const message of messages) await printMessage(output, message, messages.length > 1)
     await output.words('blue: variable, green: shared variable, yellow: tool, dim: default')
   } else {
-    await output.rows(['role', 'place', 'origin', 'text'], messages.flatMap(({ role = '', spans }) => listOf(spans).map(objectOf).map(span => [textOf(role), placeOf(span), originOf(span), textOf(span['text'])])))
+    await output.rows(['role', 'place', 'origin', 'text'], messages.flatMap(({ role = 'history', spans }) => listOf(spans).map(objectOf).map(span => [textOf(role), placeOf(span), originOf(span), textOf(span['text'])])))
   }
   for (const { tool, outcome, durationMs } of listOf(explain['calls']).map(objectOf)) await output.words(`${textOf(tool)}: ${textOf(outcome)}, ${String(durationMs)} ms`)
 }
 
-async function printMessage (output: Output, { role = '', spans }: JsonObject, hasHeading: boolean): Promise<void> {
+async function printMessage (output: Output, { role = 'history', spans }: JsonObject, hasHeading: boolean): Promise<void> {
   if (hasHeading) await output.heading(`[${textOf(role)}]`)
   for (const { text = '', sources } of listOf(spans).map(objectOf)) {
     // What a tool has made of a variable is the tool's.
@@ -27,8 +27,8 @@ async function printMessage (output: Output, { role = '', spans }: JsonObject, h
   await output.piece('\n')
 }
 
-function placeOf ({ partial, line, column }: JsonObject): string {
-  return `${partial === undefined ? '' : `${textOf(partial)}:`}${String(line)}:${String(column)}`
+function placeOf ({ partial, part, line, column }: JsonObject): string {
+  return `${part === undefined ? '' : `[${String(part)}]:`}${partial === undefined ? '' : `${textOf(partial)}:`}${String(line)}:${String(column)}`
 }
 
 function originOf ({ sources }: JsonObject): string {

@@ -1,12 +1,24 @@
-import { type Json } from '../../base/json.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { beginningOf } from '../../base/text.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
+
+/** Of an address, or of data, so much is shown, in characters. */
+const MAX_SHOWN = 200
 
 /** Prints a rendered prompt: a text as it is, messages below the names of their roles. */
 export async function printRendered (output: Output, rendered: Json): Promise<void> {
   if (typeof rendered === 'string') return await output.text(rendered)
   for (const { role, content } of listOf(rendered).map(objectOf)) {
     await output.heading(`[${textOf(role)}]`)
-    await output.text(textOf(content))
+    await output.text(typeof content === 'string' ? content : listOf(content).map(objectOf).map(partInWords).join('\n'))
   }
+}
+
+/** A text as it is; of anything else what it is, and the beginning of its address or data. */
+function partInWords (part: JsonObject): string {
+  if (part['type'] === 'text') return textOf(part['text'])
+  const { type = '' } = part
+  const { url, data, file_data: fileData, file_id: id, filename } = objectOf(part[textOf(type)])
+  return `[${textOf(type)}${filename === undefined ? '' : ` ${textOf(filename)}`}] ${beginningOf(textOf(url ?? data ?? fileData ?? id), MAX_SHOWN)}`
 }

@@ -40,7 +40,7 @@ function rowsOf (needs: JsonObject): string[][] {
   ]
 }
 
-function placeOf ({ in: partial, messageIndex, line, column }: JsonObject): string {
+function placeOf ({ in: partial, messageIndex, part, line, column }: JsonObject): string {
   if (line === undefined) return ''
-  return `${partial === undefined ? '' : `${textOf(partial)}:`}${messageIndex === undefined ? '' : `[${String(messageIndex)}]:`}${String(line)}:${String(column)}`
+  return `${partial === undefined ? '' : `${textOf(partial)}:`}${messageIndex === undefined ? '' : `[${String(messageIndex)}]:`}${part === undefined ? '' : `[${String(part)}]:`}${String(line)}:${String(column)}`
 }

@@ -14,8 +14,8 @@ export interface Publication {
 }
 
 /** The address of an entry. */
-export function pathOf ({ path }: EntryKind, id: string): string {
-  return apiPath('api', ...path, id)
+export function pathOf ({ path, below }: EntryKind, id: string): string {
+  return apiPath('api', ...path, id, ...(below === undefined ? [] : [below]))
 }
 
 /** Stores an entry. @throws CliError when it is refused */

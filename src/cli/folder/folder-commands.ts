@@ -26,6 +26,7 @@ export function addSyncCommands (program: Command, cli: Cli): void {
 
   withSyncOptions(program.command('push').description('make a service have what a folder has; nothing that somebody has edited there is overwritten'))
     .option('--note <text>', 'what has changed, kept with the versions of prompts')
+    .option('--label <label>', 'once all is stored, let this label mean what the folder has, for each prompt of it')
     .action(async (folder: string, options: SyncOptions, command: Command) => {
       const { pushFolder } = await import('./sync.ts')
       await pushFolder(folder, options, cli.open(command), cli)
@@ -50,7 +51,7 @@ interface DevOptions extends GivenParameters { readonly prompt?: string }
 
 /** Adds `aps dev`: a folder is served, and a prompt rendered again whenever something is saved. */
 export function addDevCommand (program: Command, cli: Cli): void {
-  withParameters(program.command('dev').description('serve a folder, and render a prompt again whenever something is saved').argument('[folder]', 'the folder', '.'))
+  withParameters(program.command('dev').description('serve a folder, and render a prompt again whenever something is saved; the key c opens the console').argument('[folder]', 'the folder', '.'))
     .option('--prompt <id>', 'the prompt')
     .action(async (folder: string, options: DevOptions, command: Command) => {
       const { output } = cli.open(command)
@@ -58,6 +59,10 @@ export function addDevCommand (program: Command, cli: Cli): void {
       const args = wholeFileName(options.args)
       const url = await serveHere(folder, output)
       if (url === undefined) return
+      if (process.env['CONSOLE'] !== 'off') {
+        const { listenToKeys } = await import('./dev-keys.ts')
+        await listenToKeys(cli.stdin, `${url}/console/prompts${options.prompt === undefined ? '' : `/${encodeURIComponent(options.prompt)}`}`, output)
+      }
       const watched = options.prompt === undefined ? undefined : { prompt: options.prompt, variables: () => readParameters({ param: options.param, args }, cli.stdin, cli.signal) }
       await renderChanges(url, watched, output, cli)
     })

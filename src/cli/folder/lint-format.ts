@@ -28,8 +28,8 @@ function lineOf ({ file, line, column, severity, code, message, hint }: Finding)
   return `${file}:${line}:${column}: ${severity}: ${message} (${code})${hint === '' ? '' : `; ${hint}`}`.replaceAll(/\s*\n\s*/g, ' ')
 }
 
-/** https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands */
-function annotationOf ({ file, line, column, severity, code, message, hint }: Finding): string {
+/** A finding as an annotation: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands */
+export function annotationOf ({ file, line, column, severity, code, message, hint }: Finding): string {
   return `::${COMMANDS[severity]} file=${property(file)},line=${line},col=${column},title=${property(code)}::${data(hint === '' ? message : `${message}; ${hint}`)}`
 }
 

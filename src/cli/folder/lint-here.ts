@@ -1,27 +1,19 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import { chdir, env, loadEnvFile } from 'node:process'
 import { ANYONE } from '../../access/caller.ts'
-import { type Log } from '../../base/log.ts'
 import { type JsonPath } from '../../base/json-places.ts'
-import { ConfigError, loadConfig } from '../../config/config.ts'
 import { type Diagnostic } from '../../registry/diagnostic/diagnostic.ts'
 import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 import { type Notice } from '../../service/lint/list-notices.ts'
-import { openService, type Service } from '../../service.ts'
-import { keyToFiles } from '../../store/directory/directory-paths.ts'
+import { isDotpromptFile, keyToFiles } from '../../store/directory/directory-paths.ts'
 import { pathToKey } from '../../store/keys.ts'
-import { StoreError } from '../../store/store.ts'
 import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
-import { usageError } from '../exit-codes.ts'
 import { type Finding } from './lint-format.ts'
+import { openHere } from './open-here.ts'
 import { FOLDER_KEYS } from './read-folder.ts'
 import { createPlaceFinder } from './text-places.ts'
-
-/** Variables of a service that a lint does not want: it reads a folder, asks no model, and keeps nothing. */
-const UNWANTED = /^(?:REDIS_|STORE_|SESSION_|STATE_|LLM_|API_TOKEN|WORKERS|OTEL_|KEY_PREFIX)/
 
 /** As many notices are asked for at a time. */
 const PAGE = 500
@@ -35,11 +27,7 @@ const PROMPTS = ['contributes', 'prompts'] as const
  * @throws CliError
  */
 export async function lintHere (folder: string, warn: (message: string) => void): Promise<readonly Finding[]> {
-  if (!existsSync(folder)) throw usageError(`${folder}: expected a folder, got nothing`)
-  chdir(folder)
-  if (existsSync('.env')) loadEnvFile('.env')
-  if (!ENTRY_KINDS.some(({ key }) => existsSync(key))) throw usageError(`${folder}: expected one of the folders ${ENTRY_KINDS.map(({ key }) => key).join(', ')}`)
-  const service = await open(warn)
+  const service = await openHere(folder, warn, { asksModels: false })
   try {
     const findings: Finding[] = []
     for (let after = '', isMore = true; isMore;) {
@@ -48,22 +36,12 @@ export async function lintHere (folder: string, warn: (message: string) => void)
       after = notices.at(-1)?.cursor ?? ''
       isMore = notices.length === PAGE
     }
+    for (const notice of await service.promptTests.notices(service.registry.generation, ANYONE)) {
+      findings.push(...await findingsOf({ ...notice, cursor: '', state: '' }, folder, service.registry.generation))
+    }
     return findings
   } finally {
     await service.close()
-  }
-}
-
-async function open (warn: (message: string) => void): Promise<Service> {
-  // Problems of a key and of a tool are notices, too.
-  const tell = (fields: object, message: string): void => { if (!('key' in fields) && !('tool' in fields)) warn(message) }
-  const log: Log = { debug () {}, info () {}, warn: tell, error: tell }
-  try {
-    const wanted = Object.fromEntries(Object.entries(env).filter(([name]) => !UNWANTED.test(name)))
-    return await openService({ ...loadConfig({ ...wanted, STORE_DIR: '.', SESSION_STORE: 'memory' }), ALLOW_ROOT: true }, log, { logsSessions: false })
-  } catch (error) {
-    if (error instanceof ConfigError || error instanceof StoreError) throw usageError(error.message)
-    throw error
   }
 }
 
@@ -71,7 +49,7 @@ async function findingsOf (notice: Notice, folder: string, generation: Generatio
   const { key, within } = sourceOf(notice, generation)
   const file = keyToFiles(key, FOLDER_KEYS).find(each => existsSync(each)) ?? key
   const text = await readFile(file, 'utf8').catch(() => '')
-  const find = ['.json', '.yaml', '.yml'].includes(extname(file)) ? createPlaceFinder(text) : undefined
+  const find = ['.json', '.yaml', '.yml'].includes(extname(file)) ? createPlaceFinder(text) : isDotpromptFile(file) ? await dotpromptPlaces(text, file) : undefined
   return notice.diagnostics.map(diagnostic => {
     const { severity, code, message, hint, line, column } = placed(diagnostic)
     const place = find === undefined || isOfFile(diagnostic) ? { line, column } : find(diagnostic, within)
@@ -81,7 +59,27 @@ async function findingsOf (notice: Notice, folder: string, generation: Generatio
 
 /** What cannot be read at all has its place in the file as it is. */
 function isOfFile ({ code, line }: Diagnostic): boolean {
-  return code === 'VALUE_INVALID' && line !== undefined
+  return (code === 'VALUE_INVALID' || code === 'ROLE_NESTED') && line !== undefined
+}
+
+/** Of a file that cannot be read, no text begins anywhere. */
+function startsIn<T> (read: () => readonly T[]): readonly T[] {
+  try {
+    return read()
+  } catch {
+    return []
+  }
+}
+
+/** Finds places of a prompt in its file of Dotprompt. */
+async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<typeof createPlaceFinder> | undefined> {
+  const { readDotprompt } = await import('../../store/dotprompt/read-dotprompt.ts')
+  const starts = startsIn(() => readDotprompt(text, file).starts)
+  return ({ messageIndex = 0, part, line, column = 1 }) => {
+    const start = starts.find(each => each.message === messageIndex && each.part === part)?.place ?? { line: 1, column: 1 }
+    if (line === undefined) return { line: 1, column: 1 }
+    return { line: start.line + line - 1, column: line === 1 ? start.column + column - 1 : column }
+  }
 }
 
 /** The key of what a notice is about, and where in its value: an extension has the prompts that it brings. */

@@ -5,11 +5,13 @@ import { parseJson } from '../../base/json.ts'
 import { type ApiClient } from '../api-client.ts'
 import { storedText } from '../entries/entry-text.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
+import { TESTS } from '../../registry/kinds/release/version-text.ts'
 import { type Finding } from './lint-format.ts'
+import { lintTests } from './lint-tests.ts'
 import { type LocalEntry, readFolder } from './read-folder.ts'
 import { createPlaceFinder } from './text-places.ts'
 
-/** What a service checks without storing it, by the field of a lint. */
+/** What a service checks without storing it, by the field of a lint; tests need nothing of a service. */
 const FIELDS: ReadonlyMap<string, string> = new Map([['templates', 'prompt'], ['extensions', 'extension'], ['agents', 'agent'], ['skills', 'skill'], ['plans', 'plan']])
 
 /** A service parses one candidate at a time, and lets a few wait. */
@@ -23,8 +25,10 @@ export async function lintThere (folder: string, api: ApiClient, warn: (message:
     return { file: join(folder, file), line: 1, column: 1, severity: 'error', code: 'VALUE_INVALID', message: message.join(': '), hint: '' }
   })
   const limit = pLimit(AT_A_TIME)
-  const found = await Promise.all([...entries.values()].filter(({ kind }) => FIELDS.has(kind.key)).map(entry => limit(() => findingsOf(entry, root, folder, api))))
-  return [...unread, ...found.flat()]
+  const all = [...entries.values()]
+  const tests = await Promise.all(all.filter(({ kind }) => kind.key === TESTS).map(entry => lintTests(entry, root, folder)))
+  const found = await Promise.all(all.filter(({ kind }) => FIELDS.has(kind.key)).map(entry => limit(() => findingsOf(entry, root, folder, api))))
+  return [...unread, ...found.flat(), ...tests.flat()]
 }
 
 async function findingsOf ({ kind, id, file, entry }: LocalEntry, root: string, folder: string, api: ApiClient): Promise<Finding[]> {
@@ -32,8 +36,8 @@ async function findingsOf ({ kind, id, file, entry }: LocalEntry, root: string, 
   const { diagnostics } = objectOf(await api.post('/api/lint', { [FIELDS.get(kind.key) as string]: value, ...(kind.key === 'templates' ? { id } : {}) }))
   const find = extname(file) === '.md' ? undefined : createPlaceFinder(await readFile(join(root, file), 'utf8'))
   return listOf(diagnostics).map(objectOf).map((diagnostic): Finding => {
-    const [line, column, messageIndex] = [diagnostic['line'], diagnostic['column'], diagnostic['messageIndex']].map(number => number === undefined ? undefined : Number(number))
-    const place = find === undefined || kind.key !== 'templates' || line === undefined ? { line: 1, column: 1 } : find({ line, ...(column === undefined ? {} : { column }), ...(messageIndex === undefined ? {} : { messageIndex }) })
+    const [line, column, messageIndex, part] = [diagnostic['line'], diagnostic['column'], diagnostic['messageIndex'], diagnostic['part']].map(number => number === undefined ? undefined : Number(number))
+    const place = find === undefined || kind.key !== 'templates' || line === undefined ? { line: 1, column: 1 } : find({ line, ...(column === undefined ? {} : { column }), ...(messageIndex === undefined ? {} : { messageIndex }), ...(part === undefined ? {} : { part }), ...(typeof diagnostic['member'] === 'string' ? { member: diagnostic['member'] } : {}) })
     return { file: join(folder, file), ...place, severity: textOf(diagnostic['severity']) as Finding['severity'], code: textOf(diagnostic['code']), message: textOf(diagnostic['message']), hint: textOf(diagnostic['hint']) }
   })
 }

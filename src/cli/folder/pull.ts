@@ -4,7 +4,7 @@ import { type Json, stringifyJson } from '../../base/json.ts'
 import { type ApiClient } from '../api-client.ts'
 import { draftOf } from '../entries/draft.ts'
 import { type EntryKind, tagOf } from '../entries/entry-kinds.ts'
-import { isInside, keyToFiles } from '../../store/directory/directory-paths.ts'
+import { isDotpromptFile, isInside, keyToFiles } from '../../store/directory/directory-paths.ts'
 import { pathToKey } from '../../store/keys.ts'
 import { type Difference } from './compare.ts'
 import { type Step } from './push.ts'
@@ -43,6 +43,7 @@ export async function pullEntry (root: string, { kind, id, local, remote }: Diff
 }
 
 function written (kind: EntryKind, id: string, value: Json, present: string | undefined): { readonly file: string, readonly text: string } {
+  if (present !== undefined && isDotpromptFile(present)) throw new Error(`${present} is a file of Dotprompt, which is changed where it lies; aps import dotprompt makes YAML of it`)
   const [json, yaml] = keyToFiles(pathToKey(id, `${FOLDER_KEYS.prefix}${kind.key}:`), FOLDER_KEYS)
   if (json === undefined || yaml === undefined) throw new Error('no file can have its name')
   const asJson = { file: json, text: `${stringifyJson(value, 2)}\n` }

@@ -4,6 +4,7 @@ import { type ApiClient } from '../api-client.ts'
 import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
 import { pathOf, publish } from '../entries/publish.ts'
 import { type CliError, EXIT } from '../exit-codes.ts'
+import { objectOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 import { type Difference } from './compare.ts'
 
@@ -19,6 +20,14 @@ export interface Step {
   readonly difference: Difference
   /** Why it would undo what somebody else has done. */
   readonly conflict?: string
+}
+
+/** What became of a push. */
+export interface Pushed {
+  readonly made: readonly Step[]
+  readonly refused: ReadonlyMap<Step, CliError>
+  /** The version that each prompt has become, by the names of entries; none where no versions are recorded. */
+  readonly versions: ReadonlyMap<string, number>
 }
 
 /** What a push would do, in words that `aps` prints. @param prune whether what is only there goes */
@@ -40,11 +49,11 @@ function conflictUnless (isOurs: boolean, known: string | undefined): { readonly
 /**
  * Carries out a push, and tells each step. Tools and shared variables go first. An entry that is refused for want of another one is tried again at the end.
  * @param about kept with each version, where there are some
- * @returns the names of the steps that were made
- * @throws CliError once all has been tried, when something was refused
+ * @throws CliError for what concerns all of them
  */
-export async function push (steps: readonly Step[], about: Readonly<Record<string, string>>, { api, output }: { readonly api: ApiClient, readonly output: Output }): Promise<{ readonly made: readonly Step[], readonly refused: ReadonlyMap<Step, CliError> }> {
+export async function push (steps: readonly Step[], about: Readonly<Record<string, string>>, { api, output }: { readonly api: ApiClient, readonly output: Output }): Promise<Pushed> {
   const made: Step[] = []
+  const versions = new Map<string, number>()
   const refused = new Map<Step, CliError>()
   const writes = steps.filter(({ what }) => what !== 'remove')
   const removals = steps.filter(({ what }) => what === 'remove').toSorted((one, other) => rank(other) - rank(one))
@@ -55,14 +64,15 @@ export async function push (steps: readonly Step[], about: Readonly<Record<strin
       waiting = await tryAll(waiting)
     }
   }
-  return { made, refused }
+  return { made, refused, versions }
 
   async function tryAll (group: readonly Step[]): Promise<readonly Step[]> {
     const limit = pLimit(AT_A_TIME)
     const again: Step[] = []
     await Promise.all(group.map(step => limit(async () => {
       try {
-        await make(step, about, api)
+        const version = await make(step, about, api)
+        if (version !== undefined) versions.set(step.difference.name, version)
         refused.delete(step)
         made.push(step)
         await output.words(`${PAST[step.what]} ${step.difference.name}`)
@@ -87,9 +97,14 @@ function rank ({ difference }: Step): number {
   return ENTRY_KINDS.indexOf(difference.kind)
 }
 
-/** One write, of what the plan has seen and nothing else. */
-async function make ({ what, difference: { kind, id, local, remote } }: Step, about: Readonly<Record<string, string>>, api: ApiClient): Promise<void> {
+/** One write, of what the plan has seen and nothing else. @returns the version that it made */
+async function make ({ what, difference: { kind, id, local, remote } }: Step, about: Readonly<Record<string, string>>, api: ApiClient): Promise<number | undefined> {
   const conditions: Readonly<Record<string, string>> = remote === undefined ? { 'if-none-match': '*' } : { 'if-match': remote.tag === '' ? '*' : `"${remote.tag}"` }
-  if (what === 'remove') return await api.delete(pathOf(kind, id), conditions)
-  if (local !== undefined) await publish(api, kind, id, local.entry, { conditions, about })
+  if (what === 'remove' || local === undefined) {
+    await api.delete(pathOf(kind, id), conditions)
+    return undefined
+  }
+  const { json } = await publish(api, kind, id, local.entry, { conditions, about })
+  const { version } = objectOf(json)
+  return version === undefined ? undefined : Number(version)
 }

@@ -2,7 +2,7 @@ import { access, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
 import { RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
-import { isValueFile, keyToFiles } from '../../store/directory/directory-paths.ts'
+import { isDotpromptFile, isValueFile, keyToFiles } from '../../store/directory/directory-paths.ts'
 import { listDirectory } from '../../store/directory/directory-list.ts'
 import { createTrueFolders, readKey } from '../../store/directory/directory-read.ts'
 import { keyToPath, kindPrefix, type StoreKeys } from '../../store/keys.ts'
@@ -80,7 +80,7 @@ async function fileOf (root: string, key: string): Promise<string> {
   return files[0] as string
 }
 
-/** A SKILL.md is a text, whatever is in it; YAML is JSON by now. */
+/** A SKILL.md is a text, whatever is in it; YAML and Dotprompt are JSON by now. */
 function sentAs (file: string, text: string): EntryText {
-  return isValueFile(file.slice(file.lastIndexOf('/') + 1)) ? { text, type: 'application/json' } : { text, type: 'text/plain' }
+  return isValueFile(file.slice(file.lastIndexOf('/') + 1)) || isDotpromptFile(file) ? { text, type: 'application/json' } : { text, type: 'text/plain' }
 }

@@ -9,6 +9,7 @@ import { openLines } from '../lines.ts'
 import { type Output } from '../output.ts'
 import { type Comparison, compareFolder, type Difference } from './compare.ts'
 import { writeKnownTags } from './known-tags.ts'
+import { labelPrompts } from './label-prompts.ts'
 import { planPull, pullEntry } from './pull.ts'
 import { planPush, push, type Step } from './push.ts'
 import { showDifferences } from './show-differences.ts'
@@ -20,6 +21,8 @@ export interface SyncOptions {
   readonly overwrite?: true
   readonly yes?: true
   readonly note?: string
+  /** Of a push: moved to what the folder has, once all is stored. */
+  readonly label?: string
 }
 
 interface Opened { readonly api: ApiClient, readonly output: Output }
@@ -41,12 +44,18 @@ export async function pushFolder (path: string, options: SyncOptions, opened: Op
   const comparison = await compareFolder(path, api.url, opened)
   const steps = planPush(comparison.differences, options.prune === true)
   if (options.prune !== true) await tellRest(comparison.differences.filter(({ local }) => local === undefined), 'there', output)
-  if (!await isAgreed('push', steps, options, opened, cli)) return await remember(comparison, [], 'local', api)
-  const about = { source: await commitOf(comparison.folder.root), note: options.note ?? '' }
-  const { made, refused } = await push(steps, Object.fromEntries(Object.entries(about).filter(([, value]) => value !== '')), opened)
+  const { label, note, dryRun } = options
+  if (!await isAgreed('push', steps, options, opened, cli)) {
+    await remember(comparison, [], 'local', api)
+    if (steps.length === 0 && label !== undefined && dryRun !== true) await labelPrompts(label, comparison.folder, new Map(), note, opened)
+    return
+  }
+  const about = { source: await commitOf(comparison.folder.root), note: note ?? '' }
+  const { made, refused, versions } = await push(steps, Object.fromEntries(Object.entries(about).filter(([, value]) => value !== '')), opened)
   await remember(comparison, made, 'local', api)
   for (const [{ difference }, error] of refused) await output.words(`not ${difference.name}: ${error.message}`)
-  if (refused.size > 0) throw new CliError(EXIT.NO, `${refused.size} of ${steps.length} were refused`)
+  if (refused.size > 0) throw new CliError(EXIT.NO, `${refused.size} of ${steps.length} were refused${label === undefined ? '' : `, and ${label} was not moved`}`)
+  if (label !== undefined) await labelPrompts(label, comparison.folder, versions, note, opened)
 }
 
 /** Makes a folder have what a service has; the bytes of a file whose content is the same stay. @throws CliError */

@@ -6,12 +6,14 @@ import { type JsonPath } from '../../base/json-places.ts'
 export interface ValuePlace {
   readonly field?: JsonPath
   readonly messageIndex?: number
+  readonly part?: number
+  readonly member?: string
   readonly line?: number
   readonly column?: number
 }
 
 /** Where a prompt has the template that a diagnostic without a message means. */
-const ONE_TEXT: readonly JsonPath[] = [['userPrompt'], ['prompt'], ['messages', 0, 'content'], [0, 'content'], []]
+const ONE_TEXT: readonly JsonPath[] = [['userPrompt'], ['prompt'], []]
 
 const START: TextPlace = { line: 1, column: 1 }
 
@@ -28,9 +30,11 @@ export function createPlaceFinder (text: string): (place: ValuePlace, within?: J
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
 
-  return function find ({ field, messageIndex, line, column = 1 }, within = []) {
+  return function find ({ field, messageIndex, part, member, line, column = 1 }, within = []) {
     if (line === undefined) return field === undefined ? START : at(deepest(document.contents, [...within, ...field]))
-    const paths = messageIndex === undefined ? ONE_TEXT : [['messages', messageIndex, 'content'], [messageIndex, 'content']]
+    const inMessage: JsonPath = ['content', ...part === undefined ? [] : [part, ...(member ?? 'text').split('.')]]
+    const inList = [['messages', messageIndex ?? 0, ...inMessage], [messageIndex ?? 0, ...inMessage]]
+    const paths = messageIndex === undefined ? [...ONE_TEXT, ...inList] : inList
     for (const path of paths) {
       const node = nodeAt(document.contents, [...within, ...path])
       if (node !== undefined && isScalar(node) && typeof node.value === 'string') return placeInScalar(node as Scalar<string>, line, column)
@@ -74,7 +78,8 @@ function nodeAt (from: unknown, path: JsonPath): Node | undefined {
   let node = from
   for (const step of path) {
     if (isMap(node)) node = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))?.value
-    else if (isSeq(node) && typeof step === 'number') node = node.items[step]
+    // A schema tells the place of an item as a text.
+    else if (isSeq(node) && /^\d+$/.test(String(step))) node = node.items[Number(step)]
     else return undefined
   }
   return (node ?? undefined) as Node | undefined

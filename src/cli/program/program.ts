@@ -15,13 +15,18 @@ import { addNeedsCommand, addUsedByCommand } from '../entries/prompt-uses.ts'
 import { addCallCommand } from '../entries/tool-call.ts'
 import { addApplyCommand, addDevCommand, addSyncCommands } from '../folder/folder-commands.ts'
 import { addLintCommand } from '../folder/lint.ts'
+import { addReleaseCommands } from '../prompts/release-commands.ts'
+import { addTestCommand } from '../testing/test-command.ts'
 import { addCompletionCommands } from './completion.ts'
+import { addExportCommands } from '../formats/export-promptfoo.ts'
+import { addImportCommands } from '../formats/import-commands.ts'
 import { addInitCommand } from '../init.ts'
 import { Output } from '../output.ts'
 import { addPlanCommand } from '../plan.ts'
 import { addServeCommand } from '../serve.ts'
 import { addSessionCommands } from '../session.ts'
 import { addSkillCommands } from '../skill.ts'
+import { addTerminalCommand } from '../terminal.ts'
 import { addTypesCommand } from '../types.ts'
 
 /** As much of the process as the program uses. */
@@ -92,16 +97,21 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
     if (kind.command !== 'prompt') continue
     addPromptCommands(group, cli)
     addNeedsCommand(group, kind, cli)
+    addReleaseCommands(group, cli)
   }
   addAgentCommand(program, cli)
   addPlanCommand(program, cli)
   addSkillCommands(program, cli)
   addSessionCommands(program, cli)
+  addTerminalCommand(program, cli)
   addTypesCommand(program, cli)
   addApprovalCommands(program, cli)
   addDevCommand(program, cli)
   addLintCommand(program, cli)
+  addTestCommand(program, cli)
   addSyncCommands(program, cli)
+  addImportCommands(program, cli)
+  addExportCommands(program, cli)
   addStatusCommand(program, cli)
   addLoginCommand(program, cli)
   addCompletionCommands(program, cli)

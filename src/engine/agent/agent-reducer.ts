@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type AgentClassify, type AgentTool } from '../../registry/kinds/agent/agent-setting.ts'
 import { type Next } from '../../session/engine.ts'
-import { callsOf, contentOf, messageOf, parseArguments } from '../shared/choice.ts'
+import { callsOf, contentOf, messageOf, parseArguments, wordsOf } from '../shared/choice.ts'
 import { clip } from '../shared/clip.ts'
 import { Dialogue } from '../shared/dialogue.ts'
 import { type Outcome, type Prefix, type Row, ROWS } from '../shared/messages.ts'
@@ -269,12 +269,6 @@ const CHOICES = { select: callInMessage, 'select-json': callInText }
 
 function isEmpty (message: JsonObject | undefined): boolean {
   return message === undefined || (contentOf(message).trim() === '' && callsOf(message).length === 0)
-}
-
-/** A message as words, so that it can be sent back without the results that APIs want of calls. */
-function wordsOf (message: JsonObject | undefined): string {
-  if (message === undefined) return ''
-  return [contentOf(message), ...callsOf(message).map(({ name, arguments: given }) => `${name} ${given}`)].join('\n')
 }
 
 /** As the model sees it. Nothing is required, so that what is missing can be asked for in plain words. */

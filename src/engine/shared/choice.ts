@@ -45,6 +45,12 @@ export function askedMessage (message: JsonObject): JsonObject {
   return { role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : { function_call: older }) }
 }
 
+/** A message as words, so that it can be sent back without the results that APIs want of calls. */
+export function wordsOf (message: JsonObject | undefined): string {
+  if (message === undefined) return ''
+  return [contentOf(message), ...callsOf(message).map(({ name, arguments: given }) => `${name} ${given}`)].join('\n')
+}
+
 /** The result of a call as the model is sent it. */
 export function resultMessage ({ id, name, isOlder }: Pick<AskedCall, 'id' | 'name' | 'isOlder'>, content: string): JsonObject {
   return isOlder === true ? { role: 'function', name, content } : { role: 'tool', tool_call_id: id, content }

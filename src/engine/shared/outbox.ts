@@ -1,6 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { effectId, type Moment } from '../../session/engine.ts'
-import { type ApplyEffect, type CheckEffect, type ChildEffect, type CommitEffect, type Effect, type ExecEffect, type ModelEffect, type Notice, type ReadEffect, type RememberEffect, type ToolEffect } from '../../session/model.ts'
+import {
+  type ApplyEffect, type CheckEffect, type ChildEffect, type CommitEffect, type Effect, type ExecEffect, type ModelEffect, type Notice,
+  type ReadEffect, type RememberEffect, type ShellEffect, type ToolEffect
+} from '../../session/model.ts'
 import { type Level, type Outcome, type Prefix, type Row, ROWS } from './messages.ts'
 import { type AgentText } from '../texts/agent-texts.ts'
 import { renderText } from './render-text.ts'
@@ -51,6 +54,10 @@ export class Outbox {
 
   runCommand (effect: Omit<ExecEffect, 'id' | 'kind'>): string {
     return this.#add(id => ({ ...effect, id, kind: 'exec' }))
+  }
+
+  openShell (effect: Omit<ShellEffect, 'id' | 'kind'>): string {
+    return this.#add(id => ({ ...effect, id, kind: 'shell' }))
   }
 
   runCheck (effect: Omit<CheckEffect, 'id' | 'kind'>): string {

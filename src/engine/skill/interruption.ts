@@ -1,4 +1,5 @@
-import { unknownOutcome } from '../shared/reducer.ts'
+import { type Language } from '../texts/language.ts'
+import { INTERRUPTED } from '../texts/skill-texts.ts'
 
 /** The question of the service itself about a command that began, and of which nobody knows how it ended. Clients show it as one of the model's. */
 export interface Interruption {
@@ -17,14 +18,15 @@ export interface Interruption {
 export type Verdict = 'again' | 'skip'
 
 /** The question about a command that began, and of which nobody knows how it ended. @param isFallback whether the model did not say that it is one */
-export function askAbout (command: string, isFallback: boolean): Interruption {
-  const interrupted = unknownOutcome(`The command "${command}" was interrupted`)
-  const question = `${interrupted}. Answer "again" to run it again, "skip" to do without it, or with what it printed.`
+export function askAbout (command: string, isFallback: boolean, language: Language): Interruption {
+  const question = INTERRUPTED[language](command)
   return { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command, isInterrupted: true, ...(isFallback ? { fallback: true } : {}) }
 }
 
+/** The words of all languages. */
+const VERDICTS: ReadonlyMap<string, Verdict> = new Map([['again', 'again'], ['снова', 'again'], ['skip', 'skip'], ['пропустить', 'skip']])
+
 /** Reads an answer to that question; `undefined` for what the command printed. */
 export function verdictOf (answer: string): Verdict | undefined {
-  const word = answer.trim().toLowerCase().replace(/^skill:/, '')
-  return word === 'again' || word === 'skip' ? word : undefined
+  return VERDICTS.get(answer.trim().toLowerCase().replace(/^skill:/, ''))
 }

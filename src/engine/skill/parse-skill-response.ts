@@ -16,6 +16,11 @@ const FENCED = /^```[^\n`]*\n([^]*?)\n?```$/
 
 const INVALID: SkillReply = { type: 'UNKNOWN', error: 'Empty or invalid AI response' }
 
+/** Whether a reply says by a tag what it is. */
+export function beginsWithTag (reply: string): boolean {
+  return TAG.test(unfenced(reply.trim()))
+}
+
 /** Reads a reply. One without a tag counts as a command, its first line, that nobody may run unasked. Never throws. */
 export function parseSkillResponse (reply: string): SkillReply {
   const content = unfenced(reply.trim())

@@ -3,12 +3,23 @@ import { type SkillState } from './skill-state.ts'
 
 /**
  * What the model is sent: the system prompt and all of the dialogue, or its last messages. What is left out of a request
- * stays in the record.
+ * stays in the record. By calls the first message, which has the task, is always sent, and no result without its call.
  */
-export function sentMessages ({ system, messages, setting: { history, historyMax } }: Pick<SkillState, 'system' | 'messages' | 'setting'>): JsonObject[] {
+export function sentMessages ({ system, messages, protocol, setting }: Pick<SkillState, 'system' | 'messages' | 'setting' | 'protocol'>): JsonObject[] {
+  const { history, historyMax } = setting
   const most = history === 'full' ? messages.length : history === 'last_n' ? historyMax : 1
   const start = Math.max(0, messages.length - most)
-  // APIs want a user's message behind the system prompt.
-  const first = messages.findIndex(({ role }, index) => index >= start && role === 'user')
-  return [{ role: 'system', content: system }, ...messages.slice(first).map(message => ({ ...message }))]
+  const sent = protocol === 'tools' ? withWholeCalls(messages, start) : fromUser(messages, start)
+  return [{ role: 'system', content: system }, ...sent.map(message => ({ ...message }))]
+}
+
+/** APIs want a user's message behind the system prompt. */
+function fromUser (messages: readonly JsonObject[], start: number): readonly JsonObject[] {
+  return messages.slice(messages.findIndex(({ role }, index) => index >= start && role === 'user'))
+}
+
+/** Each answer of the model is followed by its results, or by what the user said to it. */
+function withWholeCalls (messages: readonly JsonObject[], start: number): readonly JsonObject[] {
+  const answer = messages.findLastIndex(({ role }, index) => index <= start && role === 'assistant')
+  return answer < 0 ? messages : [...messages.slice(0, 1), ...messages.slice(answer)]
 }

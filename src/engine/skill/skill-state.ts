@@ -1,5 +1,9 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type Protocol } from '../../registry/kinds/skill/skill-options.ts'
 import { type EngineKey } from '../../session/engine.ts'
+import { type Language } from '../texts/language.ts'
 import { type Interruption } from './interruption.ts'
+import { type SkillCall } from './parse-skill-calls.ts'
 import { type ReadableReply } from './parse-skill-response.ts'
 
 /** Everything a skill's session knows of the world outside. */
@@ -7,30 +11,34 @@ export interface SkillSetting {
   readonly name: string
   readonly description: string
   readonly body: string
-  /** The base of the system prompt. */
+  /** How the model says what it wants, as long as its provider takes functions. */
+  readonly protocol: Protocol
+  /** The base of the system prompt by texts. */
   readonly base: string
+  /** The same by calls; empty for a skill of texts. */
+  readonly baseOfCalls: string
+  /** Of the service's own words. */
+  readonly language: Language
   /** The caller's own words for the first message; empty without. */
   readonly prompt: string
   readonly parameters: ReadonlyArray<{ readonly name: string, readonly value: string }>
   /** Empty for the service's own. */
   readonly model: string
   readonly maxSteps: number
+  /** How long a command may run, in seconds. */
+  readonly timeout: number
   /** What whoever started it named as the place of commands: a target, or `manual`. */
   readonly terminal: string
   /** Where commands run; empty where the client runs them itself. */
   readonly target: string
+  /** The session of the terminal in which they run. @default none */
+  readonly inTerminal?: string
   /** Whether a message is followed by the next question at once, or by the client's `continue`. */
   readonly autoContinue: boolean
   /** What of the dialogue the model is sent. */
   readonly history: 'full' | 'last_n' | 'system_only'
   /** `last_n`: how many messages. */
   readonly historyMax: number
-}
-
-/** One message of a skill's dialogue with the model. */
-export interface SkillMessage {
-  readonly role: 'user' | 'assistant'
-  readonly content: string
 }
 
 /** What a session waits for. */
@@ -50,9 +58,15 @@ export interface SkillState {
   /** In the words of the protocol. */
   readonly word: 'idle' | 'waiting_cmd' | 'waiting_user' | 'done' | 'failed'
   readonly awaited: Awaited
+  /** `text` also for a skill of calls whose model, or its provider, does without functions. */
+  readonly protocol: Protocol
+  /** What the target's own file says; empty without one. */
+  readonly knowledge: string
   readonly system: string
-  /** Without the system prompt; only ever added to. */
-  readonly messages: readonly SkillMessage[]
+  /** As the model's API has them, without the system prompt; only ever added to, and turned into texts once. */
+  readonly messages: readonly JsonObject[]
+  /** The calls of the model's last answer, as far as they are worked off; empty when none is open. */
+  readonly calls: readonly SkillCall[]
   readonly step: number
   /** What the model said last; the service's own question about a command that was interrupted. */
   readonly reply: ReadableReply | Interruption | undefined
@@ -61,6 +75,8 @@ export interface SkillState {
   readonly output: string
   /** Where the last command ended. */
   readonly cwd: string
+  /** Whether the terminal has ended in which commands ran. */
+  readonly isTerminalGone?: true
   /** With which the skill ended. */
   readonly text: string
 }

@@ -20,7 +20,7 @@ export async function killRemotely (client: Client, pid: number, mark: string): 
  * What a channel says until it closes, or nothing when that takes too long. The promise is in an object, since the caller
  * does not wait for it yet.
  */
-function answerOf (channel: ClientChannel, mark: string): { readonly text: Promise<string> } {
+export function answerOf (channel: ClientChannel, mark: string): { readonly text: Promise<string> } {
   const text = new Promise<string>(resolve => {
     let said = ''
     const timer = setTimeout(() => {

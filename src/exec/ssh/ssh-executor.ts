@@ -2,6 +2,7 @@ import { type SshTarget } from '../../config/operator.ts'
 import { isProtected, normalisePath } from '../../files/path-rules.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from '../executor.ts'
 import { type Found } from '../find-files.ts'
+import { type Pty, type PtyOptions } from '../pty.ts'
 import { findOverSftp } from './find-over-sftp.ts'
 import { readOverSftp } from './read-over-sftp.ts'
 import { runOverSsh } from './run-over-ssh.ts'
@@ -13,6 +14,7 @@ const MAX_RUNNING = 8
 /** Runs commands on another machine. */
 export class SshExecutor implements Executor {
   readonly #target: SshTarget
+  readonly #agent: string | undefined
   readonly #connection: SshConnection
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<Ran>>()
@@ -20,6 +22,7 @@ export class SshExecutor implements Executor {
   /** @param agent the socket of an agent that has the key, for a target without one */
   constructor (target: SshTarget, agent: string | undefined) {
     this.#target = target
+    this.#agent = agent
     this.#connection = new SshConnection(target, agent)
   }
 
@@ -49,6 +52,11 @@ export class SshExecutor implements Executor {
     const search = { root: isOfHome ? '.' : this.#target.cwd ?? '.', folder: isOfHome ? folder.slice(2) : folder, name, signal }
     const found = await this.#connection.use(client => findOverSftp(client, search))
     return isOfHome ? { ...found, paths: found.paths.map(path => `~/${path}`) } : found
+  }
+
+  async openPty (options: PtyOptions): Promise<Pty> {
+    const { openSshPty } = await import('./ssh-pty.ts')
+    return await openSshPty(this.#target, this.#agent, options)
   }
 
   async close (): Promise<void> {

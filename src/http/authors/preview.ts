@@ -3,8 +3,8 @@ import { Type } from '../../base/schema-builder.ts'
 import { BundleSchema } from '../../service/render/bundle.ts'
 import { type PreviewPrompt } from '../../service/preview/preview-prompt.ts'
 import { type App } from '../base/app-types.ts'
-import { ExplanationReply, Span } from '../prompts/explanation-reply.ts'
-import { nullable, oneOf, PlacedDiagnosticReply, PromptId } from '../base/schemas.ts'
+import { ExplanationReply, explainedMessage, Span } from '../prompts/explanation-reply.ts'
+import { nullable, oneOf, PlacedDiagnosticReply, PromptId, RenderedMessageReply } from '../base/schemas.ts'
 import { Needs } from '../routes/needs.ts'
 
 const stretch = (description: string) => Type.Object({
@@ -34,13 +34,13 @@ const PreviewReply = Type.Object({
   needs: Type.Optional(Type.Object(Needs.properties, { description: 'As `GET /api/prompts/{id}/needs`; left out where the text cannot be read' })),
   rendered_prompt: Type.Optional(Type.Union([
     Type.String(),
-    Type.Array(Type.Object({ role: Type.String(), content: Type.String() }, { additionalProperties: true }))
+    Type.Array(RenderedMessageReply)
   ],
   { description: 'A text for a prompt with one text, a message list for a prompt with messages' })),
   explain: Type.Optional(Type.Object({
     ...ExplanationReply.properties,
     messages: Type.Array(Type.Object({
-      role: Type.String(),
+      ...explainedMessage,
       spans: Type.Array(Type.Object({
         ...Span.properties,
         output: stretch('Where it stands in the rendered message'),
@@ -67,7 +67,7 @@ export function previewRoutes (app: App, { previewPrompt }: { readonly previewPr
   }, async (request, reply) => {
     const { generation, caller, params, body, activity, id: requestId } = request
     const { prompt, variables, tools = 'known', known } = body
-    const { id, mistakes, needs, form, messages, explanation, bundle } = await previewPrompt({
+    const { id, mistakes, needs, rendered, explanation, bundle } = await previewPrompt({
       generation,
       caller,
       id: params.id,
@@ -79,12 +79,12 @@ export function previewRoutes (app: App, { previewPrompt }: { readonly previewPr
       activity,
       isGone: () => reply.raw.destroyed
     })
-    request.log.info({ action: 'preview', kind: 'templates', id, by: caller.name, tools, outcome: messages === undefined ? 'mistakes' : 'rendered' }, 'audit')
+    request.log.info({ action: 'preview', kind: 'templates', id, by: caller.name, tools, outcome: rendered === undefined ? 'mistakes' : 'rendered' }, 'audit')
     return {
       id,
       diagnostics: mistakes,
       ...(needs === undefined ? {} : { needs }),
-      ...(messages === undefined ? {} : { rendered_prompt: form === 'text' ? messages[0]?.content ?? '' : messages }),
+      ...(rendered === undefined ? {} : { rendered_prompt: rendered }),
       ...(explanation === undefined ? {} : { explain: explanation }),
       ...(bundle === undefined ? {} : { bundle })
     }

@@ -1,3 +1,4 @@
+import { type Json } from '../../base/json.ts'
 import { type Static, type TSchema, Type } from '../../base/schema-builder.ts'
 
 /** The one shape of every error. */
@@ -57,12 +58,28 @@ export const SupportsListQuery = Type.Object({
   supports: Type.Optional(Type.String({ maxLength: 100, description: 'Only those that support this scene: chat, completion, codereview' }))
 })
 
+/** A part of a message, in the form of OpenAI's chat completions. */
+export const MessagePartReply = Type.Object({ type: Type.String({ description: 'text, image_url, input_audio or file' }) }, { additionalProperties: true })
+
+/** A rendered message, or one of the caller's. */
+export const RenderedMessageReply = Type.Object({
+  role: Type.String(),
+  content: Type.Optional(Type.Unsafe<Json>(Type.Union([Type.String(), Type.Array(MessagePartReply), Type.Null()], { description: 'A text, or parts; of a message of the caller\'s whatever it was' })))
+}, { additionalProperties: true })
+
+/** Which text of a prompt a place is in, beside the message. */
+export const partPlace = {
+  part: Type.Optional(Type.Integer({ description: 'Which part of the message, from 0; left out for a message that is a text' })),
+  member: Type.Optional(Type.String({ description: 'Which member of the part; left out for its text', examples: ['image_url.url'] }))
+}
+
 /** What is noticed about a registration. */
 export const DiagnosticReply = Type.Object({
   severity: Type.String({ description: 'error, warning or hint' }),
   code: Type.String(),
   message: Type.String(),
   messageIndex: Type.Optional(Type.Integer({ description: 'Which message of the prompt, from 0' })),
+  ...partPlace,
   line: Type.Optional(Type.Integer()),
   column: Type.Optional(Type.Integer()),
   hint: Type.Optional(Type.String())

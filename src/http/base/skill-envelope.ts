@@ -20,6 +20,7 @@ export const SkillErrorReply = Type.Object({
 const WORDS: Readonly<Record<string, (details: ServiceError['details']) => string>> = {
   SESSION_NOT_FOUND: () => 'Skill session not found',
   TARGET_NOT_FOUND: () => 'Terminal session not found',
+  TERMINAL_NOT_FOUND: () => 'Terminal session not found',
   TARGETS_NOT_OFFERED: () => 'No SSH connection available',
   DEFINITION_NOT_FOUND: details => `Skill "${String(details?.['id'])}" not found${reasonOf(details)}`
 }

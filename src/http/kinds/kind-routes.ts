@@ -6,6 +6,7 @@ import { extensionKind } from '../../registry/kinds/extension/extension-kind.ts'
 import { planKind } from '../../registry/kinds/plan/plan-kind.ts'
 import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
+import { testsKind } from '../../registry/kinds/tests/tests-kind.ts'
 import { toolKind } from '../../registry/kinds/tool/tool-kind.ts'
 
 /** One kind of entry as the API names it. */
@@ -13,6 +14,8 @@ export interface KindRoute {
   readonly kind: Kind
   /** Of one entry: `prompts` for `/api/prompts/{id}`. */
   readonly path: string
+  /** What follows the id in that address; left out for nothing. */
+  readonly below?: string
   /** `Prompt`, in operation ids. */
   readonly name: string
   readonly body: TSchema
@@ -89,6 +92,15 @@ export const KIND_ROUTES: readonly KindRoute[] = [
     lintedAs: 'plan',
     example: { id: 'trial-careful', value: { description: 'With tests', checks: ['test'] } },
     about: ''
+  },
+  {
+    kind: testsKind,
+    path: 'prompts',
+    below: 'tests',
+    name: 'PromptTests',
+    body: Type.Array(Type.Object({}, { additionalProperties: true }), { description: 'As in jsonschema/tests.json' }),
+    example: { id: 'trial.hello', value: [{ description: 'greets by name', vars: { name: 'Ada' }, assert: [{ type: 'contains', value: 'Ada' }] }] },
+    about: 'They are of the prompt of that id, and change nothing of it.'
   }
 ]
 

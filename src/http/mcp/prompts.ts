@@ -1,17 +1,13 @@
-import { type GetPromptResult, type Prompt as McpPrompt, type PromptMessage, type Server } from '@modelcontextprotocol/server'
-import { type JsonObject } from '../../base/json.ts'
+import { type GetPromptResult, type Prompt as McpPrompt, type Server } from '@modelcontextprotocol/server'
 import { visibleEnvirons } from '../../access/environ-view.ts'
 import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
-import { type RenderedMessage } from '../../service/render/render-prompt.ts'
 import { argumentsOf, variablesFrom } from './prompt-arguments.ts'
 import { inProtocol } from './mcp-errors.ts'
+import { promptMessages } from './prompt-messages.ts'
 import { type McpUses, type Visit } from './visit.ts'
 
 /** Prompts of one page of a listing: each is asked what it needs. */
 const PAGE = 200
-
-/** Where a message tells its own role, when MCP has none of that name. */
-const ROLE_KEY = 'ai-prompt-shell/role'
 
 /** Offers the caller's prompts: `prompts/list` and `prompts/get`. */
 export function offerPrompts (server: Server, visit: Visit, { renderPrompt, choosePrompt, environs }: McpUses): void {
@@ -41,7 +37,7 @@ export function offerPrompts (server: Server, visit: Visit, { renderPrompt, choo
       activity: visit.activity,
       arrivedAt: visit.arrivedAt
     })
-    return { ...described(prompt), messages: messages.map(toPromptMessage) }
+    return { ...described(prompt), messages: messages.flatMap(promptMessages) }
   }))
 }
 
@@ -54,11 +50,4 @@ function described ({ entry }: Prompt): { description?: string } {
   const { source } = entry.definition
   const description = Object.hasOwn(source, 'description') ? source['description'] : undefined
   return typeof description === 'string' ? { description } : {}
-}
-
-/** MCP knows `user` and `assistant` only; every other role comes as `user`, in its place, and is told beside the text. */
-function toPromptMessage ({ role, content }: RenderedMessage): PromptMessage {
-  const text = { type: 'text' as const, text: content }
-  if (role === 'user' || role === 'assistant') return { role, content: text }
-  return { role: 'user', content: { ...text, _meta: { [ROLE_KEY]: role } satisfies JsonObject } }
 }

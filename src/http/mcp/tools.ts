@@ -4,6 +4,7 @@ import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Caller } from '../../access/caller.ts'
 import { type Generation, type Tool } from '../../registry/generation/generation.ts'
 import { NOTHING } from '../../template/value.ts'
+import { promptOrMessages } from '../../service/render/rendered-messages.ts'
 import { runnablePrompts } from './prompts.ts'
 import { type McpUses, type Visit } from './visit.ts'
 
@@ -87,7 +88,7 @@ async function renderPrompt (given: JsonObject, { generation, caller, requestId,
     activity,
     arrivedAt
   })
-  return success(prompt.entry.definition.form === 'text' ? messages[0]?.content ?? '' : stringifyJson(messages))
+  return success(textOrJson(promptOrMessages(prompt, messages)))
 }
 
 function listPrompts ({ prefix = '' }: JsonObject, { generation }: Visit): CallToolResult {
@@ -98,7 +99,11 @@ function listPrompts ({ prefix = '' }: JsonObject, { generation }: Visit): CallT
 async function callTool ({ id }: Tool, given: JsonObject, { generation, requestId, activity, signal }: Visit, { tryTool }: McpUses): Promise<CallToolResult> {
   const { outcome, value, error } = await tryTool({ generation, id, arguments: given, requestId, activity, signal })
   if (outcome === 'failed') return failure(error?.message ?? 'The tool has failed')
-  return success(typeof value === 'string' ? value : value === NOTHING ? '' : stringifyJson(value as Json))
+  return success(value === NOTHING ? '' : textOrJson(value as Json))
+}
+
+function textOrJson (value: Json): string {
+  return typeof value === 'string' ? value : stringifyJson(value)
 }
 
 function success (text: string): CallToolResult {

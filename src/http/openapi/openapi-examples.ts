@@ -56,6 +56,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.promptLabelled('trial.hello', ['production']),
   errors.versionLabelled('greet', 7, ['production']),
   errors.releasesUnreadable('shenma:releases:greet', 'no record of releases: it is no object'),
+  errors.testsUnreadable('shenma:tests:greet', 'the value must be a list, not an object'),
   errors.renderFailed('greet', 'index out of range: 7', { syntax: 'go', line: 1, column: 9 }),
   errors.unexpected(),
   errors.toolFailed('owners.find', 'TIMEOUT'),
@@ -67,6 +68,11 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.sessionFull(SESSION, '100000 transitions'),
   errors.tooManySessions(100),
   errors.definitionsTooMany(17, 40_960, 16, 524_288),
+  errors.terminalUnsupported('shop', 'its operator allows none'),
+  errors.terminalNotFound(SESSION),
+  errors.terminalGone(SESSION),
+  errors.tooManyTerminals(4, 'caller'),
+  errors.terminalFailed('shop', 'target "shop" at shop.example.com:22 cannot be reached: connect ECONNREFUSED'),
   errors.tooManyStreams(100),
   errors.forkImpossible(SESSION),
   errors.approvalNotFound(`${SESSION}:4.0`),
@@ -95,6 +101,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.variablesInvalid('trial.hello', [{ path: 'variables.name', message: 'must be a string, not 7' }]),
   errors.renderBudget('steps', 1_000_000),
   errors.renderEndless('nested partials', 100, { in: 'trial.hello' }),
+  errors.partInvalid('trial.hello', [{ messageIndex: 1, part: 0, member: 'image_url.url', reason: 'must be an https: or data: URL, not http:' }]),
   errors.bundleInvalid('it has no revision'),
   errors.bundleStale('trial.hello', REVISION, 'vX2mJ0bq8Kse'),
   errors.bundleIncomplete('a call of owners.find'),
@@ -104,6 +111,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.answerInvalid('trial.hello', [{ path: 'answer.title', message: 'is missing' }]),
   errors.toolLoopEndless('trial.hello', 'it called tools 10 times'),
   errors.inputTooLong('trial.hello', 5000, 4000),
+  errors.inputUncounted('trial.hello', 'image_url', 4000),
   errors.modelBusy('openai', 1)
 ].map(error => [error.code, error]))
 

@@ -51,15 +51,17 @@ export async function describeCalls (calls: readonly Call[]) {
         { name: 'OpenAI', description: 'The same behind OpenAI\'s API, for its clients' },
         { name: 'Registry', description: 'What is registered' },
         { name: 'Publishing', description: 'Register, change and remove it' },
+        { name: 'Tests', description: 'What has to hold of prompts' },
         { name: 'Tools', description: 'Try a tool by hand' },
         { name: 'Sessions', description: 'What lasts: follow it, answer it, allow what waits, end it' },
         { name: 'Agents', description: 'Talk to an agent' },
         { name: 'Skills', description: 'Run a skill on a target' },
+        { name: 'Terminals', description: 'Type into a shell on a target' },
         { name: 'Plans', description: 'Have files changed, and take it back' },
         { name: 'Status', description: 'How the service is' }
       ],
       components: {
-        securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token of this service, where its operator has configured any. Each call lists the role that it needs; `admin` stands for all.' } }
+        securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token of this service, where its operator has configured any. Each call lists the role that it needs; `admin` stands for all but `terminal`.' } }
       }
     },
     hideUntagged: true,

@@ -1,6 +1,6 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { completionReply, type MediaReply, oneOf } from '../base/schemas.ts'
+import { completionReply, type MediaReply, oneOf, partPlace } from '../base/schemas.ts'
 
 /** Whether a rendered prompt is to be explained. */
 export const ExplainQuery = Type.Object({
@@ -29,8 +29,15 @@ export const Span = Type.Object({
   line: Type.Integer({ minimum: 1, description: 'Where it is written in the template' }),
   column: Type.Integer({ minimum: 1 }),
   partial: Type.Optional(Type.String({ description: 'The partial whose template that is, as `id@7` for a version of one; left out for the prompt\'s own' })),
+  ...partPlace,
   sources: Type.Array(Source, { minItems: 1, maxItems: 100, description: 'All that it was made from' })
 })
+
+/** Whose spans they are. */
+export const explainedMessage = {
+  role: Type.Optional(Type.String({ description: 'Left out for a placeholder' })),
+  placeholder: Type.Optional(Type.Literal('history', { description: 'The messages of the caller go here; they have no spans' }))
+}
 
 const ToolStepReply = Type.Object({
   turn: Type.Integer({ minimum: 1, description: 'Which turn of the model asked for it' }),
@@ -59,9 +66,9 @@ export const ExplanationReply = Type.Object({
   toolDefaults: Type.Array(Type.String(), { description: 'Functions of tools whose calls failed: their defaults, or nothing, stood in for what they give' }),
   toolSteps: Type.Optional(Type.Array(ToolStepReply, { description: 'Only of a chat: the calls that the model made of registered tools, in the order in which they were answered' })),
   messages: Type.Array(Type.Object({
-    role: Type.String(),
-    spans: Type.Array(Span, { description: 'Joined, their texts are the message\'s content' })
-  }))
+    ...explainedMessage,
+    spans: Type.Array(Span, { description: 'Joined, their texts are the message\'s content; of a message of parts, those of one part and member are its text' })
+  }), { description: 'The prompt\'s own, and the place of the caller\'s' })
 }, { $id: 'Explanation', title: 'Explanation' })
 
 /** A chat completion with the explanation of its prompt, or as a stream. */

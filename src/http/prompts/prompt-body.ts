@@ -12,9 +12,16 @@ const ONE_NAME = { not: { type: 'object', required: ['variables', 'args'], prope
 /** What the prompt `greet` of `examples/` needs. */
 const EXAMPLE = { variables: { name: 'Ada' } }
 
+const MESSAGES = Type.Array(Type.Object({ role: oneOf(['user', 'assistant', 'tool']) }, { additionalProperties: true }), { maxItems: 1000 })
+
 /** The body of a render: nothing, `{}` and `variables: null` all mean "no variables"; with a bundle, the variables in it. */
 export const RenderBody = Type.Union([
-  Type.Object({ variables, args, bundle: nullable(BundleSchema, { description: 'What a render with `?tools=record` gave: rendered again, without a call' }) }, ONE_NAME),
+  Type.Object({
+    variables,
+    args,
+    messages: nullable(MESSAGES, { description: 'The conversation so far: it goes where the prompt has `history`, else behind, and is not rendered' }),
+    bundle: nullable(BundleSchema, { description: 'What a render with `?tools=record` gave: rendered again, without a call' })
+  }, ONE_NAME),
   Type.Null()
 ], { examples: [EXAMPLE] })
 
@@ -27,8 +34,8 @@ export const ChatBody = Type.Union([
     fallbacks: nullable(Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }), { description: 'Models to ask when the first one fails' }),
     model: nullable(Type.String({ minLength: 1 }), { description: 'Left out: the prompt\'s default, then the service\'s' }),
     messages: nullable(
-      Type.Array(Type.Object({ role: oneOf(['user', 'assistant', 'tool']) }, { additionalProperties: true }), { maxItems: 1000 }),
-      { description: 'The conversation so far, appended after the rendered messages' }),
+      MESSAGES,
+      { description: 'The conversation so far: it goes where the prompt has `history`, else behind, and is not rendered' }),
     temperature: nullable(Type.Number()),
     top_p: nullable(Type.Number()),
     n: nullable(Type.Integer()),

@@ -49,7 +49,7 @@ export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWi
         variables: givenVariables(request.body) ?? {},
         body: fields as JsonObject,
         fields: fields as JsonObject,
-        conversation: (messages ?? []) as readonly JsonObject[],
+        history: (messages ?? []) as readonly JsonObject[],
         requestId: request.id,
         activity: request.activity,
         arrivedAt: request.arrivedAt,

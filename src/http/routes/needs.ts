@@ -4,7 +4,7 @@ import { Type } from '../../base/schema-builder.ts'
 import { whyNotRunnable } from '../../service/render/render-prompt.ts'
 import { type App } from '../base/app-types.ts'
 import { CHOOSES_PROMPT } from '../base/route-errors.ts'
-import { PromptId } from '../base/schemas.ts'
+import { partPlace, PromptId } from '../base/schemas.ts'
 import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
 import { choose, WishQuery } from '../prompts/prompt-choice.ts'
 
@@ -12,6 +12,7 @@ const place = {
   line: Type.Integer(),
   column: Type.Integer(),
   messageIndex: Type.Optional(Type.Integer({ description: 'Which message, from 0, when the text has several' })),
+  ...partPlace,
   in: Type.Optional(Type.String({ description: 'The partial whose text it is in; missing for the prompt\'s own' }))
 }
 const path = Type.String({ description: 'From the scope root; `*` is any name or index', examples: ['variables.user.name', 'chat.*'] })

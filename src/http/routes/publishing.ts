@@ -36,13 +36,13 @@ export function publishingRoutes (app: App, kindRoutes: readonly KindRoute[], pu
   })
 }
 
-function putRoute (app: App, { kind, path, name, body, example, about }: KindRoute, publisher: Publisher): void {
+function putRoute (app: App, { kind, path, below, name, body, example, about }: KindRoute, publisher: Publisher): void {
   const content = {
     'application/json': { schema: { ...body, examples: [example.value] } },
     ...(example.text === undefined ? {} : { 'text/plain': { schema: Type.String({ examples: [example.text] }) } })
   }
   const types = Object.keys(content)
-  app.put(`/api/${path}/:id`, {
+  app.put(addressOf(path, below), {
     config: {
       role: 'write',
       fails: [
@@ -85,8 +85,8 @@ function putRoute (app: App, { kind, path, name, body, example, about }: KindRou
   })
 }
 
-function deleteRoute (app: App, { kind, path, name, example }: KindRoute, publisher: Publisher): void {
-  app.delete(`/api/${path}/:id`, {
+function deleteRoute (app: App, { kind, path, below, name, example }: KindRoute, publisher: Publisher): void {
+  app.delete(addressOf(path, below), {
     config: {
       role: 'write',
       fails: [
@@ -101,7 +101,7 @@ function deleteRoute (app: App, { kind, path, name, example }: KindRoute, publis
       tags: ['Publishing'],
       operationId: `delete${name}`,
       summary: `Withdraw ${withArticle(kind)}`,
-      description: 'What uses it stops running until it is there again. `If-Match` refuses to remove what somebody else has changed since.',
+      description: `${below === undefined ? 'What uses it stops running until it is there again. ' : ''}\`If-Match\` refuses to remove what somebody else has changed since.`,
       params: idParameters(example.id),
       headers: ConditionalHeaders,
       response: { 204: Type.Null({ description: 'Removed' }) }
@@ -110,4 +110,9 @@ function deleteRoute (app: App, { kind, path, name, example }: KindRoute, publis
     await publisher.withdraw({ caller: request.caller, kind, id: request.params.id, precondition: readPrecondition(request.headers), requestId: request.id })
     return reply.code(204).send(null)
   })
+}
+
+/** The address of one entry. */
+function addressOf (path: string, below: string | undefined): string {
+  return `/api/${path}/:id${below === undefined ? '' : `/${below}`}`
 }

@@ -3,6 +3,7 @@ import { Type } from '../../base/schema-builder.ts'
 import { type Bundle, BundleSchema } from '../../service/render/bundle.ts'
 import { type Explanation } from '../../service/render/explanation.ts'
 import { type Recordings } from '../../service/render/recordings.ts'
+import { promptOrMessages } from '../../service/render/rendered-messages.ts'
 import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
 import { type Rendering, type RenderPrompt, type RenderRequest } from '../../service/render/render-prompt.ts'
 import { type JsonObject } from '../../base/json.ts'
@@ -11,7 +12,7 @@ import { RENDERS } from '../base/route-errors.ts'
 import { ExplainQuery } from '../prompts/explanation-reply.ts'
 import { givenVariables, RenderBody } from '../prompts/prompt-body.ts'
 import { RevisionQuery } from '../prompts/prompt-revision.ts'
-import { oneOf, PromptId } from '../base/schemas.ts'
+import { oneOf, PromptId, RenderedMessageReply } from '../base/schemas.ts'
 import { setToolDefaults } from '../prompts/tool-defaults.ts'
 import { chooseToRender, ChoiceQuery } from '../prompts/prompt-choice.ts'
 
@@ -25,8 +26,8 @@ const RenderQuery = Type.Object({
 })
 
 const RenderReply = Type.Object({
-  rendered_prompt: Type.Union([Type.String(), Type.Array(Type.Object({ role: Type.String(), content: Type.String() }, { additionalProperties: true }))],
-    { description: 'A text for a prompt with one text, a message list for a prompt with messages' }),
+  rendered_prompt: Type.Union([Type.String(), Type.Array(RenderedMessageReply)],
+    { description: 'A text for a prompt with one text and no `messages` given, else a list of messages' }),
   status: Type.Literal('success'),
   bundle: Type.Optional(BundleSchema),
   explain: Type.Optional(Type.Ref('Explanation'))
@@ -70,6 +71,7 @@ export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt
         chosen,
         revision: query.revision,
         variables: variables ?? {},
+        history: (body?.messages ?? undefined) as readonly JsonObject[] | undefined,
         body: (body ?? undefined) as JsonObject | undefined,
         requestId,
         activity,
@@ -85,6 +87,6 @@ export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt
 }
 
 function describe ({ prompt, messages, bundle }: Rendering & { readonly bundle?: Bundle }, explain: Explanation | undefined) {
-  const rendered = prompt.entry.definition.form === 'text' ? messages[0]?.content ?? '' : messages
+  const rendered = promptOrMessages(prompt, messages)
   return { rendered_prompt: rendered, status: 'success' as const, ...(bundle === undefined ? {} : { bundle }), ...(explain === undefined ? {} : { explain }) }
 }

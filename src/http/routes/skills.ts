@@ -1,12 +1,13 @@
-import { type ErrorCode } from '../../base/error-codes.ts'
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { requestInvalid, ServiceError, skillFailed, skillNotWaiting } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
+import { SKILL } from '../../engine/skill/skill-state.ts'
 import { type Service } from '../../service.ts'
 import { type Progress, type UserInput, type Visitor } from '../../service/sessions/door.ts'
+import { resultOf } from '../../session/engine.ts'
 import { type App } from '../base/app-types.ts'
-import { BEGINS_SESSION, DECIDES, DRIVES_SESSION, READS_SESSION } from '../base/route-errors.ts'
+import { DECIDES, DRIVES_SESSION, READS_SESSION, RUNS_SKILL, STARTS_SKILL } from '../base/route-errors.ts'
 import { visitorOf } from '../sessions/visitor.ts'
 import { ApproveBody, MessageBody, ResultBody, SkillSessionId, SkipBody, StartBody } from '../sessions/skill-bodies.ts'
 import { skillReply, skillTurn, successWith } from '../base/skill-envelope.ts'
@@ -14,9 +15,6 @@ import { describeOutput, describeSkill, describeStart, describeTurn, stateOf, te
 import { SkillApprovedData, SkillData, SkillOutputData, SkillStartData, SkillTurnData } from '../sessions/skill-view.ts'
 
 const Cancelled = Type.Object({ message: Type.String() })
-
-/** What comes of a skill that runs, or does not wait for this. */
-const RUNS_SKILL: readonly ErrorCode[] = ['SKILL_NOT_WAITING', 'SKILL_FAILED', 'INTERNAL']
 
 type Enter = (visitor: Visitor) => Promise<Progress>
 
@@ -36,7 +34,7 @@ const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could no
 const goesOn = skillTurn(SkillTurnData)
 
 /** Runs of skills, as their clients know them. */
-export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<Service, 'door' | 'sessionKinds'>): void {
+export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills } }: Pick<Service, 'door' | 'terminals' | 'sessionKinds'>): void {
   /** Answers when the skill waits again, or after 30 s. @throws SKILL_FAILED */
   async function answer<Data> (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: Progress) => Data) {
     const progress = await enter(visitorOf(request, reply))
@@ -60,7 +58,7 @@ export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<
     answer(request, reply, visitor => whileWaiting(visitor, id, notNow, door.say(skills, visitor, id, input)), describeTurn)
 
   app.post('/api/skills/start', {
-    config: { role: 'run', fails: [...BEGINS_SESSION, 'TARGETS_NOT_OFFERED', 'VARIABLE_MISSING', 'VARIABLES_INVALID', 'TEMPLATE_SYNTAX', ...RUNS_SKILL] },
+    config: { role: 'run', fails: STARTS_SKILL },
     schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillTurn(SkillStartData) }
   }, (request, reply) => {
     const { generation, body } = request
@@ -78,11 +76,13 @@ export function skillRoutes (app: App, { door, sessionKinds: { skills } }: Pick<
 
   app.post('/api/skills/:id/command-result', {
     config: { role: 'run', fails: [...DRIVES_SESSION, ...RUNS_SKILL] },
-    schema: { tags: ['Skills'], operationId: 'sendCommandResult', summary: 'Tell what a command came to that you have run', params: SkillSessionId, body: ResultBody, response: goesOn }
-  }, (request, reply) => {
-    const { stdout, stderr, exitCode, skipped } = request.body
-    const result = { name: 'command_result', data: { stdout: stdout ?? '', stderr: stderr ?? '', exitCode: exitCode ?? 0 } }
-    return say(request, reply, request.params.id, { action: skipped === true ? SKIP : result }, CONFLICTS.result)
+    schema: { tags: ['Skills'], operationId: 'sendCommandResult', summary: 'Tell what a command came to that you have run', description: 'Where `stdout` is empty and the skill was started in a terminal, it is what the terminal has shown last.', params: SkillSessionId, body: ResultBody, response: goesOn }
+  }, async (request, reply) => {
+    const { caller, body: { stdout, stderr, exitCode, skipped }, params: { id } } = request
+    const { terminal } = resultOf(await door.get(skills, caller, id), SKILL)
+    const printed = terminals.outputOf(caller, terminal, stdout ?? '')
+    const result = { name: 'command_result', data: { stdout: printed, stderr: stderr ?? '', exitCode: exitCode ?? 0 } }
+    return await say(request, reply, id, { action: skipped === true ? SKIP : result }, CONFLICTS.result)
   })
 
   app.post('/api/skills/:id/continue', {

@@ -9,7 +9,7 @@ import { subprotocolToken } from '../base/protocol.ts'
 import { checkHost, checkLocalWrite, checkOrigin, type OpenAccess } from './browser-guard.ts'
 
 /** Roles that change something: without tokens they are this machine's only. */
-const GUARDED: ReadonlySet<Role> = new Set<Role>(['write', 'run', 'approve', 'admin'])
+const GUARDED: ReadonlySet<Role> = new Set<Role>(['write', 'run', 'approve', 'admin', 'terminal'])
 
 /** Who is let in: those with a token, or everyone who can reach the service. */
 export type Access =

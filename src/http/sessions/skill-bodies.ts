@@ -17,7 +17,7 @@ const MAX_OUTPUT = 1_000_000
 
 /** What a skill is started with. */
 export const StartBody = Type.Object({
-  terminalSessionId: Type.Optional(text(200, 'Where commands run: a target of the operator\'s file; `manual` leaves them to you')),
+  terminalSessionId: Type.Optional(text(200, 'Where commands run: a terminal of yours, or a target of the operator\'s file; `manual` leaves them to you')),
   skillId: Type.String({ minLength: 1, maxLength: 512, description: 'As `GET /api/skills` has it' }),
   skillPath: nullable(Type.String({ maxLength: 1000 }), { description: '`path` of a list of skills: the file of one that stands on a target, or the id of one that is registered. It goes before `skillId`' }),
   skillSource: nullable(oneOf(['project', 'remote']), { description: 'Where a skill that is not registered is looked for on the target' }),

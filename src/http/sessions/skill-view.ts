@@ -1,4 +1,6 @@
+import { type JsonObject } from '../../base/json.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
+import { callsOf, contentOf } from '../../engine/shared/choice.ts'
 import { SKILL } from '../../engine/skill/skill-state.ts'
 import { type Progress } from '../../service/sessions/door.ts'
 import { approvalsIn } from '../../session/approval.ts'
@@ -51,7 +53,7 @@ export const SkillStartData = Type.Object({
 
 /** How far a skill is. */
 export const SkillData = Type.Object({
-  terminalSessionId: Type.String({ description: 'Where it was started: a target, or `manual`' }),
+  terminalSessionId: Type.String({ description: 'Where it was started: a terminal, a target, or `manual`' }),
   serverId: Type.Union([Type.String(), Type.Null()], { description: 'The target on which its commands run; null where its user runs them' }),
   state: State,
   step: Type.Integer(),
@@ -63,7 +65,11 @@ export const SkillData = Type.Object({
   lastActivity: Type.String({ format: 'date-time' }),
   skillName: Type.String(),
   skillDescription: Type.String(),
-  messages: Type.Array(Type.Object({ role: oneOf(['system', 'user', 'assistant']), content: Type.String() }), { description: 'What the model has been sent and has said, the newest last' }),
+  messages: Type.Array(Type.Object({
+    role: oneOf(['system', 'user', 'assistant', 'tool'], { description: '`tool`: what came of a call' }),
+    content: Type.String(),
+    calls: Type.Optional(Type.Array(Type.Object({ name: Type.String(), arguments: Type.String({ description: 'JSON, as the model wrote it' }) }), { description: 'What the model calls, in a skill whose protocol is `tools`' }))
+  }), { description: 'What the model has been sent and has said, the newest last' }),
   messagesLeftOut: Type.Integer({ description: 'How many of them, the oldest, are not shown, since all together are too long' }),
   outputBuffer: Type.Array(Type.String(), { description: 'The last lines that the last command printed' }),
   text: Type.String({ description: 'What it ended with' })
@@ -95,7 +101,7 @@ export function describeStart (progress: Progress): Static<typeof SkillStartData
 
 export function describeSkill (session: Session): Static<typeof SkillData> {
   const { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, lastOutput, reply } = resultOf(session, SKILL)
-  const all: readonly Message[] = system === '' ? messages : [{ role: 'system', content: system }, ...messages]
+  const all: readonly Message[] = [...system === '' ? [] : [{ role: 'system' as const, content: system }], ...messages.map(describeMessage)]
   const shown = newestOf(all)
   return {
     terminalSessionId: terminal,
@@ -115,6 +121,12 @@ export function describeSkill (session: Session): Static<typeof SkillData> {
     outputBuffer: lastOutput === '' ? [] : lastOutput.split('\n'),
     text: textOf(session)
   }
+}
+
+function describeMessage (message: JsonObject): Message {
+  const role = message['role']
+  const calls = callsOf(message).map(({ name, arguments: given }) => ({ name, arguments: given }))
+  return { role: role === 'user' || role === 'assistant' ? role : 'tool', content: contentOf(message), ...(calls.length === 0 ? {} : { calls }) }
 }
 
 function newestOf (messages: readonly Message[]): Message[] {

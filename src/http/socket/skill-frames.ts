@@ -32,6 +32,8 @@ export const skillFrames = {
   },
   /** The frames of live output. */
   live ({ type, text = '' }: JsonObject): JsonObject[] {
-    return type === 'command.output' ? [{ type: 'skill_output', chunk: text }] : []
+    if (type === 'command.output') return [{ type: 'skill_output', chunk: text }]
+    // The command waits until the line of its terminal is empty.
+    return type === 'terminal.waiting' ? [{ type: 'skill_info', text, isWaiting: true }] : []
   }
 }

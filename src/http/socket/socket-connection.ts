@@ -15,8 +15,9 @@ const MAX_BEHIND = 1024 * 1024
 /** The code with which a socket is closed when its token is gone, and the status of HTTP that means the same. */
 const [TOKEN_GONE, UNAUTHORIZED] = [4401, 401]
 
-/** How many frames of one client may wait to be handled. */
+/** How many frames of one client may wait to be handled, and how many characters of those that are no requests. */
 const MAX_WAITING = 100
+const MAX_WAITING_LENGTH = 1024 * 1024
 
 /** Takes the frames of one client, one after the other. */
 export interface FrameHandler {
@@ -24,6 +25,10 @@ export interface FrameHandler {
   take (frame: JsonObject): Promise<void>
   /** The frame that tells of an error. */
   errorOf (error: ServiceError, frame: JsonObject | undefined): JsonObject
+  /** Whether a frame is no request: a key, a change of size. */
+  isNoRequest (frame: JsonObject): boolean
+  /** Looks whether the client may still do what it does; every second. */
+  look (): void
   close (): void
 }
 
@@ -39,6 +44,8 @@ export class SocketConnection {
   readonly #socket: WebSocket
   readonly #options: ConnectionOptions
   #waiting = 0
+  #waitingLength = 0
+  #handler: FrameHandler | undefined
   #turn = Promise.resolve()
   #isAlive = true
   /** Ends the count of what the client has not read. */
@@ -50,6 +57,7 @@ export class SocketConnection {
   }
 
   serve (handler: FrameHandler): void {
+    this.#handler = handler
     const heartbeat = setInterval(() => { this.#beat() }, HEARTBEAT)
     heartbeat.unref()
     this.#socket.on('pong', () => { this.#isAlive = true })
@@ -65,6 +73,16 @@ export class SocketConnection {
     if (this.#socket.readyState !== this.#socket.OPEN) return
     if (!this.#hasRoom()) return this.#socket.terminate()
     this.#socket.send(stringifyJson(frame))
+  }
+
+  /** What the client has not read yet, in bytes. */
+  get unread (): number {
+    return this.#socket.bufferedAmount
+  }
+
+  /** Ends the connection of a client that does not read. */
+  cut (): void {
+    this.#socket.terminate()
   }
 
   /** Whether the client may be sent more: its own unread bytes, and those of all readers together, are within their bounds. */
@@ -88,16 +106,24 @@ export class SocketConnection {
   }
 
   #receive (text: string | undefined, handler: FrameHandler): void {
-    if (++this.#waiting > MAX_WAITING) return this.close(1008, `more than ${MAX_WAITING} frames wait`)
-    this.#turn = this.#turn.then(() => this.#take(text, handler)).finally(() => { this.#waiting-- })
+    const frame = readFrame(text)
+    const isRequest = frame === undefined || !handler.isNoRequest(frame)
+    const [count, length] = isRequest ? [1, 0] : [0, text?.length ?? 0]
+    this.#waiting += count
+    this.#waitingLength += length
+    if (this.#waiting > MAX_WAITING) return this.close(1008, `more than ${MAX_WAITING} frames wait`)
+    if (this.#waitingLength > MAX_WAITING_LENGTH) return this.close(1008, `more than ${MAX_WAITING_LENGTH} characters of keys wait`)
+    this.#turn = this.#turn.then(() => this.#take(frame, isRequest, handler)).finally(() => {
+      this.#waiting -= count
+      this.#waitingLength -= length
+    })
   }
 
-  async #take (text: string | undefined, handler: FrameHandler): Promise<void> {
+  async #take (frame: JsonObject | undefined, isRequest: boolean, handler: FrameHandler): Promise<void> {
     // The socket was closed while the frame waited: nobody wants it handled any more.
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    const frame = readFrame(text)
     try {
-      this.#count()
+      if (isRequest) this.#count()
       await handler.take(frame ?? {})
     } catch (error) {
       this.fail(error, error => handler.errorOf(error, frame))
@@ -116,6 +142,7 @@ export class SocketConnection {
   look (): void {
     try {
       this.#options.client.caller()
+      this.#handler?.look()
     } catch (error) {
       if (error instanceof ServiceError && error.statusCode === UNAUTHORIZED) this.close(TOKEN_GONE, error.message)
     }

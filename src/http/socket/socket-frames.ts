@@ -1,5 +1,5 @@
 import { type FastifyBaseLogger } from 'fastify'
-import { requestInvalid, ServiceError } from '../../base/errors.ts'
+import { requestInvalid, roleMissing, ServiceError } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Service } from '../../service.ts'
 import { eventsOf, timeOf } from '../../session/events.ts'
@@ -9,12 +9,13 @@ import { type Client } from './client.ts'
 import { textOf } from './frame-fields.ts'
 import { SocketSkill, type SkillServices } from './socket-skill.ts'
 import { type FrameHandler, type SocketConnection } from './socket-connection.ts'
+import { SocketTerminal } from './socket-terminal.ts'
 
 /** Sessions that one socket follows at a time. */
 const MAX_FOLLOWED = 100
 
 /** What the frames of sockets need of the service. */
-export type SocketServices = SkillServices & Pick<Service, 'sessions'>
+export type SocketServices = SkillServices & Pick<Service, 'sessions' | 'terminals'>
 
 export interface SocketFramesOptions {
   readonly connection: SocketConnection
@@ -23,12 +24,20 @@ export interface SocketFramesOptions {
   readonly services: SocketServices
 }
 
-/** The frames of one client: those of skills, and `subscribe` for every session. */
+/** The frames of one client: those of terminals, those of skills, and `subscribe` and `unsubscribe` for every session. */
 export function openSocketFrames ({ connection, client, log, services }: SocketFramesOptions): FrameHandler {
   const closing = new AbortController()
-  const followed = new Set<string>()
-  const follow = (id: string, after: number): Promise<AsyncGenerator<Followed>> => services.sessions.follow(client.caller, id, after, closing.signal)
-  const skill = new SocketSkill({ connection, client, services, follow, signal: closing.signal, onLost })
+  const followed = new Map<string, AbortController>()
+  const follow = (id: string, after: number, signal = closing.signal): Promise<AsyncGenerator<Followed>> =>
+    services.sessions.follow(client.caller, id, after, signal)
+  const terminal = new SocketTerminal({ connection, client, terminals: services.terminals })
+  const skill = new SocketSkill({ connection, client, services, follow, signal: closing.signal, onLost, terminal: () => terminal.id })
+
+  /** Whoever has nothing but the role `terminal` may open the socket, too. @throws ROLE_MISSING */
+  function requireRun (): void {
+    const { name, roles } = client.caller()
+    if (!roles.has('run')) throw roleMissing(name, 'run', [...roles])
+  }
 
   async function subscribe ({ sessionId, after = 0 }: JsonObject): Promise<void> {
     const id = textOf(sessionId, 'sessionId')
@@ -37,14 +46,25 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
     }
     if (followed.has(id)) return
     if (followed.size === MAX_FOLLOWED) throw requestInvalid(`expected at most ${MAX_FOLLOWED} subscriptions`, { part: 'frame' })
-    const events = await follow(id, after)
-    followed.add(id)
-    void pump(events, id).finally(() => followed.delete(id))
+    const leaving = new AbortController()
+    const events = await follow(id, after, AbortSignal.any([closing.signal, leaving.signal]))
+    followed.set(id, leaving)
+    void pump(events, id, leaving.signal).finally(() => { if (followed.get(id) === leaving) followed.delete(id) })
   }
 
-  async function pump (events: AsyncGenerator<Followed>, sessionId: string): Promise<void> {
+  /** A session that is followed again later begins where its client wants. */
+  function unsubscribe ({ sessionId }: JsonObject): void {
+    const id = textOf(sessionId, 'sessionId')
+    followed.get(id)?.abort()
+    followed.delete(id)
+  }
+
+  async function pump (events: AsyncGenerator<Followed>, sessionId: string, left: AbortSignal): Promise<void> {
     try {
-      for await (const each of events) for (const frame of framesOf(each, sessionId)) connection.send(frame)
+      for await (const each of events) {
+        if (left.aborted) return
+        for (const frame of framesOf(each, sessionId)) connection.send(frame)
+      }
     } catch (error) {
       onLost(error, 'error')
     }
@@ -60,21 +80,29 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
 
   return {
     async take (frame) {
+      if (await terminal.take(frame)) return
+      requireRun()
       if (frame['type'] === 'subscribe') return await subscribe(frame)
+      if (frame['type'] === 'unsubscribe') return unsubscribe(frame)
       if (await skill.take(frame)) return
       throw requestInvalid('expected a frame as docs/skills.md has them: a JSON object with a type, such as subscribe or skill_invoke', { part: 'frame' })
     },
     errorOf: (error: ServiceError, frame) => frameOf(typeof frame?.['type'] === 'string' && frame['type'].startsWith('skill') ? 'skill_error' : 'error')(error),
-    close () { closing.abort() }
+    isNoRequest: frame => terminal.isNoRequest(frame),
+    look () { terminal.look() },
+    close () {
+      terminal.close()
+      closing.abort()
+    }
   }
 }
 
-/** Makes the frame that tells of an error. Where another approval waits by now, the frame has it. */
+/** Makes the frame that tells of an error. Where another approval waits by now, the frame has it; of a terminal that is elsewhere, where. */
 function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonObject {
   return error => {
     const { code, message, details } = error
-    const next = details?.['next'] as JsonObject | undefined
-    const about = next === undefined ? {} : { details: { next } }
+    const { next, at } = (details ?? {}) as { readonly next?: JsonObject, readonly at?: string }
+    const about = next === undefined ? at === undefined ? {} : { details: { at } } : { details: { next } }
     return type === 'skill_error' ? { type, error: skillErrorText(error), code, ...about } : { type, code, message, ...about }
   }
 }

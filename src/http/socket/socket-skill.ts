@@ -12,6 +12,8 @@ import { findDefinition, seekDefinition } from '../../service/find-definition.ts
 import { MANUAL } from '../../service/sessions/kinds/skill.ts'
 import { catalogueOf } from '../sessions/skill-catalogue.ts'
 import { type Caller } from '../../access/caller.ts'
+import { SKILL } from '../../engine/skill/skill-state.ts'
+import { resultOf } from '../../session/engine.ts'
 import { type Followed } from '../../session/follow.ts'
 import { ENDED, type Transition } from '../../session/model.ts'
 import { type Client } from './client.ts'
@@ -21,7 +23,7 @@ import { type SocketConnection } from './socket-connection.ts'
 import { toPath } from '../../store/keys.ts'
 
 /** What skills over sockets need of the service. */
-export type SkillServices = Pick<Service, 'door' | 'sessionKinds' | 'publisher' | 'offers'>
+export type SkillServices = Pick<Service, 'door' | 'sessionKinds' | 'publisher' | 'offers' | 'terminals'>
 
 /** Members of a frame, as it came. */
 type Frame = Readonly<Record<string, Json | undefined>>
@@ -36,6 +38,8 @@ export interface SocketSkillOptions {
   readonly signal: AbortSignal
   /** Called when a session is followed no more before its end. */
   readonly onLost: (error: unknown, type: 'skill_error') => void
+  /** The terminal that the client sits in front of, if any. */
+  readonly terminal: () => string | undefined
 }
 
 /** One client that carries out one skill at a time, in the frames of the protocol. */
@@ -61,7 +65,7 @@ export class SocketSkill {
     skill_invoke: frame => this.#invoke(frame),
     skill_resume: async ({ sessionId }) => { await this.#follow((await this.#door.get(this.#skills, this.#caller, textOf(sessionId, 'sessionId'))).id) },
     skill_user_input: frame => this.#hear(textOf(frame['text'], 'text'), frame),
-    skill_command_result: async ({ stdout = '', stderr = '', exitCode = 0 }) => { await this.#act('command_result', { stdout, stderr, exitCode }) },
+    skill_command_result: frame => this.#report(frame),
     skill_approve: frame => this.#approve(frame),
     skill_reject: frame => this.#skip(frame),
     skill_skip: frame => this.#skip(frame),
@@ -89,19 +93,20 @@ export class SocketSkill {
     return { caller: this.#caller, requestId, signal, patience: 0 }
   }
 
-  async #invoke ({ name, path, source, params, prompt, target, execution }: JsonObject): Promise<void> {
+  async #invoke ({ name, path, source, params, prompt, target, terminalSessionId, execution }: JsonObject): Promise<void> {
     const current = this.#session === undefined ? undefined : await this.#door.get(this.#skills, this.#caller, this.#session)
     if (current !== undefined && !ENDED.has(current.status)) throw sessionBusy(current.id, current.status, 'a skill is being carried out; cancel it first')
     const generation = this.#options.client.generation()
     const named = textOf(path, 'path', '')
     const wanted = textOf(name ?? path, 'name')
+    const place = terminalSessionId ?? target
     const { session } = await this.#door.start(this.#skills, this.#visitor, generation, {
       id: idOfName(generation, wanted) ?? wanted,
       path: isForeignPath(named) ? named : idOfName(generation, named),
       source: sourceOf(source),
       params: objectOf(params, 'params'),
       prompt: textOf(prompt, 'prompt', ''),
-      target: target === undefined ? undefined : textOf(target, 'target'),
+      target: place === undefined ? this.#options.terminal() : textOf(place, terminalSessionId === undefined ? 'target' : 'terminalSessionId'),
       execution: execution === undefined ? undefined : executionOf(textOf(execution, 'execution')),
       autoContinue: true
     })
@@ -138,8 +143,12 @@ export class SocketSkill {
     await this.#door.say(this.#skills, this.#visitor, this.#current(), { text })
   }
 
-  async #act (name: string, data: JsonObject): Promise<void> {
-    await this.#door.say(this.#skills, this.#visitor, this.#current(), { action: { name, data } })
+  /** What a command came to that the client has run. */
+  async #report ({ stdout = '', stderr = '', exitCode = 0 }: JsonObject): Promise<void> {
+    const { services: { terminals } } = this.#options
+    const { terminal } = resultOf(await this.#door.get(this.#skills, this.#caller, this.#current()), SKILL)
+    const printed = typeof stdout === 'string' ? terminals.outputOf(this.#caller, terminal, stdout) : stdout
+    await this.#door.say(this.#skills, this.#visitor, this.#current(), { action: { name: 'command_result', data: { stdout: printed, stderr, exitCode } } })
   }
 
   /** Skips a command. The owner of a session may do that; only an approver may let the command run. */

@@ -39,7 +39,7 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
 
   app.get('/ws', {
     websocket: true,
-    config: { role: 'run' },
+    config: { role: 'run', orRole: 'terminal' },
     onRequest (request, _reply, done) {
       try {
         // CORS does not hold for WebSockets: a page may connect to any host, and only the service can refuse it.

@@ -16,7 +16,9 @@ export interface PromptsDocument {
   readonly count: number
 }
 
-const MESSAGES = { type: 'array', items: { type: 'object', properties: { role: { type: 'string' }, content: { type: 'string' } }, required: ['role', 'content'] } }
+const PARTS = { type: 'array', items: { type: 'object', properties: { type: { type: 'string', enum: ['text', 'image_url', 'input_audio', 'file'] } }, required: ['type'] } }
+
+const MESSAGES = { type: 'array', items: { type: 'object', properties: { role: { type: 'string' }, content: { anyOf: [{ type: 'string' }, PARTS] } }, required: ['role'] } }
 
 const SHARED_SCHEMAS = {
   PromptMessages: MESSAGES,
@@ -100,7 +102,7 @@ function describePrompt (id: string, prompt: Prompt, name: string, generation: G
           ...common,
           operationId: `render_${name}`,
           summary: 'Render it',
-          requestBody: bodyOf({}),
+          requestBody: bodyOf({ messages: MESSAGES }),
           responses: { 200: { description: 'The text, or the messages', content: json({ type: 'object', properties: { rendered_prompt: rendered, status: { const: 'success' } }, required: ['rendered_prompt', 'status'] }) }, ...failure }
         }
       }],

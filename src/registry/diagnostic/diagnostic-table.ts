@@ -33,6 +33,8 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   FUNCTION_UNKNOWN: { severity: 'error', meaning: 'A function is called that is no builtin and no registered tool.', hint: 'register the tool, or correct the name' },
   PARTIAL_UNKNOWN: { severity: 'error', meaning: 'A partial is not registered, is invalid, or has more than one message.', hint: 'register a prompt of that id with one text' },
   PARTIAL_CYCLE: { severity: 'error', meaning: 'Partials include each other with no condition on the way, so that a render never ends.', hint: 'put a condition around the inner call, or remove it' },
+  ROLE_NESTED: { severity: 'error', meaning: 'A `.prompt` file begins a message, or a part of one, inside a block, where nobody knows before the render whether it is there.', hint: 'write it outside of all blocks' },
+  NAME_DIFFERS: { severity: 'warning', meaning: 'A `.prompt` file names another prompt than its path does, which decides.', hint: 'rename the file, or leave the name out' },
   MESSAGE_EMPTY: { severity: 'warning', meaning: 'A message has no content.', hint: 'give the message a content, or remove it' },
   UNREACHABLE: { severity: 'warning', meaning: 'A part of the template can never run: its condition is constant, or it follows a break or continue.', hint: 'remove the part, or make the condition depend on a value' },
   ALWAYS_FAILS: { severity: 'warning', meaning: 'An expression in Go syntax fails whenever it runs: a function is given too few or too many arguments, or a value is given arguments.', hint: 'correct the expression' },
@@ -53,6 +55,8 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   DEPENDENCE_MISSING: { severity: 'error or warning', meaning: 'Another extension that this one depends on is not registered; an error when it says "abort".', hint: 'register the other extension, or remove the dependence' },
   DEFINITION_SHADOWED: { severity: 'warning', meaning: 'Something else than a prompt that an extension brings has the id of another entry of its kind and gives way to it.', hint: 'rename it, or remove the other' },
   PROMPT_SHADOWED: { severity: 'warning', meaning: 'A prompt of an extension has the id of another prompt and gives way to it.', hint: 'rename the prompt, or remove the other' },
+
+  PROMPT_UNKNOWN: { severity: 'warning', meaning: 'Tests are registered of a prompt that is not there.', hint: 'give the tests the id of their prompt, or register it' },
 
   // Tools
   PARAMETER_UNKNOWN: { severity: 'error or warning', meaning: 'An agent gives a tool a parameter that the tool does not declare; a warning when it is published.', hint: 'correct the name, or what the tool declares' },

@@ -1,9 +1,10 @@
+import { describeText, type TextName } from '../../base/errors.ts'
 import { type TextPlace } from '../../base/json.ts'
 import { type JsonPath } from '../../base/json-places.ts'
 import { type StoredValue } from '../../store/store.ts'
 
 /** What is noticed about an entry, for its publisher. Codes are stable; line and column count from 1. */
-export interface Diagnostic {
+export interface Diagnostic extends Pick<TextName, 'part' | 'member'> {
   readonly severity: 'error' | 'warning' | 'hint'
   readonly code: string
   readonly message: string
@@ -58,8 +59,8 @@ export function shadowed ({ name, noun }: KindWords, id: string, by: string): Di
 }
 
 /** The rejection of what the store has found to be no value. */
-export function unreadable ({ reason, hint, place }: Extract<StoredValue, { kind: 'bad' }>): RejectedEntry {
-  return reject('VALUE_INVALID', `the value ${reason}`, hint, place)
+export function unreadable ({ reason, hint, place, code = 'VALUE_INVALID' }: Extract<StoredValue, { kind: 'bad' }>): RejectedEntry {
+  return reject(code, `the value ${reason}`, hint, place)
 }
 
 /** Errors as warnings, for an entry that is taken all the same: what it names may be registered later. */
@@ -68,7 +69,7 @@ export function asWarnings (diagnostics: readonly Diagnostic[]): Diagnostic[] {
 }
 
 /** A diagnostic's message with its place, for where there are only words. */
-export function inWords ({ message, messageIndex, line, column }: Pick<Diagnostic, 'message' | 'messageIndex' | 'line' | 'column'>): string {
+export function inWords ({ message, line, column, ...text }: Pick<Diagnostic, 'message' | 'messageIndex' | 'part' | 'member' | 'line' | 'column'>): string {
   if (line === undefined) return message
-  return `${message} at ${messageIndex === undefined ? '' : `message ${messageIndex}, `}line ${line}, column ${column ?? 1}`
+  return `${message} at ${[...describeText(text), `line ${line}`, `column ${column ?? 1}`].join(', ')}`
 }

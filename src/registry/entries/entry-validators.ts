@@ -12,7 +12,7 @@ const ajv = new Ajv2020({
   ownProperties: true,
   code: { optimize: false, source: true, esm: true }
 })
-for (const name of ['prompt', 'extension', 'agent', 'skill', 'plan']) ajv.addSchema(readPublishedSchema<object>(name))
+for (const name of ['prompt', 'extension', 'agent', 'skill', 'plan', 'tests']) ajv.addSchema(readPublishedSchema<object>(name))
 
 /** Check what is registered. The build puts code that is made beforehand in this module's place. */
 export const validators = fixedValidators(ajv, {
@@ -20,5 +20,6 @@ export const validators = fixedValidators(ajv, {
   extension: 'https://ai-prompt-shell.dev/jsonschema/extension.json',
   agent: 'https://ai-prompt-shell.dev/jsonschema/agent.json',
   skill: 'https://ai-prompt-shell.dev/jsonschema/skill.json',
-  plan: 'https://ai-prompt-shell.dev/jsonschema/plan.json'
+  plan: 'https://ai-prompt-shell.dev/jsonschema/plan.json',
+  tests: 'https://ai-prompt-shell.dev/jsonschema/tests.json'
 })

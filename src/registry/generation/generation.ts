@@ -1,8 +1,7 @@
 import { type Link } from '../../template/language.ts'
-import { type JsonObject } from '../../base/json.ts'
 import { type ToolDefinition } from '../../tool/definition/definition.ts'
 import { type RegisteredTool } from '../../tool/call/registered-tool.ts'
-import { type CompiledMessage } from '../kinds/prompt/compile-prompt.ts'
+import { type CompiledText } from '../kinds/prompt/compile-prompt.ts'
 import { type Diagnostic } from '../diagnostic/diagnostic.ts'
 import { type EntryProblem } from '../entries/entry-table.ts'
 import { type Definition } from '../kinds/definition.ts'
@@ -33,16 +32,14 @@ export interface Prompt {
   readonly diagnostics: readonly Diagnostic[]
   /** Those among the diagnostics that are about a name that nothing answers to, with all that was looked for. */
   readonly unfound: ReadonlyMap<Diagnostic, readonly Wanted[]>
-  readonly messages: readonly LinkedMessage[]
+  /** In the order of its entry's. */
+  readonly texts: readonly LinkedText[]
   /** What its model may call; empty without a tool loop. */
   readonly loopTools: readonly CallableTool[]
 }
 
-/** A message whose template can run. */
-export interface LinkedMessage {
-  readonly role: string
-  readonly rest: JsonObject
-  readonly template: CompiledMessage['template']
+/** A text whose template can run. */
+export interface LinkedText extends Pick<CompiledText, 'where' | 'template'> {
   readonly links: readonly (Link | undefined)[]
 }
 

@@ -14,10 +14,12 @@ import { type TemplateCache } from '../entries/template-cache.ts'
 export interface Kind extends KindAccess {
   /** In sentences: `prompt`. */
   readonly noun: string
-  /** `lazy`: only names are loaded, and a value when it is first used. */
-  readonly reading: 'whole' | 'lazy'
+  /** `lazy`: only names are loaded, and a value when it is first used. `asked`: nothing is loaded, and each call reads the store. */
+  readonly reading: 'whole' | 'lazy' | 'asked'
   /** In a folder: the name of a file that is, as it is, the value of the folder that it is in. */
   readonly file?: string
+  /** In a folder: whether `.prompt` files of Dotprompt are values of the kind, too. */
+  readonly hasDotprompt?: boolean
   /** What a stored text means. @throws RejectedEntry */
   decode (text: string): DecodedValue
   /** The value that two ways to write the same entry down share. */

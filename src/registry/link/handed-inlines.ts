@@ -1,3 +1,4 @@
+import { type TextName } from '../../base/errors.ts'
 import { type Reference } from '../../template/language.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 
@@ -5,8 +6,8 @@ import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 export interface Inclusion {
   readonly entry: PromptEntry
   readonly reference: Reference
-  /** Which message of the other, from 0. */
-  readonly message: number
+  /** In which text of the other. */
+  readonly where: TextName | undefined
 }
 
 /**

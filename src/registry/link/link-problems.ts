@@ -1,3 +1,4 @@
+import { type TextName } from '../../base/errors.ts'
 import { keyToFunction } from '../../store/keys.ts'
 import { FORMS } from '../../template/functions/forms.ts'
 import { FUNCTIONS } from '../../template/functions/functions.ts'
@@ -42,9 +43,9 @@ export function unknownLoopTool (name: string): Problem {
 /**
  * A name that nothing usable answers to.
  * @param reason why what is registered under it cannot be used; `undefined` when nothing is
- * @param messageIndex which of several messages it is in
+ * @param where which of several texts it is in
  */
-export function unresolved (from: PromptEntry, reference: Reference, reason: string | undefined, messageIndex: number | undefined): Problem {
+export function unresolved (from: PromptEntry, reference: Reference, reason: string | undefined, where: TextName | undefined): Problem {
   const isOfPrompt = isPartial(reference)
   // What has a reference was compiled, and so has a syntax.
   const { syntax = 'go' } = from.compiled
@@ -54,7 +55,7 @@ export function unresolved (from: PromptEntry, reference: Reference, reason: str
     message: reason ?? (isOfPrompt
       ? `partial "${reference.name}" is not registered`
       : `function "${reference.name}" is no builtin of ${LANGUAGE_NAMES[syntax]} and no registered tool`),
-    ...(messageIndex === undefined ? {} : { messageIndex }),
+    ...where,
     line: reference.line,
     column: reference.column,
     hint: isOfPrompt
@@ -91,14 +92,13 @@ function assumedHint ({ definition }: PromptEntry, syntax: Syntax): string[] {
  * That a prompt includes itself without end.
  * @param way from the prompt to the id that closes the circle
  * @param at what leads there
- * @param messages how many the prompt has
  */
-export function endless (way: readonly PromptEntry[], { reference: { line, column }, message }: Inclusion, messages: number): Problem {
+export function endless (way: readonly PromptEntry[], { reference: { line, column }, where }: Inclusion): Problem {
   const diagnostic: Diagnostic = {
     severity: 'error',
     code: 'PARTIAL_CYCLE',
     message: `its partials include each other without end: ${way.map(({ id }) => id).join(' → ')}`,
-    ...(messages > 1 ? { messageIndex: message } : {}),
+    ...where,
     line,
     column
   }
@@ -107,6 +107,6 @@ export function endless (way: readonly PromptEntry[], { reference: { line, colum
 
 /** The problem of a partial, as one of the prompt that includes it. */
 export function ofPartial (id: string, { diagnostic, wanted }: Problem): Problem {
-  const { messageIndex: _, ...rest } = diagnostic
+  const { messageIndex: _message, part: _part, member: _member, ...rest } = diagnostic
   return { diagnostic: { ...rest, message: `in partial "${id}": ${diagnostic.message}` }, wanted }
 }

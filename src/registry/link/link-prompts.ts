@@ -4,7 +4,7 @@ import { ScopeRoot } from '../../template/run/scope.ts'
 import { contentHash } from '../../base/json.ts'
 import { isSound, type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type Slices } from '../../runtime/slices.ts'
-import { type CallableTool, type LinkedMessage, type Prompt } from '../generation/generation.ts'
+import { type CallableTool, type LinkedText, type Prompt } from '../generation/generation.ts'
 import { type Inclusion, isAlwaysGiven, isCertain } from './handed-inlines.ts'
 import { endless, ofPartial, type Problem, toFunctionName, unknownLoopTool, unresolved } from './link-problems.ts'
 import { PartialCycles } from './partial-cycles.ts'
@@ -18,7 +18,7 @@ type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 export type Lookup = `${'prompt' | 'tool'} ${string}`
 
 /** As much of a prompt as a partial is. */
-export type PartialText = Pick<Prompt, 'id' | 'entry' | 'messages'>
+export type PartialText = Pick<Prompt, 'id' | 'entry' | 'texts'>
 
 /** A partial as the registry links it: the prompt or version that it is. */
 export interface PromptPartial extends LinkedPartial {
@@ -27,7 +27,7 @@ export interface PromptPartial extends LinkedPartial {
 
 /** A prompt's links and what could not be resolved among its own names. */
 interface Resolution {
-  messages: readonly LinkedMessage[]
+  texts: readonly LinkedText[]
   readonly includes: Inclusion[]
   readonly problems: Problem[]
   /** Every name that it depends on, found or not. */
@@ -47,24 +47,24 @@ class PartialPrompt implements PromptPartial, PartialText {
   readonly kind = 'partial'
   readonly id: string
   readonly entry: PromptEntry
-  readonly #messages: () => readonly LinkedMessage[]
+  readonly #texts: () => readonly LinkedText[]
 
-  /** @param messages as they are resolved when that is asked for */
-  constructor (entry: PromptEntry, messages: () => readonly LinkedMessage[]) {
+  /** @param texts as they are resolved when that is asked for */
+  constructor (entry: PromptEntry, texts: () => readonly LinkedText[]) {
     this.id = nameOf(entry)
     this.entry = entry
-    this.#messages = messages
+    this.#texts = texts
   }
 
   get prompt (): PartialText {
     return this
   }
 
-  get messages (): readonly LinkedMessage[] {
-    return this.#messages()
+  get texts (): readonly LinkedText[] {
+    return this.#texts()
   }
 
-  get links (): LinkedMessage['links'] {
+  get links (): LinkedText['links'] {
     return this.#first.links
   }
 
@@ -77,8 +77,8 @@ class PartialPrompt implements PromptPartial, PartialText {
     return outer instanceof ScopeRoot ? outer.forPartial(parameters?.defaults ?? {}, parameters?.names) : outer
   }
 
-  get #first (): LinkedMessage {
-    return this.#messages()[0] as LinkedMessage
+  get #first (): LinkedText {
+    return this.#texts()[0] as LinkedText
   }
 }
 
@@ -145,11 +145,11 @@ export class Linker {
         revision: entry.revision,
         diagnostics: entry.diagnostics,
         unfound: NONE_UNFOUND,
-        messages: [],
+        texts: [],
         loopTools: []
       }
     }
-    const { messages, problems } = this.#resolve(entry)
+    const { texts, problems } = this.#resolve(entry)
     const included = this.#closure(entry)
     const { tools: loopTools, problems: loopProblems } = this.#findLoopTools(entry, included)
     const all = [...problems, ...loopProblems, ...included.flatMap(each => this.#problemsOf(each, entry)), ...this.#findCycle(entry)]
@@ -164,7 +164,7 @@ export class Linker {
       // Nearly all have no problem, and then share what is empty: there are several of them for each prompt that has labels.
       diagnostics: all.length === 0 ? entry.diagnostics : [...entry.diagnostics, ...all.map(({ diagnostic }) => diagnostic)],
       unfound: all.length === 0 ? NONE_UNFOUND : new Map(all.map(({ diagnostic, wanted }) => [diagnostic, wanted])),
-      messages,
+      texts,
       loopTools
     }
   }
@@ -184,7 +184,7 @@ export class Linker {
   #findCycle (entry: PromptEntry): Problem[] {
     const way = this.#cycles.find(entry)
     const at = way && this.#certain(entry).find(each => each.entry === way[1])
-    return way === undefined || at === undefined ? [] : [endless(way, at, entry.compiled.messages.length)]
+    return way === undefined || at === undefined ? [] : [endless(way, at)]
   }
 
   #certain (entry: PromptEntry): Inclusion[] {
@@ -195,8 +195,8 @@ export class Linker {
   #findLoopTools (entry: PromptEntry, included: readonly PromptEntry[]): { tools: CallableTool[], problems: Problem[] } {
     const { toolLoop } = entry.chat
     if (toolLoop === undefined) return { tools: [], problems: [] }
-    const messages = [entry, ...included].flatMap(each => each.compiled.messages)
-    const referred = messages.flatMap(message => message.references).filter(reference => !isPartial(reference))
+    const texts = [entry, ...included].flatMap(each => each.compiled.texts)
+    const referred = texts.flatMap(({ references }) => references).filter(reference => !isPartial(reference))
     const names = toolLoop.tools ?? referred.map(reference => reference.name)
     const found = names.map(name => this.#findTool(entry, toFunctionName(name)))
     const problems = (toolLoop.tools ?? []).filter((_, index) => found[index] === undefined).map(unknownLoopTool)
@@ -207,15 +207,14 @@ export class Linker {
     const resolution = this.#resolutionOf(entry)
     if (resolution.isMade) return resolution
     resolution.isMade = true
-    resolution.messages = entry.compiled.messages.map((message, messageIndex): LinkedMessage => {
-      const links = message.references.map(reference => {
-        const link = isPartial(reference) ? this.#findPartial(entry, reference, messageIndex, resolution.includes) : this.#findTool(entry, reference.name)
+    resolution.texts = entry.compiled.texts.map(({ where, references, template }): LinkedText => {
+      const links = references.map(reference => {
+        const link = isPartial(reference) ? this.#findPartial(entry, reference, where, resolution.includes) : this.#findTool(entry, reference.name)
         if (typeof link === 'object') return link
-        if (!isOptional(reference)) resolution.problems.push(unresolved(entry, reference, link, entry.compiled.messages.length > 1 ? messageIndex : undefined))
+        if (!isOptional(reference)) resolution.problems.push(unresolved(entry, reference, link, where))
         return undefined
       })
-      const { role, rest } = entry.definition.messages[messageIndex] ?? { role: 'user', rest: {} }
-      return { role, rest, template: message.template, links }
+      return { where, template, links }
     })
     return resolution
   }
@@ -225,25 +224,26 @@ export class Linker {
     const known = this.#resolutions.get(entry)
     if (known !== undefined) return known
     const resolution: Resolution = {
-      messages: [],
+      texts: [],
       includes: [],
       problems: [],
       lookups: new Set(),
       isMade: false,
-      partial: new PartialPrompt(entry, () => resolution.messages)
+      partial: new PartialPrompt(entry, () => resolution.texts)
     }
     this.#resolutions.set(entry, resolution)
     return resolution
   }
 
   /** A prompt of the same extension first, then a full id; a text says why it cannot be used. */
-  #findPartial (from: PromptEntry, reference: Reference, message: number, includes: Inclusion[]): Link | string | undefined {
+  #findPartial (from: PromptEntry, reference: Reference, where: Inclusion['where'], includes: Inclusion[]): Link | string | undefined {
     const [sibling, full] = idsMeant(from.id, reference.name)
     const found = this.#findPrompt(from, sibling) ?? this.#findPrompt(from, full)
     if (found === undefined) return undefined
     if (!isSound(found)) return `partial "${nameOf(found)}" is invalid`
-    if (found.compiled.messages.length !== 1) return `partial "${nameOf(found)}" has more than one message`
-    includes.push({ entry: found, reference, message })
+    if (found.definition.messages.length !== 1) return `partial "${nameOf(found)}" has more than one message`
+    if (found.definition.messages[0]?.kind !== 'text') return `partial "${nameOf(found)}" is no text, but parts`
+    includes.push({ entry: found, reference, where })
     return this.#resolutionOf(found).partial
   }
 

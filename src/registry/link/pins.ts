@@ -38,7 +38,7 @@ export class Pins {
 
 /** What the texts of a prompt pin, by each id that a name may stand for. */
 export function pinsOf (entry: PromptEntry | undefined): Array<{ readonly id: string, readonly version: number }> {
-  const references = entry?.compiled.messages.flatMap(message => message.references) ?? []
+  const references = entry?.compiled.texts.flatMap(({ references }) => references) ?? []
   return references
     .filter(reference => reference.name.includes('@') && isPartial(reference))
     .flatMap(({ name }) => idsMeant((entry as PromptEntry).id, name))

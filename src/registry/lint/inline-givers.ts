@@ -40,9 +40,9 @@ export function giverOf (partial: string, { id, entry }: Pick<Prompt, 'id' | 'en
 }
 
 /** How a prompt calls another one, or would, if that were there already. */
-function callsOf ({ id: from, entry, messages }: Prompt, id: string): PartialCall[] {
-  return entry.compiled.messages.flatMap(({ references }, message) => references.flatMap(({ name, calls = [] }, index) => {
-    const link = messages[message]?.links[index]
+function callsOf ({ id: from, entry, texts }: Prompt, id: string): PartialCall[] {
+  return entry.compiled.texts.flatMap(({ references }, text) => references.flatMap(({ name, calls = [] }, index) => {
+    const link = texts[text]?.links[index]
     return (link === undefined ? idsMeant(from, name).includes(id) : link.id === id) ? calls : []
   }))
 }

@@ -3,6 +3,7 @@ import { type Diagnostic } from '../diagnostic/diagnostic.ts'
 import { type Generation, type Prompt } from '../generation/generation.ts'
 import { advise, type KnownNames, Suggestions, type Unanswered } from './suggestions.ts'
 import { type CallersOf, giverOf } from './inline-givers.ts'
+import { isSound } from '../kinds/prompt/prompt-entry.ts'
 import { ownPaths } from '../needs/own-paths.ts'
 import { type EnvironNames, firstSegment, isModule, isPublished, ownerOf } from '../needs/path-owner.ts'
 import { type PromptLookup } from '../needs/needs.ts'
@@ -54,11 +55,13 @@ function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<P
 /** Names that nothing can give, parameters that are not declared, names without `variables.`: each once, at its first place. */
 function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): Diagnostic[] {
   const declared = prompt.entry.parameters?.names
+  // Its variables have no other names.
+  const isDotprompt = Object.hasOwn(prompt.entry.definition.source, 'x-dotprompt')
   const found = new Map<string, Diagnostic>()
   const read = [...ownPaths(prompt)].filter(({ need }) => need.path !== '').map(each => ({ ...each, owned: ownerOf(each.need.path, declared, environs) }))
   const tested = new Set(read.flatMap(({ need, owned }) => need.use === 'tested' ? [owned.path] : []))
-  for (const { need, message, owned: { owner, path, isBare } } of read) {
-    const at = place(prompt, message, need)
+  for (const { need, where, owned: { owner, path, isBare } } of read) {
+    const at = { ...where, line: need.line, column: need.column }
     const note: Note = (diagnostic, about, unanswered = []) => {
       const key = `${diagnostic.code} ${about}`
       if (!found.has(key)) found.set(key, { ...advise(diagnostic, near.of(unanswered)), ...at })
@@ -67,7 +70,7 @@ function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): 
       if (!isModule(firstSegment(path), environs) || !isGuarded(path, tested, environs)) noteUnpublished(path, environs, note)
     } else if (owner === 'variables' && path !== 'variables') {
       const name = topOf(path)
-      if (isBare) {
+      if (isBare && !isDotprompt) {
         note({
           severity: 'hint',
           code: 'BARE_VARIABLE',
@@ -113,7 +116,7 @@ function isGuarded (path: string, tested: ReadonlySet<string>, environs: Environ
 
 function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContext): Diagnostic[] {
   const { parameters } = prompt.entry
-  if (parameters === undefined || prompt.messages.length === 0) return []
+  if (parameters === undefined || !isSound(prompt.entry)) return []
   const { variables, partials, complete } = collectNeeds(prompt, prompts, environs)
   const read = new Set(variables.flatMap(({ path, line }) => line === undefined ? [] : [topOf(path)]))
   // All of them are read by `{{json variables}}`, any of them by a name that is computed.
@@ -141,32 +144,27 @@ function lintDefaults ({ entry }: Prompt): Diagnostic[] {
 /** Whatever could be a name. Inside a block over a value of Handlebars, which context a name is looked up in shows only when it runs. */
 function wordsInTags ({ entry }: Prompt): string[] {
   if (entry.compiled.syntax === 'go') return []
-  const texts = entry.definition.messages.map(({ content }) => content)
-  return texts.flatMap(text => [...scanTags(text, entry.compiled.syntax ?? 'either')].flatMap(({ inner }) => inner.match(/[\p{L}\p{Nd}_$-]+/gu) ?? []))
+  return entry.definition.texts.flatMap(({ text }) => [...scanTags(text, entry.compiled.syntax ?? 'either')].flatMap(({ inner }) => inner.match(/[\p{L}\p{Nd}_$-]+/gu) ?? []))
 }
 
 function lintUnreachable (prompt: Prompt): Diagnostic[] {
-  return prompt.entry.compiled.messages.flatMap(({ unreachable }, message) => unreachable.map((part): Diagnostic => ({
+  return prompt.entry.compiled.texts.flatMap(({ where, unreachable }) => unreachable.map((part): Diagnostic => ({
     severity: 'warning',
     code: 'UNREACHABLE',
     message: `this part never runs: ${part.reason}`,
-    ...place(prompt, message, part)
+    ...where,
+    line: part.line,
+    column: part.column
   })))
 }
 
 function lintFailing (prompt: Prompt): Diagnostic[] {
-  return prompt.entry.compiled.messages.flatMap(({ failing }, message) => failing.map((part): Diagnostic => ({
+  return prompt.entry.compiled.texts.flatMap(({ where, failing }) => failing.map((part): Diagnostic => ({
     severity: 'warning',
     code: 'ALWAYS_FAILS',
     message: `this part fails whenever it runs: ${part.reason}`,
-    ...place(prompt, message, part)
+    ...where,
+    line: part.line,
+    column: part.column
   })))
-}
-
-function place (
-  { messages }: Prompt,
-  messageIndex: number,
-  { line, column }: { line: number, column: number }
-): Pick<Diagnostic, 'messageIndex' | 'line' | 'column'> {
-  return { ...(messages.length > 1 ? { messageIndex } : {}), line, column }
 }

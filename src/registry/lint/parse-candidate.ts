@@ -1,5 +1,5 @@
 import { type Language } from '../../template/language.ts'
-import { type CompiledMessage } from '../kinds/prompt/compile-prompt.ts'
+import { type CompiledText } from '../kinds/prompt/compile-prompt.ts'
 import { type Diagnostic, RejectedEntry } from '../diagnostic/diagnostic.ts'
 import { type ExtensionDefinition } from '../kinds/extension/extension-definition.ts'
 import { extensionParser } from '../kinds/extension/extension-entry.ts'
@@ -44,7 +44,7 @@ export interface ParsedCandidate {
 
 /** A prompt's entry without its functions: what is not named here stays behind. */
 export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
-  readonly compiled: Omit<PromptEntry['compiled'], 'messages'> & { readonly messages: readonly Omit<CompiledMessage, 'template'>[] }
+  readonly compiled: Omit<PromptEntry['compiled'], 'texts'> & { readonly texts: readonly Omit<CompiledText, 'template'>[] }
   readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom'> | undefined
   readonly toolLoop: PromptEntry['chat']['toolLoop']
 }
@@ -90,7 +90,7 @@ export function fromPlain ({ compiled, parameters, toolLoop, ...rest }: PlainPro
   const template = () => { throw new Error('a candidate is not rendered') }
   return {
     ...rest,
-    compiled: { ...compiled, messages: compiled.messages.map(message => ({ ...message, template })) },
+    compiled: { ...compiled, texts: compiled.texts.map(text => ({ ...text, template })) },
     parameters: parameters === undefined ? undefined : { ...parameters, validate: () => [], missingFrom: () => [] },
     chat: { fields: {}, fallbacks: undefined, maxInputTokens: undefined, toolLoop, answer: undefined }
   }
@@ -108,9 +108,9 @@ function toPlain ({ id, origin, definition, diagnostics, seenAt, hash, revision,
     compiled: {
       syntax: compiled.syntax,
       diagnostics: compiled.diagnostics,
-      messages: compiled.messages.map(message => {
-        const { references, paths, hasMorePaths, unreachable, failing } = message
-        return { references, paths, hasMorePaths, unreachable, failing }
+      texts: compiled.texts.map(text => {
+        const { where, references, paths, hasMorePaths, unreachable, failing } = text
+        return { where, references, paths, hasMorePaths, unreachable, failing }
       })
     },
     parameters: parameters === undefined
@@ -127,7 +127,7 @@ function toPlain ({ id, origin, definition, diagnostics, seenAt, hash, revision,
 }
 
 function withinBounds (parsed: ParsedCandidate): ParsedCandidate {
-  const names = parsed.prompts.flatMap(({ compiled }) => compiled.messages).reduce((sum, { paths, references }) => sum + paths.length + references.length, 0)
+  const names = parsed.prompts.flatMap(({ compiled }) => compiled.texts).reduce((sum, { paths, references }) => sum + paths.length + references.length, 0)
   if (names <= MAX_NAMES) return parsed
   const given = parsed.extension === undefined ? parsed.prompts.flatMap(({ diagnostics }) => diagnostics) : parsed.diagnostics
   return { diagnostics: [...given, tooComplex(`it has more than ${MAX_NAMES} names, which were not looked up`, 'warning')], prompts: [] }

@@ -20,7 +20,7 @@ export interface Given {
 }
 
 /** As much of a prompt, or of a version of one, as is walked over. */
-export type Text = Pick<Prompt, 'id' | 'entry' | 'messages'>
+export type Text = Pick<Prompt, 'id' | 'entry' | 'texts'>
 
 /** A prompt's text, and what it is called with. */
 export interface Visit {
@@ -116,9 +116,9 @@ export class NeedsWalk {
   }
 
   #enqueuePartials (visit: Visit): void {
-    for (const [message, { references }] of visit.prompt.entry.compiled.messages.entries()) {
+    for (const [text, { references }] of visit.prompt.entry.compiled.texts.entries()) {
       for (const [index, { name, calls = [undefined] }] of references.entries()) {
-        const link = visit.prompt.messages[message]?.links[index]
+        const link = visit.prompt.texts[text]?.links[index]
         const prompt = link?.kind === 'partial' && !visit.replaced.has(name) ? promptOf(link) ?? this.#prompts.get(link.id) : undefined
         if (prompt !== undefined) calls.forEach(call => this.#enqueue(visit, prompt, call))
       }
@@ -212,7 +212,7 @@ function own ({ entry }: Text): readonly PromptParameters[] {
 }
 
 function costOf ({ entry }: Text): number {
-  return entry.compiled.messages.reduce((sum, { paths, references }) => sum + paths.length + references.length, 1)
+  return entry.compiled.texts.reduce((sum, { paths, references }) => sum + paths.length + references.length, 1)
 }
 
 /** A version is in no map of prompts: the link to it knows it. */

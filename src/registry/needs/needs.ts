@@ -1,3 +1,4 @@
+import { type TextName } from '../../base/errors.ts'
 import { type Json } from '../../base/json.ts'
 import { type PathNeed } from '../../template/language.ts'
 import { type Position } from '../../template/position.ts'
@@ -7,7 +8,7 @@ import { type Prompt } from '../generation/generation.ts'
 export interface PromptLookup { get (id: string): Prompt | undefined }
 
 /** Where something is needed. */
-export interface NeedPlace extends Position {
+export interface NeedPlace extends Position, Pick<TextName, 'part' | 'member'> {
   /** Which message, from 0, when the prompt has several. */
   readonly messageIndex?: number
   /** The partial whose text it is in; missing for the prompt's own. */

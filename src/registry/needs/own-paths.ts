@@ -1,20 +1,20 @@
 import { type Position } from '../../template/position.ts'
 import { type PathNeed } from '../../template/language.ts'
-import { type CompiledMessage } from '../kinds/prompt/compile-prompt.ts'
-import { type LinkedMessage, type Prompt } from '../generation/generation.ts'
+import { type CompiledText } from '../kinds/prompt/compile-prompt.ts'
+import { type LinkedText, type Prompt } from '../generation/generation.ts'
 import { type EnvironNames, firstSegment, isModule, isReserved } from './path-owner.ts'
 
-/** A path that one message of a prompt reads. */
+/** A path that one text of a prompt reads. */
 export interface OwnPath {
   readonly need: PathNeed
-  /** Which message, from 0. */
-  readonly message: number
+  /** In which of several texts. */
+  readonly where: CompiledText['where']
 }
 
-/** Every path that a prompt's own text reads, or may read, without the names that turn out to be tools. */
-export function * everyPath (prompt: Pick<Prompt, 'entry' | 'messages'>): Generator<OwnPath> {
-  for (const [message, compiled] of prompt.entry.compiled.messages.entries()) {
-    for (const need of withoutTools(compiled, prompt.messages[message])) yield { need, message }
+/** Every path that a prompt's own texts read, or may read, without the names that turn out to be tools. */
+export function * everyPath (prompt: Pick<Prompt, 'entry' | 'texts'>): Generator<OwnPath> {
+  for (const [index, compiled] of prompt.entry.compiled.texts.entries()) {
+    for (const need of withoutTools(compiled, prompt.texts[index])) yield { need, where: compiled.where }
   }
 }
 
@@ -23,16 +23,16 @@ export function * everyPath (prompt: Pick<Prompt, 'entry' | 'messages'>): Genera
  * block over a user, the user's.
  * @param environs tells which names are the root's because they are published
  */
-export function * ownPaths (prompt: Pick<Prompt, 'entry' | 'messages'>, environs?: EnvironNames): Generator<OwnPath> {
-  for (const [message, compiled] of prompt.entry.compiled.messages.entries()) {
-    const needs = withoutTools(compiled, prompt.messages[message])
+export function * ownPaths (prompt: Pick<Prompt, 'entry' | 'texts'>, environs?: EnvironNames): Generator<OwnPath> {
+  for (const [index, compiled] of prompt.entry.compiled.texts.entries()) {
+    const needs = withoutTools(compiled, prompt.texts[index])
     const heads = new Set(needs.filter(({ use }) => use !== 'possible').map(({ path }) => firstSegment(path)))
     const isOfRoot = (head: string): boolean => heads.has(head) || isReserved(head) || (environs !== undefined && isModule(head, environs))
-    for (const need of needs) if (need.use !== 'possible' || isOfRoot(firstSegment(need.path))) yield { need, message }
+    for (const need of needs) if (need.use !== 'possible' || isOfRoot(firstSegment(need.path))) yield { need, where: compiled.where }
   }
 }
 
-function withoutTools (compiled: CompiledMessage, linked: LinkedMessage | undefined): readonly PathNeed[] {
+function withoutTools (compiled: CompiledText, linked: LinkedText | undefined): readonly PathNeed[] {
   const tools = namesOfTools(compiled, linked)
   return tools.size === 0 ? compiled.paths : compiled.paths.filter(need => !tools.has(need))
 }
@@ -40,7 +40,7 @@ function withoutTools (compiled: CompiledMessage, linked: LinkedMessage | undefi
 const NONE: ReadonlySet<PathNeed> = new Set()
 
 /** Handlebars notes `{{name}}` as a path too: the first one of that name from the tag on is the tool's. */
-function namesOfTools ({ references, paths }: CompiledMessage, linked: LinkedMessage | undefined): ReadonlySet<PathNeed> {
+function namesOfTools ({ references, paths }: CompiledText, linked: LinkedText | undefined): ReadonlySet<PathNeed> {
   const tools = references.filter(({ kind }, index) => kind === 'maybe-function' && linked?.links[index] !== undefined).sort(byPosition)
   if (tools.length === 0) return NONE
   const taken = new Set<PathNeed>()

@@ -1,3 +1,4 @@
+import { type TextName } from '../../base/errors.ts'
 import { type Position } from '../../template/position.ts'
 import { type Link, type PathNeed, type Reference } from '../../template/language.ts'
 import { type Prompt } from '../generation/generation.ts'
@@ -20,17 +21,17 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
   let hasMorePaths = false
 
   for (const visit of walk.visits()) {
-    for (const { need, message } of ownPaths(visit.prompt, environs)) {
+    for (const { need, where } of ownPaths(visit.prompt, environs)) {
       const owned = need.path === '' ? wholeOf(visit) : walk.resolve(visit, need.path)
       if (owned === undefined) continue
-      const place = placeOf(visit, message, need)
+      const place = placeOf(visit, where, need)
       if (owned.owner === 'variables') variables.add(owned.path, need.use, visit, place)
       else if (owned.owner === 'caller') remember(caller, owned, need, place)
       else remember(environNeeds, owned, need, { ...place, registered: isPublished(owned.path, environs) })
     }
     if (listed.has(visit.prompt.entry)) continue
     listed.add(visit.prompt.entry)
-    hasMorePaths ||= visit.prompt.entry.compiled.messages.some(message => message.hasMorePaths)
+    hasMorePaths ||= visit.prompt.entry.compiled.texts.some(text => text.hasMorePaths)
     addReferences(visit, references)
   }
   references.tools.push(...offeredTools(prompt))
@@ -57,12 +58,12 @@ function remember<T extends NeedPlace> (rows: Map<string, T & { path: string, us
 }
 
 function addReferences (visit: Visit, { tools, partials }: { tools: ReferenceNeed[], partials: Array<ReferenceNeed & NeedPlace> }): void {
-  for (const [message, { references }] of visit.prompt.entry.compiled.messages.entries()) {
+  for (const [text, { where, references }] of visit.prompt.entry.compiled.texts.entries()) {
     for (const [index, reference] of references.entries()) {
-      const link = visit.prompt.messages[message]?.links[index]
+      const link = visit.prompt.texts[text]?.links[index]
       if (link === undefined && (isOptional(reference) || visit.replaced.has(reference.name))) continue
       const list = isPartial(reference) ? partials : tools
-      list.push(describe(reference, link, placeOf(visit, message, reference)))
+      list.push(describe(reference, link, placeOf(visit, where, reference)))
     }
   }
 }
@@ -79,11 +80,11 @@ function describe ({ name, arguments: written }: Reference, link: Link | undefin
   return { name, ...(link === undefined ? {} : { id: link.id }), arguments: written, ...place }
 }
 
-function placeOf ({ prompt, isTop }: Visit, message: number, { line, column }: Position): NeedPlace {
+function placeOf ({ prompt, isTop }: Visit, where: TextName | undefined, { line, column }: Position): NeedPlace {
   return {
     line,
     column,
-    ...(prompt.messages.length > 1 ? { messageIndex: message } : {}),
+    ...where,
     ...(isTop ? {} : { in: prompt.id })
   }
 }

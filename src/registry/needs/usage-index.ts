@@ -52,15 +52,15 @@ function offeredTools ({ entry, loopTools }: Prompt): Prompt['loopTools'] {
 }
 
 /** What the partials of a prompt that are not there may be called. */
-function idsOfAbsent ({ id, entry, messages }: Prompt): string[] {
-  return entry.compiled.messages.flatMap(({ references }, message) => references
-    .filter((reference, index) => isPartial(reference) && messages[message]?.links[index] === undefined)
+function idsOfAbsent ({ id, entry, texts }: Prompt): string[] {
+  return entry.compiled.texts.flatMap(({ references }, text) => references
+    .filter((reference, index) => isPartial(reference) && texts[text]?.links[index] === undefined)
     .flatMap(({ name }) => idsMeant(id, name)))
 }
 
 /** What a prompt's own names stand for. */
 export function linksOf (prompt: Prompt) {
-  return prompt.messages.flatMap(({ links }) => links.filter(link => link !== undefined))
+  return prompt.texts.flatMap(({ links }) => links.filter(link => link !== undefined))
 }
 
 function addTo (users: Map<string, Set<string>>, used: string, user: string): void {

@@ -1,10 +1,11 @@
-import { inputTooLong, requestInvalid } from '../../base/errors.ts'
+import { inputTooLong, inputUncounted, requestInvalid } from '../../base/errors.ts'
 import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { type Prompt } from '../../registry/generation/generation.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { checkConversation } from './conversation.ts'
 import { type CountedCall } from './counted-models.ts'
+import { countMedia, type MediaTokens } from './count-media.ts'
 import { estimateInputTokens } from './estimate-tokens.ts'
 import { type Rendering, type RenderPrompt, type RenderRequest } from '../render/render-prompt.ts'
 import { splitFields } from './split-fields.ts'
@@ -15,8 +16,6 @@ import { offerTools, type OfferedTools } from './offered-tools.ts'
 export interface ChatRequest extends RenderRequest {
   /** Fields of the OpenAI request; they win over the prompt's `defaults`. */
   readonly fields: JsonObject
-  /** The conversation so far, appended after the rendered messages. */
-  readonly conversation: readonly JsonObject[]
   /** Aborts when the caller has left. */
   readonly signal: CallerSignal
   /** Called with every call that the model makes of a tool, when it is over. */
@@ -40,25 +39,27 @@ export interface PreparationOptions {
   readonly renderPrompt: RenderPrompt
   /** Put before a prompt that is a single text; `''` for none. */
   readonly systemMessage: string
+  /** What counts towards `maxInputTokens` beside texts. */
+  readonly mediaTokens: MediaTokens
   /** Over all turns, in ms. */
   readonly total: number
 }
 
 /** Renders a prompt into the request that a model's API takes. */
-export async function prepareChat (request: ChatRequest, { renderPrompt, systemMessage, total }: PreparationOptions): Promise<PreparedChat> {
+export async function prepareChat (request: ChatRequest, { renderPrompt, systemMessage, mediaTokens, total }: PreparationOptions): Promise<PreparedChat> {
   const { fields, fallbacks = undefined } = splitFields(withoutNulls(request.fields))
-  const conversation = checkConversation(request.conversation)
+  checkConversation(request.history ?? [])
   const rendering = await renderPrompt(request)
   const { prompt } = rendering
   const { chat } = prompt.entry
   const answer = Object.hasOwn(fields, 'response_format') ? undefined : chat.answer
-  const messages = [...asMessages(rendering, systemMessage), ...conversation]
+  const messages = asMessages(rendering, systemMessage)
   // Members of a spread come last where they can: to add one to a copy takes V8 some 2 µs.
   const plain = { messages, ...chat.fields, ...(answer === undefined ? {} : { response_format: answer.responseFormat }), ...fields }
   const offered = chat.toolLoop === undefined ? undefined : offerTools(prompt.loopTools, plain, chat.toolLoop.maxTurns)
   if (offered !== undefined) checkChoices(plain)
   const body = offered === undefined ? plain : { ...plain, tools: offered.declarations }
-  checkInput(prompt, body)
+  checkInput(prompt, body, mediaTokens)
   const call = {
     caller: request.caller,
     prompt: prompt.id,
@@ -82,10 +83,10 @@ function checkChoices ({ n = 1 }: JsonObject): void {
   if (n !== 1 && n !== null) throw requestInvalid('body: n must be 1 for a prompt whose model calls tools', { part: 'body', field: 'n' })
 }
 
-function checkInput ({ id, entry }: Prompt, body: JsonObject): void {
+function checkInput ({ id, entry }: Prompt, body: PreparedChat['body'], mediaTokens: MediaTokens): void {
   const { maxInputTokens } = entry.chat
   if (maxInputTokens === undefined) return
-  const tokens = estimateInputTokens(body)
+  const tokens = estimateInputTokens(body) + countMedia(body.messages, mediaTokens, type => inputUncounted(id, type, maxInputTokens))
   if (tokens > maxInputTokens) throw inputTooLong(id, tokens, maxInputTokens)
 }
 

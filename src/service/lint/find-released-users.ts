@@ -19,7 +19,7 @@ export interface ReleasedUser {
 }
 
 /** As much of a prompt, or of a partial of one, as uses are found in. */
-type Text = Pick<Prompt, 'id' | 'entry' | 'messages'> & Partial<Pick<Prompt, 'loopTools'>>
+type Text = Pick<Prompt, 'id' | 'entry' | 'texts'> & Partial<Pick<Prompt, 'loopTools'>>
 
 /** Whether a text, by itself, uses what is asked about. */
 export type Uses = (text: Text, links: readonly Link[]) => boolean
@@ -82,8 +82,8 @@ function textsOf (prompt: Prompt): readonly Text[] {
   return [...texts.values()]
 }
 
-function linksOf ({ messages }: Text): readonly Link[] {
-  return messages.flatMap(({ links }) => links.filter(link => link !== undefined))
+function linksOf ({ texts }: Text): readonly Link[] {
+  return texts.flatMap(({ links }) => links.filter(link => link !== undefined))
 }
 
 function idOf (link: LinkedPartial): string {

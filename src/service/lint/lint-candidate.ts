@@ -96,20 +96,20 @@ export async function linkCandidates (generation: Generation, entries: ReadonlyA
  * What a limited caller includes must be within its patterns by the very name that is written: which prompt a name without
  * its module stands for changes whenever prompts come and go, and may then be one that the caller must not see.
  */
-function beyondPatterns ({ id, entry, messages }: Prompt, { everyPrompt }: Generation, { prompts: patterns }: Caller): Diagnostic[] {
+function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generation, { prompts: patterns }: Caller): Diagnostic[] {
   if (patterns === undefined) return []
   const isWithin = (name: string) => {
     const sibling = siblingOf(id, name)
     return patterns.allows(name) && (patterns.allows(sibling) || !everyPrompt.has(sibling))
   }
-  return entry.compiled.messages.flatMap(({ references }, messageIndex) => references
+  return entry.compiled.texts.flatMap(({ where, references }, text) => references
     // What must be linked and is not has its diagnostic.
-    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || messages[messageIndex]?.links[index] !== undefined) && !isWithin(withoutPin(toPath(reference.name), everyPrompt)))
+    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || texts[text]?.links[index] !== undefined) && !isWithin(withoutPin(toPath(reference.name), everyPrompt)))
     .map(({ name, line, column }): Diagnostic => ({
       severity: 'error',
       code: 'PARTIAL_UNKNOWN',
       message: `partial "${name}" is not one that this token may include`,
-      ...(messages.length > 1 ? { messageIndex } : {}),
+      ...where,
       line,
       column,
       hint: 'write its full id, one that the patterns of the token allow'

@@ -1,4 +1,4 @@
-import { type MissingPath, type ServiceError, type Violation } from '../../base/errors.ts'
+import { describeText, type MissingPath, type PartProblem, type ServiceError, type TextName, type Violation } from '../../base/errors.ts'
 import { type Diagnostic } from '../../registry/diagnostic/diagnostic.ts'
 import { placed, type PlacedDiagnostic } from '../../registry/diagnostic/diagnostic-table.ts'
 
@@ -21,9 +21,10 @@ export function mistakeOf (diagnostic: Diagnostic): Mistake {
 }
 
 /** Facts that the errors of a render may have. */
-interface Facts {
+interface Facts extends Pick<TextName, 'part' | 'member'> {
   readonly missing?: readonly MissingPath[]
   readonly violations?: readonly Violation[]
+  readonly problems?: readonly PartProblem[]
   readonly line?: number
   readonly column?: number
   readonly messageIndex?: number | undefined
@@ -37,15 +38,16 @@ interface Facts {
 export function mistakesOfRender (error: ServiceError): readonly Mistake[] | undefined {
   const { code, message, statusCode } = error
   if (statusCode === 503 && code !== 'RENDER_BUDGET') return undefined
-  const { missing = [], violations = [], ...place } = (error.details ?? {}) as Facts
+  const { missing = [], violations = [], problems = [], ...place } = (error.details ?? {}) as Facts
   const found = [
     ...missing.map(({ path, near, ...at }) => ({ ...mistake(code, `${path} is missing`, at), path, ...(near === undefined ? { hint: 'give it a value' } : { near, hint: `${near} is there` }) })),
-    ...violations.map(({ path, message: problem }) => ({ ...mistake(code, `${path} ${problem}`), path, hint: 'correct the value' }))
+    ...violations.map(({ path, message: problem }) => ({ ...mistake(code, `${path} ${problem}`), path, hint: 'correct the value' })),
+    ...problems.map(({ reason, ...at }) => ({ ...mistake(code, `${describeText(at).join(', ')} ${reason}`, at), hint: 'correct the value' }))
   ]
   return found.length > 0 ? found : [mistake(code, message, place)]
 }
 
-function mistake (code: string, message: string, { line = 1, column = 1, messageIndex, in: partial }: Omit<Facts, 'missing' | 'violations'> = {}): Mistake {
-  const where = { line, column, ...(messageIndex === undefined ? {} : { messageIndex }), ...(partial === undefined ? {} : { in: partial }) }
+function mistake (code: string, message: string, { line = 1, column = 1, messageIndex, part, member, in: partial }: Omit<Facts, 'missing' | 'violations' | 'problems'> = {}): Mistake {
+  const where = { line, column, ...(messageIndex === undefined ? {} : { messageIndex }), ...(part === undefined ? {} : { part }), ...(member === undefined ? {} : { member }), ...(partial === undefined ? {} : { in: partial }) }
   return { severity: 'error', code, message, hint: '', ...where }
 }

@@ -1,7 +1,7 @@
 import { type Prompt } from '../../registry/generation/generation.ts'
 import { type Span } from '../../template/explain/origin.ts'
 import { type Tag, scanTags } from '../../template/syntax/tags.ts'
-import { type Explanation } from '../render/explanation.ts'
+import { type Explanation, type ExplainedMessage, type MessageSpan } from '../render/explanation.ts'
 
 /** A stretch of a text, in UTF-16 units from its beginning; `to` is behind its last one. */
 export interface Stretch {
@@ -10,8 +10,8 @@ export interface Stretch {
 }
 
 /** A span with its places, as an editor marks them. */
-export interface PlacedSpan extends Span {
-  /** Where it stands in the rendered message. */
+export interface PlacedSpan extends MessageSpan {
+  /** Where it stands in the rendered message; in a message of parts, in the text of its part and member. */
   readonly output: Stretch
   /** The tag, or the piece of text, that wrote it, in the message's template; left out for what a partial wrote. */
   readonly source?: Stretch
@@ -19,19 +19,26 @@ export interface PlacedSpan extends Span {
 
 /** An explanation whose spans have their places. */
 export interface PlacedExplanation extends Omit<Explanation, 'messages'> {
-  readonly messages: ReadonlyArray<{ readonly role: string, readonly spans: readonly PlacedSpan[] }>
+  readonly messages: ReadonlyArray<Omit<ExplainedMessage, 'spans'> & { readonly spans: readonly PlacedSpan[] }>
 }
 
 /** Adds to each span where it stands, in the output and in the template. */
 export function placeSpans (explanation: Explanation, { entry: { definition, compiled } }: Prompt): PlacedExplanation {
   return {
     ...explanation,
-    messages: explanation.messages.map(({ role, spans }, index) => {
-      const places = new TemplatePlaces(definition.messages[index]?.content ?? '', compiled.syntax ?? 'either')
+    messages: explanation.messages.map(({ spans, ...message }, index) => {
+      let text: MessageSpan | undefined
+      let places = new TemplatePlaces('', 'either')
       let from = 0
       return {
-        role,
+        ...message,
         spans: spans.map((span): PlacedSpan => {
+          if (text === undefined || span.part !== text.part || span.member !== text.member) {
+            text = span
+            const source = definition.texts.find(({ message: of, where }) => of === index && where?.part === span.part && where?.member === span.member)
+            places = new TemplatePlaces(source?.text ?? '', compiled.syntax ?? 'either')
+            from = 0
+          }
           const output = { from, to: from + span.text.length }
           from = output.to
           return span.partial === undefined ? { ...span, output, source: places.writerOf(span) } : { ...span, output }

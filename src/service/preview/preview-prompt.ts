@@ -19,7 +19,8 @@ import { findUnstorable } from '../publish/check-entry.ts'
 import { type Bundle } from '../render/bundle.ts'
 import { type Explanation } from '../render/explanation.ts'
 import { type Recordings } from '../render/recordings.ts'
-import { type RenderedMessage, type RenderPrompt } from '../render/render-prompt.ts'
+import { type RenderPrompt } from '../render/render-prompt.ts'
+import { promptOrMessages, type RenderedMessage } from '../render/rendered-messages.ts'
 import { type VersionReader } from '../versions/version-reader.ts'
 import { knownTools } from './known-tools.ts'
 import { type Mistake, mistakeOf, mistakesOfRender } from './mistake.ts'
@@ -52,15 +53,14 @@ export interface Preview {
   /** Left out where its text cannot be read. */
   readonly needs?: PromptNeeds
   /** Left out, like what follows, where something is wrong. */
-  readonly form?: Prompt['entry']['definition']['form']
-  readonly messages?: readonly RenderedMessage[]
+  readonly rendered?: string | readonly RenderedMessage[]
   /** Left out, too, where there is more of it than `?explain=true` would give. */
   readonly explanation?: PlacedExplanation
   /** Only with live tools. */
   readonly bundle?: Bundle
 }
 
-type Rendered = Pick<Preview, 'form' | 'messages' | 'explanation' | 'bundle'>
+type Rendered = Pick<Preview, 'rendered' | 'explanation' | 'bundle'>
 
 /** @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
 export type PreviewPrompt = (request: PreviewRequest) => Promise<Preview>
@@ -110,8 +110,7 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
       ? await recordings.record(asked)
       : { bundle: undefined, ...await renderPrompt({ ...asked, environment: { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) } }) }
     return {
-      form: candidate.entry.definition.form,
-      messages,
+      rendered: promptOrMessages(candidate, messages),
       ...(explanation === undefined ? {} : { explanation: placeSpans(explanation, candidate) }),
       ...(bundle === undefined ? {} : { bundle })
     }

@@ -11,13 +11,13 @@ export function asksFor (prompt: Prompt, path: string): boolean {
   return readPaths(prompt).some(need => [path, bare].some(name => need === name || need.startsWith(`${name}.`)))
 }
 
-function readPaths ({ entry, messages }: Prompt): string[] {
-  const partials = new Set(messages.flatMap(({ links }) => partialsAmong(links)))
+function readPaths ({ entry, texts }: Prompt): string[] {
+  const partials = new Set(texts.flatMap(({ links }) => partialsAmong(links)))
   for (const partial of partials) {
     if (partials.size >= MOST_PARTIALS) break
     for (const each of partialsAmong(partial.links)) partials.add(each)
   }
-  const needs = [...entry.compiled.messages, ...Array.from(partials, partial => partial.template(false))].flatMap(({ paths }) => paths)
+  const needs = [...entry.compiled.texts, ...Array.from(partials, partial => partial.template(false))].flatMap(({ paths }) => paths)
   return needs.map(({ path }) => path)
 }
 

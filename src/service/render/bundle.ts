@@ -33,11 +33,12 @@ const RecordedCallSchema = Type.Object({
 
 /** Everything that a render depended on: the same prompt with the same bundle gives the same bytes. */
 export const BundleSchema = Type.Object({
-  version: Type.Literal(1, { description: 'Of this format' }),
+  version: Type.Literal(2, { description: 'Of this format' }),
   prompt: Type.Object({ id: Type.String(), revision: Type.String() }, { additionalProperties: false }),
   caller: jsonObject('What the templates saw of who asked'),
   now: Type.String({ maxLength: 40, description: 'The clock that the templates saw, ISO 8601' }),
   variables: jsonObject('As the caller gave them'),
+  history: Type.Array(jsonObject('A message'), { maxItems: 1000, description: 'The conversation so far, as the caller gave it' }),
   environs: Type.Array(RecordedEnvironSchema),
   tools: Type.Array(RecordedCallSchema),
   hash: Type.String({ description: 'SHA-256 of all the rest as canonical JSON, base64url' })

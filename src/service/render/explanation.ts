@@ -1,3 +1,5 @@
+import { type TextName } from '../../base/errors.ts'
+import { type PromptDefinition } from '../../registry/kinds/prompt/prompt-definition.ts'
 import { type ChosenPrompt } from '../versions/choose-prompt.ts'
 import { type Span, type TracedCall } from '../../template/explain/origin.ts'
 import { type Trace } from '../../template/explain/trace.ts'
@@ -17,21 +19,41 @@ export interface Explanation {
   readonly calls: readonly TracedCall[]
   /** The functions of tools whose calls failed: their defaults, or nothing, stood in for what they give. */
   readonly toolDefaults: readonly string[]
-  /** Joined, the spans of a message are its content. */
-  readonly messages: ReadonlyArray<{ readonly role: string, readonly spans: readonly Span[] }>
+  /** The prompt's own, and the place of the caller's. */
+  readonly messages: readonly ExplainedMessage[]
+}
+
+/** A piece of a message. */
+export interface MessageSpan extends Span, Pick<TextName, 'part' | 'member'> {}
+
+/** A message of a prompt, or the place of the caller's, which has no spans and no role. */
+export interface ExplainedMessage {
+  readonly role?: string
+  readonly placeholder?: 'history'
+  /** Joined, they are the content; of a message of parts, those of one part and member are its text. */
+  readonly spans: readonly MessageSpan[]
 }
 
 /** The explanation of a render that is over. */
-export function explain (trace: Trace, { prompt: { id, revision }, version, label, bucket }: ChosenPrompt, messages: ReadonlyArray<{ readonly role: string }>, toolDefaults: readonly string[]): Explanation {
+export function explain (trace: Trace, { prompt, version, label, bucket }: ChosenPrompt, toolDefaults: readonly string[]): Explanation {
   return {
-    prompt: id,
-    revision,
+    prompt: prompt.id,
+    revision: prompt.revision,
     ...(version === undefined ? {} : { version }),
     ...(label === undefined ? {} : { label }),
     ...(bucket === undefined ? {} : { bucket }),
     passes: trace.passes.map(durationMs => ({ durationMs })),
     calls: trace.calls,
     toolDefaults,
-    messages: messages.map(({ role }, index) => ({ role, spans: trace.texts[index] ?? [] }))
+    messages: explainMessages(prompt.entry.definition, trace.texts)
   }
+}
+
+function explainMessages ({ messages, texts }: PromptDefinition, traced: Trace['texts']): ExplainedMessage[] {
+  const spans = messages.map((): MessageSpan[] => [])
+  texts.forEach(({ message, where: { part, member } = {} }, index) => {
+    const found = traced[index] ?? []
+    spans[message]?.push(...part === undefined ? found : found.map(span => ({ ...span, part, ...(member === undefined ? {} : { member }) })))
+  })
+  return messages.map((message, index) => message.kind === 'history' ? { placeholder: 'history', spans: [] } : { role: message.role, spans: spans[index] ?? [] })
 }

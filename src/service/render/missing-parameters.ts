@@ -14,8 +14,8 @@ export function withParameters (misses: readonly MissingPath[], required: readon
   return [...misses, ...unread.map((path): MissingPath => {
     const need = variables.find(each => each.line !== undefined && isWithin(each.path, path))
     if (need === undefined) return { path }
-    const { line, column, messageIndex, in: partial } = need
-    return { path, ...(line === undefined || column === undefined ? {} : { line, column }), ...(messageIndex === undefined ? {} : { messageIndex }), ...(partial === undefined ? {} : { in: partial }) }
+    const { use: _use, required: _required, default: _default, ...place } = need
+    return { ...place, path }
   })]
 }
 

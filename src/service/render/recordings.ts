@@ -16,7 +16,7 @@ export interface RecordingsOptions {
   readonly maxBody: number
 }
 
-/** A render of a bundle; variables in place of the recorded ones may be given. */
+/** A render of a bundle; variables and a history in place of the recorded ones may be given. */
 export interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'environment'> {
   readonly bundle: Bundle
   readonly variables: JsonObject | undefined
@@ -38,17 +38,18 @@ export function createRecordings ({ renderPrompt, environs, callTool, maxBody }:
 
   return {
     async record (request) {
+      const history = throughJson([...request.history ?? []])
       const { environment, learned } = recordEnvironment(environmentFor(request.caller, callTool), maxBody)
       const variables = throughJson(request.variables)
-      const rendering = await renderPrompt({ ...request, variables, environment })
+      const rendering = await renderPrompt({ ...request, variables, history, environment })
       const { id, revision } = rendering.prompt
-      const bundle = sealBundle({ version: 1, prompt: { id, revision }, variables, caller: request.caller.facts, ...learned() }, maxBody)
+      const bundle = sealBundle({ version: 2, prompt: { id, revision }, variables, history, caller: request.caller.facts, ...learned() }, maxBody)
       return { ...rendering, bundle }
     },
-    async replay ({ bundle, variables = bundle.variables, ...request }) {
+    async replay ({ bundle, variables = bundle.variables, history = bundle.history, ...request }) {
       checkBundle(bundle, request.chosen?.prompt ?? findPrompt(request.generation, request.id), request.caller)
       const caller = { ...request.caller, facts: bundle.caller }
-      return renderPrompt({ ...request, caller, variables: throughJson(variables), environment: replayEnvironment(bundle) })
+      return renderPrompt({ ...request, caller, history, variables: throughJson(variables), environment: replayEnvironment(bundle) })
     },
     stub: request => renderPrompt({ ...request, environment: environmentFor(request.caller, stubTools(request.generation)) })
   }

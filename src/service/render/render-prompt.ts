@@ -21,16 +21,15 @@ import { missingPrompt } from '../missing-entries.ts'
 import { type ChosenPrompt } from '../versions/choose-prompt.ts'
 import { withParameters } from './missing-parameters.ts'
 import { type Present, withNearNames } from './near-variables.ts'
+import { assembleMessages, type RenderedMessage } from './rendered-messages.ts'
 import { RenderOptions } from './render-options.ts'
 import { type RenderEnvironment } from './render-environment.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** A rendered message of a prompt. */
-export type RenderedMessage = JsonObject & { readonly role: string, readonly content: string }
-
 /** A prompt with everything filled in. */
 export interface Rendering {
   readonly prompt: Prompt
+  /** With those of the caller. */
   readonly messages: readonly RenderedMessage[]
   /** How many passes over the templates it took. */
   readonly passes: number
@@ -57,6 +56,8 @@ export interface RenderRequest {
   /** The only revision of the prompt that will do. */
   readonly revision?: string | undefined
   readonly variables: JsonObject
+  /** What was said so far. It goes where the prompt has its place, else behind, and is never rendered. @default nothing */
+  readonly history?: readonly JsonObject[] | undefined
   /** All that came, to tell what may have been meant for a variable. */
   readonly body?: JsonObject | undefined
   readonly requestId: string
@@ -77,7 +78,7 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
   return async function renderPrompt (request) {
-    const { generation, caller, id, chosen, candidate, revision, variables: given, body, requestId, activity, arrivedAt, onExplained, onToolDefaults } = request
+    const { generation, caller, id, chosen, candidate, revision, variables: given, history = [], body, requestId, activity, arrivedAt, onExplained, onToolDefaults } = request
     const prompt = candidate ?? runnablePrompt(generation, id, revision, chosen?.prompt)
     const deadline = new Deadline(timeout, arrivedAt)
     const shared = visibleEnvirons(environs, caller)
@@ -92,13 +93,14 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
     const declared = prompt.entry.parameters?.names
     const root = trace === undefined ? new ScopeRoot(run, variables, caller.facts, declared) : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))
     try {
-      const messages = await renderToFixpoint(run, prompt.id, () => prompt.messages.map(({ role, rest, template, links }, index): RenderedMessage => {
-        if (prompt.messages.length > 1) run.messageIndex = index
-        const content = template(trace !== undefined).open(run, { links, root })(root)
+      const texts = await renderToFixpoint(run, prompt.id, () => prompt.texts.map(({ where, template, links }) => {
+        run.text = where
+        const text = template(trace !== undefined).open(run, { links, root })(root)
         trace?.endText()
-        return { ...rest, role, content }
+        return text
       }), options)
-      if (trace !== undefined) onExplained?.(explain(trace, chosen ?? { prompt, version: undefined, label: undefined }, messages, options.failedTools))
+      const messages = assembleMessages(prompt, texts, history)
+      if (trace !== undefined) onExplained?.(explain(trace, chosen ?? { prompt, version: undefined, label: undefined }, options.failedTools))
       if (options.failedTools.length > 0) onToolDefaults?.(options.failedTools)
       return { prompt, messages, passes: run.passes }
     } catch (error) {

@@ -10,6 +10,7 @@ import { boundedInput } from './rules/bounded-input.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { type SessionKind, type Wanted } from './kinds/session-kind.ts'
 import { isOwn, ownSession, requireUsable } from './rules/session-rights.ts'
+import { takesTypedWords, type TypedWord, typedWordIn } from './rules/typed-words.ts'
 import { type SessionStarts } from './session-starts.ts'
 import { type Follower, type Sessions } from './sessions.ts'
 import { settle, type Settled, untilSettled } from './settle.ts'
@@ -83,9 +84,14 @@ export class SessionDoor {
     return await this.#options.running.use(({ runner }) => ownSession(runner, caller, id, wanted))
   }
 
-  /** Says something to a session of the visitor's own. @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID */
+  /**
+   * Says something to a session of the visitor's own. What a user of a skill types to skip a command, or to end the skill, does that.
+   * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID
+   */
   async say (wanted: Wanted, visitor: Visitor, id: string, { text = '', action }: UserInput): Promise<Progress> {
     const { caller, key = randomUUID() } = visitor
+    const word = action === undefined ? typedWordIn(text) : undefined
+    if (word !== undefined && takesTypedWords(await this.get(wanted, caller, id))) return await this.#obey(wanted, visitor, id, word)
     const { seq } = await this.#options.running.use(async ({ runner }) => {
       requireUsable(caller, await ownSession(runner, caller, id, wanted))
       return await runner.input(id, { id: key, by: caller.name, text, action: boundedInput(text, action) })
@@ -140,6 +146,12 @@ export class SessionDoor {
     const events = await sessions.follow(who, id, after, signal)
     const settled = yield * untilSettled(events, running, id)
     return { ...settled, after, isOwn }
+  }
+
+  async #obey (wanted: Wanted, visitor: Visitor, id: string, word: TypedWord): Promise<Progress> {
+    if (word === 'skip') return await this.refuse(wanted, visitor, id, { action: { name: 'skip', data: {} } })
+    const { seq } = await this.cancel(wanted, visitor.caller, id)
+    return await this.#settled(visitor, id, seq - 1)
   }
 
   async #settled ({ caller, signal, patience = PATIENCE }: Visitor, id: string, after: number): Promise<Progress> {

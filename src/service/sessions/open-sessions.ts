@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { ANYONE } from '../../access/caller.ts'
 import { type Owners } from '../../access/tokens.ts'
 import { type Log } from '../../base/log.ts'
@@ -7,6 +7,7 @@ import { type OperatorFile } from '../../config/operator.ts'
 import { ownFilesOf, refuseOwnFilesIn } from '../../config/own-files.ts'
 import { PLAN } from '../../engine/plan/plan-key.ts'
 import { Executors } from '../../exec/executors.ts'
+import { Terminals } from '../../exec/terminal/terminals.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 import { type Seals } from '../../session/seal.ts'
@@ -20,6 +21,8 @@ import { followChildren } from './perform/children.ts'
 import { changeFilesIn, readFilesOf, rememberIn, workspaceLocks } from './perform/files.ts'
 import { askModelWith } from './perform/model.ts'
 import { createPerformer, type SessionObserver } from './perform/performer.ts'
+import { openShellsOn } from './perform/shell.ts'
+import { runCommandsIn } from './perform/terminal-commands.ts'
 import { callToolsOf, isRepeatableTool } from './perform/tools.ts'
 import { startOfChild } from './kinds/start-child.ts'
 import { type SessionKinds } from './kinds/table.ts'
@@ -33,6 +36,7 @@ import { SessionDoor } from './door.ts'
 import { RunningSessions } from './running-sessions.ts'
 import { SessionStarts } from './session-starts.ts'
 import { Sessions } from './sessions.ts'
+import { TerminalDoor } from './terminal-door.ts'
 import { TraceFiles } from './trace/trace-files.ts'
 import { type SessionLogs, Traces } from './trace/traces.ts'
 
@@ -63,11 +67,12 @@ export interface SessionServices {
   readonly sessionStarts: SessionStarts
   readonly approvals: Approvals
   readonly door: SessionDoor
+  readonly terminals: TerminalDoor
   readonly traces: Traces
 }
 
 /** The ways to sessions that are run. @param owners names of all who may own sessions */
-export function waysTo (running: RunningSessions, owners: () => readonly string[]): Omit<SessionServices, 'traces'> {
+export function waysTo (running: RunningSessions, owners: () => readonly string[]): Omit<SessionServices, 'terminals' | 'traces'> {
   const [sessions, starts, approvals] = [new Sessions(running), new SessionStarts(running), new Approvals(running, owners)]
   return { running, sessions, sessionStarts: starts, approvals, door: new SessionDoor({ running, sessions, starts, approvals }) }
 }
@@ -87,7 +92,11 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   const mend = async (): Promise<void> => {
     if (operator.workspaces.size > 0 && await hasOpenChanges(config.STATE_DIR)) await (mending ??= recover(loadWorkspaces, log))
   }
+  const held = new Terminals()
+  const circumstances = circumstancesOf(operator, held)
+  const [runOnTarget, runInTerminal] = [runCommandsOn(executors, operator, lockOf), runCommandsIn(held, circumstances.about)]
   const running: RunningSessions = new RunningSessions({
+    terminals: held,
     async open () {
       void mend()
       const [opened, { ENGINES }] = await Promise.all([openStore(), import('../../engine/engines.ts')])
@@ -103,7 +112,8 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
       performers: {
         llm: askModelWith(models),
         tool: callToolsOf(registry, tools),
-        exec: runCommandsOn(executors, operator, lockOf),
+        exec: performing => performing.effect.terminal === undefined ? runOnTarget(performing) : runInTerminal(performing),
+        shell: openShellsOn({ executors, operator, terminals: held, folder: terminalFolder(config), onIdle: session => { void terminals.expire(session).catch(() => {}) } }),
         check: runChecksIn(executors, operator, lockOf),
         read: readFilesOf(executors, loadWorkspaces),
         commit: commitIn(executors, operator, lockOf),
@@ -119,7 +129,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
       observer,
       stopOrphan: async session => await running.use(async opened => await stopOrphan(opened, session))
     }),
-    circumstances: circumstancesOf(operator),
+    circumstances,
     async close () {
       await (await store?.catch(() => undefined))?.close()
       await executors.close()
@@ -138,7 +148,19 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   const ways = waysTo(running, () => owners.names())
   const traces = tracesOf(ways, config)
   const traceFiles = new TraceFiles(traces, loadWorkspaces, log)
-  return { ...ways, traces }
+  const terminals = new TerminalDoor({ running, starts: ways.sessionStarts, terminals: held, operator, at: config.REPLICA_URL, whyNoPtys })
+  return { ...ways, terminals, traces }
+}
+
+/** Why this machine can have no terminals, if so; what makes them is loaded when the first is wanted. */
+async function whyNoPtys (): Promise<string | undefined> {
+  const { loadPtys, NO_PTYS } = await import('../../exec/local-pty.ts')
+  return await loadPtys() === undefined ? NO_PTYS : undefined
+}
+
+/** Where terminals keep what they need, and recordings. */
+function terminalFolder ({ STATE_DIR: folder }: Config): string {
+  return join(resolve(folder), 'terminals')
 }
 
 /** The traces of the plans among sessions. */
@@ -174,5 +196,5 @@ export function executorsOf (config: Config, operator: OperatorFile, log: Log): 
   const files = ownFilesOf(config, { sessions: place.kind === 'directory' ? place.path : undefined, operator, agent })
   refuseOwnFilesIn(operator, files)
   const hidden = files.filter(({ isPublic }) => !isPublic).map(({ path }) => path)
-  return new Executors({ operator, environment: process.env, hidden, mayRunAsRoot: config.ALLOW_ROOT, log })
+  return new Executors({ operator, environment: process.env, hidden, mayRunAsRoot: config.ALLOW_ROOT, terminals: terminalFolder(config), log })
 }

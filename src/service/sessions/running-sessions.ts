@@ -3,6 +3,7 @@ import { type Engines } from '../../session/fold.ts'
 import { type Circumstances } from '../../session/gate.ts'
 import { type Transition } from '../../session/model.ts'
 import { type Performer } from '../../session/performer.ts'
+import { type HeldTerminals, NO_TERMINALS } from '../../session/run/residence.ts'
 import { SessionRunner } from '../../session/run/runner.ts'
 import { type Seals } from '../../session/seal.ts'
 import { type Session } from '../../session/session.ts'
@@ -18,6 +19,8 @@ export interface RunningOptions {
   /** Brings to an end what an earlier process has begun to change, if anything. */
   readonly mend: () => Promise<void>
   readonly performer: Performer
+  /** The terminals that this process holds. @default none */
+  readonly terminals?: HeldTerminals
   /** What the operator says now. */
   readonly circumstances: Circumstances
   /** Ends the store and connections of targets, when no session runs any more. */
@@ -79,11 +82,11 @@ export class RunningSessions {
   }
 
   async #open (): Promise<Opened> {
-    const { open, performer, circumstances, log, onWritten, onEnded, onSettled } = this.#options
+    const { open, performer, terminals = NO_TERMINALS, circumstances, log, onWritten, onEnded, onSettled } = this.#options
     const { store, engines, seals } = await open()
     this.#store = store
     const watchers = { onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) }
-    const runner = new SessionRunner({ store, engines, seals, performer, circumstances, log, ...watchers })
+    const runner = new SessionRunner({ store, engines, seals, performer, terminals, circumstances, log, ...watchers })
     runner.open()
     return { store, engines, seals, runner }
   }

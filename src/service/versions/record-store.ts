@@ -58,7 +58,7 @@ export class RecordStore {
 export function checkOutcome (outcome: WriteOutcome | RemoveOutcome, key: string, variant: string): boolean {
   if (outcome === 'impossible') throw entryUnstorable(key)
   if (outcome === 'read-only') throw storeReadOnly(variant)
-  if (typeof outcome === 'object') throw storeRefused(outcome.reason)
+  if (typeof outcome === 'object') throw outcome.kind === 'kept' ? storeReadOnly(variant, outcome.reason) : storeRefused(outcome.reason)
   return outcome !== 'conflict'
 }
 

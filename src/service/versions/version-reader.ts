@@ -116,7 +116,7 @@ export function callableTools ({ tools }: Generation): ReadonlyMap<string, Calla
 }
 
 function namesPinned ({ id, compiled }: PromptEntry): readonly string[] {
-  return compiled.messages.flatMap(({ references }) => references)
+  return compiled.texts.flatMap(({ references }) => references)
     .filter(reference => reference.name.includes('@') && isPartial(reference))
     .flatMap(({ name }) => idsMeant(id, name))
 }

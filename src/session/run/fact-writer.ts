@@ -9,6 +9,7 @@ import { ENDED, type Fact, type Start } from '../model.ts'
 import { driverOf, isWaiting, type Session } from '../session.ts'
 import { LogLost, type SessionLog } from '../session-log.ts'
 import { type Append } from '../session-store.ts'
+import { type Residence } from './residence.ts'
 
 /** This process among those that run sessions. */
 export interface Replica {
@@ -24,6 +25,7 @@ export interface FactWriterOptions {
   readonly replica: Replica
   readonly engines: Engines
   readonly sessions: SessionLog
+  readonly residence: Residence
   readonly gate: Gate
   readonly log: Log
   /** Called with each transition that this process has written. */
@@ -43,14 +45,15 @@ export class FactWriter {
 
   /** Begins a session, or gives the one that was begun under this id. @throws EngineUnknown, SessionStoreError */
   async start (id: string, start: Start): Promise<Session> {
-    const { sessions, engines, gate, onWritten } = this.#options
+    const { sessions, engines, residence, gate, onWritten } = this.#options
     return await this.exclusively(id, async () => {
       const known = await sessions.load(id)
       if (known !== undefined) return known
       const engine = engines.get(start.engine)
       if (engine === undefined) throw new EngineUnknown(`no engine ${start.engine} is here`)
-      const advanced = begin(id, start, engine, this.#isClosed ? owingGate : gate, this.#stamp())
-      if (await sessions.append(advanced, undefined, this.#driverOf(advanced.session), this.#dueOf(advanced.session))) {
+      const isElsewhere = await residence.of({ start, status: 'running' }) === 'elsewhere'
+      const advanced = begin(id, start, engine, this.#isClosed || isElsewhere ? owingGate : gate, this.#stamp())
+      if (await sessions.append(advanced, undefined, isElsewhere ? undefined : this.#driverOf(advanced.session), this.#dueOf(advanced.session))) {
         onWritten(advanced)
         return advanced.session
       }
@@ -66,7 +69,7 @@ export class FactWriter {
    * @throws SESSION_NOT_FOUND, and SESSION_ENDED when a part of the log is lost; EngineDiverged, SessionStoreError; what `decide` throws
    */
   async commit (id: string, decide: (session: Session) => Fact | undefined, isTaken = false): Promise<Session> {
-    const { sessions, replica, gate, onWritten } = this.#options
+    const { sessions, replica, residence, gate, onWritten } = this.#options
     return await this.exclusively(id, async () => {
       for (let known = isTaken ? undefined : sessions.peek(id); ; known = undefined) {
         const before = known !== undefined && wouldAdd(known, decide) ? known : await sessions.load(id)
@@ -76,11 +79,12 @@ export class FactWriter {
         const fact = decide(before)
         if (fact === undefined) return before
         const driver = driverOf(before)
-        const drives = isTaken || driver === undefined || driver === replica.id || fact.kind === 'stopped'
+        const isElsewhere = driver === undefined && await residence.of(before) === 'elsewhere'
+        const drives = isTaken || (driver === undefined && !isElsewhere) || driver === replica.id || fact.kind === 'stopped'
         // All that is begun belongs to one replica: what another one has begun ends first.
         const begins = drives && !this.#isClosed && !(isTaken && fact.kind === 'unknown')
         const advanced = advance(before, fact, begins ? gate : owingGate, this.#stamp())
-        if (!await this.#append(advanced, before, drives)) continue
+        if (!await this.#append(advanced, before, drives, isElsewhere)) continue
         onWritten(advanced)
         return advanced.session
       }
@@ -92,11 +96,12 @@ export class FactWriter {
     return await this.#mutex.run(id, work)
   }
 
-  async #append (advanced: Advanced, before: Session, drives: boolean): Promise<boolean> {
+  /** @param isElsewhere whether another process has to begin what follows; without it, whoever takes the session when it is due */
+  async #append (advanced: Advanced, before: Session, drives: boolean, isElsewhere: boolean): Promise<boolean> {
     const { sessions, log, onLost } = this.#options
     const { session } = advanced
     try {
-      if (!drives) return await sessions.append(advanced, before, undefined, 'keep')
+      if (!drives) return await sessions.append(advanced, before, undefined, isElsewhere ? this.#dueOf(session) : 'keep')
       return await sessions.append(advanced, before, this.#driverOf(session), this.#dueOf(session))
     } catch (error) {
       if (!(error instanceof LogLost)) throw error

@@ -9,6 +9,8 @@ export interface Recovery {
   readonly replica: string
   /** Whether the lease of the session is over, so that whoever has begun something is gone. */
   readonly isTaken: boolean
+  /** Whether the session has to be driven by this process. */
+  readonly isHere: boolean
   readonly running: Pick<RunningEffects, 'has' | 'wasPerformed'>
   readonly isRepeatable: Performer['isRepeatable']
 }
@@ -18,7 +20,7 @@ export interface Recovery {
  * repeating would do harm; a session that has waited too long stops. `undefined` when there is nothing to do.
  */
 export function factToGoOn (session: Session, recovery: Recovery): Fact | undefined {
-  const { replica, isTaken, running, isRepeatable } = recovery
+  const { replica, isTaken, isHere, running, isRepeatable } = recovery
   if (ENDED.has(session.status)) return undefined
   const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, recovery))
   // Begun here in an append that was given up on, though it had arrived: nobody has done it yet.
@@ -28,7 +30,8 @@ export function factToGoOn (session: Session, recovery: Recovery): Fact | undefi
     .find(({ effect }) => effect.kind !== 'wait' && !isRepeatable(effect))
   if (unknown !== undefined) return { kind: 'unknown', effect: unknown.effect.id }
   const repeats = [...undone, ...lost].map(({ effect }) => effect.id)
-  const isMine = isTaken || driverOf(session) === replica
+  const driver = driverOf(session)
+  const isMine = isTaken || driver === replica || (isHere && driver === undefined)
   if (repeats.length > 0 || (isMine && owedNow(session).length > 0)) return { kind: 'took', repeats }
   const isOver = isWaiting(session) && Date.now() - session.updatedAt >= session.start.budget.idle
   return isTaken && isOver ? { kind: 'stopped', by: 'expiry', reason: 'nobody answered in time' } : undefined

@@ -19,6 +19,7 @@ import { FactWriter, type Replica } from './fact-writer.ts'
 import { inputFact, type SessionInput, stopFact } from './input-fact.ts'
 import { Leases } from './leases.ts'
 import { factToGoOn } from './left-effects.ts'
+import { type HeldTerminals, IN_TERMINAL, NO_TERMINALS, Residence } from './residence.ts'
 import { RunningEffects } from './running-effects.ts'
 import { Watches } from './watches.ts'
 
@@ -35,6 +36,8 @@ export interface RunnerOptions {
   readonly circumstances?: Circumstances
   /** @default nothing is sealed */
   readonly seals?: Seals
+  /** The terminals that this process holds: sessions in them are driven here. @default none */
+  readonly terminals?: HeldTerminals
   /** Called with each transition that this process has written, once. */
   readonly onWritten?: (session: Session, transition: Transition) => void
   /** Called with each session that this process has ended. */
@@ -57,6 +60,7 @@ export class SessionRunner {
   readonly #writer: FactWriter
   readonly #driver: EffectDriver
   readonly #approvals: Approvals
+  readonly #residence: Residence
   readonly #running = new RunningEffects()
   readonly #watches: Watches
   readonly #leases: Leases
@@ -65,14 +69,16 @@ export class SessionRunner {
 
   constructor (options: RunnerOptions) {
     this.#options = options
-    const { store, engines, performer, log, seals = UNSEALED, circumstances = NO_CIRCUMSTANCES, lease = LEASE } = options
+    const { store, engines, performer, log, seals = UNSEALED, circumstances = NO_CIRCUMSTANCES, terminals = NO_TERMINALS, lease = LEASE } = options
     this.#replica = { id: randomUUID(), lease, closing: this.#closing.signal }
     const replica = this.#replica
     this.#log = new SessionLog({ store, engines, seals, log, by: replica.id })
+    this.#residence = new Residence(store, terminals)
     this.#writer = new FactWriter({
       replica,
       engines,
       sessions: this.#log,
+      residence: this.#residence,
       gate: createGate(circumstances),
       log,
       onWritten: advanced => { this.#performAll(advanced) },
@@ -80,7 +86,11 @@ export class SessionRunner {
     })
     const commit = async (id: string, decide: (session: Session) => Fact | undefined): Promise<Session> => await this.#writer.commit(id, decide)
     this.#approvals = new Approvals(this.#log, circumstances.about, commit)
-    this.#watches = new Watches(store, (id, seq) => { if (this.#isNews(id, seq)) this.#track(this.#recover(id, false)) })
+    this.#watches = new Watches(
+      store,
+      (id, seq) => { if (this.#isNews(id, seq)) this.#track(this.#recover(id, false)) },
+      ({ type, session }) => { if (type === IN_TERMINAL && typeof session === 'string') this.#track(this.#adopt(session)) }
+    )
     this.#driver = new EffectDriver({
       replica,
       store,
@@ -124,7 +134,10 @@ export class SessionRunner {
 
   /** Begins a session, or gives the one that was begun under this id. @throws EngineUnknown, SessionStoreError */
   async start (id: string, start: Start): Promise<Session> {
-    return await this.#writer.start(id, start)
+    const session = await this.#writer.start(id, start)
+    const { terminal } = session.start
+    if (terminal !== undefined && !this.#residence.isHere(session)) this.#options.store.publish(terminal, { type: IN_TERMINAL, session: id })
+    return session
   }
 
   /** The name of whoever started a session, without reading the rest of its log; undefined when nobody has. @throws SessionStoreError */
@@ -193,6 +206,7 @@ export class SessionRunner {
     const { onWritten, onEnded, onSettled } = this.#options
     const { begun, notices } = transition
     onWritten?.(session, transition)
+    if (session.start.terminal !== undefined) this.#keepWatching(session)
     this.#driver.abortStale(session)
     if (notices.some(({ type }) => type === 'done')) onEnded?.(session)
     if (onSettled !== undefined && (ENDED.has(session.status) || isWaiting(session))) this.#track(onSettled(session))
@@ -200,6 +214,20 @@ export class SessionRunner {
       const effect = session.open.get(id)?.effect
       if (effect !== undefined && effect.kind !== 'wait') this.#track(this.#driver.perform(session, effect))
     }
+  }
+
+  /** Hears of a session in a terminal of this process: others add to it what this process has to go on with. */
+  #keepWatching (session: Session): void {
+    if (this.#residence.isHere(session)) this.#watches.keep(session.id)
+    else if (ENDED.has(session.status)) this.#watches.release(session.id)
+  }
+
+  /** Goes on with a session that another process has started in a terminal of this one. */
+  async #adopt (id: string): Promise<void> {
+    const session = await this.#log.load(id)
+    if (session === undefined || !this.#residence.isHere(session)) return
+    this.#watches.keep(id)
+    await this.#recover(id, false)
   }
 
   /** Whether a transition with this number is not known here yet. */
@@ -214,6 +242,7 @@ export class SessionRunner {
    */
   async #recover (id: string, isTaken: boolean): Promise<void> {
     try {
+      if (isTaken && await this.#isElsewhere(id)) return await this.#leaveToOthers(id)
       for (let isOver = false; !isOver && !this.#isClosed;) {
         let fact = undefined as Fact | undefined
         this.#driver.abortStale(await this.#writer.commit(id, session => (fact = this.#factToGoOn(session, isTaken)), isTaken))
@@ -229,7 +258,24 @@ export class SessionRunner {
     // An effect that ends because this process closes is left to the next process.
     if (this.#isClosed) return undefined
     const { performer } = this.#options
-    return factToGoOn(session, { replica: this.#replica.id, isTaken, running: this.#running, isRepeatable: effect => performer.isRepeatable(effect) })
+    return factToGoOn(session, {
+      replica: this.#replica.id,
+      isTaken,
+      isHere: this.#residence.isHere(session),
+      running: this.#running,
+      isRepeatable: effect => performer.isRepeatable(effect)
+    })
+  }
+
+  async #isElsewhere (id: string): Promise<boolean> {
+    const session = await this.#log.load(id)
+    return session !== undefined && await this.#residence.of(session) === 'elsewhere'
+  }
+
+  /** Makes a session due again that another process has to drive. */
+  async #leaveToOthers (id: string): Promise<void> {
+    const { id: replica, lease } = this.#replica
+    await this.#options.store.renew(replica, [id], lease)
   }
 
   /** Makes a session that was taken while it waits due when it has waited too long. */

@@ -2,7 +2,7 @@ import { type Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, extname, join, relative } from 'node:path'
 import { isAbsent, isEndlessLink } from './directory-errors.ts'
-import { EXTENSIONS, fileToKey, isInside, isRead, isVisible } from './directory-paths.ts'
+import { DOTPROMPT, EXTENSIONS, fileToKey, isInside, isRead, isVisible } from './directory-paths.ts'
 import { kindPrefix, type StoreKeys } from '../keys.ts'
 import { StoreError } from '../store.ts'
 
@@ -115,7 +115,7 @@ function addFile (walk: Walk, path: string): void {
   if (key === undefined) return walk.warn(`${place} is left out: its path has a ":" or "\\", which no key can have there`)
   const extension = extname(path)
   const other = walk.found.get(key)
-  const winner = EXTENSIONS.find(candidate => candidate === other || candidate === extension) ?? extension
+  const winner = [...EXTENSIONS, DOTPROMPT].find(candidate => candidate === other || candidate === extension) ?? extension
   walk.found.set(key, winner)
   if (other !== undefined) walk.warn(`${key} has two files, ${other} and ${extension}: the ${winner} file is used`)
 }

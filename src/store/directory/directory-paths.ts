@@ -1,8 +1,11 @@
-import { basename, extname, isAbsolute, join, relative, sep } from 'node:path'
+import { basename, dirname, extname, isAbsolute, join, relative, sep } from 'node:path'
 import { type KeyKind, type StoreKeys } from '../keys.ts'
 
 /** The extensions of value files. Where two files stand for one key, the earlier extension wins. */
 export const EXTENSIONS = ['.json', '.yaml', '.yml'] as const
+
+/** That of Dotprompt, for kinds that have it; any other file of the key wins over it. */
+export const DOTPROMPT = '.prompt'
 
 /** Whether a folder or file takes part. Hidden ones (`.git`, `.#lock`, `..data`) and installed packages do not. */
 export function isVisible (name: string): boolean {
@@ -16,7 +19,13 @@ export function isValueFile (name: string): boolean {
 
 /** Whether a file is read: a value file, or the one that a kind has in folders. @param path relative to the store's folder */
 export function isRead (path: string, keys: StoreKeys): boolean {
-  return isValueFile(basename(path)) || isOwnFile(path.split(sep), keys)
+  const segments = path.split(sep)
+  return isValueFile(basename(path)) || isOwnFile(segments, keys) || isDotprompt(segments, keys)
+}
+
+/** Whether a file is one of Dotprompt. */
+export function isDotpromptFile (path: string): boolean {
+  return extname(path) === DOTPROMPT
 }
 
 /** Whether a file is YAML, and stands for JSON. */
@@ -27,16 +36,18 @@ export function isYamlFile (path: string): boolean {
 /**
  * The key of a value file: `environs/vscode/frameworks.json` is `shenma:environs:vscode:frameworks`. A `.` inside a name
  * stays, so that the registry can reject the key by name. `skills/review/SKILL.md` is `shenma:skills:review`, if that is the
- * file of the kind.
+ * file of the kind; `_header.prompt`, which Dotprompt knows as the partial `header`, is `shenma:templates:header`.
  * @param path relative to the store's folder
  * @returns `undefined` for a file that holds no value, and for a name with `:`, which would be the key of another file
  */
 export function fileToKey (path: string, keys: StoreKeys): string | undefined {
   const segments = path.split(sep)
   const isOwn = isOwnFile(segments, keys)
+  const isPrompt = isDotprompt(segments, keys)
   const last = segments.pop() ?? ''
-  if (kindOf(segments, keys) === undefined || !(isOwn || isValueFile(last))) return undefined
-  if (!isOwn) segments.push(last.slice(0, -extname(last).length))
+  if (kindOf(segments, keys) === undefined || !(isOwn || isPrompt || isValueFile(last))) return undefined
+  const name = last.slice(0, -extname(last).length)
+  if (!isOwn) segments.push(isPrompt ? name.replace(/^_(?=.)/, '') : name)
   return segments.every(isSegment) ? keys.prefix + segments.join(':') : undefined
 }
 
@@ -47,12 +58,21 @@ export function keyToFiles (key: string, keys: StoreKeys): readonly string[] {
   const kind = kindOf(segments, keys)
   if (segments.length < 2 || kind === undefined || !segments.every(isSegment)) return []
   const path = segments.join(sep)
-  return [...EXTENSIONS.map(extension => path + extension), ...kind.file === undefined ? [] : [join(path, kind.file)]]
+  return [
+    ...EXTENSIONS.map(extension => path + extension),
+    ...kind.file === undefined ? [] : [join(path, kind.file)],
+    ...kind.hasDotprompt === true ? [path + DOTPROMPT, join(dirname(path), `_${basename(path)}${DOTPROMPT}`)] : []
+  ]
 }
 
 /** The kind's own file: in a folder, since that has the name. */
 function isOwnFile (segments: readonly string[], keys: StoreKeys): boolean {
   return segments.length > 2 && kindOf(segments, keys)?.file === segments.at(-1)
+}
+
+function isDotprompt (segments: readonly string[], keys: StoreKeys): boolean {
+  const name = segments.at(-1) ?? ''
+  return segments.length > 1 && isVisible(name) && isDotpromptFile(name) && kindOf(segments, keys)?.hasDotprompt === true
 }
 
 function kindOf ([first]: readonly string[], { kinds }: StoreKeys): KeyKind | undefined {

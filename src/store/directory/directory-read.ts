@@ -4,8 +4,8 @@ import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { decodeBytes, tooLarge } from '../decode-bytes.ts'
 import { fileProblem, isAbsent, isEndlessLink } from './directory-errors.ts'
-import { isInside, isYamlFile, keyToFiles } from './directory-paths.ts'
-import { yamlToJson } from './yaml-to-json.ts'
+import { isDotpromptFile, isInside, isYamlFile, keyToFiles } from './directory-paths.ts'
+import { yamlToJson } from '../yaml-to-json.ts'
 import { type StoreKeys } from '../keys.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from '../store.ts'
 
@@ -51,13 +51,21 @@ export async function readKey (folders: TrueFolders, key: string, keys: StoreKey
 async function readFile (folders: TrueFolders, path: string): Promise<StoredValue> {
   try {
     const value = await readThroughLinks(folders, path)
-    return value.kind === 'text' && isYamlFile(path) ? yamlToJson(value.text) : value
+    if (value.kind !== 'text') return value
+    if (isYamlFile(path)) return yamlToJson(value.text)
+    return isDotpromptFile(path) ? await readDotprompt(value.text, path) : value
   } catch (error) {
     if (isAbsent(error)) return { kind: 'missing' }
     const reason = fileProblem(error)
     if (reason === undefined) throw error
     return { kind: 'bad', reason }
   }
+}
+
+/** Loaded with the first such file. */
+async function readDotprompt (text: string, path: string): Promise<StoredValue> {
+  const { dotpromptToJson } = await import('../dotprompt/read-dotprompt.ts')
+  return dotpromptToJson(text, path)
 }
 
 async function readThroughLinks ({ root, find }: TrueFolders, path: string): Promise<StoredValue> {

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { JsonError, parseJson } from '../../base/json.ts'
 import { isAbsent, isPresent, writeProblem } from './directory-errors.ts'
 import { MAX_DEPTH } from './directory-list.ts'
-import { isInside, isValueFile, isYamlFile, keyToFiles } from './directory-paths.ts'
+import { isDotpromptFile, isInside, isValueFile, isYamlFile, keyToFiles } from './directory-paths.ts'
 import { createTrueFolders, readKey } from './directory-read.ts'
 import { type StoreKeys } from '../keys.ts'
 import { StoreError, type Expected, type RemoveOutcome, type StoredValue, type WriteOutcome, type WriteRefusal } from '../store.ts'
@@ -17,6 +17,8 @@ export interface DirectoryKey {
   readonly keys: StoreKeys
 }
 
+const OF_DOTPROMPT = 'is a file of Dotprompt, which is changed where it lies; aps import dotprompt makes YAML of it'
+
 /**
  * Stores a text as the file of a key. The file that stands for the key now is replaced in its own format. A new file is JSON,
  * or, for a text that is no JSON, the file that its kind has for such texts. A reader sees the old file or the new one, also
@@ -25,8 +27,9 @@ export interface DirectoryKey {
  * @throws StoreError when the disk is in trouble
  */
 export function writeKey (place: DirectoryKey, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
-  return changing(place, expected, async (files, known) => {
+  return changing(place, expected, async (files, known): Promise<WriteOutcome> => {
     const present = await firstPresent(files)
+    if (present !== undefined && isDotpromptFile(present)) return { kind: 'kept', reason: `${basename(present)} ${OF_DOTPROMPT}` }
     const { path, content } = await contentOf(files, present, text)
     const folder = await makeFolder(place.root, dirname(path))
     if (folder === undefined) return 'impossible'
@@ -38,7 +41,7 @@ export function writeKey (place: DirectoryKey, text: string, expected: Expected 
 
 /** What is no JSON goes into the file that the kind has for that, if it has one; what was YAML stays YAML. */
 async function contentOf (files: readonly string[], present: string | undefined, text: string): Promise<{ path: string, content: string }> {
-  const own = files.find(file => !isValueFile(basename(file)))
+  const own = files.find(file => !isValueFile(basename(file)) && !isDotpromptFile(file))
   if (own !== undefined && !isJson(text)) return { path: own, content: text }
   const yaml = present !== undefined && isYamlFile(present) ? await toYaml(text) : undefined
   return yaml === undefined ? { path: files[0] as string, content: text } : { path: present as string, content: yaml }

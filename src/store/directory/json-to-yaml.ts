@@ -1,6 +1,6 @@
 import { Document } from 'yaml'
 import { canonicalJson, parseJson } from '../../base/json.ts'
-import { yamlToJson } from './yaml-to-json.ts'
+import { yamlToJson } from '../yaml-to-json.ts'
 
 /**
  * The YAML text of a JSON text, with long texts as blocks, as people write them.

@@ -60,8 +60,8 @@ export class Run {
   holdsBytes = false
   /** Passes that have begun. */
   passes = 0
-  /** Which message is being written, from 0; `undefined` for the only one. */
-  messageIndex: number | undefined = undefined
+  /** Which text is being written; `undefined` for the only one. */
+  text: TextName | undefined = undefined
   /**
    * Whose text is being written, if it is that of a partial. Code that replaces it also restores it, except after an error,
    * which ends the pass.
@@ -211,7 +211,7 @@ export class Run {
     // A name may be a half of a character: one that Go has cut, or that the length cuts here.
     const path = (absent.path.length > MAX_PATH_LENGTH ? `${absent.path.slice(0, MAX_PATH_LENGTH)}…` : absent.path).toWellFormed()
     const text = this.textName()
-    const key = `${path} ${text.messageIndex} ${text.in} ${at.line}:${at.column}`
+    const key = `${path} ${text.messageIndex} ${text.part} ${text.member} ${text.in} ${at.line}:${at.column}`
     const { missed, misses } = this.#note()
     if (missed.has(key) || missed.size === MAX_MISSES) return PENDING
     missed.add(key)
@@ -221,8 +221,7 @@ export class Run {
 
   /** The text that is being written, or was when an error ended the pass. */
   textName (): TextName {
-    const { messageIndex, within } = this
-    return { ...(messageIndex === undefined ? {} : { messageIndex }), ...(within === undefined ? {} : { in: within }) }
+    return { ...this.text, ...(this.within === undefined ? {} : { in: this.within }) }
   }
 
   /** A value in full, for printing, comparing or passing on. Absent is a miss, and lazy is read. Any other value stays as it is. */

@@ -26,7 +26,7 @@ describe('GET /api/caller', () => {
 
   it('names without tokens the roles that a request from there has', async t => {
     const { get } = await startService(t, {})
-    assert.deepEqual((await get('/api/caller')).json, { name: '', roles: ['read', 'render', 'chat', 'write', 'run', 'approve', 'admin'], mode: 'open' })
+    assert.deepEqual((await get('/api/caller')).json, { name: '', roles: ['read', 'render', 'chat', 'write', 'run', 'approve', 'admin', 'terminal'], mode: 'open' })
     assert.deepEqual((await get('/api/caller', { 'x-forwarded-for': '10.0.0.1' })).json['roles'], ['read', 'render', 'chat'])
   })
 })

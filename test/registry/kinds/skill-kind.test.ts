@@ -27,16 +27,16 @@ describe('A skill', () => {
 
   const settings: ReadonlyArray<readonly [title: string, fields: string, setting: object]> = [
     ['nothing', 'name: a', {}],
-    ['all of it', 'params: [{ name: day, description: Which, required: true }, { name: hour }]\nhistory_mode: last_n\nhistory_max: 4\nexecution: auto\ntarget: here\nmaxSteps: 7',
-      { params: [{ name: 'day', description: 'Which', required: true }, { name: 'hour', description: '', required: false }], history: 'last_n', historyMax: 4, execution: 'auto', target: 'here', maxSteps: 7 }],
-    ['texts in metadata', 'metadata: { history_mode: system_only, history_max: "3", execution: manual, maxSteps: "9" }', { history: 'system_only', historyMax: 3, execution: 'manual', maxSteps: 9 }],
+    ['all of it', 'params: [{ name: day, description: Which, required: true }, { name: hour }]\nhistory_mode: last_n\nhistory_max: 4\nexecution: auto\ntarget: here\nmaxSteps: 7\nprotocol: text\ntimeout: 600\nlanguage: ru',
+      { params: [{ name: 'day', description: 'Which', required: true }, { name: 'hour', description: '', required: false }], history: 'last_n', historyMax: 4, execution: 'auto', target: 'here', maxSteps: 7, protocol: 'text', timeout: 600, language: 'ru' }],
+    ['texts in metadata', 'metadata: { history_mode: system_only, history_max: "3", execution: manual, maxSteps: "9", protocol: text, timeout: "30" }', { history: 'system_only', historyMax: 3, execution: 'manual', maxSteps: 9, protocol: 'text', timeout: 30 }],
     ['a field and metadata', 'maxSteps: 5\nmetadata: { maxSteps: "9" }', { maxSteps: 5 }],
-    ['nonsense', 'params: [7, { name: "" }, { name: [] }]\nhistory_mode: some\nhistory_max: 0\nexecution: root\ntarget: [a]\nmaxSteps: 101', {}],
+    ['nonsense', 'params: [7, { name: "" }, { name: [] }]\nhistory_mode: some\nhistory_max: 0\nexecution: root\ntarget: [a]\nmaxSteps: 101\nprotocol: xml\ntimeout: 601\nlanguage: de', {}],
     ['names that every object has', 'metadata: { toString: x }', {}]
   ]
   for (const [title, fields, setting] of settings) {
     it(`is run as its fields say: ${title}`, () => {
-      assert.deepEqual(read(`---\ndescription: x\n${fields}\n---\nDo it.`).options, { params: [], history: 'full', historyMax: 10, execution: '', target: '', maxSteps: 100, ...setting })
+      assert.deepEqual(read(`---\ndescription: x\n${fields}\n---\nDo it.`).options, { params: [], history: 'full', historyMax: 10, execution: '', target: '', maxSteps: 100, protocol: 'tools', timeout: 120, language: '', ...setting })
     })
   }
 
@@ -64,6 +64,7 @@ describe('A skill', () => {
   const odd: ReadonlyArray<readonly [string, string, RegExp]> = [
     ['a name in capitals', '---\nname: Git Commit\ndescription: d\n---\nDo it.', /^SCHEMA: name must match/],
     ['a misspelt field', '---\ndescription: d\nlicence: x\n---\nDo it.', /^FIELD_UNKNOWN: "licence"/],
+    ['a timeout that is too long', '---\ndescription: d\ntimeout: 601\n---\nDo it.', /^SCHEMA: timeout must/],
     ['a description that is too long', `---\ndescription: ${'d'.repeat(1025)}\n---\nDo it.`, /^SCHEMA: description must not have more than 1024/],
     ['no body', '---\nname: a\ndescription: d\n---\n', /^SCHEMA: body must not be empty/]
   ]
@@ -89,7 +90,7 @@ describe('A skill', () => {
     assert.equal(whole(read('{"body":"Do it.","description":"Commits: all","params":[{"name":"day"}]}')), '---\ndescription: "Commits: all"\nparams: [{"name":"day"}]\n---\nDo it.')
   })
 
-  for (const text of ['{"name":"a"}', '{"body":"x"}', '{"body":7}', '[]', '{"body":"x","description":"d","name":"Git Commit"}', '{"body":"x","description":"d","maxSteps":101}', '{"body":"x","description":"d","execution":"root"}']) {
+  for (const text of ['{"name":"a"}', '{"body":"x"}', '{"body":7}', '[]', '{"body":"x","description":"d","name":"Git Commit"}', '{"body":"x","description":"d","maxSteps":101}', '{"body":"x","description":"d","execution":"root"}', '{"body":"x","description":"d","timeout":601}', '{"body":"x","description":"d","protocol":"xml"}']) {
     it(`is refused as ${text}`, () => {
       assert.throws(() => read(text), { name: 'RejectedEntry' })
     })

@@ -29,6 +29,9 @@ async function project (t: TestContext, files: Files, hasSkills = true) {
     path: workspace.path,
     target,
     find: async (name: string, source: SkillSource = 'project', caller: Caller = ANYONE) => (await skills.find(target, source, name, caller))?.name,
+    async optionsOf (name: string) {
+      return (await skills.find(target, 'project', name, ANYONE))?.options ?? assert.fail('it is not found')
+    },
     async list (caller: Caller = ANYONE) {
       const { skills: found, problems } = await skills.list(target, caller)
       return { found: found.map(({ place, skill: { name } }) => [place.name, place.path, name]), problems }
@@ -47,6 +50,12 @@ describe('A skill that nobody has registered', () => {
   it('is the first of those of one name, and may be in a nested folder', async t => {
     const { find } = await project(t, { '.claude/skills/a/b/SKILL.md': skill('last'), '.kosmos-panel/skills/a/b/SKILL.md': skill('first') })
     assert.equal(await find('a/b'), 'first')
+  })
+
+  it('S-28 speaks in texts, and runs commands for 30 s, whatever it says', async t => {
+    const { optionsOf } = await project(t, { '.agents/skills/deploy/SKILL.md': '---\ndescription: d\nprotocol: tools\ntimeout: 600\n---\nDo it.' })
+    const { protocol, timeout } = await optionsOf('deploy')
+    assert.deepEqual([protocol, timeout], ['text', 30])
   })
 
   for (const path of ['.claude/skills/a/b/SKILL.md', '/.claude/skills/a/b/SKILL.md', './.claude/skills/a/b']) {

@@ -5,11 +5,12 @@ import { ifMisjudged, inNeither, LANGUAGE_NAMES } from '../../diagnostic/assumed
 import { inWords, type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { asMistake } from '../../diagnostic/syntax-mistake.ts'
 import { type PromptDefinition } from './prompt-definition.ts'
+import { type PromptText } from './stored-messages.ts'
 import { type Slices } from '../../../runtime/slices.ts'
 import { type PreparedTemplate, type TemplateCache } from '../../entries/template-cache.ts'
 
-/** One compiled message: what is known of its template; the closures themselves live in the cache. */
-export interface CompiledMessage {
+/** One compiled text: what is known of the template; the closures themselves live in the cache. */
+export interface CompiledText extends Pick<PromptText, 'where'> {
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
   readonly hasMorePaths: boolean
@@ -18,75 +19,92 @@ export interface CompiledMessage {
   readonly template: PreparedTemplate
 }
 
-/** The outcome of compiling a prompt: its messages, or why it is invalid. */
+/** The outcome of compiling a prompt: its texts, or why it is invalid. */
 export interface CompiledPrompt {
   readonly syntax: Syntax | undefined
-  readonly messages: readonly CompiledMessage[]
-  /** Errors when the prompt is invalid; then `messages` is empty. */
+  /** In the order of the definition's. */
+  readonly texts: readonly CompiledText[]
+  /** Errors when the prompt is invalid; then `texts` is empty. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Decides the language and compiles every message once, to find its mistakes and what it refers to; in slices. */
+/** Decides the language and compiles every text once, to find its mistakes and what it refers to; in slices. */
 export async function compilePrompt (
   definition: PromptDefinition,
   declared: ReadonlySet<string> | undefined,
   cache: TemplateCache,
   slices: Slices
 ): Promise<CompiledPrompt> {
-  const texts = definition.messages.map(message => message.content)
-  const tooLarge = await attempt(texts, text => { prescan(text) }, slices)
-  if (tooLarge.length > 0) return { syntax: definition.syntax, messages: [], diagnostics: tooLarge }
+  const { texts } = definition
+  const tooLarge = await attempt(texts, ({ text }) => { prescan(text) }, slices)
+  if (tooLarge.length > 0) return { syntax: definition.syntax, texts: [], diagnostics: tooLarge.map(toDiagnostic) }
 
   const detected = definition.syntax === undefined
     ? await detectSyntax(
-      texts,
+      texts.map(({ text }) => text),
       async () => { if (slices.isDue()) await slices.pause() }
     )
     : { syntax: definition.syntax }
-  if ('mixed' in detected) return { syntax: undefined, messages: [], diagnostics: [mixedSyntax(detected.mixed, texts.length)] }
+  if ('mixed' in detected) return { syntax: undefined, texts: [], diagnostics: [mixedSyntax(detected.mixed, texts)] }
 
-  const messages: CompiledMessage[] = []
-  const diagnostics = await attempt(texts, text => {
+  const compiled: CompiledText[] = []
+  const mistakes = await attempt(texts, ({ text, where }) => {
     const template = cache.prepare(detected.syntax, { text, ...(declared === undefined ? {} : { declared }) })
     const { references, paths, hasMorePaths = false, unreachable = [], failing = [] } = template(false)
-    messages.push({ references, paths, hasMorePaths, unreachable, failing, template })
+    compiled.push({ where, references, paths, hasMorePaths, unreachable, failing, template })
   }, slices, detected.syntax, definition.syntax)
-  if (diagnostics.length > 0) {
+  if (mistakes.length > 0) {
     return {
       syntax: detected.syntax,
-      messages: [],
-      diagnostics: definition.syntax === undefined && detected.syntax === 'go' ? judgeAnew(texts, diagnostics) : diagnostics
+      texts: [],
+      diagnostics: definition.syntax === undefined && detected.syntax === 'go' ? judgeAnew(texts, mistakes) : mistakes.map(toDiagnostic)
     }
   }
-  return { syntax: detected.syntax, messages, diagnostics: definition.syntax === 'handlebars' ? texts.flatMap(lintMisread) : [] }
+  return { syntax: detected.syntax, texts: compiled, diagnostics: definition.syntax === 'handlebars' ? texts.flatMap(lintMisread) : [] }
+}
+
+/** A mistake in one of the texts. */
+interface MistakeIn {
+  readonly diagnostic: Diagnostic
+  readonly text: PromptText
+}
+
+function toDiagnostic ({ diagnostic }: MistakeIn): Diagnostic {
+  return diagnostic
 }
 
 /**
- * Runs one step over all messages and gathers the syntax errors of all of them.
+ * Runs one step over all texts and gathers the syntax errors of all of them.
  * @param read the language that they are read in; left out, that does not matter yet
  * @param declared the one that the prompt says
  */
-async function attempt (texts: readonly string[], step: (text: string) => void, slices: Slices, read?: Syntax, declared?: Syntax): Promise<Diagnostic[]> {
-  const diagnostics: Diagnostic[] = []
-  for (const [messageIndex, text] of texts.entries()) {
+async function attempt (
+  texts: readonly PromptText[],
+  step: (text: PromptText) => void,
+  slices: Slices,
+  read?: Syntax,
+  declared?: Syntax
+): Promise<MistakeIn[]> {
+  const mistakes: MistakeIn[] = []
+  for (const text of texts) {
     try {
       step(text)
     } catch (error) {
       const { message, line, column } = asMistake(error)
-      const where = texts.length > 1 ? { messageIndex } : {}
-      diagnostics.push({
+      const diagnostic: Diagnostic = {
         severity: 'error',
         code: 'SYNTAX',
         message,
-        ...where,
+        ...text.where,
         line,
         column,
-        ...(declared === undefined ? assumedHint(read) : foreignHint(text, line, declared))
-      })
+        ...(declared === undefined ? assumedHint(read) : foreignHint(text.text, line, declared))
+      }
+      mistakes.push({ diagnostic, text })
     }
     if (slices.isDue()) await slices.pause()
   }
-  return diagnostics
+  return mistakes
 }
 
 function assumedHint (read: Syntax | undefined): Pick<Diagnostic, 'hint'> {
@@ -94,15 +112,15 @@ function assumedHint (read: Syntax | undefined): Pick<Diagnostic, 'hint'> {
 }
 
 /** What has no sign of either language is read as Go where it is not Handlebars. It may not be Go either. */
-function judgeAnew (texts: readonly string[], mistakes: readonly Diagnostic[]): Diagnostic[] {
-  const hasSign = texts.some(text => findForeignSign(text, 'handlebars') !== undefined)
-  return mistakes.map(mistake => {
-    const { message, messageIndex = 0, line = 1, column = 1 } = mistake
-    const other = hasSign ? undefined : mistakeInHandlebars(texts[messageIndex] as string)
+function judgeAnew (texts: readonly PromptText[], mistakes: readonly MistakeIn[]): Diagnostic[] {
+  const hasSign = texts.some(({ text }) => findForeignSign(text, 'handlebars') !== undefined)
+  return mistakes.map(({ diagnostic, text: { text } }) => {
+    const { message, line = 1, column = 1 } = diagnostic
+    const other = hasSign ? undefined : mistakeInHandlebars(text)
     return other === undefined
-      ? mistake
+      ? diagnostic
       : {
-          ...mistake,
+          ...diagnostic,
           message: inNeither({ message, line, column }, asMistake(other)),
           hint: 'correct the template, in one of the languages'
         }
@@ -122,25 +140,26 @@ function foreignHint (text: string, line: number, declared: Syntax): Pick<Diagno
 }
 
 /** Handlebars takes much of Go's syntax for paths and names; in Go, nothing of Handlebars parses. */
-function lintMisread (text: string, index: number, { length }: readonly string[]): Diagnostic[] {
+function lintMisread ({ text, where }: PromptText): Diagnostic[] {
   const sign = findMisread(text)
   if (sign === undefined) return []
   const { form, line, column } = sign
-  const place = { ...(length > 1 ? { messageIndex: index } : {}), line, column }
   return [{
     severity: 'warning',
     code: 'SYNTAX_FOREIGN',
     message: `"${form}" is Go syntax, and means something else in Handlebars`,
-    ...place,
+    ...where,
+    line,
+    column,
     hint: 'write it in Handlebars, or say "syntax": "go"'
   }]
 }
 
 /** Placed at the later of the two signs: what comes first is more likely what was meant. */
-function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: number): Diagnostic {
+function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: readonly PromptText[]): Diagnostic {
   const [go, handlebars] = signs
   const [first, later] = isBefore(go, handlebars) ? [go, handlebars] : [handlebars, go]
-  const place = ({ text, line, column }: SyntaxSign) => ({ ...(texts > 1 ? { messageIndex: text } : {}), line, column })
+  const place = ({ text, line, column }: SyntaxSign) => ({ ...texts[text]?.where, line, column })
   const message = `the text has forms of both languages: ${inWords({ message: `"${first.form}"`, ...place(first) })}, and "${later.form}"`
   return {
     severity: 'error',

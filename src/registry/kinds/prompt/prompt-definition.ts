@@ -1,20 +1,13 @@
 import { type Syntax } from '../../../template/language.ts'
-import { type Json, type JsonObject } from '../../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { beginningOf } from '../../../base/text.ts'
 import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
 import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
 import { asPromptObject } from './as-prompt-object.ts'
+import { type PromptText, type StoredMessage, textsOf, toStoredMessages } from './stored-messages.ts'
 
 export const PROMPT_SCHEMA = entrySchema('prompt', 'prompt')
-
-/** A message as it is stored. */
-export interface StoredMessage {
-  readonly role: string
-  /** The template of its text. */
-  readonly content: string
-  /** Other members of the message, passed on as they are: `name`, `tool_call_id`. */
-  readonly rest: JsonObject
-}
 
 /** A prompt as its publisher means it, whatever form it was written in. */
 export interface PromptDefinition {
@@ -23,6 +16,8 @@ export interface PromptDefinition {
   /** `text` renders to a string, `messages` to a message list. */
   readonly form: 'text' | 'messages'
   readonly messages: readonly StoredMessage[]
+  /** Every template of them, in their order. */
+  readonly texts: readonly PromptText[]
   readonly syntax: Syntax | undefined
   readonly supports: readonly string[]
   /** As written; see `parseParameters`. */
@@ -37,11 +32,12 @@ export function parsePromptDefinition (value: Json): PromptDefinition {
   const source = asPromptObject(value)
   checkWithFields(() => { PROMPT_SCHEMA.check(source) }, () => lintFields(source, PROMPT_SCHEMA.fields))
   const text = source['userPrompt'] ?? source['prompt']
-  const messages = typeof text === 'string' ? [{ role: 'user', content: text }] : source['messages'] as readonly JsonObject[]
+  const messages = toStoredMessages(typeof text === 'string' ? [{ role: 'user', content: text }] : source['messages'] as readonly JsonObject[])
   return {
     source,
     form: typeof text === 'string' ? 'text' : 'messages',
-    messages: messages.map(toStoredMessage),
+    messages,
+    texts: textsOf(messages),
     syntax: source['syntax'] as Syntax | undefined,
     supports: (source['supports'] ?? []) as readonly string[],
     parameters: source['parameters']
@@ -58,10 +54,19 @@ const YAML_AS_TEXT: Diagnostic = {
   hint: 'store the definition as JSON'
 }
 
+/** Whether the name that a file of Dotprompt gives itself is that of its path. */
+export function lintName (id: string, { source }: PromptDefinition): Diagnostic[] {
+  const own = source['x-dotprompt']
+  const name = isJsonObject(own) ? own['name'] : undefined
+  if (typeof name !== 'string' || `.${id}`.endsWith(`.${name.replaceAll('/', '.')}`)) return []
+  const message = `the file says the name "${beginningOf(name, 100)}", and its path makes it ${id}`
+  return [{ severity: 'warning', code: 'NAME_DIFFERS', message, field: ['x-dotprompt', 'name'] }]
+}
+
 /** What a publisher may have overlooked and that hurts nobody. */
-export function lintPromptDefinition ({ source, form, messages }: PromptDefinition): Diagnostic[] {
-  const isYaml = form === 'text' && messages.some(({ content }) => YAML_DEFINITION.test(content))
-  const empty = messages.flatMap((message, messageIndex) => message.content.trim() === ''
+export function lintPromptDefinition ({ source, form, messages, texts }: PromptDefinition): Diagnostic[] {
+  const isYaml = form === 'text' && texts.some(({ text }) => YAML_DEFINITION.test(text))
+  const empty = messages.flatMap((message, messageIndex) => message.kind === 'text' && message.content.trim() === ''
     ? [{
         severity: 'warning' as const,
         code: 'MESSAGE_EMPTY',
@@ -71,9 +76,4 @@ export function lintPromptDefinition ({ source, form, messages }: PromptDefiniti
       }]
     : [])
   return [...isYaml ? [YAML_AS_TEXT] : [], ...lintFields(source, PROMPT_SCHEMA.fields), ...empty]
-}
-
-function toStoredMessage (message: JsonObject): StoredMessage {
-  const { role, content, ...rest } = message
-  return { role: role as string, content: content as string, rest }
 }

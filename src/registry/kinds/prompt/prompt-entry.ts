@@ -2,7 +2,7 @@ import { contentHash, type Json } from '../../../base/json.ts'
 import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts'
 import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { parsePromptChat, type PromptChat } from './prompt-chat.ts'
-import { lintPromptDefinition, parsePromptDefinition, type PromptDefinition } from './prompt-definition.ts'
+import { lintName, lintPromptDefinition, parsePromptDefinition, type PromptDefinition } from './prompt-definition.ts'
 import { parsePromptParameters, type PromptParameters } from './prompt-parameters.ts'
 import { type Slices } from '../../../runtime/slices.ts'
 import { type TemplateCache } from '../../entries/template-cache.ts'
@@ -43,14 +43,14 @@ export async function parsePromptEntry (id: string, origin: PromptEntry['origin'
     parameters,
     chat: parsePromptChat(id, definition.source),
     compiled,
-    diagnostics: [...lintPromptDefinition(definition), ...compiled.diagnostics],
+    diagnostics: [...lintPromptDefinition(definition), ...lintName(id, definition), ...compiled.diagnostics],
     seenAt: Date.now(),
     hash: contentHash(definition.source),
     revision: contentHash(Object.fromEntries(Object.entries(definition.source).filter(([field]) => PINNED.includes(field))))
   }
 }
 
-/** Whether the prompt's templates could be compiled. */
-export function isSound (entry: PromptEntry): boolean {
-  return entry.compiled.messages.length > 0
+/** Whether the prompt's templates could be compiled; a prompt of a picture may have none. */
+export function isSound ({ compiled, definition }: PromptEntry): boolean {
+  return compiled.texts.length === definition.texts.length
 }

@@ -11,6 +11,7 @@ export const promptKind: EntryKind<PromptEntry> = {
   noun: 'prompt',
   reading: 'whole',
   access: 'prompts',
+  hasDotprompt: true,
   decode: decodeTemplate,
   normalise: asPromptObject,
   check: (entry, { lint }) => lint('templates', entry),

@@ -12,7 +12,15 @@ export interface SkillOptions {
   /** A target of the operator's, likewise. */
   readonly target: string
   readonly maxSteps: number
+  /** How the model says what it wants: by calls of functions, or by texts that begin with a tag. */
+  readonly protocol: Protocol
+  /** How long a command may run, in seconds. */
+  readonly timeout: number
+  /** Of the service's own words; `''` leaves it to the service. */
+  readonly language: 'en' | 'ru' | ''
 }
+
+export type Protocol = 'tools' | 'text'
 
 /** `manual`: the user runs commands. `approve`: the service, each after a person's approval. `auto`: the service. */
 export type Execution = 'manual' | 'approve' | 'auto'
@@ -27,8 +35,13 @@ export interface SkillParam {
 /** Steps of a skill that says nothing else, and of any skill. */
 export const MAX_STEPS = 100
 
+/** How long a command may run unless its skill says so, and at most, in seconds. */
+const [TIMEOUT, MAX_TIMEOUT] = [120, 600]
+
 const HISTORY_MODES = ['full', 'last_n', 'system_only'] as const
 export const EXECUTIONS = ['manual', 'approve', 'auto'] as const
+const PROTOCOLS = ['tools', 'text'] as const
+const LANGUAGES = ['en', 'ru'] as const
 
 /** Reads how a skill is run from its fields, or from its `metadata`. What is not as the schema says has its default: other programs read the same file. */
 export function readSkillOptions (source: JsonObject): SkillOptions {
@@ -41,7 +54,10 @@ export function readSkillOptions (source: JsonObject): SkillOptions {
     historyMax: integerIn(read('history_max'), 200) ?? 10,
     execution: oneOf(EXECUTIONS, read('execution')) ?? '',
     target: typeof target === 'string' ? target : '',
-    maxSteps: integerIn(read('maxSteps'), MAX_STEPS) ?? MAX_STEPS
+    maxSteps: integerIn(read('maxSteps'), MAX_STEPS) ?? MAX_STEPS,
+    protocol: oneOf(PROTOCOLS, read('protocol')) ?? 'tools',
+    timeout: integerIn(read('timeout'), MAX_TIMEOUT) ?? TIMEOUT,
+    language: oneOf(LANGUAGES, read('language')) ?? ''
   }
 }
 

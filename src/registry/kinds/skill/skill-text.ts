@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, parseJson, stringifyJson } from '../../../base/json.ts'
-import { yamlToJson } from '../../../store/directory/yaml-to-json.ts'
+import { yamlToJson } from '../../../store/yaml-to-json.ts'
 import { isObject } from '../../../template/value.ts'
 import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 

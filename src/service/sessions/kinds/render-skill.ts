@@ -21,6 +21,6 @@ export function createSkillRenderer (languages: readonly Language[], renderPromp
     const entry = await templateParser('', uncachedTemplates(languages)).parse(id, stringifyJson({ userPrompt: body }), createSlices())
     const linked = { ...generation, prompts: await linkCandidates(generation, [entry]) }
     const { messages } = await renderPrompt({ generation: linked, caller, id, variables, requestId })
-    return messages[0]?.content ?? ''
+    return messages[0]?.content as string
   }
 }

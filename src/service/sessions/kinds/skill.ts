@@ -2,15 +2,18 @@ import { type Caller } from '../../../access/caller.ts'
 import { operatorFor } from '../../../access/operator-view.ts'
 import { requestInvalid, targetNotFound, targetsNotOffered } from '../../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { type Config } from '../../../config/config.ts'
 import { type OperatorFile, type Target } from '../../../config/operator.ts'
+import { MAX_CALLS } from '../../../engine/skill/parse-skill-calls.ts'
 import { SKILL, type SkillSetting } from '../../../engine/skill/skill-state.ts'
 import { nearMatches } from '../../../registry/diagnostic/near-matches.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
 import { skillKind, type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
-import { type Execution } from '../../../registry/kinds/skill/skill-options.ts'
+import { type Execution, type SkillOptions } from '../../../registry/kinds/skill/skill-options.ts'
 import { startWith } from '../../../session/engine.ts'
 import { type Start } from '../../../session/model.ts'
 import { findDefinition, seekDefinition } from '../../find-definition.ts'
+import { type SkillPrompts } from '../../skill-prompts.ts'
 import { type ForeignSkills, placeOfSkills } from '../offers/foreign-skills.ts'
 import { type RenderSkill } from './render-skill.ts'
 import { type SessionKind, type Starter } from './session-kind.ts'
@@ -36,7 +39,7 @@ export interface SkillRequest {
   readonly params: JsonObject
   /** In place of `Execute skill: …`; empty without. */
   readonly prompt: string
-  /** A target, or `manual`. @default the skill's own, else where it stands, else `manual` */
+  /** `manual`, an open terminal of the caller's own by its id, or a target. @default the skill's own, else where it stands, else `manual` */
   readonly target?: string | undefined
   /** @default the skill's own, else `approve` */
   readonly execution?: Execution | undefined
@@ -50,25 +53,38 @@ export interface SkillRequest {
   readonly isChild?: true
 }
 
+/** The open terminals of callers. */
+export interface TerminalTargets {
+  /**
+   * The target of a terminal of the caller's own; `undefined` for what can be no id of one.
+   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE
+   */
+  targetOf (caller: Caller, id: string): Promise<string | undefined>
+}
+
 /** What a skill is started with, apart from its request. */
 export interface SkillKindOptions {
   readonly operator: OperatorFile
-  /** Reads what the system prompt begins with. */
-  readonly readBase: () => Promise<string>
+  /** Reads what the system prompts begin with. */
+  readonly readPrompts: () => Promise<SkillPrompts>
   /** What nobody has registered. */
   readonly foreignSkills: Pick<ForeignSkills, 'find'>
+  readonly terminals: TerminalTargets
   /** Empty for the service's default. */
   readonly model: string
   readonly renderSkill: RenderSkill
+  /** Has the language of those that say none. */
+  readonly config: Pick<Config, 'DEFAULT_LANGUAGE'>
 }
 
 /**
- * Runs of skills. A start throws TARGET_NOT_FOUND and TARGETS_NOT_OFFERED beside what every kind does; for a body that is a
+ * Runs of skills. A start throws TARGET_NOT_FOUND, TARGETS_NOT_OFFERED, TERMINAL_NOT_FOUND and TERMINAL_GONE beside what every kind does; for a body that is a
  * template, what a render throws.
  */
-export function skillSessions ({ operator, readBase, foreignSkills, model, renderSkill }: SkillKindOptions): SessionKind<SkillRequest> {
+export function skillSessions ({ operator, readPrompts, foreignSkills, terminals, model, renderSkill, config }: SkillKindOptions): SessionKind<SkillRequest> {
   async function start (request: SkillRequest, { caller, generation, requestId }: Starter): Promise<Omit<Start, 'owner'>> {
-    const { params, prompt, target: wanted, execution: wish, maxSteps: most, autoContinue, found, isChild } = request
+    const { params, prompt, execution: wish, maxSteps: most, autoContinue, found, isChild } = request
+    const { wanted, terminal } = await placeWanted(request, caller)
     const offered = operatorFor(operator, caller)
     const { skill, on } = found === undefined ? await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted)) : { skill: found, on: undefined }
     const { name, description, options } = skill
@@ -82,13 +98,13 @@ export function skillSessions ({ operator, readBase, foreignSkills, model, rende
       name,
       description,
       body: (await renderSkill(skill, Object.fromEntries(parameters.map(({ name, value }) => [name, value])), { caller, generation, requestId })).trim(),
-      base: await readBase(),
+      ...await protocolOf(options),
       prompt: prompt.trim(),
       parameters,
       model,
       maxSteps,
-      terminal: target?.name ?? MANUAL,
-      target: execution === 'manual' ? '' : target?.name ?? '',
+      timeout: options.timeout,
+      ...placeOf(target, terminal, execution),
       autoContinue,
       history: options.history,
       historyMax: options.historyMax
@@ -98,11 +114,23 @@ export function skillSessions ({ operator, readBase, foreignSkills, model, rende
       definition: `skills/${skill.id}`,
       revision: skill.hash,
       input: {},
-      // Of each step a question, its repair and a command; and one look for what the target knows.
-      budget: { steps: 3 * maxSteps + 1, tokens: TOKENS, idle: IDLE },
+      ...(setting.inTerminal === undefined ? {} : { terminal: setting.inTerminal }),
+      // Of each step a question, its repair and its commands; one look for what the target knows, and one refusal of functions.
+      budget: { steps: (options.protocol === 'tools' ? 2 + MAX_CALLS : 3) * maxSteps + 2, tokens: TOKENS, idle: IDLE },
       ask: [],
       commands: { rules: offered.rules, isAuto: execution === 'auto' && isChild !== true && target?.mayRunUnasked === true }
     }
+  }
+
+  async function protocolOf ({ protocol, language }: SkillOptions): Promise<Pick<SkillSetting, 'protocol' | 'base' | 'baseOfCalls' | 'language'>> {
+    const { text, tools } = await readPrompts()
+    return { protocol, base: text, baseOfCalls: protocol === 'tools' ? tools : '', language: language === '' ? config.DEFAULT_LANGUAGE : language }
+  }
+
+  /** @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE for a terminal that is none of the caller's */
+  async function placeWanted ({ target: asked }: SkillRequest, caller: Caller): Promise<{ readonly wanted: string | undefined, readonly terminal?: string }> {
+    const on = asked === undefined ? undefined : await terminals.targetOf(caller, asked)
+    return on === undefined ? { wanted: asked } : { wanted: on, terminal: asked as string }
   }
 
   async function findSkill ({ id, path = '', source }: SkillRequest, caller: Caller, generation: Generation, place: Target | undefined): Promise<FoundSkill> {
@@ -122,6 +150,13 @@ export function skillSessions ({ operator, readBase, foreignSkills, model, rende
 interface FoundSkill {
   readonly skill: Pick<SkillDefinition, 'id' | 'name' | 'description' | 'body' | 'isTemplate' | 'options' | 'hash'>
   readonly on?: string
+}
+
+/** Where commands run. @param terminal that whoever started it has named */
+function placeOf (target: Target | undefined, terminal: string | undefined, execution: Execution): Pick<SkillSetting, 'terminal' | 'target' | 'inTerminal'> {
+  const named = terminal ?? target?.name ?? MANUAL
+  if (execution === 'manual') return { terminal: named, target: '' }
+  return { terminal: named, target: target?.name ?? '', ...(terminal === undefined ? {} : { inTerminal: terminal }) }
 }
 
 /** Why there is no such target for a caller. */

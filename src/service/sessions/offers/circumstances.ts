@@ -3,29 +3,42 @@ import { type OperatorFile, type Target, type Workspace } from '../../../config/
 import { judgeCommit } from '../../../session/command-rules.ts'
 import { type Circumstances } from '../../../session/gate.ts'
 import { type ApplyEffect, type ExecEffect, type Start } from '../../../session/model.ts'
+import { type OpenEffect } from '../../../session/session.ts'
+
+/** Where the terminals of this process are. */
+export interface TerminalFolders {
+  folderOf (terminal: string): string | undefined
+}
 
 /** What the operator's file says now. A session that began under an earlier file gets no more than the present file allows. */
-export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile): Circumstances {
+export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile, terminals: TerminalFolders = { folderOf: () => undefined }): Circumstances {
   return {
     commands: ({ target }) => ({ rules, isAuto: targets.get(target)?.mayRunUnasked === true }),
     commits ({ workspace: name }) {
       if (workspaces.get(name)?.mayCommit !== true) return { answer: 'deny', by: 'policy', reason: `the operator allows no commits in "${name}"` }
       return judgeCommit([...targets.values()].filter(target => target.type === 'local' && target.workspace.name === name).map(target => target.name), rules)
     },
-    about ({ start }, effect) {
-      if (effect.kind === 'exec') return aboutCommand(effect, targets.get(effect.target))
+    about ({ start, open }, effect) {
+      if (effect.kind === 'exec') return aboutCommand(effect, targets.get(effect.target), () => folderIn(effect, terminals, open.get(effect.id)))
       return effect.kind === 'apply' ? aboutChange(effect, start, workspaces.get(effect.workspace)) : {}
     }
   }
 }
 
 /** Where a command would run, and in what. */
-function aboutCommand ({ cwd }: ExecEffect, target: Target | undefined): JsonObject {
+function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | undefined, folderInTerminal: () => string): JsonObject {
+  const cwd = terminal === undefined ? given : folderInTerminal()
   switch (target?.type) {
     case 'local': return { folder: cwd ?? target.workspace.path, sandbox: target.sandbox, network: target.hasNetwork }
     case 'ssh': return { host: target.host, port: target.port, user: target.user, folder: cwd ?? target.cwd ?? '~' }
     default: return {}
   }
+}
+
+/** Where a command in a terminal would begin; another process than the one that holds the terminal knows what was shown. */
+function folderIn ({ terminal = '' }: ExecEffect, terminals: TerminalFolders, open: OpenEffect | undefined): string {
+  const shown = open?.question?.about['folder']
+  return terminals.folderOf(terminal) ?? (typeof shown === 'string' ? shown : '')
 }
 
 /** The checks that run when a change has been made, as commands. */

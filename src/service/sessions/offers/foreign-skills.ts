@@ -26,6 +26,9 @@ const UNREADABLE = `it cannot be read: expected a file in UTF-8 of at most ${MAX
 /** How many files are read at a time. OpenSSH allows 10 sessions a connection, and commands need some of them. */
 const READS = 4
 
+/** What stands on a target was written for the protocol of texts; how long a command may run there, in seconds. */
+const AS_OF_OLD = { protocol: 'text', timeout: 30 } as const
+
 /** A skill that nobody has registered: it stands in the project of a target, or in the home of its user there. */
 export interface ForeignSkill {
   readonly target: string
@@ -143,7 +146,8 @@ function usable (place: ForeignPlace, text: string): SkillDefinition {
 /** The skill, or why it is none. */
 function define (place: ForeignPlace, text: string): SkillDefinition | RejectedEntry {
   try {
-    return { ...skillKind.define(idOf(place), text, 'direct'), isTemplate: false }
+    const skill = skillKind.define(idOf(place), text, 'direct')
+    return { ...skill, isTemplate: false, options: { ...skill.options, ...AS_OF_OLD } }
   } catch (error) {
     if (error instanceof RejectedEntry) return error
     throw error

@@ -1,7 +1,7 @@
 import { type JsonObject } from '../../../base/json.ts'
 
-/** How long words are gathered before followers get them, in ms; what comes after such a pause is told at once. */
-const PAUSE = 50
+/** How long words are gathered before followers get them, in ms, of which people see nothing; what comes after such a pause is told at once. */
+const PAUSE = 15
 
 /** How much followers get of one answer, in UTF-16 units; the whole is in its result. */
 const MOST = 256 * 1024

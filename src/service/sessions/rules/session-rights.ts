@@ -13,7 +13,9 @@ import { isWanted, type Wanted } from '../kinds/session-kind.ts'
 /** Why an effect is not done for the owner of its session. The owner's token may allow less by now than when the session began. */
 export function refusalOf (owner: Caller, { start: { definition, owner: name }, engine }: Pick<Session, 'start' | 'engine'>, effect: Effect): Extract<Outcome, { kind: 'failure' }> | undefined {
   const refuse = (what: string) => ({ kind: 'failure', code: 'OWNER_MAY_NOT', message: `the token "${name}" may not ${what} any more` } as const)
-  if (!owner.roles.has('run')) return refuse('run sessions')
+  const usesTerminal = effect.kind === 'shell' || (effect.kind === 'exec' && effect.terminal !== undefined)
+  if (usesTerminal && !owner.roles.has('terminal')) return refuse('use terminals')
+  if (effect.kind !== 'shell' && !owner.roles.has('run')) return refuse('run sessions')
   // A dialogue may be another agent's by now, and begin what is neither's.
   const forbidden = [definition, engine.view.definition, effect.kind === 'child' ? effect.definition : undefined].find(each => each !== undefined && !mayGoOn(owner, each))
   if (forbidden !== undefined) return refuse(`run ${forbidden}`)
@@ -80,7 +82,8 @@ function mayReach ({ targets }: Pick<Caller, 'targets'>, place: string): boolean
 /** The target or workspace that a session works on; `undefined` for none. */
 function placeOfSession ({ setting }: Start): string | undefined {
   if (!isJsonObject(setting)) return undefined
-  const { skill, workspace } = setting
-  const place = isJsonObject(skill ?? null) ? (skill as { readonly target?: unknown }).target : workspace
+  const { skill, terminal, workspace } = setting
+  const on = isJsonObject(skill ?? null) ? skill : terminal
+  const place = isJsonObject(on ?? null) ? (on as { readonly target?: unknown }).target : workspace
   return typeof place === 'string' && place !== '' ? place : undefined
 }

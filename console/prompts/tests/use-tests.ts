@@ -1,0 +1,75 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import type { paths } from '../../../.build/api.d.ts'
+import { ApiError } from '../../api/api-error.ts'
+import { api, take, type Tagged, takeTagged } from '../../api/client.ts'
+import { t } from '../../text/text.ts'
+
+/** As many cases are run at a time. */
+const AT_A_TIME = 4
+
+/** A case as it is stored. */
+export type Case = Readonly<Record<string, unknown>>
+
+/** What became of a case: its result, or why it could not be run. */
+export type Outcome = 'running' | { readonly error: unknown } | { readonly result: Result }
+
+type Result = paths['/api/prompts/{id}/tests/run']['post']['responses']['200']['content']['application/json']
+
+/** The tests of a prompt, with the tag that a change has to name; no value where there are none. */
+export function useTests (id: string) {
+  return useQuery({ queryKey: ['registry', 'tests', id], queryFn: () => readTests(id) })
+}
+
+async function readTests (id: string): Promise<Tagged<readonly Case[] | undefined>> {
+  try {
+    const { value, tag } = await takeTagged(api.GET('/api/prompts/{id}/tests', { params: { path: { id } } }))
+    return { value: value.tests as readonly Case[], tag }
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return { value: undefined, tag: undefined }
+    throw error
+  }
+}
+
+/** What a case is called: as its author does, or by its number. */
+export function nameOf (testCase: Case, index: number): string {
+  const { description } = testCase
+  return typeof description === 'string' && description !== '' ? description : t.caseNumber(index + 1)
+}
+
+/** Runs cases, and has what became of each so far. @param version the one that is tested; left out for what is served */
+export function useRuns (id: string, version?: number) {
+  const [outcomes, setOutcomes] = useState<ReadonlyMap<number, Outcome>>(new Map())
+  // What another version gave says nothing of this one.
+  useEffect(() => { setOutcomes(new Map()) }, [id, version])
+  const run = async (cases: readonly Case[]) => {
+    const waiting = [...cases.entries()]
+    const outcomesNow = new Map<number, Outcome>(waiting.map(([index]) => [index, 'running']))
+    const tell = (index: number, outcome: Outcome) => {
+      outcomesNow.set(index, outcome)
+      setOutcomes(new Map(outcomesNow))
+    }
+    setOutcomes(new Map(outcomesNow))
+    await Promise.all(Array.from({ length: AT_A_TIME }, async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const [index, testCase] = next
+        tell(index, await runOne(id, testCase, version))
+      }
+    }))
+  }
+  return { outcomes, run, isRunning: [...outcomes.values()].includes('running') }
+}
+
+async function runOne (id: string, testCase: Case, version: number | undefined): Promise<Outcome> {
+  try {
+    return { result: await take(api.POST('/api/prompts/{id}/tests/run', { params: { path: { id }, query: version === undefined ? {} : { version } }, body: { case: testCase } })) }
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** Whether a case has passed; undefined while nobody knows. */
+export function hasPassed (outcome: Outcome | undefined): boolean | undefined {
+  if (outcome === undefined || outcome === 'running') return undefined
+  return 'result' in outcome && outcome.result.pass
+}

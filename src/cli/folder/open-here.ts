@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs'
+import { chdir, env, loadEnvFile } from 'node:process'
+import { type Log } from '../../base/log.ts'
+import { ConfigError, loadConfig } from '../../config/config.ts'
+import { openService, type Service } from '../../service.ts'
+import { StoreError } from '../../store/store.ts'
+import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
+import { usageError } from '../exit-codes.ts'
+
+/** Variables of a service that is only asked about a folder: it reads that, and keeps nothing. */
+const UNWANTED = /^(?:REDIS_|STORE_|SESSION_|STATE_|API_TOKEN|WORKERS|OTEL_|KEY_PREFIX)/
+
+/** Variables of models. */
+const OF_MODELS = /^LLM_/
+
+/**
+ * Opens the service over a folder, in this process, which goes into the folder for its `.env`.
+ * @param warn told of files that are not read
+ * @throws CliError
+ */
+export async function openHere (folder: string, warn: (message: string) => void, { asksModels }: { readonly asksModels: boolean }): Promise<Service> {
+  if (!existsSync(folder)) throw usageError(`${folder}: expected a folder, got nothing`)
+  chdir(folder)
+  if (existsSync('.env')) loadEnvFile('.env')
+  if (!ENTRY_KINDS.some(({ key }) => existsSync(key))) throw usageError(`${folder}: expected one of the folders ${ENTRY_KINDS.map(({ key }) => key).join(', ')}`)
+  // Problems of a key and of a tool are notices, too.
+  const tell = (fields: object, message: string): void => { if (!('key' in fields) && !('tool' in fields)) warn(message) }
+  const log: Log = { debug () {}, info () {}, warn: tell, error: tell }
+  try {
+    const wanted = Object.fromEntries(Object.entries(env).filter(([name]) => !UNWANTED.test(name) && (asksModels || !OF_MODELS.test(name))))
+    return await openService({ ...loadConfig({ ...wanted, STORE_DIR: '.', SESSION_STORE: 'memory' }), ALLOW_ROOT: true }, log, { logsSessions: false })
+  } catch (error) {
+    if (error instanceof ConfigError || error instanceof StoreError) throw usageError(error.message)
+    throw error
+  }
+}

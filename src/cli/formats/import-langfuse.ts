@@ -1,0 +1,52 @@
+import { contentHash, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { asPromptObject } from '../../registry/kinds/prompt/as-prompt-object.ts'
+import { type ApiClient, apiPath } from '../api-client.ts'
+import { ENTRY_KINDS, type EntryKind } from '../entries/entry-kinds.ts'
+import { publish } from '../entries/publish.ts'
+import { listOf, objectOf, textOf } from '../json-members.ts'
+import { type ImportedPrompt } from './langfuse/langfuse-prompts.ts'
+import { type FolderEntry } from './write-files.ts'
+
+const PROMPTS = ENTRY_KINDS.find(({ key }) => key === 'templates') as EntryKind
+
+/** A prompt with its versions and labels as files: what was published last, each version, and the record of its releases. */
+export function entriesOf ({ id, versions, labels }: ImportedPrompt): readonly FolderEntry[] {
+  const latest = versions.at(-1)
+  if (latest === undefined) return []
+  const record = {
+    next: latest.n + 1,
+    labels: Object.fromEntries(labels),
+    versions: versions.map(({ n, entry, at, by, note }) => ({ n, tag: contentHash(asPromptObject(entry)), at, by, ...(note === undefined ? {} : { note }), source: sourceOf(n) })).toReversed(),
+    moves: []
+  }
+  return [
+    { kind: 'templates', id, value: latest.entry },
+    ...versions.map(({ n, entry }) => ({ kind: 'versions', id: `${id}.${n}`, value: { entry } })),
+    { kind: 'releases', id, value: record }
+  ]
+}
+
+/**
+ * Publishes the versions of a prompt, the oldest first, then moves its labels. The service numbers them itself.
+ * @returns the labels that were moved, each with its version there
+ * @throws CliError when something is refused
+ */
+export async function publishImported (api: ApiClient, { id, versions, labels }: ImportedPrompt): Promise<JsonObject> {
+  for (const { n, entry, note } of versions) {
+    await publish(api, PROMPTS, id, { text: stringifyJson(entry), type: 'application/json' }, { about: { source: sourceOf(n), ...(note === undefined ? {} : { note }) } })
+  }
+  const path = apiPath('api', 'prompts', id, 'versions')
+  const recorded = listOf(objectOf(await api.get(path))['versions']).map(objectOf)
+  const moved: Array<[string, number]> = []
+  for (const [label, n] of labels) {
+    const number = Number(recorded.find(({ source }) => textOf(source) === sourceOf(n))?.['n'])
+    if (Number.isNaN(number)) continue
+    await api.put(apiPath('api', 'prompts', id, 'labels', label), stringifyJson({ version: number, note: 'imported from Langfuse' }), { 'content-type': 'application/json' })
+    moved.push([label, number])
+  }
+  return Object.fromEntries(moved)
+}
+
+function sourceOf (n: number): string {
+  return `langfuse:${n}`
+}

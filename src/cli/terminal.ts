@@ -1,0 +1,121 @@
+import { once } from 'node:events'
+import { type IncomingMessage } from 'node:http'
+import { type Readable } from 'node:stream'
+import { type Command } from 'commander'
+import { type WebSocket } from 'ws'
+import { type Json, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { type ApiClient } from './api-client.ts'
+import { type Cli } from './cli.ts'
+import { CliError, EXIT, usageError } from './exit-codes.ts'
+import { objectOf, textOf } from './json-members.ts'
+import { type Output } from './output.ts'
+
+/** Leaves the terminal, as telnet does: Ctrl-]. */
+const LEAVE = '\x1d'
+
+/** How often it is tried again to attach where another process of the service has answered, and how long between, in ms. */
+const [TRIES, PAUSE] = [20, 500]
+
+/** Adds `aps terminal …`. */
+export function addTerminalCommand (program: Command, cli: Cli): void {
+  program.command('terminal').argument('[target]', 'where the shell runs, as the operator\'s file names it').description('type into a shell on a target; Ctrl-] leaves it, and it stays open for half an hour')
+    .option('--attach <id>', 'go back to a terminal that is open')
+    .action(async (target: string | undefined, { attach }: { readonly attach?: string }, command: Command) => {
+      if ((target === undefined) === (attach === undefined)) throw usageError('expected a target, or --attach with the id of a terminal')
+      const { api, output } = cli.open(command)
+      const first = attach === undefined ? { type: 'terminal_open', target: target ?? '' } : { type: 'terminal_attach', terminalId: attach }
+      await sitAt(first, { api, output, stdin: cli.stdin })
+    })
+}
+
+interface Seat {
+  readonly api: ApiClient
+  readonly output: Output
+  readonly stdin: Readable & { readonly isTTY?: boolean, setRawMode? (isRaw: boolean): void }
+}
+
+/** Passes keys to a terminal and what it shows to stdout, until it ends or the user leaves. @throws CliError */
+async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<void> {
+  const socket = await opened(api)
+  const ended = once(socket, 'close')
+  const send = (frame: JsonObject): void => { socket.send(stringifyJson(frame)) }
+  const tell = (): JsonObject => ({ ...output.size })
+  let id = ''
+  let tries = 0
+  let failure: CliError | undefined
+  let reason: string | undefined
+  let typing = (): void => {}
+  socket.on('message', (data: Buffer) => {
+    const frame = objectOf(parseJson(data.toString()))
+    switch (frame['type']) {
+      case 'data':
+        void output.raw(textOf(frame['data']))
+        break
+      case 'terminal':
+        if (id === '') typing = pass(stdin, keys => { if (keys === LEAVE) socket.close(); else send({ type: 'data', data: keys }) })
+        id = textOf(frame['terminalId'])
+        break
+      case 'close':
+        reason = textOf(frame['reason'])
+        return socket.close()
+      case 'error':
+        if (frame['code'] === 'TERMINAL_ELSEWHERE' && ++tries < TRIES) setTimeout(() => { send({ ...first, ...tell() }) }, PAUSE)
+        else if (id === '') {
+          failure = refusedAs(frame)
+          socket.close()
+        }
+    }
+  })
+  const stopResizes = output.onResize(() => { if (id !== '') send({ type: 'resize', ...tell() }) })
+  send({ ...first, ...tell() })
+  try {
+    await ended
+  } finally {
+    stopResizes()
+    typing()
+  }
+  if (failure !== undefined) throw failure
+  if (id === '') throw new CliError(EXIT.UNREACHABLE, `${api.url} has closed the connection`)
+  await output.words(reason === undefined ? `\nleft; to come back: aps terminal --attach ${id}` : `\n${reason}`)
+}
+
+async function opened (api: ApiClient): Promise<WebSocket> {
+  const socket = await api.socket('/ws')
+  let reply: IncomingMessage | undefined
+  socket.once('unexpected-response', (_request, response: IncomingMessage) => {
+    reply = response
+    socket.emit('error', new Error('it was refused'))
+  })
+  try {
+    await once(socket, 'open')
+  } catch (error) {
+    throw await api.refusal(error as Error, reply)
+  }
+  socket.on('error', () => {})
+  return socket
+}
+
+/** Hands on what is typed, key by key. @returns ends it */
+function pass (stdin: Seat['stdin'], type: (keys: string) => void): () => void {
+  const decoder = new TextDecoder()
+  const read = (bytes: Buffer): void => {
+    const text = decoder.decode(bytes, { stream: true })
+    const at = text.indexOf(LEAVE)
+    if (at !== 0 && text !== '') type(at < 0 ? text : text.slice(0, at))
+    if (at >= 0) type(LEAVE)
+  }
+  stdin.setRawMode?.(true)
+  stdin.on('data', read)
+  stdin.resume()
+  return () => {
+    stdin.off('data', read)
+    stdin.setRawMode?.(false)
+    stdin.pause()
+  }
+}
+
+function refusedAs (frame: JsonObject): CliError {
+  const { code, message, details } = frame as { readonly code?: Json, readonly message?: Json, readonly details?: Json }
+  const at = textOf(objectOf(details ?? {})['at'])
+  return new CliError(EXIT.NO, `${textOf(code)}: ${textOf(message)}${at === '' ? '' : `; --url ${at} asks it there`}`)
+}

@@ -1,0 +1,45 @@
+import { type CaseReport } from './run-suites.ts'
+
+/** Results as JUnit's XML, which most build servers read: a suite for each prompt, a case for each of its tests. */
+export function junitOf (reports: readonly CaseReport[]): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites ${counts(reports)}>
+${[...grouped(reports)].map(([id, cases]) => `  <testsuite name="${escaped(id)}" ${counts(cases)}>\n${cases.map(caseOf).join('')}  </testsuite>\n`).join('')}</testsuites>
+`
+}
+
+function grouped (reports: readonly CaseReport[]): ReadonlyMap<string, readonly CaseReport[]> {
+  const groups = new Map<string, CaseReport[]>()
+  for (const report of reports) groups.set(report.id, [...groups.get(report.id) ?? [], report])
+  return groups
+}
+
+function counts (reports: readonly CaseReport[]): string {
+  const errors = reports.filter(isError).length
+  const failures = reports.filter(({ pass }) => !pass).length - errors
+  return `tests="${reports.length}" failures="${failures}" errors="${errors}" time="${seconds(reports.reduce((sum, { durationMs }) => sum + durationMs, 0))}"`
+}
+
+/** A case whose prompt gave nothing that could be looked at. */
+function isError ({ result }: CaseReport): boolean {
+  return result['error'] !== undefined
+}
+
+function caseOf (report: CaseReport): string {
+  const { id, testCase: { name, place }, pass, failures, durationMs } = report
+  const head = `    <testcase classname="${escaped(id)}" name="${escaped(name)}"${place === undefined ? '' : ` file="${escaped(place.file)}" line="${place.line}"`} time="${seconds(durationMs)}"`
+  if (pass) return `${head}/>\n`
+  const what = isError(report) ? 'error' : 'failure'
+  return `${head}>\n      <${what} message="${escaped(failures[0] ?? '')}">${escaped(failures.join('\n'))}</${what}>\n    </testcase>\n`
+}
+
+function seconds (milliseconds: number): string {
+  return (milliseconds / 1000).toFixed(3)
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '&#10;', '\t': '&#9;', '\r': '&#13;' }
+
+/** A text for a value or an attribute; other control characters, which XML 1.0 can hold in no way, become U+FFFD. */
+function escaped (text: string): string {
+  return text.toWellFormed().replaceAll(/[&<>"\n\t\r]/g, character => ENTITIES[character] ?? '').replaceAll(/[\p{Cc}\ufffe\uffff]/gu, '\ufffd')
+}

@@ -1,0 +1,76 @@
+import { readFile, realpath } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { type Json, type JsonObject, parseJson } from '../../base/json.ts'
+import { isInside } from '../../store/directory/directory-paths.ts'
+import { type ApiClient } from '../api-client.ts'
+import { ENTRY_KINDS, type EntryKind } from '../entries/entry-kinds.ts'
+import { storedText } from '../entries/entry-text.ts'
+import { pathOf } from '../entries/publish.ts'
+import { usageError } from '../exit-codes.ts'
+import { readFolder } from '../folder/read-folder.ts'
+import { createPlaceFinder } from '../folder/text-places.ts'
+import { listOf, objectOf, textOf } from '../json-members.ts'
+
+/** The tests of one prompt. */
+export interface Suite {
+  /** Of the prompt. */
+  readonly id: string
+  readonly cases: readonly Case[]
+}
+
+/** One case, and where it is written. */
+export interface Case {
+  /** As it is written. */
+  readonly value: JsonObject
+  /** What reports call it. */
+  readonly name: string
+  /** As it is reached from where the user is; left out for what a service has stored. */
+  readonly place?: { readonly file: string, readonly line: number, readonly column: number }
+  /** The bundle of the file that it names. */
+  readonly known?: Json
+}
+
+const TESTS = ENTRY_KINDS.find(({ key }) => key === 'tests') as EntryKind
+
+/** The tests that a folder has. @param warn told of files that are not read @throws CliError */
+export async function suitesOf (folder: string, warn: (message: string) => void): Promise<readonly Suite[]> {
+  const { root, entries, problems } = await readFolder(folder, warn, [TESTS])
+  if (problems.length > 0) throw usageError(`aps lint says more of what cannot be read:\n${problems.join('\n')}`)
+  return await Promise.all([...entries.values()].map(async ({ id, file, entry }): Promise<Suite> => {
+    const values = parseJson(storedText(entry))
+    if (!Array.isArray(values)) throw usageError(`${join(folder, file)}: expected a list of cases; aps lint says more`)
+    const find = createPlaceFinder(['.json', '.yaml', '.yml'].includes(extname(file)) ? await readFile(join(root, file), 'utf8') : '')
+    return {
+      id,
+      cases: await Promise.all((values as readonly Json[]).map(objectOf).map(async (value, index): Promise<Case> => {
+        const known = await readKnown(root, value)
+        return { ...caseOf(value, index), place: { file: join(folder, file), ...find({ field: [index] }) }, ...(known === undefined ? {} : { known }) }
+      }))
+    }
+  }))
+}
+
+/** The tests that a service has stored. @param ids none for all of them @throws CliError */
+export async function storedSuites (ids: readonly string[], api: ApiClient): Promise<readonly Suite[]> {
+  const wanted = ids.length > 0 ? ids : (await api.list('/api/tests', { limit: '1000' })).map(textOf)
+  const suites: Suite[] = []
+  for (const id of wanted) suites.push({ id, cases: listOf(objectOf(await api.get(pathOf(TESTS, id)))['tests']).map(objectOf).map(caseOf) })
+  return suites
+}
+
+function caseOf (value: JsonObject, index: number): Case {
+  return { value, name: textOf(value['description']) || `case ${index + 1}` }
+}
+
+/** The bundle that a case has recorded. @param root without links @throws CliError */
+async function readKnown (root: string, { tools = 'stub' }: JsonObject): Promise<Json | undefined> {
+  const name = textOf(tools)
+  if (['stub', 'live', ''].includes(name)) return undefined
+  try {
+    const file = await realpath(join(root, name))
+    if (!isInside(root, file)) throw new Error('it lies outside of the folder')
+    return parseJson(await readFile(file, 'utf8'))
+  } catch (error) {
+    throw usageError(`tools: ${name} cannot be read: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto'
+import { ANYONE } from '../../access/caller.ts'
+import { ServiceError } from '../../base/errors.ts'
+import { RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
+import { parseTests, type TestCase } from '../../registry/kinds/tests/test-cases.ts'
+import { type Bundle } from '../../service/render/bundle.ts'
+import { type PromptWish } from '../../service/versions/choose-prompt.ts'
+import { usageError } from '../exit-codes.ts'
+import { openHere } from '../folder/open-here.ts'
+import { listOf, objectOf } from '../json-members.ts'
+import { type RunOne } from './run-suites.ts'
+import { type Case } from './suites.ts'
+
+/** The service over a folder, for as long as its tests run. */
+export interface Bench {
+  readonly run: RunOne
+  close (): Promise<void>
+}
+
+/**
+ * Opens the service in this process, which goes into the folder for its `.env`.
+ * @param warn told of files that are not read
+ * @throws CliError
+ */
+export async function testHere (folder: string, wish: PromptWish, signal: AbortSignal, warn: (message: string) => void): Promise<Bench> {
+  const service = await openHere(folder, warn, { asksModels: true })
+  const { generation } = service.registry
+  return {
+    async run (id, testCase) {
+      const read = readCase(id, testCase)
+      try {
+        const chosen = await service.choosePrompt(generation, ANYONE, id, wish)
+        const result = await service.runCase({ generation, caller: ANYONE, id, chosen, testCase: read, known: knownOf(testCase), requestId: randomUUID(), signal })
+        return { id, ...(chosen.version === undefined ? {} : { version: chosen.version }), ...result, checks: result.checks.map(check => ({ ...check })) }
+      } catch (error) {
+        if (error instanceof ServiceError && !signal.aborted) return { id, pass: false, checks: [], error: { code: error.code, message: error.message } }
+        throw error
+      }
+    },
+    close: () => service.close()
+  }
+}
+
+/** @throws CliError */
+function readCase (id: string, { value, name }: Case): TestCase {
+  try {
+    return parseTests([value])[0] as TestCase
+  } catch (error) {
+    if (error instanceof RejectedEntry) throw usageError(`tests of ${id}, ${name}: ${error.message}; aps lint says more`)
+    throw error
+  }
+}
+
+/** As much of a bundle as is read. */
+function knownOf ({ known }: Case): Pick<Bundle, 'tools'> | undefined {
+  if (known === undefined) return undefined
+  return { tools: listOf(objectOf(known)['tools']).map(objectOf).filter(({ tool }) => typeof tool === 'string').map(call => ({ ...call, arguments: objectOf(call['arguments']) })) as Bundle['tools'] }
+}

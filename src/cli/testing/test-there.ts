@@ -1,0 +1,19 @@
+import { apiPath, type ApiClient } from '../api-client.ts'
+import { ApiError } from '../api-error.ts'
+import { EXIT } from '../exit-codes.ts'
+import { objectOf } from '../json-members.ts'
+import { type RunOne } from './run-suites.ts'
+
+/** Has a service run cases on the prompts that it has. @param label the version that it means; left out for what is served */
+export function testThere (api: ApiClient, label: string | undefined): RunOne {
+  const search = label === undefined ? '' : new URLSearchParams({ label }).toString()
+  return async (id, { value, known }) => {
+    try {
+      return objectOf(await api.post(`${apiPath('api', 'prompts', id, 'tests', 'run')}${search === '' ? '' : `?${search}`}`, { case: value, ...(known === undefined ? {} : { known }) }))
+    } catch (error) {
+      // A token that may not, or a service that is gone, is so for all cases.
+      if (!(error instanceof ApiError) || ![EXIT.NO, EXIT.USAGE].includes(error.exitCode as 1)) throw error
+      return { id, pass: false, checks: [], error: { code: error.code, message: error.message } }
+    }
+  }
+}

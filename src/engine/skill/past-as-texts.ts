@@ -1,0 +1,37 @@
+import { type JsonObject } from '../../base/json.ts'
+import { callsOf, contentOf } from '../shared/choice.ts'
+import { NO_ANSWER } from '../shared/sent-history.ts'
+import { parseSkillCalls } from './parse-skill-calls.ts'
+
+/** What follows a message in the protocol of texts. */
+export const MESSAGE_SEEN = '[Continue after informational message]'
+
+/**
+ * A dialogue by calls as one by texts, for a model that goes on without functions: each call is a text with its tag, and its
+ * result is what the user says then. Takes dialogues in which each call has its result.
+ */
+export function pastAsTexts (messages: readonly JsonObject[]): JsonObject[] {
+  const texts: JsonObject[] = []
+  let asked: readonly string[] = []
+  for (const message of messages) {
+    const role = message['role']
+    const isResult = role === 'tool' || role === 'function'
+    if (role === 'assistant' && callsOf(message).length > 0) {
+      const words = contentOf(message).trim()
+      if (words !== '') texts.push({ role: 'assistant', content: `[MESSAGE] ${words}` }, { role: 'user', content: MESSAGE_SEEN })
+      asked = textsOf(message)
+    } else if (isResult) {
+      const [words = '', ...rest] = asked
+      asked = rest
+      texts.push({ role: 'assistant', content: words }, { role: 'user', content: contentOf(message) })
+    } else {
+      texts.push({ ...message })
+    }
+  }
+  return texts
+}
+
+function textsOf (message: JsonObject): string[] {
+  const given = callsOf(message).map(call => `${call.name} ${call.arguments}`.trim() || NO_ANSWER)
+  return parseSkillCalls(message).map(({ says }, index) => says.type === 'WRONG' ? given[index] ?? NO_ANSWER : says.content)
+}

@@ -1,0 +1,92 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type ReadableReply } from './parse-skill-response.ts'
+
+/** A function by which a model says what it wants of a skill. */
+interface SkillFunction {
+  readonly about: string
+  /** All of them. */
+  readonly parameters: Readonly<Record<string, { readonly type: 'string' | 'boolean', readonly description: string, readonly isOptional?: true }>>
+  /** What a call says. @param values of the types that are declared, and no others */
+  readonly read: (values: JsonObject) => ReadableReply
+}
+
+/** A name that a model has made up is repeated to it up to this length, in UTF-16 units. */
+const MAX_NAME = 100
+
+const FUNCTIONS: ReadonlyMap<string, SkillFunction> = new Map<string, SkillFunction>([
+  ['run_command', {
+    about: 'Runs one shell command. Its result is what the command printed.',
+    parameters: { command: { type: 'string', description: 'The command alone, as a shell reads it' } },
+    read: values => {
+      const command = textIn(values, 'command')
+      return { type: 'CMD', content: `[CMD] ${command}`, command }
+    }
+  }],
+  ['ask_user', {
+    about: 'Asks the user a question and waits for the answer, which is its result.',
+    parameters: {
+      question: { type: 'string', description: 'The question' },
+      required: { type: 'boolean', description: 'Whether it needs an answer; true unless given', isOptional: true }
+    },
+    read: values => {
+      const [question, required] = [textIn(values, 'question'), values['required'] !== false]
+      return { type: 'ASK', content: `${required ? '[ASK]' : '[ASK:optional]'} ${question}`, question, required }
+    }
+  }],
+  ['tell_user', {
+    about: 'Shows the user a message, and goes on.',
+    parameters: { text: { type: 'string', description: 'The message' } },
+    read: values => {
+      const message = textIn(values, 'text')
+      return { type: 'MESSAGE', content: `[MESSAGE] ${message}`, message }
+    }
+  }],
+  ['finish', {
+    about: 'Ends the skill.',
+    parameters: { summary: { type: 'string', description: 'The last message to the user: what was done', isOptional: true } },
+    read: values => {
+      const message = textIn(values, 'summary') || 'Skill completed'
+      return { type: 'DONE', content: `[DONE] ${message}`, message }
+    }
+  }]
+])
+
+/** The functions as a model is offered them. */
+export const SKILL_TOOLS: readonly JsonObject[] = Array.from(FUNCTIONS, ([name, { about, parameters }]) => ({
+  type: 'function',
+  function: {
+    name,
+    description: about,
+    parameters: {
+      type: 'object',
+      properties: Object.fromEntries(Object.entries(parameters).map(([parameter, { type, description }]) => [parameter, { type, description }])),
+      required: Object.entries(parameters).flatMap(([parameter, { isOptional }]) => isOptional === true ? [] : [parameter]),
+      additionalProperties: false
+    }
+  }
+}))
+
+/**
+ * Reads a call of one of the functions.
+ * @returns what it says; what is wrong with its arguments; `undefined` where there is no such function. An argument that is not
+ *   declared is wrong, too: a command with a folder that nobody heeds would run in another one.
+ */
+export function readSkillCall (name: string, values: JsonObject): ReadableReply | string | undefined {
+  const called = FUNCTIONS.get(name)
+  if (called === undefined) return undefined
+  const { parameters, read } = called
+  const unknown = Object.keys(values).find(each => !Object.hasOwn(parameters, each))
+  if (unknown !== undefined) return `${name} takes ${Object.keys(parameters).join(' and ')}, and no ${JSON.stringify(unknown.slice(0, MAX_NAME))}`
+  for (const [parameter, { type, isOptional }] of Object.entries(parameters)) {
+    const value = Object.hasOwn(values, parameter) ? values[parameter] ?? undefined : undefined
+    if (value === undefined && isOptional === true) continue
+    const isText = typeof value === 'string'
+    if (type === 'string' ? !isText : typeof value !== 'boolean') return `${name} needs ${parameter}, a ${type}`
+    if (isOptional !== true && isText && value.trim() === '') return `${name} needs ${parameter}, which is empty`
+  }
+  return read(values)
+}
+
+function textIn (values: JsonObject, name: string): string {
+  return String(values[name] ?? '').trim()
+}

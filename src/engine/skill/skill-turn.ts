@@ -1,0 +1,192 @@
+import { type JsonObject } from '../../base/json.ts'
+import { type Moment, type Next } from '../../session/engine.ts'
+import { askedMessage, contentOf, wordsOf } from '../shared/choice.ts'
+import { clip } from '../shared/clip.ts'
+import { MAX_MESSAGE, MODEL_TIMEOUT, Outbox } from '../shared/outbox.ts'
+import { NO_ANSWER } from '../shared/sent-history.ts'
+import { nextCall, notRun, parseSkillCalls, problemIn, resultsOf, withResult } from './parse-skill-calls.ts'
+import { beginsWithTag, parseSkillResponse, type ReadableReply } from './parse-skill-response.ts'
+import { MESSAGE_SEEN, pastAsTexts } from './past-as-texts.ts'
+import { buildInitialUserPrompt, buildSkillSystemPrompt, withStep } from './prompt.ts'
+import { sentMessages } from './sent-messages.ts'
+import { SKILL_TOOLS } from './skill-functions.ts'
+import { type Awaited, type SkillState } from './skill-state.ts'
+
+/** Of an answer of the model, in bytes of its JSON: all of them are in the log, and are sent again with each step. */
+const MAX_REPLY = 1024 * 1024
+
+/** Of an answer, in tokens: by calls it has several commands. */
+const MAX_TOKENS = { text: 512, tools: 2048 } as const
+
+const REPAIR = 'Your response did not start with a format tag. Answer again, and start with exactly one of [CMD], [ASK], [ASK:optional], [MESSAGE] or [DONE].'
+
+const REPAIR_CALLS = 'Nothing of your answer was done. Answer again, with calls of run_command, ask_user, tell_user or finish. What is wrong: '
+
+/** What a skill and its model say to each other, by calls or by texts: the model is asked, and what it wants is worked off. */
+export abstract class SkillTurn {
+  protected readonly outbox: Outbox
+  protected state: SkillState
+
+  constructor (state: SkillState, moment: Moment) {
+    this.state = state
+    this.outbox = new Outbox(moment)
+  }
+
+  /** Does what the model says. */
+  protected abstract follow (reply: ReadableReply): Next<SkillState>
+
+  /** What came of it so far. */
+  next (): Next<SkillState> {
+    return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
+  }
+
+  protected begin (knowledge: string): Next<SkillState> {
+    this.state = { ...this.state, knowledge }
+    this.#writeSystem()
+    return this.#say(buildInitialUserPrompt(this.state.setting))
+  }
+
+  #writeSystem (): void {
+    const { setting: { base, baseOfCalls, name, body }, protocol, knowledge } = this.state
+    this.state = { ...this.state, system: buildSkillSystemPrompt({ base: protocol === 'tools' ? baseOfCalls : base, knowledge, name, body }) }
+  }
+
+  /** The model, or its provider, does without functions. */
+  protected goOnByTexts (): void {
+    this.state = { ...this.state, protocol: 'text', messages: pastAsTexts(this.state.messages) }
+    this.#writeSystem()
+  }
+
+  /** Tells the model something as a user's message, as the next step. */
+  #say (text: string): Next<SkillState> {
+    return this.#nextStep(marked => [{ role: 'user', content: marked(text) }])
+  }
+
+  /** Asks the model. @param make gives the messages that are new; the last of them is marked with its step */
+  #nextStep (make: (marked: (text: string) => string) => readonly JsonObject[]): Next<SkillState> {
+    const step = this.state.step + 1
+    const { maxSteps } = this.state.setting
+    if (step > maxSteps) return this.finish('Maximum steps reached')
+    const messages = [...this.state.messages, ...make(text => withStep(text, step, maxSteps))]
+    this.state = { ...this.state, step, messages, calls: [], pendingCommand: '' }
+    this.outbox.notice('step', { step, max: maxSteps })
+    return this.ask('model')
+  }
+
+  /** What came of what the model has asked for. @param goesOn whether its list of calls goes on, where there is one */
+  protected tell (text: string, goesOn = false): Next<SkillState> {
+    const { calls } = this.state
+    if (calls.length === 0) return this.#say(text)
+    this.state = { ...this.state, calls: withResult(calls, text, goesOn), pendingCommand: '' }
+    return this.#workOff()
+  }
+
+  /** Begins the next call of the list; the model is told the results when none is left. */
+  #workOff (): Next<SkillState> {
+    const { calls } = this.state
+    const says = nextCall(calls)?.says
+    if (says === undefined) {
+      const results = resultsOf(calls)
+      return this.#nextStep(marked => [...results.slice(0, -1), ...results.slice(-1).map(result => ({ ...result, content: marked(contentOf(result)) }))])
+    }
+    if (says.type === 'WRONG') return this.tell(notRun(says.problem))
+    this.state = { ...this.state, reply: says }
+    return this.follow(says)
+  }
+
+  /** @param corrections behind what the model is sent anyway, and not kept */
+  protected ask (kind: 'model' | 'repair', corrections: readonly JsonObject[] = []): Next<SkillState> {
+    const { setting: { model }, protocol } = this.state
+    const offered = protocol === 'tools' ? { tools: SKILL_TOOLS } : {}
+    const effect = this.outbox.askModel({
+      purpose: kind,
+      messages: [...sentMessages(this.state), ...corrections],
+      fields: { ...(model === '' ? {} : { model }), temperature: 0.3, max_tokens: MAX_TOKENS[protocol], ...offered },
+      timeout: MODEL_TIMEOUT,
+      maxAnswer: MAX_REPLY
+    })
+    return this.goTo('idle', { kind, effect })
+  }
+
+  /** @param isRepaired whether this is the answer to what was wrong with another one, which is told once */
+  protected answered (message: JsonObject, isRepaired: boolean): Next<SkillState> {
+    const text = contentOf(message)
+    if (this.state.protocol === 'text') return this.#answeredInText(text, isRepaired)
+    const calls = parseSkillCalls(message)
+    if (calls.length === 0 && beginsWithTag(text)) {
+      this.goOnByTexts()
+      return this.#answeredInText(text, isRepaired)
+    }
+    const problem = calls.length === 0 ? 'it calls no function' : problemIn(calls)
+    if (problem !== undefined && !isRepaired) {
+      const said = clip(wordsOf(message).trim(), MAX_MESSAGE) || NO_ANSWER
+      return this.ask('repair', [{ role: 'assistant', content: said }, { role: 'user', content: `${REPAIR_CALLS}${problem}` }])
+    }
+    if (calls.length === 0) return this.#answeredInWords(text.trim())
+    this.state = { ...this.state, calls, messages: [...this.state.messages, askedMessage(message)] }
+    if (text.trim() !== '') this.outbox.notice('message', { text: text.trim() })
+    return this.#workOff()
+  }
+
+  /** The user reads what a model says that calls nothing, whatever it is told. */
+  #answeredInWords (question: string): Next<SkillState> {
+    if (question === '') return this.fail('EMPTY_RESPONSE', 'Empty or invalid AI response')
+    const reply: ReadableReply = { type: 'ASK', content: `[ASK] ${question}`, question, required: true }
+    this.state = { ...this.state, reply, messages: [...this.state.messages, { role: 'assistant', content: question }] }
+    return this.follow(reply)
+  }
+
+  #answeredInText (text: string, isRepaired: boolean): Next<SkillState> {
+    const reply = parseSkillResponse(text)
+    if (reply.type === 'UNKNOWN') return this.fail('EMPTY_RESPONSE', reply.error)
+    if (reply.type === 'CMD' && reply.fallback === true && !isRepaired) {
+      return this.ask('repair', [{ role: 'assistant', content: text }, { role: 'user', content: REPAIR }])
+    }
+    this.state = { ...this.state, reply, messages: [...this.state.messages, { role: 'assistant', content: reply.content }] }
+    return this.follow(reply)
+  }
+
+  protected messageSeen (): Next<SkillState> {
+    return this.state.calls.length === 0 ? this.#say(MESSAGE_SEEN) : this.tell('The user was told.', true)
+  }
+
+  protected finish (text: string): Next<SkillState> {
+    this.log('skill_complete', {})
+    this.outbox.notice('message', { text, isFinal: true })
+    const { messages, calls } = this.state
+    this.state = { ...this.state, text, messages: [...messages, ...resultsOf(calls)], calls: [] }
+    return this.goTo('done', { kind: 'nothing' })
+  }
+
+  protected fail (code: string, message: string): Next<SkillState> {
+    this.outbox.notice('error', { code, message })
+    this.state = { ...this.state, text: message }
+    return this.goTo('failed', { kind: 'nothing' })
+  }
+
+  protected wait (word: SkillState['word'], awaited: Awaited): Next<SkillState> {
+    this.outbox.wait()
+    return this.goTo(word, awaited)
+  }
+
+  protected goTo (word: SkillState['word'], awaited: Awaited): Next<SkillState> {
+    this.state = { ...this.state, word, awaited }
+    return this.next()
+  }
+
+  /** A word of the event log. */
+  protected log (event: string, data: JsonObject): void {
+    const { step, setting: { name, target } } = this.state
+    const of = {
+      id: this.outbox.noticeId,
+      skill_log_id: this.outbox.session,
+      session_id: this.outbox.session,
+      timestamp: new Date(this.outbox.at).toISOString(),
+      skill_name: name,
+      step,
+      serverId: target,
+      serverName: target
+    }
+    this.outbox.notice('log', { prefix: 'skill', level: 'info', text: `${event} step=${step}`, event, ...of, ...data })
+  }
+}

@@ -1,0 +1,159 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type * as NodePty from '@lydell/node-pty'
+import { makePrivateFolder, PRIVATE_FILE } from '../base/private-folder.ts'
+import { ExecutorError } from './executor.ts'
+import { type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT } from './pty.ts'
+import { sessionKillScript } from './session-kill.ts'
+import { beginShell } from './shell-scripts.ts'
+
+/** How long a jail may take to end, in ms. */
+const PATIENCE = 4000
+
+/** Where a shell of this machine is begun, and in what. */
+export interface LocalPlace {
+  /** Without links. */
+  readonly cwd: string
+  readonly environment: Readonly<Record<string, string>>
+  /** Folder of the service in which each terminal has a folder of its own. */
+  readonly state: string
+  /**
+   * The words that run a program here.
+   * @param files a folder that the program may read
+   */
+  readonly wordsFor: (program: readonly string[], files: string) => Promise<LocalWords>
+}
+
+/** Words that run a program. */
+export interface LocalWords {
+  readonly words: readonly string[]
+  readonly isJailed: boolean
+  /** As the program has it. */
+  readonly files: string
+}
+
+/** Why this machine has no terminals. */
+export const NO_PTYS = 'this machine has none: the optional package @lydell/node-pty is not installed'
+
+/** The package that makes terminals, if it is there: it is optional, and has no build for some machines. */
+export async function loadPtys (): Promise<typeof NodePty | undefined> {
+  try {
+    return await import('@lydell/node-pty')
+  } catch {
+    return undefined
+  }
+}
+
+/** Begins a shell on this machine. @throws ExecutorError */
+export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }: PtyOptions): Promise<Pty> {
+  const { cwd, environment, state, wordsFor } = place
+  const ptys = await loadPtys()
+  if (ptys === undefined) throw new ExecutorError('TERMINAL_UNSUPPORTED', NO_PTYS)
+  // Whoever finds it knows whether the process that made it still lives.
+  const own = join(state, `${process.pid}-${randomBytes(8).toString('hex')}`)
+  await makePrivateFolder(own)
+  await removeLeft(state)
+  try {
+    const { words: [program = '', ...words], isJailed, files } = await wordsFor(['/bin/sh', '-c', beginShell(shell)], own)
+    const env = { ...environment, ...TERMINAL_ENVIRONMENT }
+    const pty = ptys.spawn(program, words, { name: TERMINAL_ENVIRONMENT.TERM, ...size, cwd, env, encoding: null })
+    return new LocalPty(pty, { own, files, isJailed, onOutput })
+  } catch (error) {
+    await rm(own, { recursive: true, force: true })
+    throw error instanceof ExecutorError ? error : new ExecutorError('TARGET_UNREACHABLE', `no shell can be begun: ${(error as Error).message}`)
+  }
+}
+
+/** Removes the folders of processes that have ended without doing so. */
+async function removeLeft (state: string): Promise<void> {
+  for (const name of await readdir(state)) {
+    const [, pid] = /^(\d+)-[0-9a-f]+$/.exec(name) ?? []
+    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(state, name), { recursive: true, force: true })
+  }
+}
+
+function isAlive (pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // It is somebody else's.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+interface LocalPtyOptions extends Pick<PtyOptions, 'onOutput'> {
+  readonly own: string
+  readonly files: string
+  readonly isJailed: boolean
+}
+
+class LocalPty implements Pty {
+  readonly ended: Promise<PtyEnd>
+  readonly #pty: NodePty.IPty
+  readonly #options: LocalPtyOptions
+  #isOver = false
+
+  constructor (pty: NodePty.IPty, options: LocalPtyOptions) {
+    this.#pty = pty
+    this.#options = options
+    // Without an encoding it gives bytes, whatever its type says.
+    pty.onData((bytes: unknown) => { options.onOutput(bytes as Buffer) })
+    this.ended = new Promise(resolve => {
+      pty.onExit(({ exitCode, signal }) => {
+        this.#isOver = true
+        void rm(options.own, { recursive: true, force: true }).then(() => { resolve({ exitCode: signal === undefined || signal === 0 ? exitCode : null }) })
+      })
+    })
+  }
+
+  write (keys: string): void {
+    if (!this.#isOver) this.#pty.write(keys)
+  }
+
+  resize ({ cols, rows }: Size): void {
+    if (!this.#isOver) this.#pty.resize(cols, rows)
+  }
+
+  pause (): void {
+    this.#pty.pause()
+  }
+
+  resume (): void {
+    this.#pty.resume()
+  }
+
+  async putFile (name: string, text: string): Promise<string> {
+    await writeFile(join(this.#options.own, name), text, { mode: PRIVATE_FILE })
+    return join(this.#options.files, name)
+  }
+
+  async kill (): Promise<boolean> {
+    if (this.#isOver) return true
+    // What waits to be read keeps the end from being told.
+    this.#pty.resume()
+    if (!this.#options.isJailed) {
+      const isDead = await killSession(this.#pty.pid)
+      return await this.#isGone() && isDead
+    }
+    // The jail ends with its first process, and with all that is in it.
+    this.#pty.kill('SIGKILL')
+    return await this.#isGone()
+  }
+
+  async #isGone (): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<false>(resolve => { timer = setTimeout(() => { resolve(false) }, PATIENCE) })
+    const isGone = await Promise.race([this.ended.then(() => true), late])
+    clearTimeout(timer)
+    return isGone
+  }
+}
+
+async function killSession (session: number): Promise<boolean> {
+  return await new Promise(resolve => {
+    const child = execFile('/bin/sh', ['-c', sessionKillScript(session)], { timeout: 2 * PATIENCE }, (_error, said) => { resolve(said.trim() === 'end dead') })
+    child.stdin?.on('error', () => {}).end('end\n')
+  })
+}

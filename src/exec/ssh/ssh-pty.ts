@@ -1,0 +1,227 @@
+import { randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import { type Client, type ClientChannel, type SFTPWrapper } from 'ssh2'
+import { type SshTarget } from '../../config/operator.ts'
+import { ExecutorError } from '../executor.ts'
+import { type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT } from '../pty.ts'
+import { sessionKillScript } from '../session-kill.ts'
+import { beginShell, quoted } from '../shell-scripts.ts'
+import { openExecChannel } from './exec-channel.ts'
+import { answerOf } from './remote-kill.ts'
+import { SshConnection } from './ssh-connection.ts'
+
+/** For the shell to say that it begins, in ms. */
+const HELLO = 10_000
+
+/** How long a channel may stay open after its shell has ended, in ms. */
+const REST = 1000
+
+/** What is said before the shell begins: its number, and the folder of its files. */
+// eslint-disable-next-line no-control-regex
+const FIRST_WORDS = /\x1b\]7717;(?:h;(\d{1,10});(\/[^\x07]{1,200})|nowhere)\x07/
+
+/** What comes before that, in UTF-16 units: a greeting. */
+const MAX_GREETING = 64 * 1024
+
+/**
+ * Begins a shell on another machine, over a connection of its own: OpenSSH gives a connection 10 sessions, and commands need those of theirs.
+ * @param agent the socket of an agent that has the key, for a target without one
+ * @throws ExecutorError
+ */
+export async function openSshPty (target: SshTarget, agent: string | undefined, options: PtyOptions): Promise<Pty> {
+  const connection = new SshConnection(target, agent)
+  return await new Promise((resolve, reject) => {
+    const using = connection.use(async client => {
+      const pty = await begin(client, target.cwd, options)
+      resolve(pty)
+      await pty.ended
+      await pty.killed
+    })
+    void using.catch(reject).finally(() => { connection.renew() })
+  })
+}
+
+async function begin (client: Client, cwd: string | undefined, options: PtyOptions): Promise<SshPty> {
+  const { size: { cols, rows }, shell } = options
+  const command = `exec /bin/sh -c ${quoted(beginning(shell))} sh ${quoted(cwd ?? '')}`
+  const pty = { term: TERMINAL_ENVIRONMENT.TERM, cols, rows }
+  const opened = await openExecChannel(client, command, channel => new Opening(client, channel, options), { pty })
+  if (opened === undefined) throw new ExecutorError('TARGET_UNREACHABLE', 'the connection was lost while the shell was begun')
+  return await opened.begun(cwd)
+}
+
+/**
+ * Begins a shell in a folder, with a folder for the files of its commands. The shell leads its session of Unix: it is the one that hears when the
+ * connection is gone, and tells its jobs. A watcher beside it removes the files when it has ended, be it so.
+ */
+function beginning (shell: readonly string[] | undefined): string {
+  const environment = Object.entries(TERMINAL_ENVIRONMENT).map(([name, value]) => `${name}=${quoted(value)}`).join(' ')
+  return `
+if [ -n "$1" ] && ! cd -- "$1"; then printf '\\033]7717;nowhere\\007'; exit 126; fi
+files=$(mktemp -d /tmp/.aps-XXXXXXXXXX) || exit 126
+{
+  trap 'rm -rf "$files"; exit' HUP TERM
+  trap '' INT QUIT TSTP
+  while kill -0 $$; do sleep 1; done
+  rm -rf "$files"
+} </dev/null >/dev/null 2>&1 &
+printf '\\033]7717;h;%s;%s\\007' $$ "$files"
+export ${environment}
+${beginShell(shell)}
+`
+}
+
+/** A shell of which nobody knows yet whether it begins. */
+class Opening {
+  readonly #client: Client
+  readonly #channel: ClientChannel
+  readonly #onOutput: PtyOptions['onOutput']
+  readonly #words: Promise<RegExpExecArray | undefined>
+  readonly #ended: Promise<PtyEnd>
+  #said = ''
+
+  constructor (client: Client, channel: ClientChannel, { onOutput }: PtyOptions) {
+    this.#client = client
+    this.#channel = channel
+    this.#onOutput = onOutput
+    this.#ended = endOf(client, channel)
+    this.#words = new Promise(resolve => {
+      const timer = setTimeout(() => { resolve(undefined) }, HELLO)
+      void this.#ended.then(() => { resolve(undefined) })
+      const read = (bytes: Buffer): void => {
+        this.#said += bytes.toString()
+        const words = FIRST_WORDS.exec(this.#said)
+        if (words === null) {
+          this.#said = this.#said.slice(-MAX_GREETING)
+          return
+        }
+        clearTimeout(timer)
+        channel.off('data', read)
+        channel.on('data', onOutput)
+        resolve(words)
+      }
+      channel.on('data', read)
+      channel.stderr.resume()
+    })
+  }
+
+  async begun (cwd: string | undefined): Promise<SshPty> {
+    const words = await this.#words
+    const [, pid, files] = words ?? []
+    if (words !== undefined && pid !== undefined && files !== undefined) {
+      const rest = this.#said.slice(words.index + words[0].length)
+      if (rest !== '') this.#onOutput(Buffer.from(rest))
+      return new SshPty(this.#client, this.#channel, { session: Number(pid), files, ended: this.#ended })
+    }
+    this.#channel.destroy()
+    if (words !== undefined) throw new ExecutorError('FOLDER_INVALID', `expected a folder of the target to begin in, got ${JSON.stringify(cwd)}`)
+    throw new ExecutorError('TARGET_UNREACHABLE', `no shell was begun: ${this.#said.trim().slice(0, 200)}`)
+  }
+}
+
+/** Resolves when nothing more comes of a channel. */
+async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
+  return await new Promise(resolve => {
+    let exitCode: number | null = null
+    const end = (): void => {
+      client.off('close', end)
+      resolve({ exitCode })
+    }
+    channel.once('exit', (code: number | null) => {
+      exitCode = code
+      // A process that the shell left behind may hold it.
+      setTimeout(() => { channel.destroy() }, REST)
+    })
+    channel.once('close', end)
+    client.once('close', end)
+  })
+}
+
+type WriteFile = (path: string, text: string, options: object, done: (error: Error | null) => void) => void
+
+interface SshPtyOptions {
+  /** The session of Unix. */
+  readonly session: number
+  readonly files: string
+  readonly ended: Promise<PtyEnd>
+}
+
+class SshPty implements Pty {
+  readonly ended: Promise<PtyEnd>
+  /** Whoever ends it needs its connection until this is settled. */
+  killed: Promise<boolean> | undefined
+  readonly #client: Client
+  readonly #channel: ClientChannel
+  readonly #session: number
+  readonly #files: string
+  #sftp: Promise<SFTPWrapper | undefined> | undefined
+  #isOver = false
+
+  constructor (client: Client, channel: ClientChannel, { session, files, ended }: SshPtyOptions) {
+    this.#client = client
+    this.#channel = channel
+    this.#session = session
+    this.#files = files
+    this.ended = ended
+    void ended.then(() => { this.#isOver = true })
+  }
+
+  write (keys: string): void {
+    if (!this.#isOver) this.#channel.write(keys)
+  }
+
+  resize ({ cols, rows }: Size): void {
+    if (!this.#isOver) this.#channel.setWindow(rows, cols, 0, 0)
+  }
+
+  pause (): void {
+    this.#channel.pause()
+  }
+
+  resume (): void {
+    this.#channel.resume()
+  }
+
+  async putFile (name: string, text: string): Promise<string> {
+    const path = `${this.#files}/${name}`
+    const sftp = await (this.#sftp ??= this.#openSftp())
+    if (sftp === undefined) await this.#putByShell(path, text)
+    else await promisify(sftp.writeFile.bind(sftp) as WriteFile)(path, text, { mode: 0o600 })
+    return path
+  }
+
+  async kill (): Promise<boolean> {
+    return this.#isOver ? true : await (this.killed ??= this.#kill())
+  }
+
+  async #kill (): Promise<boolean> {
+    this.#channel.resume()
+    const mark = `aps-${randomBytes(16).toString('hex')}`
+    const script = `exec /bin/sh -c ${quoted(sessionKillScript(this.#session))}`
+    const answer = await openExecChannel(this.#client, script, channel => answerOf(channel, mark)).catch(() => undefined)
+    const isDead = (await answer?.text ?? '').includes(`${mark} dead`)
+    this.#channel.destroy()
+    await this.ended
+    return isDead
+  }
+
+  /** Some machines have none. */
+  async #openSftp (): Promise<SFTPWrapper | undefined> {
+    return await new Promise(resolve => {
+      this.#client.sftp((error, sftp) => { resolve(error === undefined ? sftp.once('error', () => {}) : undefined) })
+    })
+  }
+
+  async #putByShell (path: string, text: string): Promise<void> {
+    const opened = await openExecChannel(this.#client, `exec /bin/sh -c ${quoted(`umask 077; exec cat >${quoted(path)}`)}`, channel => ({
+      code: new Promise<number | null>(resolve => {
+        let code: number | null = null
+        channel.once('exit', (given: number | null) => { code = given }).once('close', () => { resolve(code) })
+        channel.resume()
+        channel.stderr.resume()
+        channel.end(text)
+      })
+    }))
+    if (await opened?.code !== 0) throw new Error(`${path} could not be written`)
+  }
+}

@@ -1,0 +1,30 @@
+/** How much of a terminal's output is kept for whoever attaches again, in UTF-16 units. */
+export const KEPT_OUTPUT = 256 * 1024
+
+/** The last of what a terminal has shown. */
+export class ShownOutput {
+  #parts: string[] = []
+  #length = 0
+  #isCut = false
+
+  append (text: string): void {
+    this.#parts.push(text)
+    this.#length += text.length
+    while (this.#length > KEPT_OUTPUT) {
+      const [first = ''] = this.#parts
+      const over = this.#length - KEPT_OUTPUT
+      this.#isCut = true
+      if (first.length <= over) this.#parts.shift()
+      else this.#parts[0] = first.slice(over)
+      this.#length -= Math.min(first.length, over)
+    }
+    // A terminal shows many short parts.
+    if (this.#parts.length > 1000) this.#parts = [this.#parts.join('')]
+  }
+
+  /** Where its beginning is cut off it begins with a line: half of an escape sequence would be shown as text. */
+  text (): string {
+    const all = this.#parts.join('')
+    return this.#isCut ? all.slice(all.indexOf('\n') + 1) : all
+  }
+}

@@ -1,0 +1,69 @@
+import { type Terminal } from './terminal.ts'
+
+/** How many terminals one process holds, those that are being opened counted. */
+export const MAX_TERMINALS = 32
+
+/** A terminal, and whose it is. */
+export interface HeldTerminal {
+  readonly terminal: Terminal
+  /** Name of the token that has opened it. */
+  readonly owner: string
+}
+
+/** The terminals that this process holds. */
+export class Terminals {
+  readonly #open = new Map<string, HeldTerminal>()
+  readonly #opening = new Map<string, { readonly opened: (terminal: Terminal) => void, readonly failed: (error: Error) => void }>()
+
+  /** Those that are being opened counted. */
+  get size (): number {
+    return this.#open.size + this.#opening.size
+  }
+
+  /** `undefined` for one that is not open here, or is somebody else's. */
+  get (id: string, owner: string): Terminal | undefined {
+    const held = this.#open.get(id)
+    return held?.owner === owner ? held.terminal : undefined
+  }
+
+  /** The folder that the newest prompt of a terminal tells; `undefined` for one that is not open here. */
+  folderOf (id: string): string | undefined {
+    return this.#open.get(id)?.terminal.folder
+  }
+
+  /** Says what the reader of a terminal is told when it is ended next. */
+  endsFor (id: string, reason: string): void {
+    this.#open.get(id)?.terminal.endsFor(reason)
+  }
+
+  has (id: string): boolean {
+    return this.#open.has(id) || this.#opening.has(id)
+  }
+
+  /** Waits for a terminal that is about to be opened. @throws what keeps it from being opened */
+  async expect (id: string): Promise<Terminal> {
+    return await new Promise((resolve, reject) => { this.#opening.set(id, { opened: resolve, failed: reject }) })
+  }
+
+  /** Nobody waits for it any more. */
+  forget (id: string): void {
+    this.#opening.delete(id)
+  }
+
+  /** Holds a terminal while it lasts. @param owner name of the token that opens it @param open opens it @returns when it is open @throws what `open` throws */
+  async hold (id: string, owner: string, open: () => Promise<Terminal>): Promise<Terminal> {
+    const waiting = this.#opening.get(id)
+    try {
+      const terminal = await open()
+      this.#open.set(id, { terminal, owner })
+      void terminal.ended.then(() => { this.#open.delete(id) })
+      waiting?.opened(terminal)
+      return terminal
+    } catch (error) {
+      waiting?.failed(error as Error)
+      throw error
+    } finally {
+      this.#opening.delete(id)
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import { requestInvalid, ServiceError } from '../../base/errors.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { MAX_SIDE, type Size, USUAL_SIZE } from '../../exec/pty.ts'
+import { type TerminalReader } from '../../exec/terminal/terminal-reader.ts'
+import { type OpenTerminal } from '../../service/sessions/open-terminal.ts'
+import { type TerminalDoor } from '../../service/sessions/terminal-door.ts'
+import { type Client } from './client.ts'
+import { textOf } from './frame-fields.ts'
+import { type SocketConnection } from './socket-connection.ts'
+import { KeyRate } from './key-rate.ts'
+
+/** The keys of one frame, in bytes. */
+const MAX_KEYS = 64 * 1024
+
+/** Frames that are no requests. */
+const NO_REQUESTS: ReadonlySet<Json | undefined> = new Set(['data', 'resize'])
+
+export interface SocketTerminalOptions {
+  readonly connection: SocketConnection
+  readonly client: Client
+  readonly terminals: TerminalDoor
+}
+
+/** One client in front of one terminal at a time. */
+export class SocketTerminal {
+  readonly #options: SocketTerminalOptions
+  readonly #rate = new KeyRate()
+  #open: OpenTerminal | undefined
+
+  constructor (options: SocketTerminalOptions) {
+    this.#options = options
+  }
+
+  /** The terminal that the client sits in front of. */
+  get id (): string | undefined {
+    return this.#open?.id
+  }
+
+  isNoRequest ({ type }: JsonObject): boolean {
+    return NO_REQUESTS.has(type)
+  }
+
+  /** @returns whether the frame is one of terminals @throws ServiceError */
+  async take (frame: JsonObject): Promise<boolean> {
+    const { type } = frame
+    const take = typeof type === 'string' && Object.hasOwn(this.#frames, type) ? this.#frames[type] : undefined
+    await take?.(frame)
+    return take !== undefined
+  }
+
+  /** Ends the terminal when its reader may not type there any more. */
+  look (): void {
+    // The reader is told by the end of the terminal.
+    void this.#open?.check().catch(() => {})
+  }
+
+  /** The client is gone; the terminal stays. */
+  close (): void {
+    this.#open?.leave()
+    this.#open = undefined
+  }
+
+  readonly #frames: Readonly<Record<string, (frame: JsonObject) => Promise<void>>> = {
+    terminal_open: async ({ target, ...size }) => {
+      this.#refuseSecond()
+      const { client, terminals } = this.#options
+      const { terminalId } = await terminals.open(client.caller(), textOf(target, 'target'), sizeIn(size))
+      await this.#attach(terminalId)
+    },
+    terminal_attach: async ({ terminalId, ...size }) => {
+      const id = textOf(terminalId, 'terminalId')
+      if (this.#open?.id !== id) this.#refuseSecond()
+      await this.#attach(id)
+      if (size['cols'] !== undefined || size['rows'] !== undefined) await this.#current().resize(sizeIn(size))
+    },
+    data: async ({ data }) => {
+      const text = textOf(data, 'data')
+      const bytes = Buffer.byteLength(text)
+      if (bytes > MAX_KEYS) throw requestInvalid(`data: expected at most ${MAX_KEYS} bytes, got ${bytes}; nothing was typed`, { part: 'frame' })
+      const terminal = this.#current()
+      await this.#rate.take(bytes)
+      await this.#unlessGone(() => terminal.keys(text))
+    },
+    resize: async frame => {
+      const size = sizeIn(frame)
+      const terminal = this.#current()
+      await this.#unlessGone(() => terminal.resize(size))
+    },
+    close: async () => { await this.#current().end('closed by its user') }
+  }
+
+  async #attach (id: string): Promise<void> {
+    const { client, terminals, connection } = this.#options
+    const reader: TerminalReader = {
+      get unread () { return connection.unread },
+      data (data) { connection.send({ type: 'data', data }) },
+      state (state) { connection.send({ type: 'terminal', terminalId: id, target: seat.target, state }) },
+      closed: reason => {
+        if (this.#open === seat) this.#open = undefined
+        connection.send({ type: 'close', terminalId: id, reason })
+      },
+      cut () { connection.cut() }
+    }
+    const seat: OpenTerminal = await terminals.attach(() => client.caller(), id, reader)
+    this.#open?.leave()
+    this.#open = seat
+    seat.take()
+  }
+
+  /** Does something that the reader may have lost the right to: the end of the terminal tells it so, of a lost token that of the socket. */
+  async #unlessGone (work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.statusCode === 401) throw error
+    }
+  }
+
+  #refuseSecond (): void {
+    if (this.#open !== undefined) throw requestInvalid('expected one terminal at a time over a socket; open another socket', { part: 'frame' })
+  }
+
+  /** @throws REQUEST_INVALID */
+  #current (): OpenTerminal {
+    if (this.#open === undefined) throw requestInvalid('there is no terminal; send terminal_open or terminal_attach', { part: 'frame' })
+    return this.#open
+  }
+}
+
+/** @throws REQUEST_INVALID */
+function sizeIn ({ cols = USUAL_SIZE.cols, rows = USUAL_SIZE.rows }: Readonly<Record<string, Json | undefined>>): Size {
+  return { cols: side(cols, 'cols'), rows: side(rows, 'rows') }
+}
+
+function side (value: Json, name: string): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_SIDE) return value
+  throw requestInvalid(`${name}: expected a whole number from 1 to ${MAX_SIDE}`, { part: 'frame' })
+}

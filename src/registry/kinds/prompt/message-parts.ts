@@ -1,0 +1,56 @@
+import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+
+/** What a text of a part becomes. @param member where it stands in the part: `image_url.url` */
+export type MapText = (text: string, member: string) => string
+
+/** Members that a provider fetches: they must say where from. */
+const URLS: ReadonlySet<string> = new Set(['image_url.url'])
+
+/** Members that hold the medium itself, and that some providers let be an address. */
+const MEDIA: ReadonlySet<string> = new Set(['file.file_data', 'input_audio.data'])
+
+/** Rebuilds a part of a message with what its texts become, each asked for in its order; the part's type stays. */
+export function mapTexts (part: JsonObject, map: MapText): JsonObject {
+  return mapMembers(part, '', (text, member) => member === 'type' ? text : map(text, member))
+}
+
+/** Whether a text of a part is a template: the text of a text part, and any other one that holds a tag. */
+export function isTemplate (part: JsonObject, text: string, member: string): boolean {
+  return isOwnText(part, member) || text.includes('{{')
+}
+
+/** Whether a member is the text of a text part. */
+export function isOwnText (part: JsonObject, member: string): boolean {
+  return member === 'text' && part['type'] === 'text'
+}
+
+/**
+ * Why no model can take a text of a part; `undefined` for one that is all right. What a provider fetches must be public, or in
+ * the request: the service itself fetches nothing.
+ */
+export function whyUnfit (part: JsonObject, text: string, member: string): string | undefined {
+  if (isOwnText(part, member)) return undefined
+  if (text === '') return 'must not be empty'
+  if (URLS.has(member)) return isUrl(text) ? undefined : `must be an https: or data: URL${instead(text)}`
+  return !MEDIA.has(member) || !text.includes(':') || isUrl(text) ? undefined : `must be base64, or a data: or https: URL${instead(text)}`
+}
+
+function isUrl (text: string): boolean {
+  return /^data:[^,\s]*,/i.test(text) || (/^https:\/\/[^\s\p{Cc}]+$/iu.test(text) && URL.canParse(text))
+}
+
+/** The scheme alone: what follows may be a secret. */
+function instead (text: string): string {
+  const scheme = /^[a-z][a-z\d+.-]{0,30}:/i.exec(text)?.[0].toLowerCase()
+  return scheme === undefined || scheme === 'https:' || scheme === 'data:' ? '' : `, not ${scheme}`
+}
+
+function mapMembers (object: JsonObject, path: string, map: MapText): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, mapValue(value, path === '' ? name : `${path}.${name}`, map)]))
+}
+
+function mapValue (value: Json, path: string, map: MapText): Json {
+  if (typeof value === 'string') return map(value, path)
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item, index) => mapValue(item, `${path}.${index}`, map))
+  return isJsonObject(value) ? mapMembers(value, path, map) : value
+}

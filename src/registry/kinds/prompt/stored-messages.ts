@@ -1,0 +1,89 @@
+import { type TextName } from '../../../base/errors.ts'
+import { type Json, type JsonObject } from '../../../base/json.ts'
+import { type JsonPath } from '../../../base/json-places.ts'
+import { ofPart, RejectedEntry, reject } from '../../diagnostic/diagnostic.ts'
+import { isOwnText, isTemplate, mapTexts, whyUnfit } from './message-parts.ts'
+
+/** A message as it is stored, or the place of the caller's. */
+export type StoredMessage = TextMessage | PartsMessage | HistoryPlace
+
+interface TextMessage {
+  readonly kind: 'text'
+  readonly role: string
+  /** The template of its text. */
+  readonly content: string
+  /** Other members of the message, passed on as they are: `name`, `tool_call_id`. */
+  readonly rest: JsonObject
+}
+
+interface PartsMessage {
+  readonly kind: 'parts'
+  readonly role: string
+  /** With templates among their texts. */
+  readonly parts: readonly JsonObject[]
+  readonly rest: JsonObject
+}
+
+/** Where the messages of the caller go. */
+interface HistoryPlace {
+  readonly kind: 'history'
+}
+
+/** One template of a prompt. */
+export interface PromptText {
+  readonly text: string
+  /** The index of its message. */
+  readonly message: number
+  /** How places in it name it; `undefined` for the only text of a prompt. */
+  readonly where: TextName | undefined
+}
+
+/**
+ * Reads a list of messages that fits `jsonschema/prompt.json`.
+ * @throws RejectedEntry for a second place of the history, for nothing beside it, and for a part that no model can take
+ */
+export function toStoredMessages (messages: readonly JsonObject[]): readonly StoredMessage[] {
+  const stored = messages.map(toStoredMessage)
+  for (const [index, message] of stored.entries()) {
+    if (message.kind === 'parts') message.parts.forEach((part, number) => { checkPart(part, ['messages', index, 'content', number]) })
+  }
+  const history = stored.flatMap(({ kind }, index) => kind === 'history' ? [index] : [])
+  if (history.length > 1) throw reject('SCHEMA', `messages.${history[1]}: the placeholder "history" is there already, as message ${history[0]}`)
+  if (history.length === stored.length) throw reject('SCHEMA', 'messages: needs a message beside the placeholder "history"')
+  return stored
+}
+
+/** Every template of messages, with what places in it are called by. */
+export function textsOf (messages: readonly StoredMessage[]): readonly PromptText[] {
+  return messages.flatMap((message, index): PromptText[] => {
+    const at = messages.length > 1 ? { messageIndex: index } : undefined
+    if (message.kind === 'history') return []
+    if (message.kind === 'text') return [{ text: message.content, message: index, where: at }]
+    return message.parts.flatMap((source, part) => {
+      const texts: PromptText[] = []
+      mapTexts(source, (text, member) => {
+        if (isTemplate(source, text, member)) texts.push({ text, message: index, where: { ...at, part, ...(isOwnText(source, member) ? {} : { member }) } })
+        return text
+      })
+      return texts
+    })
+  })
+}
+
+/** What is no template is known before it is rendered. */
+function checkPart (part: JsonObject, path: JsonPath): void {
+  mapTexts(part, (text, member) => {
+    const reason = isTemplate(part, text, member) ? undefined : whyUnfit(part, text, member)
+    if (reason !== undefined) {
+      const field = member.split('.')
+      throw new RejectedEntry([ofPart([...path, ...field], { severity: 'error', code: 'SCHEMA', message: `${[...path, ...field].join('.')} ${reason}` })])
+    }
+    return text
+  })
+}
+
+function toStoredMessage (message: JsonObject): StoredMessage {
+  if (message['placeholder'] === 'history') return { kind: 'history' }
+  const { role, content, ...rest } = message as JsonObject & { readonly role: string, readonly content: Json }
+  return typeof content === 'string' ? { kind: 'text', role, content, rest } : { kind: 'parts', role, parts: content as readonly JsonObject[], rest }
+}

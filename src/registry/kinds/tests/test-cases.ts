@@ -1,0 +1,86 @@
+import { type Json, type JsonObject } from '../../../base/json.ts'
+import { compileSchemaLater, SchemaError } from '../../../tool/schema/schema.ts'
+import { isObject } from '../../../template/value.ts'
+import { type Diagnostic, RejectedEntry } from '../../diagnostic/diagnostic.ts'
+import { entrySchema } from '../../entries/entry-schemas.ts'
+import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
+
+const SCHEMA = entrySchema('tests')
+
+/** Who judges where a case does not say. */
+const JUDGE = 'evaluator.judge'
+
+const NOT = 'not-'
+
+/** What of an output can be looked at. */
+export type AssertionKind = 'equals' | 'contains' | 'icontains' | 'starts-with' | 'regex' | 'is-json' | 'latency' | 'llm-rubric'
+
+/** One thing that has to hold of an output. */
+export interface Assertion {
+  readonly kind: AssertionKind
+  /** Whether it must not hold instead. */
+  readonly isNegated: boolean
+  /** Left out for what compares with nothing. */
+  readonly value?: Json
+  /** In ms for a latency, a score for a rubric. */
+  readonly threshold?: number
+}
+
+/** A case of a prompt's tests, with its defaults. */
+export interface TestCase {
+  /** Empty where its author gives none. */
+  readonly description: string
+  readonly run: 'render' | 'chat'
+  readonly variables: JsonObject
+  /** `stub`, `live`, or the name of a file with recorded calls. */
+  readonly tools: string
+  /** Of a chat; left out for the prompt's own. */
+  readonly model?: string
+  /** The id of the prompt that judges. */
+  readonly judge: string
+  readonly assertions: readonly Assertion[]
+}
+
+/** A case as it is written. */
+interface GivenCase extends Partial<Pick<TestCase, 'description' | 'run' | 'tools' | 'model' | 'judge'>> {
+  readonly vars?: JsonObject
+  readonly variables?: JsonObject
+  readonly assert?: ReadonlyArray<{ readonly type: string, readonly value?: Json, readonly threshold?: number }>
+}
+
+/** Reads the tests of a prompt. @throws RejectedEntry when they break `jsonschema/tests.json`, or have a JSON Schema that is none */
+export function parseTests (value: Json): readonly TestCase[] {
+  checkWithFields(() => { SCHEMA.check(value) }, () => misspelt(value))
+  const given = value as readonly GivenCase[]
+  const wrong = given.flatMap(unusableSchemas)
+  if (wrong.length > 0) throw new RejectedEntry(wrong)
+  return given.map(readCase)
+}
+
+function readCase ({ description = '', run = 'render', vars, variables = vars ?? {}, tools = 'stub', model, judge = JUDGE, assert = [] }: GivenCase): TestCase {
+  return { description, run, variables, tools, judge, ...(model === undefined ? {} : { model }), assertions: assert.map(readAssertion) }
+}
+
+function readAssertion ({ type, ...rest }: { readonly type: string, readonly value?: Json, readonly threshold?: number }): Assertion {
+  const isNegated = type.startsWith(NOT)
+  return { kind: (isNegated ? type.slice(NOT.length) : type) as AssertionKind, isNegated, ...rest }
+}
+
+function misspelt (value: Json): Diagnostic[] {
+  const cases = Array.isArray(value) ? value as readonly Json[] : []
+  return cases.flatMap((each, index) => isObject(each) ? lintFields(each as JsonObject, SCHEMA.fields, [index]) : [])
+}
+
+function unusableSchemas ({ assert = [] }: GivenCase, index: number): Diagnostic[] {
+  return assert.flatMap(({ type, value }, at): Diagnostic[] => {
+    if (!type.endsWith('is-json') || value === undefined) return []
+    try {
+      compileSchemaLater(value)
+      return []
+    } catch (error) {
+      if (!(error instanceof SchemaError)) throw error
+      const message = `${index}.assert.${at}.value is no usable JSON Schema: ${error.message}`
+      return [{ severity: 'error', code: 'SCHEMA', message, field: [index, 'assert', at, 'value'] }]
+    }
+  })
+}

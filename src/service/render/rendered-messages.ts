@@ -1,0 +1,66 @@
+import { partInvalid, type PartProblem, type TextName } from '../../base/errors.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { type Prompt } from '../../registry/generation/generation.ts'
+import { type StoredMessage } from '../../registry/kinds/prompt/stored-messages.ts'
+import { isOwnText, isTemplate, mapTexts, whyUnfit } from '../../registry/kinds/prompt/message-parts.ts'
+
+/** A rendered message of a prompt, or one of its caller's. */
+export type RenderedMessage = JsonObject & { readonly role: string, readonly content?: Json }
+
+/**
+ * Puts the rendered texts of a prompt into its messages, and those of the caller where the prompt has their place, else behind.
+ * The caller's stay as they are. A text part that came out empty is left out.
+ * @param texts one for each of the prompt's texts
+ * @throws PART_INVALID with everything that no model could take
+ */
+export function assembleMessages (prompt: Prompt, texts: readonly string[], history: readonly JsonObject[]): readonly RenderedMessage[] {
+  const { messages } = prompt.entry.definition
+  if (history.length > 0 || texts.length !== messages.length) return assemble(prompt, texts, history)
+  const rendered: RenderedMessage[] = []
+  // Nearly all prompts have texts and nothing else.
+  for (let index = 0; index < texts.length; index++) {
+    const message = messages[index] as StoredMessage
+    if (message.kind !== 'text') return assemble(prompt, texts, history)
+    rendered.push({ ...message.rest, role: message.role, content: texts[index] as string })
+  }
+  return rendered
+}
+
+function assemble ({ id, entry: { definition: { messages } } }: Prompt, texts: readonly string[], history: readonly JsonObject[]): readonly RenderedMessage[] {
+  const said = history as readonly RenderedMessage[]
+  const rendered: RenderedMessage[] = []
+  const problems: PartProblem[] = []
+  let next = 0
+  let isPlaced = false
+  for (const [index, message] of messages.entries()) {
+    if (message.kind === 'text') {
+      rendered.push({ ...message.rest, role: message.role, content: texts[next++] as string })
+    } else if (message.kind === 'history') {
+      rendered.push(...said)
+      isPlaced = true
+    } else {
+      const { role, rest, parts } = message
+      const at = messages.length > 1 ? { messageIndex: index } : {}
+      const filled = parts.map((part, number) => fillPart(part, () => texts[next++] as string, { ...at, part: number }, problems))
+      const left = filled.filter(part => part['type'] !== 'text' || part['text'] !== '')
+      // An empty list is refused by most providers, where an empty text is not.
+      rendered.push({ ...rest, role, content: left.length === 0 ? '' : left })
+    }
+  }
+  if (problems.length > 0) throw partInvalid(id, problems)
+  return isPlaced ? rendered : [...rendered, ...said]
+}
+
+/** What somebody gets who asks for a rendered prompt: its text, where it is one and nothing was said yet, else its messages. */
+export function promptOrMessages (prompt: Prompt, messages: readonly RenderedMessage[]): string | readonly RenderedMessage[] {
+  return prompt.entry.definition.form === 'text' && messages.length === 1 ? messages[0]?.content as string : messages
+}
+
+function fillPart (part: JsonObject, nextText: () => string, where: TextName, problems: PartProblem[]): JsonObject {
+  return mapTexts(part, (source, member) => {
+    const text = isTemplate(part, source, member) ? nextText() : source
+    const reason = whyUnfit(part, text, member)
+    if (reason !== undefined) problems.push({ ...where, ...(isOwnText(part, member) ? {} : { member }), reason })
+    return text
+  })
+}

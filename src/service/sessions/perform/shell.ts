@@ -1,0 +1,67 @@
+import { type OperatorFile, type Target } from '../../../config/operator.ts'
+import { ExecutorError } from '../../../exec/executor.ts'
+import { type Executors } from '../../../exec/executors.ts'
+import { type Terminal } from '../../../exec/terminal/terminal.ts'
+import { type Terminals } from '../../../exec/terminal/terminals.ts'
+import { type ShellEffect } from '../../../session/model.ts'
+import { type Outcome } from '../../../session/performer.ts'
+import { type Perform, type Performing } from './performer.ts'
+
+/** What opening terminals needs. */
+export interface ShellOptions {
+  readonly executors: Executors
+  readonly operator: OperatorFile
+  readonly terminals: Terminals
+  /** Where recordings go. */
+  readonly folder: string
+  /** Called with the session of a terminal that nobody has used for too long. */
+  readonly onIdle: (session: string) => void
+}
+
+/** Why a shell ended that ended with its process. */
+const STOPPED = 'the service was stopped'
+
+/** Opens terminals, and holds each until it ends. */
+export function openShellsOn (options: ShellOptions): Perform<ShellEffect> {
+  const { operator: { targets }, terminals } = options
+  return async performing => {
+    const { session: { id, start: { owner } }, effect, signal } = performing
+    const target = targets.get(effect.target)
+    try {
+      const terminal = await terminals.hold(id, owner, () => openOn(target, options, performing))
+      const end = (): void => { void terminal.end(STOPPED) }
+      signal.addEventListener('abort', end, { once: true })
+      if (signal.aborted) end()
+      const { reason, exitCode } = await terminal.ended
+      signal.removeEventListener('abort', end)
+      return outcomeOf(reason, exitCode)
+    } catch (error) {
+      if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }
+      throw error
+    }
+  }
+}
+
+function outcomeOf (reason: 'exit' | 'ended' | 'lost', exitCode: number | null): Outcome {
+  if (reason === 'lost') return { kind: 'unknown', reason: 'the connection was lost' }
+  return { kind: 'result', result: { reason: reason === 'exit' ? 'exit' : STOPPED, exitCode } }
+}
+
+/** @throws ExecutorError */
+async function openOn (target: Target | undefined, { executors, folder, onIdle }: ShellOptions, { session: { id }, effect }: Performing<ShellEffect>): Promise<Terminal> {
+  const { cols, rows } = effect
+  const executor = await executors.ofTarget(effect.target)
+  if (target?.mayOpenTerminal !== true || executor === undefined) {
+    throw new ExecutorError('TERMINAL_UNSUPPORTED', `the operator of this service allows no terminals on "${effect.target}"`)
+  }
+  // What makes terminals is loaded with the first.
+  const [{ Recording }, terminals] = await Promise.all([import('../../../exec/terminal/recording.ts'), import('../../../exec/terminal/terminal.ts')])
+  const size = { cols, rows }
+  const recording = target.isRecorded === true ? await Recording.open(folder, id, size) : undefined
+  try {
+    return await terminals.Terminal.open({ name: target.name, size, open: options => executor.openPty(options), recording, onIdle: () => { onIdle(id) } })
+  } catch (error) {
+    await recording?.close()
+    throw error
+  }
+}

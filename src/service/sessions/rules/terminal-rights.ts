@@ -1,0 +1,20 @@
+import { type Caller } from '../../../access/caller.ts'
+import { operatorFor } from '../../../access/operator-view.ts'
+import { roleMissing, targetNotFound, terminalUnsupported } from '../../../base/errors.ts'
+import { type OperatorFile, type Target } from '../../../config/operator.ts'
+import { nearMatches } from '../../../registry/diagnostic/near-matches.ts'
+
+/** @throws ROLE_MISSING: `admin` does not imply it */
+export function requireTerminalRole ({ name, roles }: Caller): void {
+  if (!roles.has('terminal')) throw roleMissing(name, 'terminal', [...roles])
+}
+
+/** The target on which a caller may type. @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED */
+export function targetForTerminal (operator: OperatorFile, caller: Caller, name: string): Target {
+  requireTerminalRole(caller)
+  const { targets } = operatorFor(operator, caller)
+  const target = targets.get(name)
+  if (target === undefined) throw targetNotFound(name, nearMatches(name, targets.keys()))
+  if (target.mayOpenTerminal !== true) throw terminalUnsupported(name, 'its operator allows none')
+  return target
+}

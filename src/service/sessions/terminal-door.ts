@@ -1,0 +1,192 @@
+import { type Caller } from '../../access/caller.ts'
+import { ServiceError, terminalElsewhere, terminalFailed, terminalGone, terminalNotFound, terminalUnsupported, tooManyTerminals } from '../../base/errors.ts'
+import { type OperatorFile } from '../../config/operator.ts'
+import { TERMINAL } from '../../engine/terminal/terminal-key.ts'
+import { ExecutorError } from '../../exec/executor.ts'
+import { type Size } from '../../exec/pty.ts'
+import { type TerminalState } from '../../exec/terminal/shell-state.ts'
+import { type Terminal } from '../../exec/terminal/terminal.ts'
+import { type TerminalReader } from '../../exec/terminal/terminal-reader.ts'
+import { MAX_TERMINALS, type Terminals } from '../../exec/terminal/terminals.ts'
+import { resultOf, startWith } from '../../session/engine.ts'
+import { KeyedMutex } from '../../session/keyed-mutex.ts'
+import { ENDED, type StopCause } from '../../session/model.ts'
+import { type Session } from '../../session/session.ts'
+import { isWanted } from './kinds/session-kind.ts'
+import { type RunningSessions } from './running-sessions.ts'
+import { isSessionId } from './rules/session-rights.ts'
+import { requireTerminalRole, targetForTerminal } from './rules/terminal-rights.ts'
+import { type SessionStarts } from './session-starts.ts'
+import { OpenTerminal } from './open-terminal.ts'
+
+/** How many terminals one caller may have, in all processes. */
+const MAX_OF_CALLER = 4
+
+/** How many running sessions of a caller are looked at for terminals. */
+const LOOKED = 200
+
+/** Which sessions are terminals. */
+export const TERMINALS = { engines: [TERMINAL] }
+
+/** A terminal as lists show it. */
+export interface TerminalRow {
+  readonly terminalId: string
+  readonly target: string
+  /** Left out where another process holds it. */
+  readonly state?: TerminalState
+  /** Where that process is reached, if its operator says so. */
+  readonly at?: string
+  /** In ms since 1970. */
+  readonly createdAt: number
+}
+
+export interface TerminalDoorOptions {
+  readonly running: RunningSessions
+  readonly starts: SessionStarts
+  readonly terminals: Terminals
+  readonly operator: OperatorFile
+  /** Where this process is reached; empty where its operator has not said. */
+  readonly at: string
+  /** Why this machine can have no terminals, if so. */
+  readonly whyNoPtys: () => Promise<string | undefined>
+}
+
+/** The way to terminals: only the token that has opened one gets to it, admins do not. */
+export class TerminalDoor {
+  readonly #options: TerminalDoorOptions
+  readonly #ofCaller = new KeyedMutex()
+
+  constructor (options: TerminalDoorOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Opens a terminal, and waits for its first prompt.
+   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TOO_MANY_TERMINALS, TERMINAL_FAILED, TOO_MANY_SESSIONS, SESSIONS_UNAVAILABLE
+   */
+  async open (caller: Caller, name: string, { cols, rows }: Size): Promise<TerminalRow> {
+    const { starts, terminals, operator, at, whyNoPtys } = this.#options
+    const target = targetForTerminal(operator, caller, name)
+    const noPtys = target.type === 'local' ? await whyNoPtys() : undefined
+    if (noPtys !== undefined) throw terminalUnsupported(name, noPtys)
+    return await this.#ofCaller.run(caller.name, async () => {
+      if ((await this.#runningOf(caller)).length >= MAX_OF_CALLER) throw tooManyTerminals(MAX_OF_CALLER, 'caller')
+      if (terminals.size >= MAX_TERMINALS) throw tooManyTerminals(MAX_TERMINALS, 'process')
+      let opening: Promise<Terminal> | undefined
+      let id = ''
+      try {
+        const session = await starts.start(caller, made => {
+          id = made
+          opening = terminals.expect(made)
+          // Without a listener its failure would be nobody's.
+          opening.catch(() => {})
+          return {
+            ...startWith(TERMINAL, { terminal: { target: name, cols, rows, at } }),
+            definition: `terminals/${name}`,
+            revision: '',
+            input: {},
+            budget: { steps: 1, tokens: 1, idle: 0 },
+            ask: []
+          }
+        })
+        const terminal = await opening as Terminal
+        return { terminalId: session.id, target: name, state: terminal.state, createdAt: session.createdAt }
+      } catch (error) {
+        throw error instanceof ServiceError ? error : terminalFailed(name, error instanceof ExecutorError ? error.message : 'something went wrong')
+      } finally {
+        terminals.forget(id)
+      }
+    })
+  }
+
+  /** The open terminals of a caller, in whatever process. @throws ROLE_MISSING, SESSIONS_UNAVAILABLE */
+  async list (caller: Caller): Promise<readonly TerminalRow[]> {
+    requireTerminalRole(caller)
+    return (await this.#runningOf(caller)).map(session => this.#rowOf(session))
+  }
+
+  /**
+   * A seat in front of a terminal.
+   * @param who the caller, as he is at each moment
+   * @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
+   */
+  async attach (who: () => Caller, id: string, reader: TerminalReader): Promise<OpenTerminal> {
+    const { operator } = this.#options
+    const { terminal, target } = await this.find(who(), id)
+    return new OpenTerminal({ id, target, terminal, reader, check: () => { targetForTerminal(operator, who(), target) }, end: reason => this.#stop(id, reason) })
+  }
+
+  /**
+   * An open terminal of the caller's own in this process.
+   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
+   */
+  async find (caller: Caller, id: string): Promise<{ readonly terminal: Terminal, readonly target: string }> {
+    const session = await this.#own(caller, id)
+    const { target, at } = resultOf(session, TERMINAL)
+    targetForTerminal(this.#options.operator, caller, target)
+    const terminal = this.#options.terminals.get(id, caller.name)
+    if (ENDED.has(session.status) || terminal?.state === 'closed') throw terminalGone(id)
+    if (terminal === undefined) throw terminalElsewhere(id, at)
+    return { terminal, target }
+  }
+
+  /**
+   * The target of an open terminal of the caller's own, in whatever process; `undefined` for what is no id of a session.
+   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE
+   */
+  async targetOf (caller: Caller, id: string): Promise<string | undefined> {
+    if (!isSessionId(id)) return undefined
+    const session = await this.#own(caller, id)
+    if (ENDED.has(session.status)) throw terminalGone(id)
+    return targetForTerminal(this.#options.operator, caller, resultOf(session, TERMINAL).target).name
+  }
+
+  /**
+   * What a command has printed of which its user tells nothing: what the terminal has shown last in which the user has run it, if there is one here.
+   * @param place where the skill was started that has proposed the command
+   */
+  outputOf (caller: Caller, place: string, told: string): string {
+    return told === '' ? this.#options.terminals.get(place, caller.name)?.lastOutput ?? '' : told
+  }
+
+  /** Ends a terminal of the caller's own. @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
+  async end (caller: Caller, id: string): Promise<TerminalRow> {
+    const session = await this.#own(caller, id)
+    await this.#stop(id, `ended by ${caller.name === '' ? 'its user' : caller.name}`)
+    return { terminalId: id, target: resultOf(session, TERMINAL).target, state: 'closed', createdAt: session.createdAt }
+  }
+
+  /** Ends a terminal that nobody has used for too long. */
+  async expire (id: string): Promise<void> {
+    await this.#stop(id, 'nobody has used it', 'expiry')
+  }
+
+  /** The shell ends with its session, also where it is another process's. */
+  async #stop (id: string, reason: string, by: StopCause = 'cancel'): Promise<void> {
+    this.#options.terminals.endsFor(id, reason)
+    await this.#options.running.use(({ runner }) => runner.stop(id, by, reason))
+  }
+
+  #rowOf (session: Session): TerminalRow {
+    const { target, at } = resultOf(session, TERMINAL)
+    const state = this.#options.terminals.get(session.id, session.start.owner)?.state
+    const place = state === undefined ? at === '' ? {} : { at } : { state }
+    return { terminalId: session.id, target, ...place, createdAt: session.createdAt }
+  }
+
+  async #runningOf ({ name: owner }: Caller): Promise<readonly Session[]> {
+    return await this.#options.running.use(async ({ store, runner }) => {
+      const { heads } = await store.list({ owner, statuses: ['running'], limit: LOOKED })
+      const sessions = await Promise.all(heads.filter(({ engine }) => engine === TERMINAL.name).map(({ id }) => runner.load(id)))
+      return sessions.flatMap(session => session === undefined || ENDED.has(session.status) ? [] : [session])
+    })
+  }
+
+  /** @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
+  async #own (caller: Caller, id: string): Promise<Session> {
+    requireTerminalRole(caller)
+    const session = isSessionId(id) ? await this.#options.running.use(({ runner }) => runner.load(id)) : undefined
+    if (session === undefined || session.start.owner !== caller.name || !isWanted(session, TERMINALS)) throw terminalNotFound(id)
+    return session
+  }
+}

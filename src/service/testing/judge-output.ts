@@ -1,0 +1,39 @@
+import { isJsonObject, type Json, parseJson } from '../../base/json.ts'
+import { beginningOf } from '../../base/text.ts'
+import { type Assertion } from '../../registry/kinds/tests/test-cases.ts'
+import { type CaseRequest, type CaseRunnerOptions } from './case-request.ts'
+import { type Output, type Verdict } from './check-output.ts'
+import { answerIn } from './message-text.ts'
+
+/** How much of an answer that is no verdict is quoted, in characters. */
+const QUOTED = 200
+
+/**
+ * Has a stored prompt judge an output: it is given `output` and `rubric`, and its model answers `{ pass, score, reason }`.
+ * @throws what a chat throws
+ */
+export async function judgeOutput ({ value, threshold, isNegated }: Assertion, { text }: Output, request: CaseRequest, { chatWithPrompt, choosePrompt }: Pick<CaseRunnerOptions, 'chatWithPrompt' | 'choosePrompt'>): Promise<Verdict> {
+  const { generation, caller, requestId, activity, signal, testCase: { judge } } = request
+  const chosen = await choosePrompt(generation, caller, judge, {})
+  const { value: completion } = await chatWithPrompt.complete({ generation, caller, id: judge, chosen, variables: { output: text, rubric: value ?? '' }, requestId, activity, fields: {}, signal })
+  const answer = answerIn(completion)
+  const verdict = readVerdict(answer)
+  if (verdict === undefined) return { pass: false, reason: `${judge} gave no verdict { "pass": …, "reason": … }: ${JSON.stringify(beginningOf(answer, QUOTED))}` }
+  const holds = verdict.pass && (threshold === undefined || (verdict.score ?? 0) >= threshold)
+  return { ...verdict, pass: holds !== isNegated }
+}
+
+function readVerdict (answer: string): Verdict | undefined {
+  const read = parsed(answer)
+  if (!isJsonObject(read) || typeof read['pass'] !== 'boolean') return undefined
+  const { pass, score, reason } = read
+  return { pass, reason: typeof reason === 'string' ? reason : '', ...(score === undefined ? {} : { score: Number(score) }) }
+}
+
+function parsed (text: string): Json | undefined {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,13 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+
+/** The text of a message: of one that is made of parts those of its texts, one after the other. */
+export function messageText ({ content = null }: JsonObject): string {
+  if (typeof content === 'string') return content
+  return Array.isArray(content) ? (content as readonly Json[]).map(part => isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : '').join('') : ''
+}
+
+/** The text of a completion. */
+export function answerIn ({ choices = [] }: JsonObject): string {
+  const [choice] = choices as readonly Json[]
+  return isJsonObject(choice) && isJsonObject(choice['message']) ? messageText(choice['message']) : ''
+}

@@ -1,0 +1,103 @@
+import { visibleEnvirons } from '../../access/environ-view.ts'
+import { clientClosed, requestInvalid, ServiceError } from '../../base/errors.ts'
+import { UpstreamRefusal } from '../../llm/upstream-error.ts'
+import { type Assertion } from '../../registry/kinds/tests/test-cases.ts'
+import { inTurn } from '../../runtime/fairness.ts'
+import { knownTools } from '../preview/known-tools.ts'
+import { type RenderEnvironment } from '../render/render-environment.ts'
+import { type RenderRequest } from '../render/render-prompt.ts'
+import { type CaseRequest, type CaseRunnerOptions } from './case-request.ts'
+import { checkOutput, type Output, type PlainAssertion, type Verdict } from './check-output.ts'
+import { judgeOutput } from './judge-output.ts'
+import { answerIn, messageText } from './message-text.ts'
+
+/** What became of one assertion. */
+export interface AssertionResult extends Verdict {
+  /** As the case has it: `not-contains`. */
+  readonly type: string
+}
+
+/** What became of a case. */
+export interface CaseResult {
+  readonly pass: boolean
+  /** How long the prompt or its model took, in ms; judges do not count. */
+  readonly durationMs: number
+  /** What the assertions looked at; left out where there was nothing. */
+  readonly output?: string
+  readonly checks: readonly AssertionResult[]
+  /** Why nothing could be looked at. */
+  readonly error?: { readonly code: string, readonly message: string }
+}
+
+/** @throws CLIENT_CLOSED, REQUEST_INVALID for recorded calls that have not come; what else goes wrong is a result */
+export type RunCase = (request: CaseRequest) => Promise<CaseResult>
+
+/** Runs cases of tests: each renders or asks once, and then every assertion looks at the same output. */
+export function createCaseRunner (options: CaseRunnerOptions): RunCase {
+  return async function runCase (request) {
+    const { testCase, signal } = request
+    const environment = environmentOf(request, options)
+    const startedAt = performance.now()
+    const elapsed = () => Math.round(performance.now() - startedAt)
+    try {
+      const text = testCase.run === 'chat' ? await ask(request, environment, options) : await render(request, environment, options)
+      const output: Output = { text, durationMs: elapsed() }
+      const checks: AssertionResult[] = []
+      for (const assertion of testCase.assertions) checks.push({ type: typeOf(assertion), ...await check(assertion, output, request, options) })
+      return { pass: checks.every(({ pass }) => pass), durationMs: output.durationMs, output: text, checks }
+    } catch (error) {
+      if (signal.aborted) throw clientClosed()
+      return { pass: false, durationMs: elapsed(), checks: [], error: failureOf(error) }
+    }
+  }
+}
+
+/** Calls are answered from a recording, else with the default of each tool; `live` is the service as it is. @throws REQUEST_INVALID */
+function environmentOf ({ testCase: { tools }, generation, caller, known }: CaseRequest, { environs }: CaseRunnerOptions): RenderEnvironment | undefined {
+  if (tools === 'live') return undefined
+  if (tools !== 'stub' && known === undefined) throw requestInvalid(`body: the calls of the file ${tools} are expected in known; aps test reads it from the folder`, { part: 'body', field: 'known' })
+  return { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) }
+}
+
+function renderOf ({ generation, caller, id, chosen, testCase: { variables }, requestId, activity }: CaseRequest, environment: RenderEnvironment | undefined): RenderRequest {
+  return { generation, caller, id, chosen, variables, requestId, activity, ...(environment === undefined ? {} : { environment }) }
+}
+
+async function render (request: CaseRequest, environment: RenderEnvironment | undefined, { renderPrompt }: CaseRunnerOptions): Promise<string> {
+  const { messages } = await renderPrompt(renderOf(request, environment))
+  return messages.map(messageText).join('\n\n')
+}
+
+async function ask (request: CaseRequest, environment: RenderEnvironment | undefined, { chatWithPrompt }: CaseRunnerOptions): Promise<string> {
+  const { chosen, testCase: { model }, signal } = request
+  // What a model calls has no default that it could go on with.
+  if (environment !== undefined && chosen.prompt.entry.chat.toolLoop !== undefined) throw requestInvalid('the model of this prompt calls tools itself: a case with run: chat needs tools: live', { part: 'body', field: 'case' })
+  const { value } = await chatWithPrompt.complete({ ...renderOf(request, environment), fields: model === undefined ? {} : { model }, signal })
+  return answerIn(value)
+}
+
+async function check (assertion: Assertion, output: Output, request: CaseRequest, options: CaseRunnerOptions): Promise<Verdict> {
+  if (isPlain(assertion)) return await inTurn(() => checkOutput(assertion, output))
+  try {
+    return await judgeOutput(assertion, output, request, options)
+  } catch (error) {
+    if (request.signal.aborted) throw error
+    const { code, message } = failureOf(error)
+    return { pass: false, reason: `${request.testCase.judge} cannot judge: ${message} (${code})` }
+  }
+}
+
+function isPlain (assertion: Assertion): assertion is PlainAssertion {
+  return assertion.kind !== 'llm-rubric'
+}
+
+function typeOf ({ kind, isNegated }: Assertion): string {
+  return isNegated ? `not-${kind}` : kind
+}
+
+/** What went wrong, as a result has it. @throws what nobody expected */
+function failureOf (error: unknown): { readonly code: string, readonly message: string } {
+  if (error instanceof ServiceError) return { code: error.code, message: error.message }
+  if (error instanceof UpstreamRefusal) return { code: 'LLM_UPSTREAM', message: error.inWords }
+  throw error
+}

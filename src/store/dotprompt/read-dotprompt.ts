@@ -1,0 +1,68 @@
+import { basename } from 'node:path'
+import { type JsonObject, stringifyJson, type TextPlace } from '../../base/json.ts'
+import { parse } from '../../template/handlebars/syntax/parse.ts'
+import { TemplateSyntaxError } from '../../template/language.ts'
+import { prescan } from '../../template/syntax/prescan.ts'
+import { type StoredValue } from '../store.ts'
+import { checkTree } from './check-tree.ts'
+import { cutMessages } from './cut-messages.ts'
+import { DotpromptError } from './dotprompt-error.ts'
+import { readHead, refuseVariant } from './read-head.ts'
+import { rewriteHelpers } from './rewrite-helpers.ts'
+import { SourceLines } from './source-lines.ts'
+import { splitFile } from './split-file.ts'
+
+/** Of a file, in UTF-16 units: YAML may have 128 KiB, a template 64 KiB. What is longer is not looked at. */
+const MAX_LENGTH = 256 * 1024
+
+/** A prompt out of a `.prompt` file. */
+export interface Dotprompt {
+  /** As a prompt is stored. */
+  readonly prompt: JsonObject
+  /** Where its texts begin in the file. */
+  readonly starts: ReadonlyArray<{ readonly message: number, readonly part?: number, readonly place: TextPlace }>
+}
+
+/**
+ * Reads a file of Dotprompt, https://google.github.io/dotprompt/reference/frontmatter/, as a prompt of this service.
+ * @param file its name
+ * @throws DotpromptError
+ */
+export function readDotprompt (text: string, file: string): Dotprompt {
+  if (text.length > MAX_LENGTH) throw new DotpromptError(`is longer than ${MAX_LENGTH / 1024} KiB`, { line: 1, column: 1 })
+  const fileLines = new SourceLines(text)
+  const { head, headAt, body, bodyAt } = splitFile(text)
+  if (basename(file, '.prompt').includes('.')) throw refuseVariant({ line: 1, column: 1 })
+  const fields = readHead(head, fileLines.placeAt(headAt))
+  if (body.trim() === '') throw new DotpromptError('has no template', fileLines.placeAt(bodyAt))
+  const at = (offset: number) => fileLines.placeAt(bodyAt + offset)
+  const lines = new SourceLines(body)
+  try {
+    prescan(body)
+    const program = parse(body)
+    checkTree(program, lines, at)
+    const { text: source, offsetBefore } = rewriteHelpers(body, program, lines)
+    const isSame = source === body
+    const placeOf = (offset: number) => at(isSame ? offset : offsetBefore(offset))
+    const { fields: texts, starts } = cutMessages(source, isSame ? program : parse(source), isSame ? lines : new SourceLines(source), placeOf)
+    return {
+      prompt: { syntax: 'handlebars', ...fields, ...texts },
+      starts: starts.map(({ at: offset, ...start }) => ({ ...start, place: placeOf(offset) }))
+    }
+  } catch (error) {
+    if (!(error instanceof TemplateSyntaxError)) throw error
+    throw new DotpromptError(`is no template: ${error.message}`, at(lines.offsetOf({ line: error.line, column: error.column - 1 })))
+  }
+}
+
+/** The same as the JSON text of the prompt, or why there is none. */
+export function dotpromptToJson (text: string, file: string): StoredValue {
+  try {
+    const { prompt } = readDotprompt(text, file)
+    return { kind: 'text', text: stringifyJson(prompt) }
+  } catch (error) {
+    if (!(error instanceof DotpromptError)) throw error
+    const { message: reason, place, hint, code } = error
+    return { kind: 'bad', reason, place, ...(hint === undefined ? {} : { hint }), ...(code === undefined ? {} : { code }) }
+  }
+}

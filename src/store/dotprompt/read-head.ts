@@ -1,0 +1,100 @@
+import { isJsonObject, type Json, type JsonObject, parseJson, type TextPlace } from '../../base/json.ts'
+import { yamlToJson } from '../yaml-to-json.ts'
+import { DotpromptError } from './dotprompt-error.ts'
+import { PicoschemaError, schemaFromPico } from './picoschema.ts'
+
+/** Names of settings that OpenAI's API has under others. */
+const SETTINGS: ReadonlyMap<string, string> = new Map([['topP', 'top_p'], ['maxOutputTokens', 'max_tokens'], ['stopSequences', 'stop']])
+
+/** Fields that become fields of the prompt. */
+const TAKEN: ReadonlySet<string> = new Set(['model', 'config', 'input', 'output', 'tools', 'description'])
+
+/**
+ * What the head of a `.prompt` file says, as fields of a prompt. What has no place among them stays as it is under `x-dotprompt`,
+ * which is always there: it says where a prompt comes from.
+ * @param at where it stands in the file
+ * @throws DotpromptError
+ */
+export function readHead (head: string, at: TextPlace): JsonObject {
+  if (head.trim() === '') return { 'x-dotprompt': {} }
+  const read = yamlToJson(head)
+  if (read.kind !== 'text') throw new DotpromptError(read.kind === 'bad' ? read.reason : 'is empty', read.kind === 'bad' ? below(at, read.place) : at)
+  const fields = parseJson(read.text)
+  if (!isJsonObject(fields)) throw new DotpromptError('has a head that is no map of fields', at)
+  const { variant, model, config, input, output, tools, description } = fields
+  if (variant !== undefined) throw refuseVariant(at)
+  const defaults = { ...(typeof model === 'string' ? { model } : {}), ...settingsOf(config), ...toolsOf(tools, at) }
+  const parameters = parametersOf(isJsonObject(input) ? input : {}, at)
+  const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !TAKEN.has(name)))
+  return {
+    ...(typeof description === 'string' ? { description } : {}),
+    ...(parameters === undefined ? {} : { parameters }),
+    ...returnsOf(isJsonObject(output) ? output : {}, at),
+    ...(Object.keys(defaults).length === 0 ? {} : { defaults }),
+    'x-dotprompt': rest
+  }
+}
+
+/** That a file is a variant of another one. */
+export function refuseVariant (at: TextPlace): DotpromptError {
+  const hint = 'publish it as a version of the prompt and give that a label, with weights if some requests shall get it; or give it an id of its own'
+  return new DotpromptError('is a variant, which prompts do not have here', at, { hint })
+}
+
+function settingsOf (config: Json | undefined): JsonObject {
+  if (!isJsonObject(config)) return {}
+  return Object.fromEntries(Object.entries(config).map(([name, value]) => [SETTINGS.get(name) ?? name, value]))
+}
+
+function toolsOf (tools: Json | undefined, at: TextPlace): JsonObject {
+  if (tools === undefined || tools === null) return {}
+  if (!Array.isArray(tools) || !tools.every(name => typeof name === 'string')) {
+    throw new DotpromptError('has tools that are no list of names', at, { hint: 'register the tools, and name them' })
+  }
+  return tools.length === 0 ? {} : { toolLoop: { tools } }
+}
+
+function parametersOf ({ schema, default: defaults }: JsonObject, at: TextPlace): JsonObject | undefined {
+  const declared = schema === undefined || schema === null ? undefined : schemaOf(schema, 'input', at)
+  if (declared !== undefined && declared['type'] !== 'object') {
+    throw new DotpromptError('has an input.schema that is not of an object', at, { hint: 'declare the variables by their names' })
+  }
+  const properties = isJsonObject(declared?.['properties']) ? declared['properties'] : {}
+  const required = Array.isArray(declared?.['required']) ? declared['required'] as readonly Json[] : []
+  // What Dotprompt lets be left out is nothing there, and a missing value here, which is an error.
+  const optional = Object.entries(properties).filter(([name, property]) => !required.includes(name) && isNullable(property))
+  const given = [...optional.map(([name]): [string, Json] => [name, null]), ...Object.entries(isJsonObject(defaults) ? defaults : {})]
+  if (given.length === 0) return declared
+  const schemaOfName = (name: string) => Object.hasOwn(properties, name) ? properties[name] as JsonObject : {}
+  const filled = given.map(([name, value]): [string, JsonObject] => [name, { ...schemaOfName(name), default: value }])
+  return { type: 'object', ...declared, properties: { ...properties, ...Object.fromEntries(filled) } }
+}
+
+/** Whether a property may be null, as every optional one of Picoschema may. */
+function isNullable (property: Json): boolean {
+  if (!isJsonObject(property) || Object.hasOwn(property, 'default')) return false
+  const { type, enum: values } = property
+  if (values !== undefined) return Array.isArray(values) && (values as readonly Json[]).includes(null)
+  return type === undefined ? Object.keys(property).every(name => name === 'description') : Array.isArray(type) && (type as readonly Json[]).includes('null')
+}
+
+function returnsOf ({ format, schema }: JsonObject, at: TextPlace): JsonObject {
+  if (schema === undefined || schema === null) return {}
+  const returns = schemaOf(schema, 'output', at)
+  return format === 'json' ? { returns, structured: true } : { returns }
+}
+
+/** Picoschema, or a JSON Schema, as a JSON Schema. */
+function schemaOf (schema: Json, of: string, at: TextPlace): JsonObject {
+  try {
+    return schemaFromPico(schema)
+  } catch (error) {
+    if (!(error instanceof PicoschemaError)) throw error
+    throw new DotpromptError(`has an ${of}.schema that is no Picoschema and no JSON Schema: ${error.message}`, at)
+  }
+}
+
+/** A place in the head, as one of the file. */
+function below (at: TextPlace, place: TextPlace | undefined): TextPlace {
+  return place === undefined ? at : { line: at.line + place.line - 1, column: place.column }
+}

@@ -1,0 +1,80 @@
+import { type Call, type Program } from '../../template/handlebars/syntax/ast.ts'
+import { helperOf } from './check-tree.ts'
+import { type SourceLines } from './source-lines.ts'
+import { walkTree } from './walk-tree.ts'
+
+/** A stretch of the source, and what comes in its place. */
+interface Edit { readonly from: number, readonly to: number, readonly text: string }
+
+/** A template that was written anew. */
+export interface Rewritten {
+  readonly text: string
+  /** The offset in the template as it was. */
+  readonly offsetBefore: (offset: number) => number
+}
+
+/** The block that each of Dotprompt's comparing blocks is here, over the function `eq`. */
+const COMPARING: ReadonlyMap<string, string> = new Map([['ifEquals', 'if'], ['unlessEquals', 'unless']])
+
+/**
+ * Writes Dotprompt's helpers as this service has them: `{{#ifEquals a b}}` as `{{#if (eq a b)}}`, `{{json x indent=2}}` as
+ * `{{json 2 x}}`, and `{{this}}` outside of all loops, which has more in it here, as `{{variables}}`. Lines stay where they are.
+ */
+export function rewriteHelpers (source: string, program: Program, lines: SourceLines): Rewritten {
+  const edits: Edit[] = []
+  walkTree(program, {
+    onCall (call) {
+      const name = helperOf(call)
+      const block = name === undefined ? undefined : COMPARING.get(name)
+      if (name === 'json') edits.push(...indentOf(call, source, lines))
+      if (block !== undefined && call.type === 'BlockStatement') edits.push(...comparisonOf(call, name as string, block, source, lines))
+    },
+    onExpression (expression, isAtRoot) {
+      if (expression.type !== 'PathExpression' || !isAtRoot || expression.data || expression.depth > 0 || expression.parts.length > 0) return
+      edits.push({ from: lines.offsetOf(expression.loc.start), to: lines.offsetOf(expression.loc.end), text: 'variables' })
+    }
+  })
+  const ordered = edits.toSorted((one, other) => one.from - other.from)
+  let text = ''
+  let done = 0
+  for (const { from, to, text: instead } of ordered) {
+    text += source.slice(done, from) + instead
+    done = to
+  }
+  return { text: text + source.slice(done), offsetBefore: offset => offsetBefore(ordered, offset) }
+}
+
+/** Where an offset of the new text was; what was put in stands where it begins. */
+function offsetBefore (edits: readonly Edit[], offset: number): number {
+  let shift = 0
+  for (const { from, to, text } of edits) {
+    const begins = from + shift
+    if (offset < begins) break
+    if (offset < begins + text.length) return from
+    shift += text.length - (to - from)
+  }
+  return offset - shift
+}
+
+function comparisonOf (call: Call, name: string, block: string, source: string, lines: SourceLines): Edit[] {
+  const last = call.params.at(-1)
+  if (last === undefined) return []
+  const from = lines.offsetOf(call.path.loc.start)
+  const behind = lines.offsetOf(last.loc.end)
+  const end = lines.offsetOf(call.loc.end)
+  // A link of an `else` chain is closed with the block that it is in.
+  const [closing] = new RegExp(`^\\{\\{~?/\\s*${name}\\s*~?\\}\\}$`).exec(source.slice(source.lastIndexOf('{{', end - 1), end)) ?? []
+  return [
+    { from, to: from + name.length, text: `${block} (eq` },
+    { from: behind, to: behind, text: ')' },
+    ...(closing === undefined ? [] : [{ from: end - closing.length, to: end, text: closing.replace(name, block) }])
+  ]
+}
+
+function indentOf ({ path, hash }: Call, source: string, lines: SourceLines): Edit[] {
+  const indent = hash?.pairs.find(({ key }) => key === 'indent')
+  if (hash === undefined || indent === undefined || hash.pairs.length > 1) return []
+  const behind = lines.offsetOf(path.loc.end)
+  const value = source.slice(lines.offsetOf(indent.value.loc.start), lines.offsetOf(indent.value.loc.end))
+  return [{ from: behind, to: behind, text: ` ${value}` }, { from: lines.offsetOf(hash.loc.start), to: lines.offsetOf(hash.loc.end), text: '' }]
+}

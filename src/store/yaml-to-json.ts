@@ -1,0 +1,134 @@
+import { createRequire } from 'node:module'
+import type * as Yaml from 'yaml'
+import { type Document, type LineCounter, type YAMLError } from 'yaml'
+import { MAX_JSON_DEPTH, stringifyJson, type TextPlace } from '../base/json.ts'
+import { tooLarge } from './decode-bytes.ts'
+import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
+
+/** Larger YAML is refused: parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. JSON has no such limit. */
+const MAX_YAML_BYTES = 128 * 1024
+
+/** Aliases of one text: for each, the library walks the document from its beginning. */
+const MAX_ALIASES = 100
+
+/** Advice about a mistake at a place. Most of these mistakes are templates that YAML takes for something else. */
+const HINT = 'correct the YAML there; a text with braces, ": " or " #" wants quotes, or lines of its own below "|"'
+
+/** What is wrong with a YAML text, and where. */
+class YamlError extends Error {
+  override readonly name = 'YamlError'
+  readonly place: TextPlace | undefined
+
+  constructor (message: string, place?: TextPlace) {
+    super(message)
+    this.place = place
+  }
+}
+
+let library: typeof Yaml | undefined
+
+/** Loaded when the first YAML comes: no start without YAML pays for it. */
+function yamlLibrary (): typeof Yaml {
+  library ??= createRequire(import.meta.url)('yaml') as typeof Yaml
+  return library
+}
+
+/** Finds the place of an offset in the text. */
+type Locate = (offset: number) => TextPlace
+
+/**
+ * Turns YAML 1.2 into a JSON text. Integers keep every digit, `<<` merges, and aliases are followed within bounds. What JSON
+ * cannot say (`.inf`, tags such as `!include`, several documents) is refused, and so is a key that is there twice.
+ */
+export function yamlToJson (text: string): StoredValue {
+  const bytes = Buffer.byteLength(text)
+  if (bytes > MAX_YAML_BYTES) return { kind: 'bad', reason: `is ${bytes} bytes of YAML; at most ${MAX_YAML_BYTES} are allowed, use JSON for more` }
+  try {
+    const json = stringifyJson(toPlain(parse(text)))
+    const jsonBytes = Buffer.byteLength(json)
+    return jsonBytes > MAX_VALUE_BYTES ? tooLarge(jsonBytes) : { kind: 'text', text: json }
+  } catch (error) {
+    const place = error instanceof YamlError ? error.place : undefined
+    return { kind: 'bad', reason: `is not usable YAML: ${(error as Error).message}`, ...(place === undefined ? {} : { place, hint: HINT }) }
+  }
+}
+
+function parse (text: string): unknown {
+  const { Composer, isScalar, LineCounter } = yamlLibrary()
+  const lines = new LineCounter()
+  const at: Locate = offset => {
+    const { line, col } = lines.linePos(offset)
+    return { line, column: col }
+  }
+  // Keys are compared below. The library would compare each key with all keys before it, which takes 5 s for 20,000.
+  const composer = new Composer({ intAsBigInt: true, merge: true, resolveKnownTags: false, uniqueKeys: false })
+  const [document, second] = [...composer.compose(tokenize(text, lines, at), true, text.length)]
+  if (document === undefined) throw new YamlError('the text is empty')
+  const problem = document.errors[0] ?? document.warnings[0]
+  if (problem !== undefined) throw new YamlError(describe(problem), at(problem.pos[0]))
+  if (second !== undefined) throw new YamlError('a second document begins', at(second.range[0]))
+  if (document.contents === null || (isScalar(document.contents) && document.contents.source === '')) throw new YamlError('the text is empty')
+  checkKeys(document, at)
+  // The library counts an anchor among its aliases, and multiplies the aliases of aliases. That count stops a bomb.
+  return document.toJS({ maxAliasCount: MAX_ALIASES + 1 })
+}
+
+/**
+ * Splits the text into the tokens of whole documents, and refuses many aliases and deep nesting on the way. Without that, `[`
+ * 100,000 times ends the process in the library's recursive composer, beyond any `catch`. The parser itself keeps a stack of
+ * its own.
+ */
+function tokenize (text: string, lines: LineCounter, at: Locate) {
+  const { CST, Lexer, Parser } = yamlLibrary()
+  lines.addNewLine(0)
+  const parser = new Parser(lines.addNewLine)
+  const tokens = []
+  let aliases = 0
+  let last = ''
+  for (const lexeme of new Lexer().lex(text)) {
+    // What follows the sign of a scalar is text, whatever it begins with.
+    if (last !== CST.SCALAR && CST.tokenType(lexeme) === 'alias' && ++aliases > MAX_ALIASES) {
+      throw new YamlError(`there are more than ${MAX_ALIASES} aliases`, at(parser.offset))
+    }
+    last = lexeme
+    tokens.push(...parser.next(lexeme))
+    // The stack holds the document, its collections, and one scalar.
+    if (parser.stack.length > MAX_JSON_DEPTH + 2) throw new YamlError(`nested deeper than ${MAX_JSON_DEPTH}`, at(parser.offset))
+  }
+  tokens.push(...parser.end())
+  return tokens
+}
+
+/** Refuses keys that are there twice, and those that are no text: the library makes one of them, and writes to stderr. */
+function checkKeys (document: Document.Parsed, at: Locate): void {
+  const { isNode, isScalar, visit } = yamlLibrary()
+  visit(document, {
+    Map (_, map) {
+      const names = new Set<string>()
+      for (const { key } of map.items) {
+        const place = at(isNode(key) ? key.range?.[0] ?? 0 : 0)
+        if (!isScalar(key)) throw new YamlError('a key is no text; braces without quotes mean a map', place)
+        if (key.source === '<<') continue
+        // The library makes an empty text of null.
+        const name = String(key.value ?? '')
+        if (names.has(name)) throw new YamlError(`the key "${name}" is there twice`, place)
+        names.add(name)
+      }
+    }
+  })
+}
+
+function describe (problem: YAMLError): string {
+  return problem.message.split('\n', 1)[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? ''
+}
+
+/** Checks that a value can be JSON; integers that a double holds exactly become numbers. */
+function toPlain (value: unknown, depth = 0): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new YamlError(`JSON has no number ${value}`)
+  if (typeof value !== 'object' || value === null) return value
+  // Aliases can nest deeper than the text does, and an alias to its own parent is endless.
+  if (depth >= MAX_JSON_DEPTH) throw new YamlError(`nested deeper than ${MAX_JSON_DEPTH}`)
+  if (Array.isArray(value)) return value.map(item => toPlain(item, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toPlain(item, depth + 1)]))
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { parse } from 'yaml'
+import { createDirectoryStore } from '../../src/store/directory/directory-store.ts'
+import { openReplica } from '../helpers/replica.ts'
+import { runAps } from '../helpers/aps.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
+import { startService } from '../helpers/service.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+
+const EXPORT = 'examples/imports/langfuse.json'
+
+async function open (t: TestContext) {
+  const folder = await createTemporaryFolder()
+  t.after(folder.remove)
+  return { folder, yaml: async (file: string) => parse(await readFile(join(folder.path, file), 'utf8')) as unknown }
+}
+
+describe('aps import langfuse', () => {
+  it('writes an export of three versions as versions, labels and what is newest, which a service serves', async t => {
+    const { folder, yaml } = await open(t)
+    const { code, stdout, stderr } = await runAps(['import', 'langfuse', EXPORT, '-o', folder.path])
+    assert.deepEqual([code, stdout], [0, 'movies.critic\t1,2,3\tproduction=2,staging=3\n'], stderr)
+    assert.deepEqual(await yaml('versions/movies/critic/1.yaml'), {
+      entry: {
+        syntax: 'handlebars',
+        messages: [{ role: 'system', content: 'You are a movie critic.' }, { role: 'user', content: 'Do you like {{variables.movie}}?' }],
+        defaults: { temperature: 0.7 },
+        'x-langfuse': { tags: ['movies'] }
+      }
+    })
+
+    const store = await createDirectoryStore({ directory: folder.path, keys: { prefix: 'shenma:', kinds: ['templates', 'releases', 'versions'].map(key => ({ key, onDemand: key === 'versions' })) }, log: quietLog() })
+    const replica = await openReplica(store)
+    t.after(async () => {
+      await replica.close()
+      await store.close()
+    })
+    const { body } = await replica.call('GET', '/api/prompts/movies.critic/versions')
+    const { latest, versions, labels } = body as { latest: number, versions: Array<{ n: number, note?: string, source: string }>, labels: object }
+    assert.deepEqual([latest, versions.map(({ n }) => n), labels], [3, [3, 2, 1], { production: 2, staging: 3 }])
+    assert.deepEqual(versions.map(({ note, source }) => [note, source]), [['shorter', 'langfuse:3'], ['says how harsh', 'langfuse:2'], [undefined, 'langfuse:1']])
+    const said = [{ role: 'user', content: '{{hello}}' }]
+    const { body: rendered } = await replica.call('POST', '/api/render/prompts/movies.critic@production', { variables: { level: 'harsh', movie: 'Dune' }, messages: said })
+    assert.deepEqual((rendered as { rendered_prompt: unknown }).rendered_prompt, [{ role: 'system', content: 'You are a harsh movie critic.' }, ...said, { role: 'user', content: 'Do you like Dune?' }])
+  })
+
+  it('publishes them to a service, which numbers them itself, and moves the labels', async t => {
+    const service = await startService(t, { 'templates:movies:critic': 'mine' }, { VERSIONS: 'http', LOG_LEVEL: 'silent' })
+    const environment = { APS_URL: await service.listen() }
+    const { code, stderr } = await runAps(['import', 'langfuse', EXPORT, '--publish'], environment)
+    assert.equal(code, 0, stderr)
+    const { json } = await service.get('/api/prompts/movies.critic/versions')
+    assert.deepEqual(json['labels'], { production: 3, staging: 4 })
+    const { json: rendered } = await service.post('/api/render/prompts/movies.critic@production', { variables: { level: 'kind', movie: 'Up' } })
+    assert.equal((rendered['rendered_prompt'] as unknown as Array<{ content: string }>)[0]?.content, 'You are a kind movie critic.')
+  })
+
+  it('writes over nothing unless told to, and wants to know where to', async t => {
+    const { folder } = await open(t)
+    assert.equal((await runAps(['import', 'langfuse', EXPORT, '-o', folder.path])).code, 0)
+    const again = await runAps(['import', 'langfuse', EXPORT, '-o', folder.path])
+    assert.equal(again.code, 1)
+    assert.match(again.stderr, /nothing was written: .* has templates\/movies\/critic\.yaml/)
+    assert.equal((await runAps(['import', 'langfuse', EXPORT, '-o', folder.path, '--overwrite'])).code, 0)
+    assert.equal((await runAps(['import', 'langfuse', EXPORT])).code, 2)
+    assert.equal((await runAps(['import', 'langfuse', 'package.json', '-o', folder.path])).code, 2)
+  })
+})
+
+describe('aps import dotprompt', () => {
+  it('writes files as YAML with the ids of their paths, and tells what it cannot', async t => {
+    const { folder, yaml } = await open(t)
+    await folder.write('in/team/greet.prompt', '---\nmodel: m\n---\nHello {{name}}')
+    await folder.write('in/_header.prompt', 'Head')
+    await folder.write('in/bad.prompt', 'a\n{{section "b"}}')
+    const { code, stdout, stderr } = await runAps(['import', 'dotprompt', 'in', '-o', 'out'], {}, undefined, folder.path)
+    assert.equal(code, 1)
+    assert.deepEqual(stdout.trim().split('\n').sort(), ['out/templates/header.yaml\theader', 'out/templates/team/greet.yaml\tteam.greet'])
+    assert.match(stderr, /^in\/bad\.prompt:2:1: has a \{\{section\}\}.*\naps: 1 of 3 files could not be taken over\n$/)
+    assert.deepEqual(await yaml('out/templates/team/greet.yaml'), { syntax: 'handlebars', defaults: { model: 'm' }, 'x-dotprompt': {}, userPrompt: 'Hello {{name}}' })
+  })
+})
+
+describe('aps lint', () => {
+  it('places what is wrong in a .prompt file on its line of the file', async t => {
+    const { folder } = await open(t)
+    await folder.write('templates/a.prompt', '---\nmodel: m\n---\n\n{{role "system"}}Be kind.\n{{role "user"}}See {{media url=url}}\nand {{> nobody}}')
+    await folder.write('templates/b.prompt', 'a\n{{#if x}}{{role "user"}}{{/if}}')
+    const { code, stdout } = await runAps(['lint', folder.path])
+    assert.equal(code, 1)
+    assert.match(stdout, /templates\/a\.prompt:7:5: error: partial "nobody" is not registered/)
+    assert.doesNotMatch(stdout, /BARE_VARIABLE/)
+    assert.match(stdout, /templates\/b\.prompt:2:10: error: .*\(ROLE_NESTED\)/)
+  })
+})
+
+describe('aps export promptfoo', () => {
+  it('writes a configuration whose provider is /v1, and whose cases know what a prompt needs', async t => {
+    const service = await startService(t, { 'templates:greet': 'Hello {{variables.name}}, {{variables.list}}' }, { LOG_LEVEL: 'silent' })
+    const url = await service.listen()
+    const { code, stdout, stderr } = await runAps(['export', 'promptfoo', 'greet'], { APS_URL: url })
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(parse(stdout), {
+      description: `Prompts of ${url}`,
+      prompts: [{ raw: 'greet', label: 'greet' }],
+      providers: [{
+        id: 'https',
+        label: 'chat',
+        config: {
+          url: `${url}/v1/chat/completions`,
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: { model: 'prompt:{{prompt}}', variables: { name: '{{name}}', list: '{{list}}' } },
+          transformResponse: 'json.choices[0].message.content'
+        }
+      }],
+      tests: [{ vars: { name: '', list: '' }, prompts: ['greet'], providers: ['chat'] }]
+    })
+  })
+})

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { useMay } from '../api/caller.ts'
 import { listPrompts, type PromptRow, words } from '../api/listings.ts'
@@ -14,7 +14,8 @@ import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
 import { FirstPrompts } from './first-prompts.tsx'
-import { NewPrompt } from './new-prompt.tsx'
+
+const NewPrompt = lazy(async () => ({ default: (await import('../frame/author-screens.ts')).NewPrompt }))
 
 /** Labels that are shown in a row. */
 const MOST_LABELS = 3
@@ -33,7 +34,7 @@ export function PromptsPage () {
       <PageTitle title={t.prompts} note={note}>
         {mayWrite && <button type='button' className='button primary' onClick={() => { setNew(true) }}><Icon name='plus' />{t.newPrompt}</button>}
       </PageTitle>
-      {isNew && <NewPrompt onClose={() => { setNew(false) }} />}
+      {isNew && <Suspense fallback={null}><NewPrompt onClose={() => { setNew(false) }} /></Suspense>}
       {isEmpty ? <FirstPrompts /> : <Loaded query={all.data === undefined ? first : all}>{loaded => <PromptTable rows={loaded} />}</Loaded>}
     </>
   )

@@ -46,7 +46,7 @@ describe('What browsers load of the console, compressed,', () => {
   const ofTerminals = (): ReadonlySet<string> => {
     const all = withImports(entry('console/terminals/terminal-screen.tsx'))
     const own = [...all].filter(path => Object.keys(inputsOf(path)).some(input => input.includes('@xterm')))
-    return new Set([...own, entry('console/style/terminal.css')])
+    return new Set([...own, entry('console/terminals/terminal-page.tsx'), entry('console/style/terminal.css')])
   }
 
   for (const [language, other] of [['English', 'ru'], ['Russian', 'en']] as const) {

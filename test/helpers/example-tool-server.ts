@@ -36,7 +36,7 @@ export async function startExampleTools (t: Pick<TestContext, 'after'>, { http, 
 export async function examplesFor (t: Pick<TestContext, 'after'>, { http, grpc }: ExamplePorts): Promise<string> {
   const folder = await createTemporaryFolder()
   t.after(() => folder.remove())
-  for (const kind of ['extensions', 'templates', 'environs', 'tools', 'agents']) {
+  for (const kind of ['extensions', 'templates', 'environs', 'tools', 'agents', 'skills', 'plans']) {
     await cp(join('examples', kind), join(folder.path, kind), { recursive: true })
   }
   for (const entry of await readdir(folder.path, { recursive: true, withFileTypes: true })) {

@@ -64,7 +64,7 @@ export class Marks {
     if (said === 'k') return [{ kind: 'asks' }]
     if (head === 'b' && kind !== undefined) return [{ kind: 'begin', id: kind }]
     if (head !== this.#secret) return []
-    if (kind === 'x') return [{ kind: 'exit', code: Number(number) }]
+    if (kind === 'x') return /^\d{1,3}$/.test(number) ? [{ kind: 'exit', code: Number(number) }] : []
     if (kind === 'e') return [{ kind: 'shown' }]
     return kind === 'p' && /^\d{1,15}$/.test(number) ? [{ kind: 'prompt', number: Number(number), status: Number(status), folder: folder.join(';') }] : []
   }

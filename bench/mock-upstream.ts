@@ -9,7 +9,7 @@ import { listen } from './listen.ts'
 const EVENTS = 20
 
 /** How long a clock goes, in ms. */
-const CLOCK = 6000
+const CLOCK = 8000
 
 const head = { id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT', created: 1741569952, model: 'gpt-4.1-2025-04-14' }
 const completion = Buffer.from(JSON.stringify({

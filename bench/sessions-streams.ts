@@ -1,9 +1,11 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Flood } from './open-loop.ts'
+import { cpuTime, type ServerProcess } from './processes.ts'
 import { type Row } from './report.ts'
-import { percentile } from './rounds.ts'
 import { beside, RATE, render, ROUNDS } from './sessions-beside.ts'
 import { onStage } from './stage.ts'
 
@@ -11,7 +13,7 @@ const STREAMS = 200
 /** Between two words of a model, in ms. */
 const GAP = 50
 /** Until all models write, in ms. */
-const BEGINNING = 1000
+const BEGINNING = 2500
 
 const AGENT = `description: Says the time.\nlanguage: en\nmodel: clock-${GAP}\nhistory: { turns: 1 }\ntools: []\n`
 
@@ -21,24 +23,38 @@ export const rendersBesideStreams = (): Promise<Row[]> => onStage(async ({ folde
   await cp('examples', store, { recursive: true })
   await writeFile(join(store, 'agents', 'clock.yaml'), AGENT)
   const model = await start('bench/mock-upstream.ts', {})
-  const serve = async (name: string): Promise<string> => (await start('dist/main.js', { STORE_DIR: store, PORT: '0', LOG_LEVEL: 'info', LLM_BASE_URL: `${model.origin}/v1`, STATE_DIR: join(folder, name) })).origin
-  const [alone, crowded] = [await serve('alone'), await serve('crowded')]
-  const ids = await Promise.all(Array.from({ length: STREAMS }, () => open(crowded)))
-  for (const origin of [alone, crowded]) await render(origin)
-  const [quiet, busy]: [Flood[], Flood[]] = [[], []]
-  const behind: number[] = []
-  for (let round = 0; round < ROUNDS; round++) {
-    quiet.push(await render(alone))
-    const following = Promise.all(ids.map(id => follow(crowded, id, behind)))
-    await sleep(BEGINNING)
-    busy.push(await render(crowded))
-    await following
+  const environment = { STORE_DIR: store, PORT: '0', LOG_LEVEL: 'info', LLM_BASE_URL: `${model.origin}/v1` }
+  const serve = (name: string): Promise<ServerProcess> => start('dist/main.js', { ...environment, STATE_DIR: join(folder, name) })
+  const { origin: alone } = await serve('alone')
+  const { origin: crowded, pid } = await serve('crowded')
+  const readers = fork('bench/stream-readers.ts', [crowded, ...await Promise.all(Array.from({ length: STREAMS }, () => open(crowded)))], { execArgv: ['--import', 'tsx'] })
+  try {
+    await once(readers, 'message')
+    for (const origin of [alone, crowded]) await render(origin)
+    const [quiet, busy]: [Flood[], Flood[]] = [[], []]
+    const counts: number[] = []
+    // Without renders first: what the words themselves cost does not depend on what else the machine does.
+    const before = await cpuTime(pid) ?? 0
+    const alike = (await turn(readers)).reduce((sum, count) => sum + count, 0)
+    const cost = ((await cpuTime(pid) ?? 0) - before) / alike * 1000
+    for (let round = 0; round < ROUNDS; round++) {
+      quiet.push(await render(alone))
+      const reading = turn(readers)
+      await sleep(BEGINNING)
+      busy.push(await render(crowded))
+      for (const [milliseconds, count] of (await reading).entries()) counts[milliseconds] = (counts[milliseconds] ?? 0) + count
+    }
+    const words = counts.reduce((sum, count) => sum + count, 0)
+    const details = `from the model to the reader of ${STREAMS} answers with a word each ${GAP} ms, p50 ${percentileOf(counts, words, 50)} ms, ${words} words`
+    return [
+      { name: 'sessions/streams/cpu', figure: cost, unit: 'µs', details: 'CPU time of the service for each word, from the model to the reader' },
+      { name: 'sessions/streams/delta-p99', figure: percentileOf(counts, words, 99), unit: 'ms', details },
+      beside('sessions/renders-beside-streams', 'p50', busy, quiet, `${RATE} renders a second, beside ${STREAMS} answers that are followed`),
+      beside('sessions/renders-beside-streams', 'p99', busy, quiet, 'the same')
+    ]
+  } finally {
+    readers.kill()
   }
-  return [
-    { name: 'sessions/streams/delta-p99', figure: percentile(behind, 99), unit: 'ms', details: `from the model to the reader of ${STREAMS} answers with a word each ${GAP} ms, p50 ${percentile(behind, 50).toFixed(2)} ms, ${behind.length} words` },
-    beside('sessions/renders-beside-streams', 'p50', busy, quiet, `${RATE} renders a second, beside ${STREAMS} answers that are followed`),
-    beside('sessions/renders-beside-streams', 'p99', busy, quiet, 'the same')
-  ]
 })
 
 async function open (origin: string): Promise<string> {
@@ -46,26 +62,15 @@ async function open (origin: string): Promise<string> {
   return id
 }
 
-/** Reads one turn, and notes how far each of its words is behind, in ms. */
-async function follow (origin: string, id: string, behind: number[]): Promise<void> {
-  const { status, body } = await fetch(`${origin}/api/agents/sessions/${id}/message`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
-    body: JSON.stringify({ text: 'What time is it?' })
-  })
-  if (status !== 200 || body === null) throw new Error(`a turn was answered ${status}`)
-  let rest = ''
-  for await (const piece of body.pipeThrough(new TextDecoderStream())) {
-    const events = `${rest}${piece}`.split('\n\n')
-    const now = Date.now()
-    rest = events.pop() ?? ''
-    for (const event of events) behind.push(...wordsIn(event).map(sentAt => now - sentAt))
-  }
+/** Lets all readers read one answer. @returns how many words were so many ms behind */
+async function turn (readers: ChildProcess): Promise<readonly number[]> {
+  readers.send('turn')
+  const [counts] = await once(readers, 'message') as [readonly number[]]
+  return counts
 }
 
-/** When the words of an event were sent; none of an event that tells no words live. */
-function wordsIn (event: string): number[] {
-  if (!event.startsWith('event: live')) return []
-  const { type, text = '' } = JSON.parse(event.slice(event.indexOf('data: ') + 6)) as { readonly type: string, readonly text?: string }
-  return type === 'llm.delta' ? Array.from(text.matchAll(/\d{13}/g), ([word]) => Number(word)) : []
+/** Of values that are counted by their size. */
+function percentileOf (counts: readonly number[], all: number, percent: number): number {
+  let seen = 0
+  return counts.findIndex(count => (seen += count ?? 0) >= all * percent / 100)
 }

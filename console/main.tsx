@@ -2,12 +2,17 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
+import { CALLER } from './api/caller.ts'
+import { FIRST_PROMPTS } from './api/first-prompts.ts'
 import { queries } from './api/queries.ts'
 import { App } from './frame/app.tsx'
 import { applyTheme, currentTheme } from './frame/theme.ts'
 import { loadTexts } from './text/text.ts'
 
 applyTheme(currentTheme())
+// Asked for before anything is drawn: nothing can be shown without the one, and most people see the other first.
+void queries.prefetchQuery(CALLER)
+if (location.pathname === '/console/prompts') void queries.prefetchQuery(FIRST_PROMPTS)
 await loadTexts()
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>

@@ -11,7 +11,7 @@ const FOLDER = 'dist/console'
  */
 export async function buildConsole () {
   const { metafile } = await build({
-    entryPoints: ['console/main.tsx', 'console/style/console.css'],
+    entryPoints: ['console/main.tsx', 'console/style/console.css', 'console/style/terminal.css'],
     outdir: `${FOLDER}/assets`,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -38,9 +38,11 @@ function pageWith ({ outputs }) {
   const built = entry => Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === entry)
   const [script, { imports }] = built('console/main.tsx')
   const [style] = built('console/style/console.css')
+  const [terminalStyle] = built('console/style/terminal.css')
   const first = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => `<link rel="modulepreload" href="/console/assets/${basename(path)}">`)
   return readFileSync('console/index.html', 'utf8')
     .replace('%STYLE%', `/console/assets/${basename(style)}`)
+    .replace('%TERMINAL_STYLE%', `/console/assets/${basename(terminalStyle)}`)
     .replace('%SCRIPT%', `/console/assets/${basename(script)}`)
     .replace('%FIRST%', first.join(''))
 }

@@ -30,8 +30,7 @@ const service = spawn(process.execPath, [...flags, 'dist/cli/aps.js', 'serve'], 
     LLM_SCRIPT_FILE: env.LLM_SCRIPT_FILE || 'examples/demo/replies.yaml',
     ...offered,
     // In a container people are often root, and try things out: only a service of its own refuses that.
-    ALLOW_ROOT: env.ALLOW_ROOT || 'true',
-    EXAMPLE_PAGE: 'examples/term.html'
+    ALLOW_ROOT: env.ALLOW_ROOT || 'true'
   }
 })
 service.on('exit', code => process.exit(code ?? 1))

@@ -56,7 +56,6 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     logValues: config.LOG_VALUES,
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
-    examplePage: config.EXAMPLE_PAGE,
     mcpServer: config.MCP_SERVER === 'on',
     console: config.CONSOLE === 'on'
   })

@@ -59,7 +59,6 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
     logValues: false,
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
-    examplePage: '',
     mcpServer: false,
     console: false
   })

@@ -12,7 +12,11 @@ export interface PromptRow {
   /** When it was changed as far as is known, and by whom. */
   readonly updatedAt: string
   readonly by: string
+  readonly labels?: readonly PromptLabel[]
 }
+
+/** A version that a label means, for its share of the callers. */
+export interface PromptLabel { readonly label: string, readonly version: number, readonly weight: number }
 
 /** A tool as lists show it. */
 export interface ToolRow { readonly id: string, readonly function: string, readonly type: string, readonly description: string }

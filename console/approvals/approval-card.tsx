@@ -1,4 +1,5 @@
-import { useId } from 'react'
+import { type RefObject, useEffect, useId, useRef } from 'react'
+import { isWriting } from '../parts/writing.ts'
 import { Icon } from '../parts/icons.tsx'
 import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
@@ -8,15 +9,27 @@ import { CardFooter } from './card-footer.tsx'
 import { Decided } from './decided.tsx'
 import { type Card, useCard } from './use-card.ts'
 
+export interface ApprovalCardProps {
+  readonly approval: Asked
+  /** What its session asked for before, where that was shown here. */
+  readonly before?: string | undefined
+  readonly isInSession: boolean
+  /** Whether its letters work while nothing else has the focus. */
+  readonly isFirst: boolean
+  readonly onDecided: () => void
+}
+
 /** The one card that lets something happen. It shows exactly what, and cannot be agreed to by accident, nor after it has changed. */
-export function ApprovalCard ({ approval, isInSession, onDecided }: { readonly approval: Asked, readonly isInSession: boolean, readonly onDecided: () => void }) {
+export function ApprovalCard ({ approval, before, isInSession, isFirst, onDecided }: ApprovalCardProps) {
   const heading = useId()
-  const card = useCard(approval, onDecided)
+  const section = useRef<HTMLElement>(null)
+  const card = useCard(approval, onDecided, before)
+  useLetters(card, section, isFirst)
   const { decided, isMine } = card.decision
   if (decided !== undefined) return <Decided decided={decided} text={decided.command ?? card.proposed} isMine={isMine} />
   return (
-    <section className='card' aria-labelledby={heading} onKeyDown={event => { if (event.key === 'Escape') card.closeSecond() }}>
-      <header tabIndex={-1}>
+    <section className='card' ref={section} aria-labelledby={heading} onKeyDown={event => { if (event.key === 'Escape') card.closeSecond() }}>
+      <header tabIndex={-1} data-row>
         <Icon name='problems' />
         <h2 id={heading} className='grow'>{titleOf(card)}</h2>
         <span className='num since'>{t.askedAt} <When at={approval.askedAt} /> · {t.until} <When at={approval.expiresAt} /></span>
@@ -25,6 +38,32 @@ export function ApprovalCard ({ approval, isInSession, onDecided }: { readonly a
       <CardFooter card={card} isInSession={isInSession} />
     </section>
   )
+}
+
+/** `a` opens the second step, `e` edits, `s` skips: no single key runs anything. */
+function useLetters (card: Card, section: RefObject<HTMLElement | null>, isFirst: boolean): void {
+  const latest = useRef(card)
+  latest.current = card
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isWriting(event.target) || !isMeant(section.current, isFirst)) return
+      const { mayRun, isAsked, mayApprove, kind, edited, proposed, openSecond, setEdited, decision } = latest.current
+      if (decision.decided !== undefined) return
+      if (event.key === 'a' && mayRun && !isAsked) openSecond()
+      else if (event.key === 'e' && kind === 'command' && mayApprove) setEdited(edited === undefined ? proposed : undefined)
+      else if (event.key === 's' && !decision.isBusy) void decision.reject()
+      else return
+      event.preventDefault()
+    }
+    addEventListener('keydown', press)
+    return () => { removeEventListener('keydown', press) }
+  }, [section, isFirst])
+}
+
+/** Whether a key is for this card: the one that has the focus, or the first while none has. */
+function isMeant (section: HTMLElement | null, isFirst: boolean): boolean {
+  const { activeElement } = document
+  return section?.contains(activeElement) === true || (isFirst && activeElement?.closest('.card') === null)
 }
 
 function titleOf ({ kind, place, approval }: Card): string {

@@ -1,26 +1,48 @@
+import { type ReactNode } from 'react'
 import { Link } from 'wouter'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { duration } from '../parts/time.ts'
 import { t } from '../text/text.ts'
-import { type Asked } from './approval.ts'
+import { type Asked, type Effect } from './approval.ts'
 
 /** All that is decided about, beside the text itself. */
-export function ApprovalFacts ({ approval: { effect, definition, owner, session, rule, step, maxSteps, digest }, isInSession }: { readonly approval: Asked, readonly isInSession: boolean }) {
-  const login = effect.host === undefined ? undefined : `${effect.user === undefined ? '' : `${effect.user}@`}${effect.host}${effect.port === undefined ? '' : `:${effect.port}`}`
+export function ApprovalFacts ({ approval, isInSession }: { readonly approval: Asked, readonly isInSession: boolean }) {
+  const { effect, rule, digest } = approval
   return (
     <dl className='facts two'>
-      {effect.target !== undefined && <><dt>{t.target}</dt><dd className='wrap'><code>{effect.target}</code>{login === undefined ? `, ${t.thisMachine}` : <>, <code>{login}</code>, SSH</>}</dd></>}
-      {effect.workspace !== undefined && <><dt>{t.workspace}</dt><dd className='wrap'><code>{effect.workspace}</code></dd></>}
-      {effect.folder !== undefined && effect.folder !== '' && <><dt>{t.folder}</dt><dd className='mono wrap'><Revealed text={effect.folder} /></dd></>}
-      {effect.kind === 'exec' && <><dt>{t.sandbox}</dt><dd>{effect.host !== undefined ? t.sandboxNone : t.sandboxOf(effect.sandbox ?? '')}, {effect.network === false ? t.networkClosed : t.networkOpen}{effect.timeoutMs !== undefined && `, ${duration(effect.timeoutMs)}`}</dd></>}
-      {effect.checks !== undefined && <><dt>{t.checks}</dt><dd>{effect.checks.join(', ')}</dd></>}
-      <dt>{t.session}</dt>
-      <dd className='wrap'>{isInSession ? definition : <Link href={`/sessions/${session}`}>{definition}</Link>}{owner !== '' && `, ${t.ownedBy(owner)}`}{step !== undefined && `, ${t.stepOf(String(step), String(maxSteps ?? step))}`}</dd>
-      <dt>{t.askedBecause}</dt>
-      <dd className='wrap'><Revealed text={rule} />{effect.origin === 'fallback' && <b className='alarm'> {t.fallback}</b>}</dd>
+      {effect.target !== undefined && <Fact name={t.target}><TargetWords effect={effect} /></Fact>}
+      {effect.terminal !== undefined && <Fact name={t.terminal}>{t.inThisShell}</Fact>}
+      {effect.workspace !== undefined && <Fact name={t.workspace}><code>{effect.workspace}</code></Fact>}
+      {effect.folder !== undefined && effect.folder !== '' && <Fact name={t.folder}><span className='mono'><Revealed text={effect.folder} /></span></Fact>}
+      {effect.kind === 'exec' && <Fact name={t.sandbox}>{boundsOf(effect)}</Fact>}
+      {effect.checks !== undefined && <Fact name={t.checks}>{effect.checks.join(', ')}</Fact>}
+      <Fact name={t.session}><SessionWords approval={approval} isInSession={isInSession} /></Fact>
+      <Fact name={t.askedBecause}><Revealed text={rule} />{effect.origin === 'fallback' && <b className='alarm'> {t.fallback}</b>}</Fact>
       <dt>{t.digest}</dt>
       <dd className='row'><code className='cut'>{digest.slice(0, 12)}…</code><CopyButton text={digest} label={t.copy} /></dd>
     </dl>
   )
+}
+
+function Fact ({ name, children }: { readonly name: string, readonly children: ReactNode }) {
+  return <><dt>{name}</dt><dd className='wrap'>{children}</dd></>
+}
+
+function TargetWords ({ effect: { target, user, host, port } }: { readonly effect: Effect }) {
+  if (host === undefined) return <><code>{target}</code>, {t.thisMachine}</>
+  return <><code>{target}</code>, <code>{`${user === undefined ? '' : `${user}@`}${host}${port === undefined ? '' : `:${port}`}`}</code>, SSH</>
+}
+
+/** How a command is confined, and for how long it may run. */
+function boundsOf ({ host, sandbox = '', network, timeoutMs }: Effect): string {
+  const words = [host === undefined ? t.sandboxOf(sandbox) : t.sandboxNone, network === false ? t.networkClosed : t.networkOpen]
+  return [...words, ...timeoutMs === undefined ? [] : [duration(timeoutMs)]].join(', ')
+}
+
+/** Who asks: a child by the way that leads to it from its root. */
+function SessionWords ({ approval: { path, owner, session, step, maxSteps }, isInSession }: { readonly approval: Asked, readonly isInSession: boolean }) {
+  const name = path.join(' › ')
+  const more = [owner === '' ? '' : t.ownedBy(owner), step === undefined ? '' : t.stepOf(String(step), String(maxSteps ?? step))].filter(word => word !== '')
+  return <>{isInSession ? name : <Link href={`/sessions/${session}`}>{name}</Link>}{more.map(word => `, ${word}`)}</>
 }

@@ -3,7 +3,7 @@ import { api, take } from '../api/client.ts'
 import { queries } from '../api/queries.ts'
 import { t } from '../text/text.ts'
 import { ApprovalCard } from './approval-card.tsx'
-import { type ApprovalReply, type Asked, asked } from './approval.ts'
+import { type ApprovalReply, type Asked, asked, textOf } from './approval.ts'
 
 /** Cards that were decided and are still shown. */
 const MOST_DECIDED = 3
@@ -42,16 +42,26 @@ export function ApprovalQueue ({ approvals, isInSession = true, showAll = false 
   }
   return (
     <div className='stack queue'>
-      {shown.filter(approval => approval.decided !== undefined || first.includes(approval)).map(approval => <ApprovalCard
-        key={`${approval.id}${approval.digest}`}
-        approval={approval}
-        isInSession={isInSession}
-        onDecided={refresh}
-                                                                                                            />)}
+      {shown.filter(approval => approval.decided !== undefined || first.includes(approval)).map(approval => (
+        <ApprovalCard
+          key={`${approval.id}${approval.digest}`}
+          approval={approval}
+          before={before(approval, shown)}
+          isInSession={isInSession}
+          isFirst={approval === waiting[0]}
+          onDecided={refresh}
+        />
+      ))}
       {waiting.length > first.length && <p className='quiet' role='status'>{t.moreWait(waiting.length - first.length)}</p>}
       <p className='unseen' role='alert'>{waiting.length > 0 ? t.somethingWaits : ''}</p>
     </div>
   )
+}
+
+/** What a session asked for before, if that is shown still. */
+function before (approval: Asked, shown: readonly Asked[]): string | undefined {
+  const earlier = shown.slice(0, shown.indexOf(approval)).findLast(({ session, effect }) => session === approval.session && effect.kind === approval.effect.kind)
+  return earlier === undefined ? undefined : textOf(earlier)
 }
 
 function trimmed (all: readonly Asked[], waiting: ReadonlyMap<string, Asked>): readonly Asked[] {

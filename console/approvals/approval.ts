@@ -21,6 +21,8 @@ export interface Effect {
   readonly workspace?: string
   readonly change?: { readonly actions?: ReadonlyArray<{ readonly kind: string, readonly path: string }> }
   readonly checks?: readonly string[]
+  /** The terminal in whose shell it runs. */
+  readonly terminal?: string
 }
 
 /** What is asked about. */

@@ -10,20 +10,24 @@ import { type Card } from './use-card.ts'
 
 /** All that is decided about, then the text itself, then what has to be typed. */
 export function CardBody ({ card, id, isInSession }: { readonly card: Card, readonly id: string, readonly isInSession: boolean }) {
-  const { approval, text, edited, setEdited, decision } = card
+  const { approval, text, edited, marks, proposed, setEdited, decision } = card
   return (
     <div className='body'>
       <ApprovalFacts approval={approval} isInSession={isInSession} />
       {approval.lastOutput !== undefined && !isInSession && <LastOutput text={approval.lastOutput} />}
-      {edited !== undefined && <textarea
-        className='field mono'
-        rows={3}
-        aria-label={t.editCommand}
-        spellCheck={false}
-        value={edited}
-        onChange={event => { setEdited(event.target.value) }}
-                               />}
-      <CommandText text={text} id={`${id}-count`} endRef={card.end} />
+      {edited !== undefined && (
+        <textarea
+          className='field mono'
+          rows={3}
+          aria-label={t.editCommand}
+          spellCheck={false}
+          value={edited}
+          onChange={event => { setEdited(event.target.value) }}
+        />
+      )}
+      <CommandText text={text} id={`${id}-count`} marks={marks} endRef={card.end} />
+      {marks.length > 0 && edited === undefined && <p className='hint'>{t.markedDiffers}</p>}
+      {edited !== undefined && edited !== proposed && <p className='hint wrap'>{t.wasProposed} <code><Revealed text={proposed} /></code></p>}
       <Mixed text={text} />
       <div className='row wrap-row'>
         <CommandCount text={text} id={`${id}-count`} />

@@ -1,24 +1,72 @@
-import { Fragment, type Ref } from 'react'
+import { Fragment, type ReactNode, type Ref } from 'react'
 import { oddities, Revealed } from '../parts/reveal.tsx'
 import { number } from '../parts/time.ts'
 import { t } from '../text/text.ts'
+import { type Range } from './changed-words.ts'
+
+export interface CommandTextProps {
+  readonly text: string
+  readonly id: string
+  /** What differs from what was shown before. */
+  readonly marks?: readonly Range[]
+  readonly endRef?: Ref<HTMLSpanElement>
+}
 
 /** What is agreed to: every line, wrapped, with nothing hidden in it, from left to right; then how much it is. */
-export function CommandText ({ text, id, endRef }: { readonly text: string, readonly id: string, readonly endRef?: Ref<HTMLSpanElement> }) {
-  const lines = text.split('\n')
+export function CommandText ({ text, id, marks = [], endRef }: CommandTextProps) {
+  const lines = linesOf(text)
   return (
     <pre className='command' dir='ltr' aria-describedby={id}>
-      {lines.map((line, index) => (
-        <div key={index} className='line'><span className='ln' aria-hidden='true'>{index + 1}</span><span className='words'><Line text={line} />{index < lines.length - 1 && <span className='quiet' aria-hidden='true'>↵</span>}</span></div>
+      {lines.map(({ line, from }, index) => (
+        <div key={index} className='line'>
+          <span className='ln' aria-hidden='true'>{index + 1}</span>
+          <span className='words'>
+            <Marked line={line} from={from} marks={marks} />{index < lines.length - 1 && <span className='quiet' aria-hidden='true'>↵</span>}
+          </span>
+        </div>
       ))}
       <span ref={endRef} className='end' />
     </pre>
   )
 }
 
-/** Tabs, and spaces that are more than one, at the beginning or at the end, can be seen. */
-function Line ({ text }: { readonly text: string }) {
-  return <>{text.split(/(\t| {2,}|^ | $)/).map((part, index) => <Fragment key={index}>{/^[\t ]+$/.test(part) && part !== '' ? <span className='blank'>{part.replaceAll('\t', '→').replaceAll(' ', '·')}</span> : <Revealed text={part} />}</Fragment>)}</>
+function linesOf (text: string): ReadonlyArray<{ readonly line: string, readonly from: number }> {
+  let from = 0
+  return text.split('\n').map(line => {
+    const found = { line, from }
+    from += line.length + 1
+    return found
+  })
+}
+
+/** Tabs, and spaces that are more than one, at the beginning or at the end of a line: they have to be seen. */
+const BLANKS = /\t| {2,}|^ | $/g
+
+/** A line, with the words that differ on a mark. @param from where the line begins in the text */
+function Marked ({ line, from, marks }: { readonly line: string, readonly from: number, readonly marks: readonly Range[] }) {
+  const blanks = Array.from(line.matchAll(BLANKS), ({ 0: blank, index }) => ({ from: index, to: index + blank.length }))
+  const parts: ReactNode[] = []
+  let at = 0
+  for (const mark of marks) {
+    const [start, end] = [Math.max(0, mark.from - from), Math.min(line.length, mark.to - from)]
+    if (end <= start) continue
+    parts.push(<Part line={line} from={at} to={start} blanks={blanks} />, <mark><Part line={line} from={start} to={end} blanks={blanks} /></mark>)
+    at = end
+  }
+  return <>{parts.map((part, index) => <Fragment key={index}>{part}</Fragment>)}<Part line={line} from={at} to={line.length} blanks={blanks} /></>
+}
+
+/** A part of a line, with signs in the places of its blanks. */
+function Part ({ line, from, to, blanks }: Range & { readonly line: string, readonly blanks: readonly Range[] }) {
+  const parts: ReactNode[] = []
+  let at = from
+  for (const blank of blanks) {
+    const [start, end] = [Math.max(from, blank.from), Math.min(to, blank.to)]
+    if (end <= start) continue
+    parts.push(<Revealed text={line.slice(at, start)} />, <span className='blank'>{line.slice(start, end).replaceAll('\t', '→').replaceAll(' ', '·')}</span>)
+    at = end
+  }
+  return <>{parts.map((part, index) => <Fragment key={index}>{part}</Fragment>)}<Revealed text={line.slice(at, to)} /></>
 }
 
 /** How much is agreed to, and what of it could deceive. */
@@ -26,7 +74,10 @@ export function CommandCount ({ text, id }: { readonly text: string, readonly id
   const { hidden, mixed } = oddities(text)
   return (
     <p className='quiet num' id={id}>
-      {t.linesAndCharacters(text.split('\n').length, number(text.length))}, {hidden === 0 ? t.noneHidden : <b className='alarm'>{t.someHidden(hidden)}</b>}{mixed.length > 0 && <>, <b className='alarm'>{t.mixedWords(mixed.length)}</b></>}
+      {t.linesAndCharacters(text.split('\n').length, number(text.length))}
+      {', '}
+      {hidden === 0 ? t.noneHidden : <b className='alarm'>{t.someHidden(hidden)}</b>}
+      {mixed.length > 0 && <>, <b className='alarm'>{t.mixedWords(mixed.length)}</b></>}
     </p>
   )
 }

@@ -1,7 +1,8 @@
-import { type RefObject, useRef, useState } from 'react'
+import { type RefObject, useMemo, useRef, useState } from 'react'
 import { useMay } from '../api/caller.ts'
 import { oddities } from '../parts/reveal.tsx'
 import { type Asked, isGrave, placeOf, textOf } from './approval.ts'
+import { changedWords, type Range } from './changed-words.ts'
 import { type Decision, useDecision } from './use-decision.ts'
 import { useReadiness } from './use-readiness.ts'
 
@@ -14,6 +15,8 @@ export interface Card {
   readonly text: string
   readonly proposed: string
   readonly edited: string | undefined
+  /** What differs: from what was proposed once it is edited, else from what was decided before. */
+  readonly marks: readonly Range[]
   readonly setEdited: (text: string | undefined) => void
   readonly kind: 'command' | 'tool' | 'change'
   readonly mayApprove: boolean
@@ -34,7 +37,8 @@ export interface Card {
 
 const KINDS: Readonly<Record<string, Card['kind']>> = { exec: 'command', apply: 'change' }
 
-export function useCard (approval: Asked, onDecided: () => void): Card {
+/** @param before what the session asked for before, where that was shown here */
+export function useCard (approval: Asked, onDecided: () => void, before?: string): Card {
   const end = useRef<HTMLSpanElement>(null)
   const no = useRef<HTMLButtonElement>(null)
   const [edited, setText] = useState<string>()
@@ -44,6 +48,8 @@ export function useCard (approval: Asked, onDecided: () => void): Card {
   const mayApprove = useMay('approve')
   const proposed = textOf(approval)
   const text = edited ?? proposed
+  const other = edited === undefined ? before : proposed
+  const marks = useMemo(() => other === undefined || other === text ? [] : changedWords(other, text), [other, text])
   const isReady = useReadiness(`${approval.digest}${edited ?? ''}`, end)
   const place = placeOf(approval)
   const { hidden, mixed } = oddities(text)
@@ -57,6 +63,7 @@ export function useCard (approval: Asked, onDecided: () => void): Card {
     text,
     proposed,
     edited,
+    marks,
     setEdited: next => {
       setText(next)
       setAsked(false)

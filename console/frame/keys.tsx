@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
+import { isWriting } from '../parts/writing.ts'
 import { t } from '../text/text.ts'
 import { authorPlaces, workPlaces } from './places.ts'
 import { useOpenPlaces } from './rail.tsx'
@@ -42,16 +43,12 @@ export function Keys () {
       <div className='stack'>
         <h2 id='keys-title'>{t.keys}</h2>
         <dl className='facts'>
-          {[['/', t.search], ...places.map(({ key, name }) => [`g ${key}`, name]), ['j k', t.keyRows], ['Esc', t.keyEscape], [t.keySaveKeys, t.save], [t.keyRenderKeys, t.renderLive], [t.keyAskKeys, t.askModel], ['?', t.keys]].map(([key, name]) => <div key={key} className='contents'><dt><kbd>{key}</kbd></dt><dd>{name}</dd></div>)}
+          {[['/', t.search], ...places.map(({ key, name }) => [`g ${key}`, name]), ['j k', t.keyRows], ['a e s', t.keyCard], ['Esc', t.keyEscape], [t.keySaveKeys, t.save], [t.keyRenderKeys, t.renderLive], [t.keyAskKeys, t.askModel], ['?', t.keys]].map(([key, name]) => <div key={key} className='contents'><dt><kbd>{key}</kbd></dt><dd>{name}</dd></div>)}
         </dl>
         <form method='dialog'><button className='button'>{t.close}</button></form>
       </div>
     </dialog>
   )
-}
-
-function isWriting (target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) || target.closest('dialog, .cm-editor') !== null)
 }
 
 /** To the next row's link, from the one that has the focus. */

@@ -47,6 +47,6 @@ function PlaceLink ({ place: { path, name, icon, isFirst }, path: current, count
 
 /** The places that are open to the caller. */
 export function useOpenPlaces (places: readonly Place[]): readonly Place[] {
-  const roles = useCaller()?.roles ?? []
+  const roles: readonly string[] = useCaller()?.roles ?? []
   return places.filter(({ roles: wanted }) => roles.includes('admin') || wanted.some(role => roles.includes(role)))
 }

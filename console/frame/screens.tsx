@@ -23,6 +23,7 @@ const ApprovalsPage = lazy(async () => ({ default: (await import('../approvals/a
 const TracesPage = lazy(async () => ({ default: (await work()).TracesPage }))
 const TracePage = lazy(async () => ({ default: (await work()).TracePage }))
 const MemoryPage = lazy(async () => ({ default: (await work()).MemoryPage }))
+const TerminalPage = lazy(async () => ({ default: (await import('../terminals/terminal-page.tsx')).TerminalPage }))
 const TargetsPage = lazy(async () => ({ default: (await work()).TargetsPage }))
 
 /** Which screen an address has. */
@@ -48,6 +49,7 @@ export function Screens () {
       <Route path='/traces/:id'>{({ id }) => <TracePage key={id} id={id} />}</Route>
       <Route path='/memory' component={MemoryPage} />
       <Route path='/targets' component={TargetsPage} />
+      <Route path='/terminals/:id'>{({ id }) => <TerminalPage key={id} id={id} />}</Route>
       <Route path='/more' component={MorePage} />
       <Route><Empty title={t.noSuchPage}>{t.noSuchPageNext}</Empty></Route>
     </Switch>

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { api, take } from '../api/client.ts'
+import { queries } from '../api/queries.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { duration } from '../parts/time.ts'
@@ -25,6 +26,7 @@ export function CallTool ({ id, parameters }: { readonly id: string, readonly pa
       setError(failure)
     } finally {
       setBusy(false)
+      void queries.invalidateQueries({ queryKey: ['registry', 'tool', id] })
     }
   }
   return (

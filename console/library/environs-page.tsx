@@ -4,10 +4,12 @@ import { Link, useLocation } from 'wouter'
 import { useMay } from '../api/caller.ts'
 import { listEnvirons } from '../api/listings.ts'
 import { Empty } from '../parts/empty.tsx'
+import { Filters } from '../parts/filters.tsx'
 import { Loaded } from '../parts/loading.tsx'
+import { MoreButton } from '../parts/more-button.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Revealed } from '../parts/reveal.tsx'
-import { number } from '../parts/time.ts'
+import { Table } from '../parts/table.tsx'
 import { t } from '../text/text.ts'
 
 const ROWS = 100
@@ -48,30 +50,20 @@ function Names ({ ids }: { readonly ids: readonly string[] }) {
   const found = ids.filter(id => id.toLowerCase().includes(q.toLowerCase()))
   return (
     <>
-      <div className='filters'>
-        <div className='filter'>
-          <input
-            className='field'
-            placeholder={t.filterIds}
-            aria-label={t.filterIds}
-            value={q}
-            onChange={event => { setQ(event.target.value); setMost(ROWS) }}
-          />
-        </div>
-        <span className='grow' />
-        <span className='quiet num' role='status'>{t.rowsOf(Math.min(most, found.length), number(found.length))}</span>
-      </div>
+      <Filters label={t.filterIds} value={q} onChange={value => { setQ(value); setMost(ROWS) }} count={[most, found.length]} />
       {found.length === 0
         ? <p className='quiet'>{t.nothingFits}</p>
         : (
-          <div className='panel'>
-            <table>
-              <thead><tr><th scope='col'>{t.name}</th><th scope='col' className='wide'>{t.key}</th></tr></thead>
-              <tbody>{found.slice(0, most).map(id => <tr key={id}><td><Link href={`/environs/${encodeURIComponent(id)}`} data-row><Revealed text={id} /></Link></td><td className='wide quiet mono'>shenma:environs:{id.replaceAll('.', ':')}</td></tr>)}</tbody>
-            </table>
-          </div>
+          <Table columns={[t.name, [t.key, 'wide']]}>
+            {found.slice(0, most).map(id => (
+              <tr key={id}>
+                <td><Link href={`/environs/${encodeURIComponent(id)}`} data-row><Revealed text={id} /></Link></td>
+                <td className='wide quiet mono'>shenma:environs:{id.replaceAll('.', ':')}</td>
+              </tr>
+            ))}
+          </Table>
           )}
-      {found.length > most && <p className='after'><button type='button' className='button' onClick={() => { setMost(most + 4 * ROWS) }}>{t.showMore}</button></p>}
+      {found.length > most && <MoreButton onPress={() => { setMost(most + 4 * ROWS) }} />}
     </>
   )
 }

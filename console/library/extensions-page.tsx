@@ -5,6 +5,7 @@ import { Empty } from '../parts/empty.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Revealed } from '../parts/reveal.tsx'
+import { Table } from '../parts/table.tsx'
 import { t } from '../text/text.ts'
 
 /** The extensions, which bring prompts and more under one name. */
@@ -17,16 +18,17 @@ export function ExtensionsPage () {
         {rows => rows.length === 0
           ? <Empty title={t.extensionsNone}>{t.extensionsNoneNext}</Empty>
           : (
-            <div className='panel'>
-              <table>
-                <thead><tr><th scope='col'>{t.extension}</th><th scope='col' className='wide'>{t.description}</th><th scope='col'>{t.state}</th><th scope='col' className='wide'>{t.version}</th><th scope='col' className='right'>{t.prompts}</th></tr></thead>
-                <tbody>
-                  {rows.map(({ id, description, displayName, state, version, prompts }) => (
-                    <tr key={id}><td><Link href={`/extensions/${encodeURIComponent(id)}`} data-row><Revealed text={id} /></Link></td><td className='wide quiet cut limited'><Revealed text={words(description ?? displayName)} /></td><td><span className={state === 'active' ? 'chip' : 'chip bad'}>{state}</span></td><td className='wide quiet num'>{version}</td><td className='right num'>{prompts.length}</td></tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Table columns={[t.extension, [t.description, 'wide'], t.state, [t.version, 'wide'], [t.prompts, 'right']]}>
+              {rows.map(({ id, description, displayName, state, version, prompts }) => (
+                <tr key={id}>
+                  <td><Link href={`/extensions/${encodeURIComponent(id)}`} data-row><Revealed text={id} /></Link></td>
+                  <td className='wide quiet cut limited'><Revealed text={words(description ?? displayName)} /></td>
+                  <td><span className={state === 'active' ? 'chip' : 'chip bad'}>{state}</span></td>
+                  <td className='wide quiet num'>{version}</td>
+                  <td className='right num'>{prompts.length}</td>
+                </tr>
+              ))}
+            </Table>
             )}
       </Loaded>
     </>

@@ -9,25 +9,38 @@ import { PageTitle } from '../parts/page-title.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { t } from '../text/text.ts'
 import { type Mistake } from '../api/preview.ts'
+import { downWords, type ToolHealth } from './tool-health.ts'
 
 interface Problem { readonly key?: string, readonly id?: string, readonly cursor: string, readonly state: string, readonly diagnostics: readonly Mistake[] }
 
+/** Time between two looks, in ms. */
+const [INTERVAL, TOOL_INTERVAL] = [5000, 10_000]
+
+/** What is asked for: entries at a time, tools of which each is asked about by itself, and mistakes that are shown of an entry. */
+const [MOST_ENTRIES, MOST_TOOLS, MOST_MISTAKES] = [500, 100, 20]
+
 /** What is registered and not served as it is stored, each with its place and the way there; and tools that cannot be reached. */
 export function ProblemsPage () {
-  const query = useQuery({ queryKey: ['registry', 'problems'], queryFn: async () => (await takePage<Problem>(api.GET('/api/status/entries', { params: { query: { limit: 500 } } }))).rows, refetchInterval: 5000 })
-  const tools = useQuery({ queryKey: ['registry', 'tools', 'down'], queryFn: findDown, refetchInterval: 10_000 })
+  const query = useQuery({ queryKey: ['registry', 'problems'], queryFn: listProblems, refetchInterval: INTERVAL })
+  const tools = useQuery({ queryKey: ['registry', 'tools', 'down'], queryFn: findDown, refetchInterval: TOOL_INTERVAL }).data ?? []
   const wrong = (query.data ?? []).filter(isWrong)
   const noticed = (query.data ?? []).filter(problem => !isWrong(problem))
+  const note = query.data === undefined ? undefined : wrong.length === 0 ? t.problemsNone : t.problemsCount(wrong.length)
   return (
     <>
-      <PageTitle title={t.problems} note={query.data === undefined ? undefined : wrong.length === 0 ? t.problemsNone : t.problemsCount(wrong.length)} />
+      <PageTitle title={t.problems} note={note} />
       <Loaded query={query}>
         {() => (
           <div className='stack'>
             {wrong.map(problem => <ProblemPanel key={problem.cursor} problem={problem} />)}
-            {(tools.data ?? []).map(({ id, reason }) => <DownTool key={id} id={id} reason={reason} />)}
-            {noticed.length > 0 && <details className='panel'><summary>{t.noticed} <span className='quiet num'>{noticed.length}</span></summary><div className='body stack'>{noticed.map(problem => <ProblemPanel key={problem.cursor} problem={problem} />)}</div></details>}
-            <Empty title={wrong.length === 0 && (tools.data ?? []).length === 0 ? t.nothingWrong : t.nothingElse}>{t.problemsHint}</Empty>
+            {tools.map(tool => <DownToolPanel key={tool.id} tool={tool} />)}
+            {noticed.length > 0 && (
+              <details className='panel'>
+                <summary>{t.noticed} <span className='quiet num'>{noticed.length}</span></summary>
+                <div className='body stack'>{noticed.map(problem => <ProblemPanel key={problem.cursor} problem={problem} />)}</div>
+              </details>
+            )}
+            <Empty title={wrong.length + tools.length === 0 ? t.nothingWrong : t.nothingElse}>{t.problemsHint}</Empty>
           </div>
         )}
       </Loaded>
@@ -35,58 +48,89 @@ export function ProblemsPage () {
   )
 }
 
+async function listProblems (): Promise<readonly Problem[]> {
+  return (await takePage<Problem>(api.GET('/api/status/entries', { params: { query: { limit: MOST_ENTRIES } } }))).rows
+}
+
 /** Whether an entry is not served as it is stored; others are, with a remark. */
 function isWrong ({ diagnostics, state }: Problem): boolean {
   return state !== 'valid' && diagnostics.some(({ severity }) => severity === 'error')
 }
 
-function ProblemPanel ({ problem: { key, id, state, diagnostics } }: { readonly problem: Problem }) {
+function ProblemPanel ({ problem }: { readonly problem: Problem }) {
+  const { key, id, state, diagnostics } = problem
   const kind = key === undefined ? '' : /:(\w+):[^:]*(?::.*)?$/.exec(key)?.[1] ?? ''
-  const path = placeOf(key, id, diagnostics[0])
+  const path = placeOf(problem)
   const tone = diagnostics.some(({ severity }) => severity === 'error') ? 'bad' : 'warn'
+  const name = <Revealed text={id ?? key ?? ''} />
   return (
     <section className='panel'>
       <header>
-        <span className={tone === 'bad' ? 'dot bad' : 'dot warn'} />
-        <h2 className='wrap'>{path === undefined ? <Revealed text={id ?? key ?? ''} /> : <Link href={path}><Revealed text={id ?? key ?? ''} /></Link>}</h2>
+        <span className={`dot ${tone}`} />
+        <h2 className='wrap'>{path === undefined ? name : <Link href={path}>{name}</Link>}</h2>
         <span className='quiet'>{kind}</span>
         <span className='grow' />
         {diagnostics[0] !== undefined && <span className={`chip ${tone}`}>{diagnostics[0].code}</span>}
       </header>
       <div className='body stack tight'>
-        {diagnostics.slice(0, 20).map((mistake, index) => (
-          <div key={index}>
-            <p className='wrap'><Revealed text={mistake.message} /> {index === 0 && state === 'stale' && <b>{t.lastGoodServed}</b>}</p>
-            <p className='hint wrap'>{mistake.messageIndex !== undefined && `${t.messageNumber(mistake.messageIndex + 1)}, `}{t.lineColumn(mistake.line, mistake.column)}{mistake.hint !== '' && <> · <Revealed text={mistake.hint} /></>}</p>
-          </div>
-        ))}
-        <div className='row'>{path !== undefined && <Link href={path} className='button small'>{t.openThere}</Link>}<CopyButton label={t.copyAsJson} text={() => JSON.stringify({ key, id, state, diagnostics }, null, 2)} /></div>
+        {diagnostics.slice(0, MOST_MISTAKES).map((mistake, index) => <MistakeWords key={index} mistake={mistake} isServed={index === 0 && state === 'stale'} />)}
+        <div className='row'>
+          {path !== undefined && <Link href={path} className='button small'>{t.openThere}</Link>}
+          <CopyButton label={t.copyAsJson} text={() => JSON.stringify({ key, id, state, diagnostics }, null, 2)} />
+        </div>
       </div>
     </section>
   )
 }
 
-function DownTool ({ id, reason }: { readonly id: string, readonly reason: string }) {
+function MistakeWords ({ mistake: { message, messageIndex, line, column, hint }, isServed }: { readonly mistake: Mistake, readonly isServed: boolean }) {
+  return (
+    <div>
+      <p className='wrap'><Revealed text={message} /> {isServed && <b>{t.lastGoodServed}</b>}</p>
+      <p className='hint wrap'>
+        {messageIndex !== undefined && `${t.messageNumber(messageIndex + 1)}, `}{t.lineColumn(line, column)}{hint !== '' && <> · <Revealed text={hint} /></>}
+      </p>
+    </div>
+  )
+}
+
+interface DownTool { readonly id: string, readonly words: string, readonly reason: string }
+
+function DownToolPanel ({ tool: { id, words, reason } }: { readonly tool: DownTool }) {
   return (
     <section className='panel'>
-      <header><span className='dot warn' /><h2><Link href={`/tools/${encodeURIComponent(id)}`}>{id}</Link></h2><span className='quiet'>{t.tool}</span><span className='grow' /><span className='chip warn'>{t.notConnected}</span></header>
+      <header>
+        <span className='dot warn' />
+        <h2 className='wrap'><Link href={`/tools/${encodeURIComponent(id)}`}>{id}</Link></h2>
+        <span className='quiet'>{t.tool}</span>
+        <span className='grow' />
+        <span className='chip warn'>{words}</span>
+      </header>
       <p className='body wrap'><Revealed text={reason} /> {t.toolDown}</p>
     </section>
   )
 }
 
+/** The screen of each kind of keys. */
+const SCREENS = [['templates', 'prompts'], ['environs', 'environs'], ['tools', 'tools'], ['extensions', 'extensions']] as const
+
 /** The screen on which an entry is mended, at the place of its first mistake. */
-function placeOf (key: string | undefined, id: string | undefined, mistake: Mistake | undefined): string | undefined {
+function placeOf ({ key, id, diagnostics: [mistake] }: Problem): string | undefined {
   const name = id ?? key?.split(':').slice(2).join('.')
-  if (name === undefined) return undefined
-  const screen = ([['templates', 'prompts'], ['environs', 'environs'], ['tools', 'tools'], ['extensions', 'extensions']] as const).find(([kind]) => key === undefined || key.includes(`:${kind}:`))?.[1]
-  if (screen === undefined) return undefined
+  const screen = SCREENS.find(([kind]) => key === undefined || key.includes(`:${kind}:`))?.[1]
+  if (name === undefined || screen === undefined) return undefined
   const place = screen === 'prompts' && mistake !== undefined ? `?line=${mistake.line}&column=${mistake.column}&message=${mistake.messageIndex ?? 0}` : ''
   return `/${screen}/${encodeURIComponent(name)}${place}`
 }
 
-/** Tools of which no call gets through; of at most 100, since each is asked about by itself. */
-async function findDown (): Promise<ReadonlyArray<{ readonly id: string, readonly reason: string }>> {
-  const tools = await Promise.all((await listTools()).slice(0, 100).map(async ({ id }) => (await api.GET('/api/tools/{id}', { params: { path: { id } } })).data as { readonly id: string, readonly preparation?: string, readonly breaker?: { readonly state: string }, readonly statistics?: { readonly lastError?: { readonly message: string } } } | undefined))
-  return tools.flatMap(tool => tool !== undefined && (tool.preparation === 'failed' || tool.breaker?.state === 'open') ? [{ id: tool.id, reason: tool.statistics?.lastError?.message ?? '' }] : [])
+interface ToolReply extends ToolHealth { readonly id: string, readonly statistics?: { readonly lastError?: { readonly message: string } } }
+
+/** Tools of which no call gets through, as far as is known. */
+async function findDown (): Promise<readonly DownTool[]> {
+  const ids = (await listTools()).slice(0, MOST_TOOLS).map(({ id }) => id)
+  const tools = await Promise.all(ids.map(async id => (await api.GET('/api/tools/{id}', { params: { path: { id } } })).data as ToolReply | undefined))
+  return tools.flatMap(tool => {
+    const words = tool === undefined ? undefined : downWords(tool)
+    return tool === undefined || words === undefined ? [] : [{ id: tool.id, words, reason: tool.statistics?.lastError?.message ?? '' }]
+  })
 }

@@ -10,22 +10,35 @@ import { When } from '../parts/when.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { t } from '../text/text.ts'
 import { CallTool } from './call-tool.tsx'
+import { downWords, type ToolHealth } from './tool-health.ts'
 import { UsedBy } from './used-by.tsx'
 
-interface ToolReply {
+interface Statistics {
+  readonly calls: number
+  readonly cached: number
+  readonly errors: number
+  readonly lastError?: { readonly code: string, readonly message: string, readonly at: string }
+  readonly latency?: { readonly p50: number, readonly p99: number, readonly max: number }
+}
+
+interface ToolReply extends ToolHealth {
   readonly id: string
   readonly function: string
-  readonly description?: unknown
   readonly parameters?: unknown
-  readonly preparation?: string
-  readonly breaker?: { readonly state: string, readonly failures: number, readonly calls: number }
-  readonly statistics?: { readonly calls: number, readonly cached: number, readonly errors: number, readonly lastError?: { readonly code: string, readonly message: string, readonly at: string }, readonly latency?: { readonly p50: number, readonly p99: number, readonly max: number } }
+  readonly statistics?: Statistics
   readonly diagnostics: readonly unknown[]
 }
 
+/** Time between two looks at how a tool is, in ms. */
+const INTERVAL = 5000
+
 /** One tool: how it is, a call by hand, its definition, and which prompts call it. */
 export function ToolPage ({ id }: { readonly id: string }) {
-  const query = useQuery({ queryKey: ['registry', 'tool', id], queryFn: () => takeTagged(api.GET('/api/tools/{id}', { params: { path: { id } } })), refetchInterval: 5000 })
+  const query = useQuery({
+    queryKey: ['registry', 'tool', id],
+    queryFn: () => takeTagged(api.GET('/api/tools/{id}', { params: { path: { id } } })),
+    refetchInterval: INTERVAL
+  })
   const mayWrite = useMay('write')
   return (
     <>
@@ -52,20 +65,40 @@ export function ToolPage ({ id }: { readonly id: string }) {
   )
 }
 
-function ToolState ({ name, tool: { preparation, breaker, statistics } }: { readonly name: string, readonly tool: ToolReply }) {
-  const isDown = preparation === 'failed' || breaker?.state === 'open'
+function ToolState ({ name, tool }: { readonly name: string, readonly tool: ToolReply }) {
+  const { statistics } = tool
+  const down = downWords(tool)
   return (
     <section className='panel'>
-      <header><h2>{t.state}</h2><span className='grow' />{isDown ? <span className='chip bad'>{preparation === 'failed' ? t.notConnected : t.breakerOpen}</span> : <span className='chip good'>{t.stateUsable}</span>}</header>
+      <header><h2>{t.state}</h2><span className='grow' /><span className={down === undefined ? 'chip good' : 'chip bad'}>{down ?? t.stateUsable}</span></header>
       <div className='body'>
         <dl className='facts'>
           <dt>{t.function}</dt>
           <dd className='mono'>{name}</dd>
-          {statistics !== undefined && <><dt>{t.calls}</dt><dd className='num'>{t.callsOf(number(statistics.calls), number(statistics.cached), number(statistics.errors))}</dd></>}
-          {statistics?.latency !== undefined && <><dt>{t.latency}</dt><dd className='num'>p50 {duration(statistics.latency.p50)}, p99 {duration(statistics.latency.p99)}, max {duration(statistics.latency.max)}</dd></>}
-          {statistics?.lastError !== undefined && <><dt>{t.lastError}</dt><dd className='wrap'><code>{statistics.lastError.code}</code> <Revealed text={statistics.lastError.message} />, <When at={statistics.lastError.at} /></dd></>}
+          {statistics !== undefined && <StatisticsFacts statistics={statistics} />}
         </dl>
       </div>
     </section>
+  )
+}
+
+function StatisticsFacts ({ statistics: { calls, cached, errors, latency, lastError } }: { readonly statistics: Statistics }) {
+  return (
+    <>
+      <dt>{t.calls}</dt>
+      <dd className='num'>{t.callsOf(number(calls), number(cached), number(errors))}</dd>
+      {latency !== undefined && (
+        <>
+          <dt>{t.latency}</dt>
+          <dd className='num'>p50 {duration(latency.p50)}, p99 {duration(latency.p99)}, max {duration(latency.max)}</dd>
+        </>
+      )}
+      {lastError !== undefined && (
+        <>
+          <dt>{t.lastError}</dt>
+          <dd className='wrap'><code>{lastError.code}</code> <Revealed text={lastError.message} />, <When at={lastError.at} /></dd>
+        </>
+      )}
+    </>
   )
 }

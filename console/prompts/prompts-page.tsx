@@ -2,33 +2,35 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { useMay } from '../api/caller.ts'
-import { api, takePage } from '../api/client.ts'
 import { listPrompts, type PromptRow, words } from '../api/listings.ts'
+import { FIRST_PROMPTS, FIRST_ROWS } from '../api/first-prompts.ts'
+import { Choice, Filters } from '../parts/filters.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Loaded } from '../parts/loading.tsx'
+import { MoreButton } from '../parts/more-button.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Revealed } from '../parts/reveal.tsx'
-import { number } from '../parts/time.ts'
+import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
 import { FirstPrompts } from './first-prompts.tsx'
 import { NewPrompt } from './new-prompt.tsx'
 
-/** Rows that are shown at first, and more at each wish. */
-const ROWS = 50
+/** Labels that are shown in a row. */
+const MOST_LABELS = 3
 
 /** The list of prompts: the first page as soon as it comes, then all, for the filter. */
 export function PromptsPage () {
-  const first = useQuery({ queryKey: ['registry', 'prompts', 'first'], queryFn: async () => (await takePage<PromptRow>(api.GET('/api/prompts', { params: { query: { detail: true, limit: ROWS } } }))).rows })
+  const first = useQuery(FIRST_PROMPTS)
   const all = useQuery({ queryKey: ['registry', 'prompts'], queryFn: listPrompts, enabled: first.data !== undefined })
   const mayWrite = useMay('write')
   const [isNew, setNew] = useState(false)
-  const rows = all.data ?? first.data
-  const wrong = (rows ?? []).filter(({ state }) => state !== 'valid').length
+  const wrong = (all.data ?? first.data ?? []).filter(({ state }) => state !== 'valid').length
   const isEmpty = all.data?.length === 0
+  const note = all.data === undefined ? undefined : isEmpty ? t.promptsEmpty : t.promptsServed(all.data.length - wrong, wrong)
   return (
     <>
-      <PageTitle title={t.prompts} note={all.data === undefined ? undefined : isEmpty ? t.promptsEmpty : t.promptsServed(all.data.length - wrong, wrong)}>
+      <PageTitle title={t.prompts} note={note}>
         {mayWrite && <button type='button' className='button primary' onClick={() => { setNew(true) }}><Icon name='plus' />{t.newPrompt}</button>}
       </PageTitle>
       {isNew && <NewPrompt onClose={() => { setNew(false) }} />}
@@ -40,79 +42,85 @@ export function PromptsPage () {
 function PromptTable ({ rows }: { readonly rows: readonly PromptRow[] }) {
   const [search, setSearch] = useSearchParams()
   const [, go] = useLocation()
-  const [most, setMost] = useState(ROWS)
+  const [most, setMost] = useState(FIRST_ROWS)
   const [q, state, syntax] = [search.get('q') ?? '', search.get('state') ?? '', search.get('syntax') ?? '']
   const found = useMemo(() => rows.filter(row => fits(row, q.toLowerCase(), state, syntax)), [rows, q, state, syntax])
   const changed = useChanged(rows)
   const set = (name: string, value: string) => {
-    setMost(ROWS)
-    setSearch(before => { const next = new URLSearchParams(before); if (value === '') next.delete(name); else next.set(name, value); return next }, { replace: true })
+    setMost(FIRST_ROWS)
+    setSearch(before => {
+      const next = new URLSearchParams(before)
+      if (value === '') next.delete(name)
+      else next.set(name, value)
+      return next
+    }, { replace: true })
   }
   return (
     <>
-      <div className='filters'>
-        <div className='filter'>
-          <input
-            className='field'
-            placeholder={t.filterPrompts}
-            aria-label={t.filterPrompts}
-            value={q}
-            onChange={event => { set('q', event.target.value) }}
-            onKeyDown={event => { if (event.key === 'Enter' && found[0] !== undefined) go(`/prompts/${encodeURIComponent(found[0].id)}`) }}
-          />
-        </div>
-        <select
-          className='field auto'
-          aria-label={t.language}
-          value={syntax}
-          onChange={event => { set('syntax', event.target.value) }}
-        >
-          <option value=''>{t.everyLanguage}</option>
-          <option value='handlebars'>Handlebars</option>
-          <option value='go'>Go</option>
-        </select>
-        <select
-          className='field auto'
-          aria-label={t.state}
-          value={state}
-          onChange={event => { set('state', event.target.value) }}
-        >
-          <option value=''>{t.everyState}</option>
-          <option value='valid'>{t.stateServed}</option>
-          <option value='wrong'>{t.stateProblem}</option>
-        </select>
-        <span className='grow' />
-        <span className='quiet num' role='status'>{t.rowsOf(Math.min(most, found.length), number(found.length))}</span>
-      </div>
+      <Filters
+        label={t.filterPrompts}
+        value={q}
+        onChange={value => { set('q', value) }}
+        onEnter={() => { if (found[0] !== undefined) go(`/prompts/${encodeURIComponent(found[0].id)}`) }}
+        count={[most, found.length]}
+      >
+        <Choice
+          label={t.language} value={syntax} onChange={value => { set('syntax', value) }}
+          options={[['', t.everyLanguage], ['handlebars', 'Handlebars'], ['go', 'Go']]}
+        />
+        <Choice
+          label={t.state} value={state} onChange={value => { set('state', value) }}
+          options={[['', t.everyState], ['valid', t.stateServed], ['wrong', t.stateProblem]]}
+        />
+      </Filters>
       {found.length === 0
         ? <p className='quiet'>{t.nothingFits}</p>
         : (
-          <div className='panel'>
-            <table>
-              <thead><tr><th scope='col'>{t.prompt}</th><th scope='col' className='wide'>{t.description}</th><th scope='col'>{t.state}</th><th scope='col' className='wide'>{t.language}</th><th scope='col' className='wide'>{t.from}</th><th scope='col' className='wide'>{t.changed}</th><th scope='col' className='wide'>{t.by}</th></tr></thead>
-              <tbody>
-                {found.slice(0, most).map(row => (
-                  <tr key={row.id} className={changed.has(row.id) ? 'changed' : undefined}>
-                    <td><Link href={`/prompts/${encodeURIComponent(row.id)}`} data-row><Revealed text={row.id} /></Link></td>
-                    <td className='wide quiet cut limited' title={words(row.description)}><Revealed text={words(row.description)} /></td>
-                    <td>{row.state === 'valid' ? <span className='chip'>latest</span> : <span className='chip bad'>{t.entryState(row.state)}</span>}</td>
-                    <td className='wide quiet'>{row.syntax === 'go' ? 'Go' : row.syntax === 'handlebars' ? 'Handlebars' : ''}</td>
-                    <td className='wide quiet'>{row.origin === 'extension' ? t.fromExtension : t.fromKey}</td>
-                    <td className='wide quiet'><When at={row.updatedAt} /></td>
-                    <td className='wide quiet'>{row.by}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table columns={[t.prompt, [t.description, 'wide'], t.state, [t.language, 'wide'], [t.from, 'wide'], [t.changed, 'wide'], [t.by, 'wide']]}>
+            {found.slice(0, most).map(row => <Row key={row.id} row={row} isChanged={changed.has(row.id)} />)}
+          </Table>
           )}
-      {found.length > most && <p className='after'><button type='button' className='button' onClick={() => { setMost(most + 4 * ROWS) }}>{t.showMore}</button></p>}
+      {found.length > most && <MoreButton onPress={() => { setMost(most + 4 * FIRST_ROWS) }} />}
     </>
   )
 }
 
+const LANGUAGES: Readonly<Record<string, string>> = { go: 'Go', handlebars: 'Handlebars' }
+
+function Row ({ row, isChanged }: { readonly row: PromptRow, readonly isChanged: boolean }) {
+  const { id, description, syntax = '', origin, updatedAt, by } = row
+  return (
+    <tr className={isChanged ? 'changed' : undefined}>
+      <td><Link href={`/prompts/${encodeURIComponent(id)}`} data-row><Revealed text={id} /></Link></td>
+      <td className='wide quiet cut limited' title={words(description)}><Revealed text={words(description)} /></td>
+      <td><PromptState row={row} /></td>
+      <td className='wide quiet'>{LANGUAGES[syntax]}</td>
+      <td className='wide quiet'>{origin === 'extension' ? t.fromExtension : t.fromKey}</td>
+      <td className='wide quiet'><When at={updatedAt} /></td>
+      <td className='wide quiet'>{by}</td>
+    </tr>
+  )
+}
+
+/** What callers get: the versions that labels mean, or the latest; else what is wrong. */
+function PromptState ({ row: { state, labels = [] } }: { readonly row: PromptRow }) {
+  return (
+    <span className='chips'>
+      {state !== 'valid' && <span className='chip bad'>{t.entryState(state)}</span>}
+      {state === 'valid' && labels.length === 0 && <span className='chip'>latest</span>}
+      {labels.slice(0, MOST_LABELS).map(({ label, version, weight }) => (
+        <span key={`${label} ${version}`} className={label === 'production' ? 'chip accent num' : 'chip num'}>
+          {label} {version}{weight < 100 && ` · ${weight} %`}
+        </span>
+      ))}
+      {labels.length > MOST_LABELS && <span className='quiet num'>+{labels.length - MOST_LABELS}</span>}
+    </span>
+  )
+}
+
 function fits ({ id, description, state: is, syntax: spoken }: PromptRow, q: string, state: string, syntax: string): boolean {
-  return (q === '' || id.toLowerCase().includes(q) || words(description).toLowerCase().includes(q)) && (state === '' || (is === 'valid') === (state === 'valid')) && (syntax === '' || spoken === syntax)
+  const isNamed = q === '' || id.toLowerCase().includes(q) || words(description).toLowerCase().includes(q)
+  return isNamed && (state === '' || (is === 'valid') === (state === 'valid')) && (syntax === '' || spoken === syntax)
 }
 
 /** Rows that have changed since they were shown, for 3 s. */

@@ -1,4 +1,4 @@
-import { useEffect } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import { useMay } from '../api/caller.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
@@ -10,29 +10,46 @@ import { type Workpiece } from './use-draft.ts'
 export function SaveButton ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {
   const mayWrite = useMay('write')
   const isReadOnly = piece.saveError instanceof ApiError && piece.saveError.code === 'STORE_READ_ONLY'
-  const { save, isDraft, isSaving } = piece
+  const { isDraft, isSaving } = piece
+  const [note, setNote] = useState('')
+  const save = async () => { await piece.save(undefined, note.trim()) }
+  const latest = useRef(save)
+  latest.current = save
+  useEffect(() => { if (!isDraft) setNote('') }, [isDraft])
   useEffect(() => {
     if (!mayWrite) return
     const press = (event: KeyboardEvent) => {
       if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return
       event.preventDefault()
-      void save()
+      void latest.current()
     }
     addEventListener('keydown', press)
     return () => { removeEventListener('keydown', press) }
-  }, [mayWrite, save])
+  }, [mayWrite])
   if (mayWrite && !isReadOnly) {
     return (
-      <button
-        type='button'
-        className='button primary'
-        disabled={!isDraft || isSaving}
-        onClick={() => { void save() }}
-      >
-        {isSaving ? t.saving : t.save}
-        {' '}
-        <kbd>{t.keySave}</kbd>
-      </button>
+      <>
+        {isDraft && (
+          <input
+            className='field auto'
+            aria-label={t.noteOfSave}
+            placeholder={t.noteOfSave}
+            maxLength={500}
+            value={note}
+            onChange={event => { setNote(event.target.value) }}
+          />
+        )}
+        <button
+          type='button'
+          className='button primary'
+          disabled={!isDraft || isSaving}
+          onClick={() => { void save() }}
+        >
+          {isSaving ? t.saving : t.save}
+          {' '}
+          <kbd>{t.keySave}</kbd>
+        </button>
+      </>
     )
   }
   const json = () => JSON.stringify(storedForm(piece.entry), null, 2)

@@ -23,7 +23,8 @@ export interface Workpiece {
   readonly saveError: unknown
   /** What somebody else has stored since the draft was begun. */
   readonly theirs: Tagged<StoredPrompt> | undefined
-  readonly save: (over?: string) => Promise<void>
+  /** @param over the tag of what it goes over @param note what has changed, kept with the version */
+  readonly save: (over?: string, note?: string) => Promise<void>
   /** Drops the draft for what is stored. */
   readonly discard: () => void
 }
@@ -70,14 +71,14 @@ export function useDraft (id: string): Workpiece {
     setSaveError(undefined)
     keepDraft(id, { stored: storedForm(next), base, at: Date.now() })
   }
-  const save = async (over?: string) => {
+  const save = async (over?: string, note = '') => {
     if (entry === undefined || isSaving) return
     setSaving(true)
     setSaveError(undefined)
     const tag = over ?? base
     try {
       const header = tag === undefined ? { 'if-none-match': '*' } : { 'if-match': tag }
-      await takeTagged(api.PUT('/api/prompts/{id}', { params: { path: { id }, header }, body: storedForm(entry) }))
+      await takeTagged(api.PUT('/api/prompts/{id}', { params: { path: { id }, header, ...(note === '' ? {} : { query: { note } }) }, body: storedForm(entry) }))
       dropDraft(id)
       const now = await readPrompt(id)
       take(now ?? undefined)

@@ -2,8 +2,12 @@ import { useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import { type Bundle, type Preview, previewPrompt, type Wish } from '../api/preview.ts'
 
-/** How long typing rests before it is tried, in ms. */
+/**
+ * How long typing rests before it is tried, in ms. What the last preview took is part of it, so that a preview stands about as long
+ * after the last key wherever the service is; but it rests at least for so long.
+ */
 const REST = 120
+const LEAST_REST = 40
 
 /** How often, and after how many ms, a service that has no room for a preview is asked again. */
 const RETRIES = 4
@@ -31,14 +35,17 @@ export function usePreview (id: string, prompt: unknown, variables: Readonly<Rec
   const [isBusy, setBusy] = useState(false)
   const [known, setKnown] = useState<Bundle>()
   const running = useRef<AbortController>(null)
+  const took = useRef(0)
   const text = JSON.stringify([prompt, variables])
 
   const run = async (wish: Pick<Wish, 'tools' | 'known'>): Promise<Preview | undefined> => {
     running.current?.abort()
     const controller = running.current = new AbortController()
     setBusy(true)
+    const began = performance.now()
     try {
       const preview = await patiently(() => previewPrompt(id, { prompt, variables, ...wish }, controller.signal), controller.signal)
+      took.current = performance.now() - began
       setLatest(preview)
       setError(undefined)
       if (preview.explain !== undefined) setGood({ preview, at: Date.now() })
@@ -53,7 +60,7 @@ export function usePreview (id: string, prompt: unknown, variables: Readonly<Rec
   }
   useEffect(() => {
     if (!isOn) return
-    const timer = setTimeout(() => { void run({ tools: 'known', known }) }, REST)
+    const timer = setTimeout(() => { void run({ tools: 'known', known }) }, Math.max(LEAST_REST, REST - took.current))
     return () => { clearTimeout(timer) }
     // A bundle that has come with a render changes nothing of what it shows.
   }, [id, text, isOn])

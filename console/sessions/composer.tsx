@@ -2,14 +2,25 @@ import { type ReactNode, useRef, useState } from 'react'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { t } from '../text/text.ts'
 
+export interface ComposerProps {
+  readonly label: string
+  readonly isOff?: boolean
+  readonly mayBeEmpty?: boolean
+  /** @param key makes a text that is sent again count once */
+  readonly send: (text: string, key: string) => Promise<unknown>
+  /** What stands beside the button. */
+  readonly children?: ReactNode
+}
+
 /** The field one writes in. What is not sent stays in it; its key makes it count once, however often it is sent. */
-export function Composer ({ label, isOff = false, mayBeEmpty = false, send, children }: { readonly label: string, readonly isOff?: boolean, readonly mayBeEmpty?: boolean, readonly send: (text: string, key: string) => Promise<unknown>, readonly children?: ReactNode }) {
+export function Composer ({ label, isOff = false, mayBeEmpty = false, send, children }: ComposerProps) {
   const [text, setText] = useState('')
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
   const key = useRef(crypto.randomUUID())
+  const mayNotSend = isBusy || isOff || (text.trim() === '' && !mayBeEmpty)
   const submit = async () => {
-    if (isBusy || isOff || (text.trim() === '' && !mayBeEmpty)) return
+    if (mayNotSend) return
     setBusy(true)
     setError(undefined)
     try {
@@ -22,6 +33,12 @@ export function Composer ({ label, isOff = false, mayBeEmpty = false, send, chil
       setBusy(false)
     }
   }
+  const press = (event: React.KeyboardEvent<HTMLTextAreaElement>) => {
+    if (event.key === 'Escape') event.currentTarget.blur()
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    event.preventDefault()
+    void submit()
+  }
   return (
     <form className='dock composer' onSubmit={event => { event.preventDefault(); void submit() }}>
       {error !== undefined && <ErrorNote error={error} />}
@@ -32,9 +49,14 @@ export function Composer ({ label, isOff = false, mayBeEmpty = false, send, chil
         placeholder={label}
         value={text}
         onChange={event => { setText(event.target.value) }}
-        onKeyDown={event => { if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) { event.preventDefault(); void submit() } else if (event.key === 'Escape') event.currentTarget.blur() }}
+        onKeyDown={press}
       />
-      <div className='row wrap-row'>{children}<span className='grow' /><span className='quiet wide'>{t.enterSends}</span><button className='button primary' disabled={isBusy || isOff || (text.trim() === '' && !mayBeEmpty)}>{t.send}</button></div>
+      <div className='row wrap-row'>
+        {children}
+        <span className='grow' />
+        <span className='quiet wide'>{t.enterSends}</span>
+        <button className='button primary' disabled={mayNotSend}>{t.send}</button>
+      </div>
     </form>
   )
 }

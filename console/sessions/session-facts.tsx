@@ -2,7 +2,7 @@ import { type ReactNode } from 'react'
 import { When } from '../parts/when.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { t } from '../text/text.ts'
-import { type Session } from './use-session.ts'
+import { type Session } from './follow/use-session.ts'
 
 /** What holds of a session, beside what one works on. */
 export function SessionFacts ({ session, children }: { readonly session: Session, readonly children?: ReactNode }) {

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { api, take } from '../api/client.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
@@ -7,24 +7,67 @@ import { Tabs } from '../parts/tabs.tsx'
 import { number, shortTime } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 import { CancelButton } from './cancel-button.tsx'
+import { TreeTab } from './children/tree-tab.tsx'
 import { ChatTab } from './chat-tab.tsx'
+import { type Followed, type Session, useSession } from './follow/use-session.ts'
 import { PlanTab } from './plan/plan-tab.tsx'
 import { SkillTab } from './skill/skill-tab.tsx'
 import { TimelineTab } from './timeline-tab.tsx'
-import { useSession } from './use-session.ts'
+import { UsesTab } from './uses-tab.tsx'
 import { hasEnded, partsOf, stateOf } from './words.ts'
 
 /** One session, of whatever kind. */
 export function SessionPage ({ id }: { readonly id: string }) {
   const followed = useSession(id)
-  const [path, go] = useLocation()
-  const tab = new URLSearchParams(useSearch()).get('tab') ?? 'talk'
-  const [error, setError] = useState<unknown>()
-  const { query: { data: session, error: failure, refetch }, isConnected, heardAt, events } = followed
-  if (session === undefined) return <><PageTitle title={t.session} crumbs={<Link href='/sessions'>{t.sessions}</Link>} />{failure === null ? <p className='quiet loading' role='status'>{t.loading}</p> : <ErrorNote error={failure} onRetry={() => { void refetch() }} />}</>
-  const { kind, name } = partsOf(session.definition)
-  const { words, tone } = stateOf(session.status, session.word)
+  const { query: { data: session, error, refetch }, isConnected, heardAt } = followed
+  if (session === undefined) {
+    return (
+      <>
+        <PageTitle title={t.session} crumbs={<Link href='/sessions'>{t.sessions}</Link>} />
+        {error === null ? <p className='quiet loading' role='status'>{t.loading}</p> : <ErrorNote error={error} onRetry={() => { void refetch() }} />}
+      </>
+    )
+  }
+  return (
+    <>
+      <Head session={session} followed={followed} />
+      {!isConnected && <p className='note warn' role='status'>{t.lastHeard(shortTime(heardAt))}</p>}
+      <Parts session={session} followed={followed} />
+    </>
+  )
+}
+
+interface Shown { readonly session: Session, readonly followed: Followed }
+
+function Head ({ session, followed: { events } }: Shown) {
+  const { id, definition, status, word, used, owner, forkOf, parent } = session
+  const { kind, name } = partsOf(definition)
+  const { words, tone } = stateOf(status, word)
   const step = events.findLast(({ event }) => event === 'step')?.data
+  const facts = [
+    step === undefined ? '' : t.stepOf(String(step['step']), String(step['max'])),
+    t.usedOf(number(used.steps), number(used.tokens)),
+    owner === '' ? '' : t.ownedBy(owner)
+  ]
+  const note = (
+    <>
+      <span className={`chip ${tone}`} role='status'>{words}</span>
+      <span className='quiet num'>{facts.filter(fact => fact !== '').join(' · ')}</span>
+      {parent !== undefined && <Link href={`/sessions/${parent}`}>{t.startedBy}</Link>}
+      {forkOf !== undefined && <Link href={`/sessions/${forkOf.session}`}>{t.forkOf}</Link>}
+    </>
+  )
+  return (
+    <PageTitle title={name} crumbs={<><Link href='/sessions'>{t.sessions}</Link> / <Link href={`/sessions?kind=${kind}`}>{t.kindsOf(kind)}</Link></>} note={note}>
+      {status !== 'running' && parent === undefined && <ForkButton id={id} />}
+      {!hasEnded(status) && kind !== 'skills' && <CancelButton id={id} kind={kind} />}
+    </PageTitle>
+  )
+}
+
+function ForkButton ({ id }: { readonly id: string }) {
+  const [, go] = useLocation()
+  const [error, setError] = useState<unknown>()
   const fork = async () => {
     try {
       setError(undefined)
@@ -33,20 +76,35 @@ export function SessionPage ({ id }: { readonly id: string }) {
       setError(refused)
     }
   }
-  const own = kind === 'agents' ? t.tabChat : kind === 'skills' ? t.tabSteps : t.tabChange
-  const tabs = [['talk', own], ['timeline', t.tabTimeline], ...(kind === 'plans' ? [['trace', t.tabTrace] as const] : [])] as ReadonlyArray<readonly [string, string]>
   return (
     <>
-      <PageTitle title={name} crumbs={<><Link href='/sessions'>{t.sessions}</Link> / <Link href={`/sessions?kind=${kind}`}>{t.kindsOf(kind)}</Link></>} note={<><span className={`chip ${tone}`} role='status'>{words}</span><span className='quiet num'>{step !== undefined && `${t.stepOf(String(step['step']), String(step['max']))} · `}{t.usedOf(number(session.used.steps), number(session.used.tokens))}{session.owner !== '' && ` · ${t.ownedBy(session.owner)}`}</span>{session.forkOf !== undefined && <Link href={`/sessions/${session.forkOf.session}`}>{t.forkOf}</Link>}</>}>
-        {session.status !== 'running' && <button type='button' className='button' onClick={() => { void fork() }}>{t.goOnFromHere}</button>}
-        {!hasEnded(session.status) && <CancelButton id={id} kind={kind} />}
-      </PageTitle>
       {error !== undefined && <ErrorNote error={error} />}
-      {!isConnected && <p className='note warn' role='status'>{t.lastHeard(shortTime(heardAt))}</p>}
-      <Tabs label={t.partsOfSession} tabs={tabs.map(([tabName, text]) => ({ href: tabName === 'trace' ? `/traces/${traceId(id)}` : tabName === 'talk' ? path : `${path}?tab=${tabName}`, name: text, isHere: tab === tabName }))} />
-      {tab === 'timeline' ? <TimelineTab id={id} count={events.length} /> : kind === 'agents' ? <ChatTab session={session} followed={followed} /> : kind === 'skills' ? <SkillTab session={session} followed={followed} /> : <PlanTab session={session} followed={followed} />}
+      <button type='button' className='button' onClick={() => { void fork() }}>{t.goOnFromHere}</button>
     </>
   )
+}
+
+function Parts ({ session, followed }: Shown) {
+  const [path] = useLocation()
+  const tab = new URLSearchParams(useSearch()).get('tab') ?? 'talk'
+  const { kind } = partsOf(session.definition)
+  const at = (name: string) => ({ href: `${path}?tab=${name}`, isHere: tab === name })
+  const tabs = [
+    { href: path, isHere: tab === 'talk', name: kind === 'agents' ? t.tabChat : kind === 'skills' ? t.tabSteps : t.tabChange },
+    { ...at('timeline'), name: t.tabTimeline },
+    { ...at('uses'), name: t.tabUses },
+    ...kind === 'agents' || session.parent !== undefined ? [{ ...at('tree'), name: t.tabTree }] : [],
+    ...kind === 'plans' ? [{ href: `/traces/${traceId(session.id)}`, isHere: false, name: t.tabTrace }] : []
+  ]
+  return <><Tabs label={t.partsOfSession} tabs={tabs} />{partOf(tab, kind, { session, followed })}</>
+}
+
+function partOf (tab: string, kind: string, shown: Shown): ReactNode {
+  const { session, followed } = shown
+  if (tab === 'timeline') return <TimelineTab id={session.id} count={followed.events.length} />
+  if (tab === 'tree') return <TreeTab session={session} />
+  if (tab === 'uses') return <UsesTab session={session} />
+  return kind === 'agents' ? <ChatTab {...shown} /> : kind === 'skills' ? <SkillTab {...shown} /> : <PlanTab {...shown} />
 }
 
 /** A trace is called as its session, written as a UUID. */

@@ -1,5 +1,5 @@
-import { type SessionEvent } from './session-socket.ts'
-import { type Said } from './use-session.ts'
+import { type SessionEvent } from './follow/session-socket.ts'
+import { type Said } from './follow/use-session.ts'
 
 /** A command or a call that ran, or was to run. */
 export interface Ran {
@@ -29,8 +29,9 @@ type Data = Readonly<Record<string, unknown>>
 /** What the events know of what ran. */
 interface Known {
   readonly byPlace: ReadonlyMap<string, Data>
-  /** Decisions, by the effect. */
+  /** Decisions, by the effect; and the first one of each step. */
   readonly decisions: ReadonlyMap<string, Data>
+  readonly decidedSteps: ReadonlyMap<string, Data>
   /** Steps of which a command has ended, and commands that have ended. */
   readonly endedSteps: ReadonlySet<string>
   readonly endedCommands: ReadonlyMap<string, number>
@@ -39,9 +40,12 @@ interface Known {
 /** A dialogue out of what was said, with what the events know of what ran. What was proposed is shown once: as what became of it. */
 export function talkItems (said: readonly Said[], events: readonly SessionEvent[]): readonly TalkItem[] {
   const ended = events.filter(({ event, data }) => event === 'command' && data['phase'] === 'ended')
+  const decisions = events.filter(({ event, data }) => event === 'approval' && typeof data['decision'] === 'string').map(({ data }) => data)
   const known: Known = {
     byPlace: new Map(events.map(({ seq, n, data }) => [`${seq}.${n}`, data])),
-    decisions: new Map(events.filter(({ event, data }) => event === 'approval' && typeof data['decision'] === 'string').map(({ data }) => [String(data['effect']), data])),
+    decisions: new Map(decisions.map(data => [String(data['effect']), data])),
+    // The last that is put into a map holds: that is the first one here.
+    decidedSteps: new Map(decisions.toReversed().map(data => [stepOf(data['effect']), data])),
     endedSteps: new Set(ended.map(({ data }) => stepOf(data['effect']))),
     endedCommands: new Map(said.filter(({ role, command }) => role === 'tool' && command !== undefined).map(({ command, seq }) => [command as string, seq]))
   }
@@ -56,7 +60,7 @@ function itemsOf (each: Said, known: Known): readonly TalkItem[] {
     return [{ ...item, text: text === ran.output || text === ran.outcome ? '' : text, ran }]
   }
   if (role !== 'assistant' || command === undefined) return [item]
-  const decision = [...known.decisions].find(([effect]) => stepOf(effect) === String(seq))?.[1]
+  const decision = known.decidedSteps.get(String(seq))
   const hasRun = known.endedSteps.has(String(seq)) || (decision === undefined && (known.endedCommands.get(command) ?? 0) > seq)
   if (hasRun) return text === '' ? [] : [item]
   return [{ ...item, ran: { words: command, output: '', phase: decision?.['decision'] === 'reject' ? 'refused' : 'proposed', ...allowedBy(decision) } }]

@@ -1,50 +1,47 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { api, take } from '../api/client.ts'
+import { download } from '../parts/downloads.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
+import { Filters } from '../parts/filters.tsx'
+import { MoreButton } from '../parts/more-button.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
 import { sentenceOf, type Step } from './sentences.ts'
 
+/** Steps that are asked for, and shown, at a time. */
 const PAGE = 1000
+const ROWS = 200
 
 /** The audit of a session as sentences, in its own order: who did what, when; what it began is folded below. */
 export function TimelineTab ({ id, count }: { readonly id: string, readonly count: number }) {
   const [q, setQ] = useState('')
-  const [most, setMost] = useState(300)
+  const [most, setMost] = useState(ROWS)
   const query = useInfiniteQuery({
     queryKey: ['session', id, 'audit'],
     initialPageParam: 0,
-    queryFn: async ({ pageParam }) => await take(api.GET('/api/sessions/{id}/audit', { params: { path: { id }, query: { after: pageParam, limit: PAGE } } })) as readonly Step[],
+    queryFn: async ({ pageParam }) => {
+      const wish = { params: { path: { id }, query: { after: pageParam, limit: PAGE } } }
+      return await take(api.GET('/api/sessions/{id}/audit', wish)) as readonly Step[]
+    },
     getNextPageParam: last => last.length < PAGE ? undefined : last.at(-1)?.seq
   })
   const { refetch } = query
   useEffect(() => { if (count > 0) void refetch() }, [count, refetch])
-  const steps = query.data?.pages.flat() ?? []
-  const found = steps.map(step => ({ step, words: sentenceOf(step) })).filter(({ words }) => words.toLowerCase().includes(q.toLowerCase()))
-  const save = () => {
-    const link = document.createElement('a')
-    link.href = URL.createObjectURL(new Blob([steps.map(step => JSON.stringify(step)).join('\n')], { type: 'application/jsonl' }))
-    link.download = `${id}.jsonl`
-    link.click()
-    URL.revokeObjectURL(link.href)
+  const steps = useMemo(() => query.data?.pages.flat() ?? [], [query.data])
+  const told = useMemo(() => steps.map(step => ({ step, words: sentenceOf(step) })), [steps])
+  const found = q === '' ? told : told.filter(({ words }) => words.toLowerCase().includes(q.toLowerCase()))
+  const save = () => { download(`${id}.jsonl`, 'application/jsonl', steps.map(step => JSON.stringify(step)).join('\n')) }
+  const more = () => {
+    setMost(most + PAGE)
+    if (query.hasNextPage) void query.fetchNextPage()
   }
   return (
     <>
-      <div className='filters'>
-        <div className='filter'>
-          <input
-            className='field'
-            aria-label={t.filterTimeline}
-            placeholder={t.filterTimeline}
-            value={q}
-            onChange={event => { setQ(event.target.value) }}
-          />
-        </div>
-        <span className='grow' />
+      <Filters label={t.filterTimeline} value={q} onChange={setQ}>
         <button type='button' className='button' onClick={save}>{t.keepAsLines}</button>
-      </div>
+      </Filters>
       {query.error !== null && <ErrorNote error={query.error} />}
       <ol className='talk'>
         {found.slice(0, most).map(({ step, words }) => (
@@ -52,12 +49,24 @@ export function TimelineTab ({ id, count }: { readonly id: string, readonly coun
             <When at={step.at} exact />
             <div>
               <p className='wrap'><Revealed text={words} /></p>
-              {(step.begun.length > 0 || step.held.length > 0 || step.denied.length > 0) && <details className='ran'><summary>{t.begunHeldDenied(step.begun.length, step.held.length, step.denied.length)}</summary><pre tabIndex={0} aria-label={t.details}><Revealed text={JSON.stringify({ fact: step.fact, begun: step.begun, held: step.held, denied: step.denied }, null, 2)} /></pre></details>}
+              <Begun step={step} />
             </div>
           </li>
         ))}
       </ol>
-      {(found.length > most || query.hasNextPage) && <button type='button' className='button' onClick={() => { setMost(most + 1000); if (query.hasNextPage) void query.fetchNextPage() }}>{t.showMore}</button>}
+      {(found.length > most || query.hasNextPage) && <MoreButton onPress={more} />}
     </>
+  )
+}
+
+/** What a step began, held and denied, folded. */
+function Begun ({ step: { fact, begun, held, denied } }: { readonly step: Step }) {
+  const [isOpen, setOpen] = useState(false)
+  if (begun.length + held.length + denied.length === 0) return null
+  return (
+    <details className='ran' onToggle={event => { setOpen(event.currentTarget.open) }}>
+      <summary>{t.begunHeldDenied(begun.length, held.length, denied.length)}</summary>
+      {isOpen && <pre tabIndex={0} aria-label={t.details}><Revealed text={JSON.stringify({ fact, begun, held, denied }, null, 2)} /></pre>}
+    </details>
   )
 }

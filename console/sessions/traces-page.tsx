@@ -4,6 +4,7 @@ import { api, take } from '../api/client.ts'
 import { Empty } from '../parts/empty.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
+import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
 import { stateOf } from './words.ts'
@@ -18,12 +19,19 @@ export function TracesPage () {
         {({ traces }) => traces.length === 0
           ? <Empty title={t.tracesNone}>{t.tracesNoneNext}</Empty>
           : (
-            <div className='panel'>
-              <table>
-                <thead><tr><th scope='col'>{t.trace}</th><th scope='col'>{t.definition}</th><th scope='col'>{t.state}</th><th scope='col'>{t.began}</th></tr></thead>
-                <tbody>{traces.map(({ trace_id: id, session }) => <tr key={id}><td><Link href={`/traces/${id}`} className='mono' data-row>{id.slice(0, 8)}</Link></td><td className='quiet'>{session.definition}</td><td><span className={`chip ${stateOf(session.status).tone}`}>{stateOf(session.status).words}</span></td><td className='quiet'><When at={session.createdAt} /></td></tr>)}</tbody>
-              </table>
-            </div>
+            <Table columns={[t.trace, t.definition, t.state, t.began]}>
+              {traces.map(({ trace_id: id, session: { definition, status, createdAt } }) => {
+                const { words, tone } = stateOf(status)
+                return (
+                  <tr key={id}>
+                    <td><Link href={`/traces/${id}`} className='mono' data-row>{id.slice(0, 8)}</Link></td>
+                    <td className='quiet'>{definition}</td>
+                    <td><span className={`chip ${tone}`}>{words}</span></td>
+                    <td className='quiet'><When at={createdAt} /></td>
+                  </tr>
+                )
+              })}
+            </Table>
             )}
       </Loaded>
     </>

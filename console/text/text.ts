@@ -1,4 +1,4 @@
-import { en } from './en.ts'
+import { type en } from './en.ts'
 
 /** All texts of the console, in one language. */
 export type Texts = { readonly [Key in keyof typeof en]: (typeof en)[Key] extends string ? string : (typeof en)[Key] }
@@ -7,10 +7,10 @@ export type Texts = { readonly [Key in keyof typeof en]: (typeof en)[Key] extend
 export const language: 'en' | 'ru' = (new URLSearchParams(location.search).get('lang') ?? navigator.language).startsWith('ru') ? 'ru' : 'en'
 
 /** The texts, from `loadTexts` on. */
-export let t: Texts = en
+export let t: Texts
 
-/** Takes the texts of the language that is spoken; called once, before anything is shown. */
+/** Takes the texts of the language that is spoken, and no other; called once, before anything is shown. */
 export async function loadTexts (): Promise<void> {
   document.documentElement.lang = language
-  if (language === 'ru') t = (await import('./ru.ts')).ru
+  t = language === 'ru' ? (await import('./ru.ts')).ru : (await import('./en.ts')).en
 }

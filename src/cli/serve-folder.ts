@@ -42,7 +42,6 @@ export async function serveFolder (folder: string, output: Output): Promise<stri
   await output.text(`serves ${env['STORE_DIR'] || 'Redis'} at ${url}`)
   if (env['CONSOLE'] !== 'off') await output.text(`console: ${url}/console/`)
   await output.text(`API: ${url}/docs`)
-  if (env['EXAMPLE_PAGE']) await output.text(`skills: ${url}/examples/term.html`)
   await output.text(modelLine())
   return url
 }

@@ -69,7 +69,6 @@ export const configSchema = Type.Object({
   POLL_INTERVAL_MS: milliseconds({ default: 5000, minimum: 100, description: 'Time between two looks at the store while it does not tell of changes.' }),
   ENVIRON_CACHE_BYTES: Type.Integer({ default: 64 * 1024 * 1024, minimum: 1024, description: 'What the values of shared variables may take in memory, in bytes of stored text; those unused for longest are dropped.' }),
   EMPTY_HOLD_MS: Type.Integer({ default: 600_000, minimum: 0, description: 'How long registrations are kept when the store suddenly shows none of a kind; the first that is published again ends it.' }),
-  EXAMPLE_PAGE: optional({ description: 'HTML file that is served at `/examples/term.html`, a page to try skills with; `npm start` sets it.' }),
   DRAIN_DELAY_MS: Type.Integer({ default: 5000, minimum: 0, maximum: 600_000, description: 'How long everything is still answered after SIGTERM, while `/readyz` says 503; no time at all when nobody has asked `/readyz` in the last minute.' }),
   DRAIN_TIMEOUT_MS: milliseconds({ default: 10_000, maximum: 3_600_000, description: 'Time that requests in flight may take after that, before they are cut.' }),
   DEFAULT_LANGUAGE: Type.Union([Type.Literal('en'), Type.Literal('ru')], { default: 'en', description: 'Language of the service\'s own texts in agents, skills and plans whose definitions say none: `en` or `ru`.' }),

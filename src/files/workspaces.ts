@@ -7,6 +7,7 @@ import { parseChange } from './change/change.ts'
 import { contentsOf } from './change/contents.ts'
 import { withContents } from './change/edited.ts'
 import { type ChangeOutcome, Journal } from './change/journal.ts'
+import { dryTurn, type DryTurn } from './change/dry-turn.ts'
 import { type ContentOf, type Page, pageOf, type Touched } from './change/page.ts'
 import { fulfil } from './context/fulfil.ts'
 import { FileRefusal } from './file-refusal.ts'
@@ -68,6 +69,12 @@ export class Workspaces {
   ): Promise<ChangeOutcome> {
     const { files, journal } = this.#get(name)
     return await applyChange({ files, journal, ...given })
+  }
+
+  /** What it would come to if changes of a session were taken back, or done again. @param paths what is meant, or what is below */
+  async dryTurn (name: string, kind: 'undo' | 'redo', session: string, paths: readonly string[]): Promise<DryTurn> {
+    const { files, journal } = this.#get(name)
+    return await dryTurn(kind, await new Journal(journal).endedOf(session), paths, files)
   }
 
   /** A part of what a change of a session touches, as it was shown. */

@@ -23,7 +23,6 @@ import { agentRoutes } from './routes/agents.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { chatRoutes } from './routes/chat.ts'
 import { environRoutes } from './routes/environs.ts'
-import { examplePageRoute } from './routes/example-page.ts'
 import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes } from './routes/health.ts'
 import { lintRoutes } from './routes/lint.ts'
@@ -75,8 +74,6 @@ export interface ServerOptions {
   readonly renderTimeout: number
   /** Largest request body, in bytes. */
   readonly bodyLimit: number
-  /** A file; empty for no such page. */
-  readonly examplePage: string
   /** Whether MCP clients are answered at `/mcp`. */
   readonly mcpServer: boolean
   /** Whether the console is served at `/console/`. */
@@ -166,7 +163,6 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     metricsRoutes(api, options)
     socketRoutes(api, service, options.corsOrigins)
     if (options.console) consoleRoutes(api)
-    if (options.examplePage !== '') examplePageRoute(api, options.examplePage)
   })
   return app
 }

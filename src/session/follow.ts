@@ -3,7 +3,7 @@ import { ENDED, type Transition } from './model.ts'
 import { readShown } from './read-log.ts'
 import { type SessionStore } from './session-store.ts'
 
-/** The log is read so long after it was read last, though nobody has said that there is more, in ms: word of an append may be lost. */
+/** How often the log is read though nobody has said that there is more, in ms: word of an append may be lost. */
 const LOOK = 5000
 
 /** How many live words wait for a slow reader, and their UTF-16 units; those beyond are dropped, since they are never repeated anyway. */
@@ -23,37 +23,46 @@ export type Followed = { readonly transition: Transition } | { readonly live: Js
  * Follows a session from a transition on: what is in its log, then what is added to it, by any replica, each once and in
  * order; between them what is said live. Ends with the session, or with the signal.
  * @param after number of the last transition that the reader has; 0 for all
+ * @param greet what is said live that the reader has not heard, since it was said before; asked once, behind what is in the log
  */
-export async function * followSession (store: SessionStore, id: string, after: number, signal: AbortSignal): AsyncGenerator<Followed> {
+export async function * followSession (
+  store: SessionStore,
+  id: string,
+  after: number,
+  signal: AbortSignal,
+  greet: () => Promise<readonly JsonObject[]> = async () => []
+): AsyncGenerator<Followed> {
   const live: Said[] = []
   let wake = (): void => {}
   // Words alone are no reason to read the log, which may be a round trip for each part of each answer.
   let isUnread = true
-  let readAt = 0
+  const look = (): void => {
+    isUnread = true
+    wake()
+  }
   // Nobody knows behind which transition something is that is heard while the log is first read: it goes behind all.
   let appended: number | undefined
   const stop = await store.watch(id, {
     onAppend (seq) {
       appended = seq
-      isUnread = true
-      wake()
+      look()
     },
-    onGap () {
-      isUnread = true
-      wake()
-    },
+    onGap: look,
     onLive (words) {
       const length = live.reduce((sum, said) => sum + lengthOf(said.words), lengthOf(words))
       if (live.length < MAX_LIVE && length <= MAX_LIVE_LENGTH) live.push({ words, behind: appended })
       wake()
     }
   })
+  const looking = setInterval(look, LOOK)
+  looking.unref()
+  signal.addEventListener('abort', look)
   try {
     for (let last = after, isOver = false, isFirst = true; !isOver && !signal.aborted; isFirst = false) {
       // Made before the log is read: what is added meanwhile is not waited for.
       const more = new Promise<void>(resolve => { wake = resolve })
-      const isDue = isUnread || performance.now() - readAt >= LOOK
-      if (isDue) [isUnread, readAt] = [false, performance.now()]
+      const isDue = isUnread
+      isUnread = false
       for await (const transition of isDue ? readShown(store, id, last) : []) {
         // What a command has printed goes before the word that it has ended, however late the log is read.
         yield * saidUpTo(live, transition.seq - 1)
@@ -66,9 +75,13 @@ export async function * followSession (store: SessionStore, id: string, after: n
       appended ??= last
       // A reader who has the end of a session is told nothing of it by what comes behind.
       if (isFirst) isOver ||= await hasEnded(store, id, last)
-      if (!isOver) await woken(more, Math.max(0, readAt + LOOK - performance.now()), signal)
+      if (isFirst && !isOver) yield * (await greet()).map(words => ({ live: words }))
+      // It may have aborted while the log was read, of which nobody is told any more.
+      if (!isOver && !signal.aborted) await more
     }
   } finally {
+    clearInterval(looking)
+    signal.removeEventListener('abort', look)
     stop()
   }
 }
@@ -93,20 +106,4 @@ async function hasEnded (store: SessionStore, id: string, last: number): Promise
 
 function endsSession ({ notices }: Transition): boolean {
   return notices.some(({ type }) => type === 'done')
-}
-
-/** @param most how long, in ms */
-async function woken (more: Promise<void>, most: number, signal: AbortSignal): Promise<void> {
-  // It may have aborted while the log was read, of which nobody is told any more.
-  if (signal.aborted) return
-  let timer: NodeJS.Timeout | undefined
-  let leave = (): void => {}
-  await Promise.race([more, new Promise<void>(resolve => {
-    leave = resolve
-    timer = setTimeout(resolve, most)
-    timer.unref()
-    signal.addEventListener('abort', leave, { once: true })
-  })])
-  clearTimeout(timer)
-  signal.removeEventListener('abort', leave)
 }

@@ -28,9 +28,12 @@ describe('The keys of aps dev', () => {
   })
 
   it('Ctrl-C ends, although keys come one by one', async () => {
+    // A signal alone keeps no process waiting for it.
+    const waiting = setInterval(() => {}, 60_000)
     const interrupted = once(process, 'SIGINT')
     const { opened } = await press('\u0003', { isTTY: true })
     await interrupted
+    clearInterval(waiting)
     assert.deepEqual(opened, [])
   })
 

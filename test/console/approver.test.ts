@@ -74,6 +74,36 @@ describe('An approver at the console', { skip: noChromium }, () => {
     assert.equal((await walk.waiting())?.['effect']?.['command'], 'echo two')
   })
 
+  it('works with letters: one opens the second step, one edits, one skips, and none runs anything', async t => {
+    const { page, walk } = await approvals(t)
+    await enabled(run(page))
+    await page.keyboard.press('a')
+    await page.locator('.second button:focus', { hasText: 'No' }).waitFor()
+    await page.keyboard.press('Escape')
+    await yes(page).waitFor({ state: 'detached' })
+    await page.keyboard.press('e')
+    await page.getByLabel('Command, edited').waitFor()
+    await page.keyboard.press('e')
+    await page.getByLabel('Command, edited').waitFor({ state: 'detached' })
+    assert.equal((await walk.waiting())?.['effect']?.['command'], 'echo one')
+    await page.keyboard.press('s')
+    await page.getByText('refused').first().waitFor()
+  })
+
+  it('sees on a mark what he has changed, and what differs in the next command', async t => {
+    const { page } = await approvals(t)
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByLabel('Command, edited').fill('echo other')
+    await card(page).locator('.command mark', { hasText: 'other' }).waitFor()
+    await page.getByRole('button', { name: 'As proposed' }).click()
+    assert.equal(await card(page).locator('.command mark').count(), 0)
+    await enabled(run(page))
+    await run(page).click()
+    await yes(page).click()
+    await card(page).getByText('echo two').waitFor()
+    assert.equal(await card(page).locator('.command mark').innerText(), 'two')
+  })
+
   it('refuses', async t => {
     const { page } = await approvals(t)
     await page.getByRole('button', { name: 'Skip' }).click()

@@ -21,7 +21,10 @@ describe('A plan and a chat at the console', { skip: noChromium }, () => {
     await page.getByRole('button', { name: 'Apply 1 file' }).click()
     await page.getByText('Check test').waitFor()
     await page.getByText('passed', { exact: true }).first().waitFor()
-    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('button', { name: 'Undo…' }).click()
+    await page.getByText('1 file would be as before').waitFor()
+    assert.equal(await page.getByText('taken back').count(), 0)
+    await page.getByRole('button', { name: 'Undo 1 file' }).click()
     await page.getByText('taken back').waitFor()
   })
 

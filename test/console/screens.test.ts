@@ -26,7 +26,7 @@ describe('Every screen of the console', { skip: noChromium }, () => {
     service.store.set('shenma:environs:company:name', JSON.stringify(`${HOSTILE}${'x'.repeat(100_000)}`))
     service.store.set('shenma:tools:crm:ticket', JSON.stringify({ module: 'crm', description: HOSTILE, restful: { url: 'http://127.0.0.1:9/', method: 'GET' }, parameters: [{ name: 'id', type: 'string' }] }))
     service.store.set('shenma:extensions:pack', JSON.stringify({ name: 'pack', version: '1.0.0', extensionType: 'prompt', contributes: { prompts: [{ name: 'one', userPrompt: 'One.' }] } }))
-    service.store.set('shenma:agents:echo', JSON.stringify({ mode: 'tools', help: HOSTILE, system: 'Echo.', messages: {} }))
+    service.store.set('shenma:agents:echo', JSON.stringify({ mode: 'tools', help: HOSTILE, system: 'Echo.', tools: [], messages: {} }))
     const origin = await service.listen()
     const walk = await service.walk()
     const agent = String((await service.post('/api/agents/echo/sessions')).json['id'])

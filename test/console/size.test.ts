@@ -6,7 +6,7 @@ import { buildConsole } from '../helpers/console.ts'
 
 const KB = 1024
 
-interface Output { readonly entryPoint?: string, readonly imports: ReadonlyArray<{ readonly path: string, readonly kind: string }> }
+interface Output { readonly entryPoint?: string, readonly inputs: Readonly<Record<string, unknown>>, readonly imports: ReadonlyArray<{ readonly path: string, readonly kind: string }> }
 
 describe('What browsers load of the console, compressed,', () => {
   let outputs: Readonly<Record<string, Output>> = {}
@@ -26,22 +26,43 @@ describe('What browsers load of the console, compressed,', () => {
     return found
   }
 
+  const inputsOf = (path: string): Readonly<Record<string, unknown>> => outputs[path]?.inputs ?? {}
+
   const entry = (name: string): string => Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === name)?.[0] as string
 
   it('is at most 110 KB for the first screen', () => {
-    const size = sizeOf([...withImports(entry('console/main.tsx')), entry('console/style/console.css')])
+    const size = sizeOf([...withImports(entry('console/main.tsx')), entry('console/text/ru.ts'), entry('console/style/console.css')])
     assert.ok(size <= 110 * KB, `${size} bytes`)
   })
 
   it('is at most 115 KB for the first screen of approvals, without the editor', () => {
-    const approvals = withImports(entry('console/approvals/approvals-page.tsx'), withImports(entry('console/main.tsx')))
+    const approvals = withImports(entry('console/text/en.ts'), withImports(entry('console/approvals/approvals-page.tsx'), withImports(entry('console/main.tsx'))))
     const size = sizeOf([...approvals, entry('console/style/console.css')])
     assert.ok(size <= 115 * KB, `${size} bytes`)
     assert.ok(![...approvals].some(path => readFileSync(path, 'utf8').includes('cm-content')))
   })
 
-  it('is at most 260 KB for all screens', () => {
-    const size = sizeOf(Object.keys(outputs))
-    assert.ok(size <= 260 * KB, `${size} bytes`)
+  /** What the screen of terminals loads, and no other. */
+  const ofTerminals = (): ReadonlySet<string> => {
+    const all = withImports(entry('console/terminals/terminal-screen.tsx'))
+    const own = [...all].filter(path => Object.keys(inputsOf(path)).some(input => input.includes('@xterm')))
+    return new Set([...own, entry('console/style/terminal.css')])
+  }
+
+  for (const [language, other] of [['English', 'ru'], ['Russian', 'en']] as const) {
+    it(`is at most 260 KB for all screens but that of terminals, in ${language}`, () => {
+      const left = new Set([...ofTerminals(), entry(`console/text/${other}.ts`)])
+      const size = sizeOf(Object.keys(outputs).filter(path => !left.has(path)))
+      assert.ok(size <= 260 * KB, `${size} bytes`)
+    })
+  }
+
+  it('is at most 90 KB for the terminals themselves, which only their screen loads', () => {
+    const size = sizeOf(ofTerminals())
+    assert.ok(size <= 90 * KB, `${size} bytes`)
+    for (const [path, { entryPoint = '' }] of Object.entries(outputs)) {
+      if (entryPoint === '' || entryPoint === 'console/style/terminal.css' || entryPoint === 'console/terminals/terminal-screen.tsx') continue
+      assert.ok(![...withImports(path)].some(imported => ofTerminals().has(imported)), entryPoint)
+    }
   })
 })

@@ -12,7 +12,7 @@ import { openShell, type PastingShell } from './pasting-shell.ts'
 const ADDRESS = 'http://127.0.0.1:8080'
 
 /** What `npm start` gives the service. */
-const AS_STARTED = { LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: 'examples/demo/replies.yaml', OPERATOR_FILE: 'examples/operator.yaml', ALLOW_ROOT: 'true', EXAMPLE_PAGE: 'examples/term.html' }
+const AS_STARTED = { LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: 'examples/demo/replies.yaml', OPERATOR_FILE: 'examples/operator.yaml', ALLOW_ROOT: 'true' }
 
 /** What is never written by a command of a page. */
 const LINKED = ['dist', 'node_modules', 'package.json', 'prompts.json', 'jsonschema', 'scripts', 'src', 'deploy']

@@ -56,7 +56,7 @@ export async function startScene (t: TestContext): Promise<Scene> {
   t.after(folder.remove)
   await cp('examples/shop', join(folder.path, 'shop'), { recursive: true })
   await folder.write('replies.yaml', JSON.stringify(REPLIES))
-  await folder.write('operator.json', JSON.stringify({ workspaces: { shop: { path: 'shop', checks: { test: 'node --test' } } }, targets: { web: { type: 'local', workspace: 'shop', sandbox: 'off' } } }))
+  await folder.write('operator.json', JSON.stringify({ workspaces: { shop: { path: 'shop', checks: { test: 'node --test' } } }, targets: { web: { type: 'local', workspace: 'shop', sandbox: 'off', terminal: true } } }))
   const service = await startService(t, REGISTRATIONS, { LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: join(folder.path, 'replies.yaml'), OPERATOR_FILE: join(folder.path, 'operator.json'), LOG_LEVEL: 'silent', STATE_DIR: join(folder.path, 'state') })
   const origin = await service.listen()
   service.store.set('shenma:templates:shop:offer', '{"userPrompt": "Your items:\\n{{#each variables.items}}\\n- {{name}}"}')
@@ -66,6 +66,7 @@ export async function startScene (t: TestContext): Promise<Scene> {
   await service.post(`/api/agents/sessions/${desk}/message`, { text: 'Who owns the billing service?' })
   const plan = String((await service.post('/api/plans', { goal: 'fix the price of ten pieces', workspace: 'shop' })).json['id'])
   await service.post(`/api/plans/${plan}/apply`, {})
+  const terminal = String((await service.post('/api/terminals', { target: 'web' })).json['terminalId'])
   const values = { product: 'Atlas Export', customer: 'Ida Holm', ticket: 48213 }
   return {
     origin,
@@ -73,6 +74,7 @@ export async function startScene (t: TestContext): Promise<Scene> {
       { name: 'prompts', path: '/prompts' },
       { name: 'workbench', path: '/prompts/support.reply', prepare: async page => { await fill(page, values) } },
       { name: 'settings', path: '/prompts/support.reply?tab=settings' },
+      { name: 'releases', path: '/prompts/support.reply?tab=releases' },
       { name: 'uses', path: '/prompts/support.reply?tab=uses' },
       { name: 'variable', path: '/environs/review.rules' },
       { name: 'tools', path: '/tools' },
@@ -84,10 +86,12 @@ export async function startScene (t: TestContext): Promise<Scene> {
       { name: 'start-plan', path: '/sessions/new?of=plans/' },
       { name: 'skill', path: `/sessions/${waits}` },
       { name: 'timeline', path: `/sessions/${waits}?tab=timeline` },
+      { name: 'session-uses', path: `/sessions/${waits}?tab=uses` },
       { name: 'chat', path: `/sessions/${desk}` },
       { name: 'plan', path: `/sessions/${plan}` },
       { name: 'approvals', path: '/approvals', prepare: async page => { await page.locator('.card footer .primary:enabled').first().waitFor() } },
       { name: 'traces', path: '/traces' },
+      { name: 'terminal', path: `/terminals/${terminal}`, prepare: workInTerminal },
       { name: 'memory', path: '/memory' },
       { name: 'targets', path: '/targets' }
     ]
@@ -101,4 +105,17 @@ async function fill (page: Page, values: Readonly<Record<string, unknown>>): Pro
   const piece = page.locator('[data-piece]', { hasText: 'Atlas Export' })
   await piece.waitFor()
   await piece.hover()
+}
+
+/** Types two lines, and has a skill ask for its first command. */
+async function workInTerminal (page: Page): Promise<void> {
+  await page.getByText('at its prompt').waitFor()
+  if (await page.locator('.card').count() > 0) return
+  await page.keyboard.type('ls -la\n')
+  await page.keyboard.type('wc -l src/*.js\n')
+  await page.getByRole('button', { name: 'Skills' }).click()
+  await page.getByRole('button', { name: 'Start disk-full' }).click()
+  // It asks for its parameter first.
+  await page.getByRole('button', { name: 'Start disk-full' }).click()
+  await page.locator('.card').waitFor()
 }

@@ -6,7 +6,7 @@ import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
-const SKILL = '---\nname: walk\ndescription: Walks.\nexecution: auto\n---\nWalk.'
+const SKILL = '---\nname: walk\ndescription: Walks.\nprotocol: text\nexecution: auto\n---\nWalk.'
 
 const TOP = {
   system: 'You are top.',
@@ -175,6 +175,12 @@ describe('An agent in an agent over HTTP', () => {
     const { status, json } = await service.post('/api/agents/a0/sessions')
     assert.deepEqual([status, json['code'], json['details']?.['definitions'], json['details']?.['most']], [409, 'DEFINITIONS_TOO_MANY', 17, 16])
   })
+
+  it('makes a start fail with too long ones within reach', async t => {
+    const service = await start(t, { agents: { 'agents:web:search': { ...WEB, system: 'x'.repeat(524_288) } } })
+    const { status, json } = await service.post('/api/agents/top/sessions')
+    assert.deepEqual([status, json['code'], json['details']?.['definitions'], Number(json['details']?.['bytes']) > 524_288], [409, 'DEFINITIONS_TOO_MANY', 4, true])
+  })
 })
 
 describe('A person below an agent', () => {
@@ -212,6 +218,16 @@ describe('A person below an agent', () => {
     assert.equal(listOf((await service.get('/api/approvals')).json['approvals']).length, 2)
   })
 
+  it('allows that one begins, where the agent asks for that', async t => {
+    const service = await start(t, { agents: { 'agents:top': { ...TOP, ask: ['research'] } } })
+    const { id, json } = await service.ask('look it up')
+    const [approval] = await approvalsBelow(service, id)
+    assert.deepEqual([json['status'], approval?.['rule'], approval?.['effect']?.['definition'], approval?.['effect']?.['input']], ['waiting_approval', 'calls of agents/web.search are approved one by one', 'agents/web.search', { text: 'who owns it' }])
+    await allow(service, approval as JsonView)
+    await answered(service, id)
+    assert.equal(await lastMessage(service, id), 'Ann owns it.')
+  })
+
   it('agrees to the diff of a plan, though the operator would not ask', async t => {
     const service = await start(t)
     const { id, status, json } = await service.ask('mend')
@@ -229,6 +245,18 @@ describe('A person below an agent', () => {
     const live = body.split('\n\n').filter(event => event.startsWith('event: live')).map(event => JSON.parse(event.slice(event.indexOf('data: ') + 6)) as JsonView).filter(({ type }) => type as unknown === 'child')
     const [told] = live
     assert.deepEqual([told?.['definition'], told?.['path'], told?.['status'], listOf(told?.['ask']?.['approvals'])[0]?.['effect']?.['command']], ['skills/walk', ['agents/top', 'skills/walk'], 'waiting_approval', 'echo one'])
+  })
+
+  it('hears of it, too, who begins to follow later', async t => {
+    const service = await start(t)
+    const { id } = await service.ask('walk')
+    const { body } = await fetch(`${await service.listen()}/api/sessions/${id}/events`)
+    let read = ''
+    for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      read += part
+      if (read.includes('event: live')) break
+    }
+    assert.match(read, /^event: live\ndata: \{"type":"child",.*"ask":\{"approvals":\[\{"id":/m)
   })
 
   it('ends all below a session with it', async t => {

@@ -94,6 +94,23 @@ describe('listings', () => {
     assert.equal(reply.json[0]?.['state'], 'invalid')
   })
 
+  it('say of a prompt what its labels mean, and who made the version that is served', async t => {
+    const { app, get } = await startService(t, registrations, { VERSIONS: 'http', API_TOKENS: tokenEntry('ann', 'admin') })
+    const put = async (url: string, payload: object): Promise<void> => {
+      const { statusCode, body } = await app.inject({ method: 'PUT', url, payload, headers: bearer('ann') })
+      assert.ok(statusCode < 300, body)
+    }
+    for (const userPrompt of ['one', 'two']) await put('/api/prompts/fresh', { userPrompt })
+    await put('/api/prompts/fresh/labels/production', { version: 1 })
+    await put('/api/prompts/fresh/labels/canary', { version: [{ version: 2, weight: 10 }, { version: 1, weight: 90 }] })
+    const { json } = await get('/api/prompts?detail=true&prefix=fresh&limit=1', bearer('ann'))
+    const { by, version, labels } = json[0] as unknown as { readonly by: string, readonly version: number, readonly labels: readonly object[] }
+    assert.deepEqual([by, version], ['ann', 2])
+    assert.deepEqual(labels, [
+      { label: 'production', version: 1, weight: 100 }, { label: 'canary', version: 2, weight: 10 }, { label: 'canary', version: 1, weight: 90 }
+    ])
+  })
+
   const badQueries = ['/api/prompts?limit=0', '/api/prompts?limit=x', '/api/prompts?limit=10001', '/api/tools?detail=perhaps']
   for (const url of badQueries) {
     it(`GET ${url} answers 400 in the one shape`, async t => {

@@ -32,12 +32,12 @@ async function start (t: TestContext, tokens = ''): Promise<Service> {
 }
 
 describe('What the operator offers', () => {
-  const shop = { name: 'shop', type: 'local', auto: true, skills: true, workspace: 'shop', sandbox: 'off', network: false }
+  const shop = { name: 'shop', type: 'local', auto: true, skills: true, terminal: false, workspace: 'shop', sandbox: 'off', network: false }
 
   it('is listed without paths, and with the machine for whoever approves', async t => {
     const { get } = await start(t, [tokenEntry('ann', 'run'), tokenEntry('bob', 'run+approve'), tokenEntry('eve', 'read')].join(','))
-    const web = { name: 'web', type: 'ssh', auto: false, skills: false }
-    const gone = { name: 'gone', type: 'ssh', auto: false, skills: true }
+    const web = { name: 'web', type: 'ssh', auto: false, skills: false, terminal: false }
+    const gone = { name: 'gone', type: 'ssh', auto: false, skills: true, terminal: false }
     assert.deepEqual((await get('/api/targets', bearer('ann'))).json, [shop, web, gone])
     assert.deepEqual((await get('/api/targets', bearer('bob'))).json, [shop, { ...web, host: 'web.example', port: 22, user: 'deploy' }, { ...gone, host: '127.0.0.1', port: 1, user: 'deploy' }])
     assert.deepEqual((await get('/api/workspaces', bearer('ann'))).json, [{ name: 'shop', skills: true, checks: ['test'], logs: ['app'] }, { name: 'docs', skills: false, checks: [], logs: [] }])

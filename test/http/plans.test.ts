@@ -70,6 +70,26 @@ describe('A plan over HTTP', () => {
     assert.deepEqual(told(redone), [409, 'SESSION_BUSY'])
   })
 
+  it('tells what an undo and a redo would come to, and writes nothing', async t => {
+    const scratch = await createScratch(t)
+    const service = await start(t, scratch)
+    const id = planOf(await service.post('/api/plans', GOAL))
+    assert.deepEqual(told(await act(service, id, 'undo', { dryRun: true })), [409, 'SESSION_BUSY'])
+    await act(service, id, 'apply')
+    const before = await scratch.tree()
+    const undo = await act(service, id, 'undo', { dryRun: true })
+    assert.deepEqual([undo.status, undo.json], [200, { dryRun: true, files: [{ kind: 'UPDATE_FILE', path: 'src/price.js' }], conflicts: [] }])
+    assert.deepEqual(await scratch.tree(), before)
+    assert.deepEqual(told(await act(service, id, 'undo', { dryRun: true, paths: ['src/other.js'] })), [400, 'REQUEST_INVALID'])
+    await act(service, id, 'undo')
+    const redo = await act(service, id, 'redo', { dryRun: true })
+    assert.deepEqual([redo.json['files'], redo.json['conflicts']], [[{ kind: 'UPDATE_FILE', path: 'src/price.js' }], []])
+    await scratch.write('src/price.js', 'mine\n')
+    const stays = await act(service, id, 'redo', { dryRun: true })
+    assert.deepEqual([stays.json['files'], stays.json['conflicts']], [[], [{ path: 'src/price.js', reason: 'changed' }]])
+    assert.equal(await scratch.read('src/price.js'), 'mine\n')
+  })
+
   it('that deletes is shown anew where a file was edited after the question, and nothing is deleted', async t => {
     const scratch = await createScratch(t, DELETING)
     const service = await start(t, scratch)

@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { assertDocumented } from '../helpers/log-lines.ts'
 import { type JsonView, type Service, startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+import { waitFor } from '../helpers/wait-for.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const AGENT = {
@@ -213,6 +214,38 @@ describe('A session over HTTP', () => {
     const { json: first } = await service.get(`/api/sessions/${id}/messages?limit=3`)
     const { json: rest } = await service.get(`/api/sessions/${id}/messages?after=${String(first['next'])}`)
     assert.deepEqual([...first['messages'] as unknown as unknown[], ...rest['messages'] as unknown as unknown[]], all)
+  })
+
+  it('gives the end of what was said, and says whether more was said before', async t => {
+    const service = await start(t)
+    const { id, say } = await dialogue(service)
+    await say('the owner?')
+    const { json: { messages } } = await service.get(`/api/sessions/${id}/messages`)
+    const all = messages as unknown as unknown[]
+    const { json: end } = await service.get(`/api/sessions/${id}/messages?last=true&limit=2`)
+    assert.deepEqual([end['messages'], end['hasEarlier']], [all.slice(-2), true])
+    const { json: whole } = await service.get(`/api/sessions/${id}/messages?last=true&limit=500`)
+    assert.deepEqual([whole['messages'], whole['hasEarlier']], [all, false])
+  })
+
+  it('tells what it has used, how often, and how much of it has failed', async t => {
+    const service = await start(t)
+    const { id, say } = await dialogue(service)
+    await say('the owner?')
+    const { json } = await service.get(`/api/sessions/${id}/uses`)
+    const uses = json['uses'] as unknown as ReadonlyArray<Readonly<Record<string, unknown>>>
+    assert.deepEqual(uses.map(({ kind, name, calls, failures }) => [kind, name, calls, failures]), [['llm', 'classify', 1, 0], ['llm', 'select', 1, 0], ['tool', 'not.there', 1, 1]])
+    assert.deepEqual([json['definition'], json['current']], ['agents/helper', json['revision']])
+  })
+
+  it('tells that its definition has changed since it began, or is gone', async t => {
+    const service = await start(t)
+    const { id } = await dialogue(service)
+    const currentIs = (what: string, isSo: (json: JsonView) => boolean): Promise<unknown> => waitFor(what, async () => isSo((await service.get(`/api/sessions/${id}/uses`)).json))
+    service.store.set('shenma:agents:helper', JSON.stringify({ ...AGENT, help: 'Other help.' }))
+    await currentIs('another revision', ({ current, revision }) => current !== undefined && current !== revision)
+    service.store.delete('shenma:agents:helper')
+    await currentIs('none', ({ current }) => current === undefined)
   })
 
   it('gives its audit in parts, with what each effect is about', async t => {

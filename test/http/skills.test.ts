@@ -14,6 +14,7 @@ const REGISTERED = {
   'skills:silent': { description: 'Says nothing.', body: 'Say nothing.' },
   'skills:prose': { description: 'Has no tags.', body: 'Be free.', protocol: 'text' },
   'skills:calls': { description: 'Calls.', body: 'Call.' },
+  'skills:plain': { description: 'Is asked of a provider without functions.', body: 'Be plain.' },
   'skills:endless': { description: 'Talks.', body: 'Talk.', maxSteps: 2 }
 }
 
@@ -29,6 +30,8 @@ const REPLIES = [
   { system: 'Skill: prose', reply: 'ls -la\nlists the folder' },
   { system: 'Skill: calls', last: 'Step 1 of', calls: [{ name: 'run_command', arguments: { command: 'echo one' } }, { name: 'run_command', arguments: { command: 'echo two' } }, { name: 'ask_user', arguments: { question: 'More?', required: false } }] },
   { system: 'Skill: calls', calls: [{ name: 'finish', arguments: { summary: 'Called.' } }] },
+  { system: 'Skill: plain', offers: true, fail: { status: 400, message: 'this model does not support tools' } },
+  { system: 'Skill: plain', reply: '[DONE] Plain.' },
   { system: 'Skill: endless', reply: '[MESSAGE] More.' }
 ]
 
@@ -115,6 +118,11 @@ describe('A skill over REST', () => {
     assert.deepEqual([done['state'], done['text'], done['step']], ['done', 'Called.', 2])
     const { messages } = await state()
     assert.deepEqual((messages as unknown as Array<{ role: string, calls?: object[] }>).map(({ role, calls }) => [role, calls?.length ?? 0]), [['system', 0], ['user', 0], ['assistant', 3], ['tool', 0], ['tool', 0], ['tool', 0], ['assistant', 1]])
+  })
+
+  it('goes on in texts where its provider refuses functions', async t => {
+    const { started } = await run(await start(t), { skillId: 'plain' })
+    assert.deepEqual([started['state'], started['step'], started['text']], ['done', 1, 'Plain.'])
   })
 
   it('S-42 skips a command, and is cancelled, by words that are typed', async t => {
@@ -238,6 +246,15 @@ describe('A skill on a target over REST', () => {
     assert.equal((await edited.output())['lastOutput'], 'a.txt')
     const denied = await run(service, HERE)
     assert.equal(dataOf(await denied.approve({ command: 'rm a.txt' }))['aiResponse']?.['question'], 'Why?')
+  })
+
+  it('asks for each command of a list by itself, and for none behind one that is skipped', async t => {
+    const { started, approve, send, output } = await run(await startWithTarget(t), { ...HERE, skillId: 'calls' })
+    assert.deepEqual([started['approval']?.['effect']?.['command'], started['step']], ['echo one', 1])
+    const second = dataOf(await approve())
+    assert.deepEqual([second['approval']?.['effect']?.['command'], second['step'], (await output())['lastOutput']], ['echo two', 1, 'one'])
+    const done = dataOf(await send('skip'))
+    assert.deepEqual([done['state'], done['text'], (await output())['lastOutput']], ['done', 'Called.', 'one'])
   })
 
   it('does without a command that is skipped', async t => {

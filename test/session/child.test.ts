@@ -162,4 +162,32 @@ describe('A session that another one starts', () => {
       assert.deepEqual({ ...driven.fold(), engine: null }, { ...driven.session, engine: null })
     }))
   })
+
+  const scripts = fc.array(fc.oneof(calls.map(words => words.join(' ')), fc.constant('?m')), { minLength: 1, maxLength: 4 })
+
+  property('has a tree below it that stays within depth and budget, whatever all of them want', 200, given => {
+    given.holds(fc.property(fc.integer({ min: 2, max: 300 }), fc.array(scripts, { minLength: 1, maxLength: 5 }), (steps, wanted) => {
+      let deepest = 0
+      /** Runs a session to its end, and all that it starts; gives what it has used. */
+      function run (depth: number, own: Start['budget']): Spent {
+        deepest = Math.max(deepest, depth)
+        const driven = new Driven((wanted[depth % wanted.length] as string[]).join(' > '), { budget: own, ...below(depth) })
+        for (let open = running(driven); open !== undefined; open = running(driven)) {
+          const { effect, reserved } = open
+          if (reserved === undefined) driven.take({ kind: 'result', effect: effect.id, result: null, usage: { input: 1, output: 1 } })
+          else driven.end(effect.id, run(depth + 1, { ...reserved, idle: 1000 }))
+        }
+        const { used } = driven.session
+        assert.ok(used.steps <= own.steps, `${used.steps} of ${own.steps} steps at depth ${depth}`)
+        return used
+      }
+      run(0, { steps, tokens: 5000, idle: 1000 })
+      assert.ok(deepest <= MAX_DEPTH)
+    }))
+  })
 })
+
+/** The first effect that has begun and has no end. */
+function running ({ session }: Driven) {
+  return [...session.open.values()].find(({ phase, effect }) => phase === 'begun' && effect.kind !== 'wait')
+}

@@ -1,7 +1,7 @@
 import { Revealed } from '../../parts/reveal.tsx'
 import { duration } from '../../parts/time.ts'
 import { t } from '../../text/text.ts'
-import { type SessionEvent } from '../session-socket.ts'
+import { type SessionEvent } from '../follow/session-socket.ts'
 
 /** What the checks said, the latest first; what a failed one printed stands open. */
 export function Checks ({ events }: { readonly events: readonly SessionEvent[] }) {

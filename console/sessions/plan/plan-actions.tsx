@@ -6,15 +6,70 @@ import { queries } from '../../api/queries.ts'
 import { DeliberateButton } from '../../approvals/deliberate-button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { t } from '../../text/text.ts'
-import { type Session } from '../use-session.ts'
+import { type Session } from '../follow/use-session.ts'
 import { Conflicts } from './conflicts.tsx'
+import { askTurn, type DryTurn, TurnBack } from './turn-back.tsx'
 import { type ChangedFile, type Plan } from './use-plan.ts'
 
+export interface PlanActionsProps {
+  readonly session: Session
+  readonly plan: Plan
+  readonly files: readonly ChangedFile[]
+  /** Whether every file was looked at. */
+  readonly mayApply: boolean
+}
+
 /** What can be done with a plan now. A change that deletes is off until every file of it was looked at. */
-export function PlanActions ({ session, plan, files, mayApply }: { readonly session: Session, readonly plan: Plan, readonly files: readonly ChangedFile[], readonly mayApply: boolean }) {
+export function PlanActions ({ session: { id, status }, plan, files, mayApply }: PlanActionsProps) {
+  const { error, isBusy, act } = useActions(id)
+  const [dry, setDry] = useState<DryTurn>()
+  const params = { params: { path: { id } } }
+  const isOff = isBusy || status !== 'waiting_input'
+  const { conflicts = [], applied, state } = plan
+  const turn = (kind: 'undo' | 'redo', paths?: readonly string[]) => act(async () => {
+    const body = paths === undefined ? {} : { paths: [...paths] }
+    await (kind === 'undo' ? take(api.POST('/api/plans/{id}/undo', { ...params, body })) : take(api.POST('/api/plans/{id}/redo', { ...params, body })))
+    setDry(undefined)
+  })
+  const look = (kind: 'undo' | 'redo') => { void act(async () => { setDry(await askTurn(id, kind)) }) }
+  const apply = (digest?: string) => {
+    void act(() => take(api.POST('/api/plans/{id}/apply', { ...params, ...(digest === undefined ? {} : { body: { digest } }) })))
+  }
+  const confirm = (digest: string) => { void act(() => take(api.POST('/api/plans/{id}/confirm', { ...params, body: { digest } }))) }
+  return (
+    <div className='stack tight actions'>
+      <div className='row wrap-row'>
+        <Agree plan={plan} count={files.length} mayApply={mayApply} isOff={isOff} isBusy={isBusy} apply={apply} confirm={confirm} />
+        <Steps
+          plan={plan}
+          isOff={isOff}
+          apply={() => { apply() }}
+          undo={() => { look('undo') }}
+          redo={() => { look('redo') }}
+          remember={() => { void act(() => take(api.POST('/api/plans/{id}/remember', params))) }}
+        />
+        {['planned', 'awaiting_confirmation'].includes(state) && (
+          <button type='button' className='button danger' disabled={isBusy} onClick={() => { void act(() => take(api.POST('/api/plans/{id}/reject', params))) }}>{t.reject}</button>
+        )}
+      </div>
+      {error !== undefined && <ErrorNote error={error} />}
+      {error instanceof ApiError && error.code === 'APPROVAL_OUTDATED' && <p className='note warn'>{t.changedSince}</p>}
+      {dry !== undefined && <TurnBack turn={dry} isBusy={isBusy} onAgree={paths => { void turn(dry.kind, paths) }} onLeave={() => { setDry(undefined) }} />}
+      {dry === undefined && conflicts.length > 0 && (
+        <Conflicts
+          conflicts={conflicts}
+          others={applied.map(({ path }) => path).filter(path => !conflicts.some(conflict => conflict.path === path))}
+          onOthers={paths => turn('undo', paths)}
+        />
+      )}
+    </div>
+  )
+}
+
+/** Does one thing at a time, and has the plan read again after it. */
+function useActions (id: string) {
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
-  const params = { params: { path: { id: session.id } } }
   const act = async (call: () => Promise<unknown>) => {
     setBusy(true)
     setError(undefined)
@@ -24,47 +79,36 @@ export function PlanActions ({ session, plan, files, mayApply }: { readonly sess
       setError(failure)
     } finally {
       setBusy(false)
-      void queries.invalidateQueries({ queryKey: ['plan', session.id] })
-      void queries.invalidateQueries({ queryKey: ['session', session.id] })
+      void queries.invalidateQueries({ queryKey: ['plan', id] })
+      void queries.invalidateQueries({ queryKey: ['session', id] })
     }
   }
-  const undo = (paths?: readonly string[]) => act(() => take(api.POST('/api/plans/{id}/undo', { ...params, body: paths === undefined ? {} : { paths: [...paths] } })))
-  const redo = (paths?: readonly string[]) => act(() => take(api.POST('/api/plans/{id}/redo', { ...params, body: paths === undefined ? {} : { paths: [...paths] } })))
-  const { conflicts = [], applied } = plan
-  return (
-    <div className='stack tight actions'>
-      <div className='row wrap-row'>
-        <Consent plan={plan} count={files.length} mayApply={mayApply} isOff={isBusy || session.status !== 'waiting_input'} send={digest => { void act(() => take(api.POST('/api/plans/{id}/apply', { ...params, body: { digest } }))) }} />
-        <Confirm plan={plan} count={files.length} mayApply={mayApply} isBusy={isBusy} send={digest => { void act(() => take(api.POST('/api/plans/{id}/confirm', { ...params, body: { digest } }))) }} />
-        <Steps
-          plan={plan} isOff={session.status !== 'waiting_input' || isBusy} undo={() => { void undo() }} redo={() => { void redo() }}
-          apply={() => { void act(() => take(api.POST('/api/plans/{id}/apply', params))) }}
-          remember={() => { void act(() => take(api.POST('/api/plans/{id}/remember', params))) }}
-        />
-        {['planned', 'awaiting_confirmation'].includes(plan.state) && <button type='button' className='button danger' disabled={isBusy} onClick={() => { void act(() => take(api.POST('/api/plans/{id}/reject', params))) }}>{t.reject}</button>}
-      </div>
-      {error !== undefined && <ErrorNote error={error} />}
-      {error instanceof ApiError && error.code === 'APPROVAL_OUTDATED' && <p className='note warn'>{t.changedSince}</p>}
-      {conflicts.length > 0 && <Conflicts conflicts={conflicts} others={applied.map(({ path }) => path).filter(path => !conflicts.some(conflict => conflict.path === path))} onOthers={undo} />}
-    </div>
-  )
+  return { error, isBusy, act }
 }
 
-/** The second word on a diff, which is its owner's. */
-function Consent ({ plan: { confirm }, count, mayApply, isOff, send }: { readonly plan: Plan, readonly count: number, readonly mayApply: boolean, readonly isOff: boolean, readonly send: (digest: string) => void }) {
-  return confirm?.kind === 'diff' ? <ApplyButton count={count} isOff={isOff} mayApply={mayApply} apply={() => { send(confirm.digest) }} /> : null
+interface AgreeProps {
+  readonly plan: Plan
+  readonly count: number
+  readonly mayApply: boolean
+  readonly isOff: boolean
+  readonly isBusy: boolean
+  readonly apply: (digest: string) => void
+  readonly confirm: (digest: string) => void
 }
 
-/** The second word on a change that deletes, and on a commit. */
-function Confirm ({ plan: { confirm }, count, mayApply, isBusy, send }: { readonly plan: Plan, readonly count: number, readonly mayApply: boolean, readonly isBusy: boolean, readonly send: (digest: string) => void }) {
+/** The second word: on a diff its owner's; on a change that deletes, and on a commit, that of whoever may approve. */
+function Agree ({ plan: { confirm: waits }, count, mayApply, isOff, isBusy, apply, confirm }: AgreeProps) {
   const mayApprove = useMay('approve')
-  if (confirm === undefined || confirm.kind === 'diff') return null
+  if (waits === undefined) return null
+  if (waits.kind === 'diff') return <ApplyButton count={count} isOff={isOff} mayApply={mayApply} apply={() => { apply(waits.digest) }} />
   if (!mayApprove) return <span className='quiet'>{t.waitsForApprover}</span>
-  return <ApplyButton count={count} isOff={isBusy} mayApply={mayApply} apply={() => { send(confirm.digest) }} />
+  return <ApplyButton count={count} isOff={isBusy} mayApply={mayApply} apply={() => { confirm(waits.digest) }} />
 }
+
+interface ApplyButtonProps { readonly count: number, readonly isOff: boolean, readonly mayApply: boolean, readonly apply: () => void }
 
 /** Off until every file was looked at. */
-function ApplyButton ({ count, isOff, mayApply, apply }: { readonly count: number, readonly isOff: boolean, readonly mayApply: boolean, readonly apply: () => void }) {
+function ApplyButton ({ count, isOff, mayApply, apply }: ApplyButtonProps) {
   return (
     <>
       <DeliberateButton className='button primary' disabled={isOff || !mayApply} onPress={apply}>{t.applyFiles(count)}</DeliberateButton>
@@ -73,15 +117,22 @@ function ApplyButton ({ count, isOff, mayApply, apply }: { readonly count: numbe
   )
 }
 
-interface StepsProps { readonly plan: Plan, readonly isOff: boolean, readonly apply: () => void, readonly undo: () => void, readonly redo: () => void, readonly remember: () => void }
+interface StepsProps {
+  readonly plan: Plan
+  readonly isOff: boolean
+  readonly apply: () => void
+  readonly undo: () => void
+  readonly redo: () => void
+  readonly remember: () => void
+}
 
-function Steps ({ plan: { state, applied, undone, memory_patch: patch }, isOff, apply, undo, redo, remember }: StepsProps) {
+function Steps ({ plan: { state, applied, undone, memory_patch: patch = {} }, isOff, apply, undo, redo, remember }: StepsProps) {
   return (
     <>
       {state === 'planned' && <button type='button' className='button primary' disabled={isOff} onClick={apply}>{t.applyPlan}</button>}
-      {applied.length > 0 && state !== 'undone' && <button type='button' className='button' disabled={isOff} onClick={undo}>{t.undo}</button>}
-      {undone.length > 0 && <button type='button' className='button' disabled={isOff} onClick={redo}>{t.redo}</button>}
-      {patch !== undefined && Object.keys(patch).length > 0 && <button type='button' className='button' disabled={isOff} onClick={remember}>{t.remember}</button>}
+      {applied.length > 0 && state !== 'undone' && <button type='button' className='button' disabled={isOff} onClick={undo}>{t.undo}…</button>}
+      {undone.length > 0 && <button type='button' className='button' disabled={isOff} onClick={redo}>{t.redo}…</button>}
+      {Object.keys(patch).length > 0 && <button type='button' className='button' disabled={isOff} onClick={remember}>{t.remember}</button>}
     </>
   )
 }

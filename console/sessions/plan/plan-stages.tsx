@@ -1,5 +1,5 @@
 import { t } from '../../text/text.ts'
-import { type SessionEvent } from '../session-socket.ts'
+import { type SessionEvent } from '../follow/session-socket.ts'
 import { type Plan } from './use-plan.ts'
 
 /** How far a plan is: planned, looked at, written, checked. */

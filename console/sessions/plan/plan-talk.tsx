@@ -1,6 +1,6 @@
 import { t } from '../../text/text.ts'
 import { Talk } from '../talk.tsx'
-import { type Followed, type Session } from '../use-session.ts'
+import { type Followed, type Session } from '../follow/use-session.ts'
 
 /** What was said about a plan. */
 export function PlanTalk ({ session, followed }: { readonly session: Session, readonly followed: Followed }) {

@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import type { paths } from '../../../.build/api.d.ts'
 import { api, take } from '../../api/client.ts'
-import { type Session } from '../use-session.ts'
+import { type Session } from '../follow/use-session.ts'
 
 export type Plan = paths['/api/plans/{id}']['get']['responses']['200']['content']['application/json']
 

@@ -15,20 +15,38 @@ export function Definitions ({ only }: { readonly only?: string | undefined }) {
     <Loaded query={query}>
       {({ agents, skills, plans }) => (
         <div className='thirds'>
-          {([['agents', t.agents, agents, t.agentsNone], ['skills', t.skills, skills, t.skillsNone], ['plans', t.plans, [{ id: '', description: t.planDefault }, ...plans], '']] as ReadonlyArray<readonly [string, string, readonly Definition[], string]>).filter(([kind]) => only === undefined || only === kind).map(([kind, title, rows, none]) => (
-            <section key={kind} className='panel'>
-              <header><h2>{title}</h2></header>
-              {rows.length === 0 ? <p className='body quiet'>{none}</p> : <ul>{rows.map(({ id, description }) => <li key={id} className='item'><Link href={`/sessions/new?of=${kind}/${encodeURIComponent(id)}`} data-row>{id === '' ? t.planNew : id}</Link><p className='hint wrap'><Revealed text={words(description)} /></p></li>)}</ul>}
-            </section>
-          ))}
+          {(only ?? 'agents') === 'agents' && <Kind kind='agents' title={t.agents} rows={agents} none={t.agentsNone} />}
+          {(only ?? 'skills') === 'skills' && <Kind kind='skills' title={t.skills} rows={skills} none={t.skillsNone} />}
+          {only === undefined && <Kind kind='plans' title={t.plans} rows={[{ id: '', description: t.planDefault }, ...plans]} none='' />}
         </div>
       )}
     </Loaded>
   )
 }
 
+function Kind ({ kind, title, rows, none }: { readonly kind: string, readonly title: string, readonly rows: readonly Definition[], readonly none: string }) {
+  return (
+    <section className='panel'>
+      <header><h2>{title}</h2></header>
+      {rows.length === 0 && <p className='body quiet'>{none}</p>}
+      <ul>
+        {rows.map(({ id, description }) => (
+          <li key={id} className='item'>
+            <Link href={`/sessions/new?of=${kind}/${encodeURIComponent(id)}`} data-row>{id === '' ? t.planNew : id}</Link>
+            <p className='hint wrap'><Revealed text={words(description)} /></p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
 async function readAll () {
   const query = { params: { query: { detail: true, limit: 200 } } }
-  const [agents, skills, plans] = await Promise.all([takePage<Definition>(api.GET('/api/agents', query)), takePage<Definition>(api.GET('/api/skills', query)), takePage<Definition>(api.GET('/api/plans', query))])
+  const [agents, skills, plans] = await Promise.all([
+    takePage<Definition>(api.GET('/api/agents', query)),
+    takePage<Definition>(api.GET('/api/skills', query)),
+    takePage<Definition>(api.GET('/api/plans', query))
+  ])
   return { agents: agents.rows, skills: skills.rows, plans: plans.rows }
 }

@@ -1,4 +1,4 @@
-import { Link, useSearch } from 'wouter'
+import { Link, Redirect, useSearch } from 'wouter'
 import { PageTitle } from '../../parts/page-title.tsx'
 import { t } from '../../text/text.ts'
 import { Definitions } from './definitions.tsx'
@@ -6,9 +6,14 @@ import { StartAgent } from './start-agent.tsx'
 import { StartPlan } from './start-plan.tsx'
 import { StartSkill } from './start-skill.tsx'
 
+/** Addresses of the page that skills were tried with before had their session behind a `#`. */
+const OLD_SESSION = /^#([0-9a-f]{32})$/
+
 /** The start of a session, from what is registered. */
 export function StartPage () {
   const of = new URLSearchParams(useSearch()).get('of') ?? ''
+  const old = OLD_SESSION.exec(location.hash)?.[1]
+  if (old !== undefined) return <Redirect to={`/sessions/${old}`} replace />
   const [kind = '', ...rest] = of.split('/')
   const name = rest.join('/')
   const crumbs = <Link href='/sessions'>{t.sessions}</Link>

@@ -24,7 +24,10 @@ export function askBelow (data: JsonObject, answered: Set<string>): AskedBelow |
   const ask = objectOf(given)
   const approvals = listOf(ask['approvals'] ?? []).map(objectOf).filter(({ id: approval = '' }) => !answered.has(textOf(approval)))
   for (const { id: approval = '' } of approvals) answered.add(textOf(approval))
-  const question = ask['word'] === undefined ? undefined : { word: textOf(ask['word']), text: textOf(ask['text']) }
+  const place = `${session}:${String(ask['seq'])}`
+  const isNew = ask['word'] !== undefined && !answered.has(place)
+  if (isNew) answered.add(place)
+  const question = isNew ? { word: textOf(ask['word']), text: textOf(ask['text']) } : undefined
   if (approvals.length === 0 && question === undefined) return undefined
   const line = listOf(path).map(textOf).join(' > ')
   return {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type JsonObject, parseJson } from '../../base/json.ts'
+import { parseJson } from '../../base/json.ts'
 import { type ApiClient, apiPath } from '../api-client.ts'
 import { type Beginning, type DialogueEvent, type Dialogues, type DialogueState, LOOKED_AT } from './dialogue.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
@@ -10,8 +10,7 @@ export function remoteDialogues ({ definition, startAt, recall }: Beginning, api
   async function stateOf (id: string): Promise<DialogueState> {
     const { status, seq, word } = objectOf(await api.get(apiPath('api', 'sessions', id)))
     const held = status === 'waiting_approval' ? await approvalsIn(api, id) : []
-    const below = status === 'running' ? await askedBelow(api, id) : []
-    return { id, status: textOf(status), word: textOf(word), seq: Number(seq), asked: [...await recall?.from(api, id) ?? [], ...held, ...below] }
+    return { id, status: textOf(status), word: textOf(word), seq: Number(seq), asked: [...await recall?.from(api, id) ?? [], ...held] }
   }
 
   return {
@@ -46,22 +45,6 @@ export function remoteDialogues ({ definition, startAt, recall }: Beginning, api
     },
     async close () {}
   }
-}
-
-/** What sessions below one wait for, as it is told live. @throws CliError */
-async function askedBelow (api: ApiClient, id: string): Promise<DialogueEvent[]> {
-  const waiting = waitingIn(objectOf(await api.get(apiPath('api', 'sessions', id, 'tree'))), [])
-  return await Promise.all(waiting.map(async ({ session, path }) => {
-    const { status, word, approvals } = objectOf(await api.get(apiPath('api', 'sessions', session)))
-    const ask = status === 'waiting_approval' ? { approvals: listOf(approvals) } : { word: textOf(word), text: '' }
-    return { type: 'live', data: { type: 'child', session, path, status: textOf(status), ask } }
-  }))
-}
-
-function waitingIn ({ id, definition, status, children }: JsonObject, above: readonly string[]): Array<{ readonly session: string, readonly path: readonly string[] }> {
-  const path = [...above, textOf(definition)]
-  const isWaiting = above.length > 0 && (status === 'waiting_approval' || status === 'waiting_input')
-  return [...isWaiting ? [{ session: textOf(id), path }] : [], ...listOf(children).map(objectOf).flatMap(child => waitingIn(child, path))]
 }
 
 /** What waits for a person in a session, whoever owns it. Whoever may not decide is told so. @throws CliError */

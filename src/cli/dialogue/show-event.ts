@@ -73,6 +73,7 @@ async function showFiles (data: JsonObject, output: Output): Promise<void> {
 function inWords (data: JsonObject): string {
   if (data['kind'] === 'apply') return deletionsOf(objectOf(data['change']))
   if (data['kind'] === 'commit') return `commit ${listOf(data['paths']).map(textOf).join(', ')}\n${textOf(data['message'])}\n`
+  if (data['kind'] === 'child') return `call ${textOf(data['definition'])}: ${textOf(objectOf(data['input'])['text'])} ${stringifyJson(objectOf(data['input'])['params'] ?? {})}`
   return data['kind'] === 'exec' ? `on ${whereOf(data)}: ${textOf(data['command'])}` : `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
 }
 

@@ -81,9 +81,9 @@ export class TerminalSession {
     this.#id = id
     try {
       for (const event of asked) if (!await this.#take(event)) return this.#left(status, word)
-      if (status === 'waiting_input' && seq > 0 && !(await this.#answer(word) && await this.#hearBelow(id))) return this.#left(status, word)
+      if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return this.#left(status, word)
       for await (const event of this.#options.dialogues.events(id, seq)) {
-        if (!await this.#take(event)) return this.#left(event.type === 'approval' ? 'waiting_approval' : 'waiting_input', textOf(event.data['word']))
+        if (!await this.#take(event)) return this.#left(event.type === 'approval' || event.type === 'live' ? 'waiting_approval' : 'waiting_input', textOf(event.data['word']))
         if (event.type === 'done') return
       }
     } finally {
@@ -227,13 +227,6 @@ export class TerminalSession {
       await showEvent(changed, output)
       return await this.#decide(changed, session)
     }
-  }
-
-  /** What sessions below have asked before this one was followed. @returns false when nobody answers */
-  async #hearBelow (id: string): Promise<boolean> {
-    const { asked } = await this.#options.dialogues.find(id)
-    for (const { type, data } of asked) if (type === 'live' && !await this.#askedBelow(data)) return false
-    return true
   }
 
   /** A session below waits for its user: what he answers goes there. @returns false when nobody answers */

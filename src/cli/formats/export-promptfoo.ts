@@ -30,6 +30,12 @@ export function addExportCommands (program: Command, cli: Cli): void {
     })
 }
 
+/** Providers that render a prompt, and ask no model. */
+const RENDERS = [{ label: 'render', query: '?tools=stub' }, { label: 'render with tools', query: '' }]
+
+/** What they give of a reply. */
+const RENDERED = 'typeof json.rendered_prompt === "string" ? json.rendered_prompt : JSON.stringify(json.rendered_prompt)'
+
 /** One case of a prompt, as the service keeps it. */
 interface Case {
   readonly id: string
@@ -66,25 +72,30 @@ function configuration (api: ApiClient, ids: readonly string[], label: string | 
     prompts: ids.map(id => ({ raw: `${id}${suffix}`, label: id })),
     providers: [
       { id: 'https', label: 'chat', config: { url: `${api.url}/v1/chat/completions`, ...common, body: { model: 'prompt:{{prompt}}', variables }, transformResponse: 'json.choices[0].message.content' } },
-      ...cases.some(({ test }) => isRender(test)) ? [{ id: 'https', label: 'render', config: { url: `${api.url}/api/render/prompts/{{prompt}}`, ...common, body: { variables }, transformResponse: 'typeof json.rendered_prompt === "string" ? json.rendered_prompt : JSON.stringify(json.rendered_prompt)' } }] : []
+      ...RENDERS.filter(({ label }) => cases.some(({ test }) => providerOf(test) === label)).map(({ label, query }) => ({
+        id: 'https',
+        label,
+        config: { url: `${api.url}/api/render/prompts/{{prompt}}${query}`, ...common, body: { variables }, transformResponse: RENDERED }
+      }))
     ],
     tests: cases.map(({ id, test, vars }) => {
       const { vars: _vars, variables: _variables, run: _run, tools: _tools, ...rest } = test
-      return { ...rest, vars, prompts: [id], providers: [isRender(test) ? 'render' : 'chat'] }
+      return { ...rest, vars, prompts: [id], providers: [providerOf(test)] }
     })
   }
 }
 
-/** A case that is stored renders the prompt, unless it says that it asks the model. */
-function isRender (test: JsonObject): boolean {
-  return Object.keys(test).length > 0 && test['run'] !== 'chat'
+/** A case that is stored renders the prompt, with its tools' defaults, unless it says that it asks the model, or that tools are called. */
+function providerOf ({ run, tools, ...test }: JsonObject): string {
+  if (run === 'chat' || (run === undefined && tools === undefined && Object.keys(test).length === 0)) return 'chat'
+  return tools === 'live' ? 'render with tools' : 'render'
 }
 
 /** Every variable of the cases, by name. A text goes as it is; anything else as the JSON that promptfoo reads again. */
 function variablesOf (cases: readonly Case[]): JsonObject {
   const names = new Map<string, boolean>()
   for (const { vars } of cases) for (const [name, value] of Object.entries(vars)) names.set(name, (names.get(name) ?? false) || isStructure(value))
-  return Object.fromEntries(Array.from(names, ([name, isJson]) => [name, isJson ? `{{${name} | dump | safe}}` : `{{${name}}}`]))
+  return Object.fromEntries(Array.from(names, ([name, isJson]) => [name, isJson ? `{{(${name} if ${name} is string else ${name} | dump) | safe}}` : `{{${name}}}`]))
 }
 
 function isStructure (value: Json): boolean {

@@ -19,7 +19,7 @@ const READ_TIMEOUT = 5000
 
 const SECOND = 1000
 
-/** One fact of a skill: the state that it leads to, and what is said and done on the way (the table of S-27 to S-30). */
+/** One fact of a skill: the state that it leads to, and what is said and done on the way. */
 export class SkillReducer extends SkillTurn {
   start (): Next<SkillState> {
     const { setting: { target } } = this.state

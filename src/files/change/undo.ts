@@ -35,19 +35,24 @@ export async function undoOf (entries: readonly EndedEntry[], paths: readonly st
  * @throws FileRefusal NOTHING_TO_REDO
  */
 export async function redoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
+  const last = undoneIn(entries).at(-1)
+  if (last === undefined) throw new FileRefusal('NOTHING_TO_REDO', 'the session has taken nothing back since it changed files last')
+  return chosen(await reversalOf(last, last.steps, paths, files), paths)
+}
+
+/** What was taken back since files were changed last, the latest last. */
+export function undoneIn (entries: readonly EndedEntry[]): readonly EndedEntry[] {
   const undone: EndedEntry[] = []
   for (const entry of entries) {
     if (entry.kind === 'do') undone.length = 0
     else if (entry.kind === 'undo') undone.push(entry)
     else undone.splice(undone.findIndex(({ id }) => id === entry.of), 1)
   }
-  const last = undone.at(-1)
-  if (last === undefined) throw new FileRefusal('NOTHING_TO_REDO', 'the session has taken nothing back since it changed files last')
-  return chosen(await reversalOf(last, last.steps, paths, files), paths)
+  return undone
 }
 
 /** What of each change is not taken back, the newest first. */
-function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: EndedEntry, readonly steps: readonly Step[], readonly isWhole: boolean }> {
+export function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: EndedEntry, readonly steps: readonly Step[], readonly isWhole: boolean }> {
   const byId = new Map(entries.map(entry => [entry.id, entry]))
   const undone = new Map<string, Set<string>>()
   for (const { kind, of = '', steps } of entries) {
@@ -63,7 +68,8 @@ function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: Ended
   })
 }
 
-async function reversalOf (of: EndedEntry, from: readonly Step[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
+/** The steps that turn a change round as things are now, and what is in their way. */
+export async function reversalOf (of: EndedEntry, from: readonly Step[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
   const all = reversed(from.filter(({ before, after }) => before !== after))
   const named = await Promise.all(paths?.map(path => files.resolve(path)) ?? [''])
   const wanted = paths === undefined ? all : all.filter(({ path }) => named.some(name => isAtOrBelow(path, name)))

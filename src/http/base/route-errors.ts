@@ -49,3 +49,12 @@ export const ASKS_MODEL: readonly ErrorCode[] = ['MODEL_NOT_FOUND', 'LLM_NOT_CON
 
 /** What routes answer with that ask a model with a rendered prompt. */
 export const CHATS: readonly ErrorCode[] = [...RENDERS, ...ASKS_MODEL, 'INPUT_TOO_LONG', 'INPUT_UNCOUNTED', 'ANSWER_INVALID', 'TOOL_LOOP_ENDLESS']
+
+/** What comes of a skill that runs, or does not wait for this. */
+export const RUNS_SKILL: readonly ErrorCode[] = ['SKILL_NOT_WAITING', 'SKILL_FAILED', 'INTERNAL']
+
+/** What comes of a start of a skill: of the terminal in which it is to run, and of a body that is a template. */
+export const STARTS_SKILL: readonly ErrorCode[] = [
+  ...BEGINS_SESSION, 'TARGETS_NOT_OFFERED', 'TERMINAL_NOT_FOUND', 'TERMINAL_GONE', 'TERMINAL_UNSUPPORTED',
+  'VARIABLE_MISSING', 'VARIABLES_INVALID', 'TEMPLATE_SYNTAX', ...RUNS_SKILL
+]

@@ -8,7 +8,8 @@ import { CONSOLE_FOLDER, makeConsolePage } from './console-page.ts'
 
 /**
  * The console: one page for every address below `/console/`, and its scripts and styles, whose names change with what is in them.
- * `GET /` leads browsers to it. What it shows it asks for as any client does, with a token of its user.
+ * `GET /` leads browsers to it, and so does the address of the page that skills were tried with before. What it shows it asks for as
+ * any client does, with a token of its user.
  */
 export function consoleRoutes (app: App): void {
   app.register(serveFiles, {
@@ -27,6 +28,8 @@ export function consoleRoutes (app: App): void {
   app.get('/', options, (request, reply) => wantsPage(request) ? reply.redirect('/console/') : refuse(request))
   app.get('/console', options, (_request, reply) => reply.redirect('/console/'))
   app.get('/console/*', options, showPage)
+  // A session in the address's fragment goes along: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.2
+  app.get('/examples/term.html', options, (_request, reply) => reply.redirect('/console/sessions/new?of=skills/', 308))
 }
 
 async function showPage (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

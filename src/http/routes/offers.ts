@@ -12,6 +12,7 @@ const TargetReply = Type.Object({
   type: oneOf(['local', 'ssh']),
   auto: Type.Boolean({ description: 'Whether commands may run unasked' }),
   skills: Type.Boolean({ description: 'Whether skills that stand on it may be started' }),
+  terminal: Type.Boolean({ description: 'Whether terminals may be opened on it, by whoever has the role `terminal`' }),
   workspace: Type.Optional(Type.String({ description: 'Local: whose files commands see' })),
   sandbox: Type.Optional(oneOf(['auto', 'required', 'off'], { description: 'Local: whether commands run in one' })),
   network: Type.Optional(Type.Boolean({ description: 'Local: whether sandboxed commands reach the network' })),
@@ -49,7 +50,7 @@ export function offerRoutes (app: App, offers: Offers): void {
 
 /** Whoever approves a command has to know where it runs. */
 function describeTarget (target: Target, { roles }: Caller): Static<typeof TargetReply> {
-  const of = { name: target.name, type: target.type, auto: target.mayRunUnasked, skills: hasSkills(target) }
+  const of = { name: target.name, type: target.type, auto: target.mayRunUnasked, skills: hasSkills(target), terminal: target.mayOpenTerminal === true }
   if (target.type === 'local') return { ...of, workspace: target.workspace.name, sandbox: target.sandbox, network: target.hasNetwork }
   return roles.has('approve') ? { ...of, host: target.host, port: target.port, user: target.user } : of
 }

@@ -6,7 +6,7 @@ import { type Service } from '../../service.ts'
 import { type Progress, type UserInput, type Visitor } from '../../service/sessions/door.ts'
 import { type App } from '../base/app-types.ts'
 import { BEGINS_SESSION, DECIDES, DRIVES_SESSION, READS_SESSION } from '../base/route-errors.ts'
-import { describePlan, describePreview, PlanReply, PreviewReply, PreviewText } from '../sessions/plan-view.ts'
+import { describePlan, describePreview, DryTurnReply, PlanReply, PreviewReply, PreviewText } from '../sessions/plan-view.ts'
 import { Agreement, CommitMessage, Confirmation, Goal, Paths, PlanMessage, PreviewQuery } from '../sessions/plan-bodies.ts'
 import { visitorOf } from '../sessions/visitor.ts'
 import { SessionId } from './sessions.ts'
@@ -104,8 +104,14 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
   for (const [name, summary] of [['undo', 'Take a change back'], ['redo', 'Make a change again']] as const) {
     app.post(`/api/plans/:id/${name}`, {
       config: { role: 'run', fails: DRIVES_SESSION },
-      schema: { tags: ['Plans'], operationId: `${name}Plan`, summary, description: `Where somebody else has changed a file meanwhile, it stays so: \`conflicts\` names it, \`ok\` is false, and without \`paths\` nothing is written. A redo that deletes waits to be confirmed. ${WAITS}`, params: SessionId, body: Type.Union([Paths, Type.Null()]), response: goesOn }
-    }, (request, reply) => say(request, reply, request.params.id, { action: { name, data: { ...request.body } as JsonObject } }))
+      schema: { tags: ['Plans'], operationId: `${name}Plan`, summary, description: `Where somebody else has changed a file meanwhile, it stays so: \`conflicts\` names it, \`ok\` is false, and without \`paths\` nothing is written. A redo that deletes waits to be confirmed. \`dryRun\` tells what it would come to, and writes nothing. ${WAITS}`, params: SessionId, body: Type.Union([Paths, Type.Null()]), response: { 200: Type.Union([PlanReply, DryTurnReply]), 202: PlanReply } }
+    }, async (request, reply) => {
+      const { caller, params: { id }, body } = request
+      const { dryRun = false, ...data } = body ?? {}
+      if (!dryRun) return await say(request, reply, id, { action: { name, data: data as JsonObject } })
+      const { files, conflicts } = await planPreviews.turn(await door.get(plans, caller, id), name, data.paths)
+      return { dryRun: true as const, files: [...files], conflicts: [...conflicts] }
+    })
   }
 
   app.post('/api/plans/:id/reject', {

@@ -1,6 +1,7 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
-import { type Prompt } from '../../registry/generation/generation.ts'
+import { type Prompt, type Release } from '../../registry/generation/generation.ts'
+import { sharesOf } from '../../registry/kinds/release/release-record.ts'
 import { callersIn } from '../../registry/lint/inline-givers.ts'
 import { lintPrompt } from '../../registry/lint/lint-prompt.ts'
 import { Type } from '../../base/schema-builder.ts'
@@ -24,8 +25,13 @@ const PromptSummary = Type.Object({
   description: Type.Optional(Type.Unknown()),
   revision: Type.String(),
   etag: ListedTag,
-  updatedAt: Type.String({ format: 'date-time', description: 'When this process saw it change, or read it first' }),
-  by: Type.String({ description: 'Who changed it, as far as it is known: `store`, since whoever writes to the store does not say' })
+  updatedAt: Type.String({ format: 'date-time', description: 'When its version was made; of what is no version, when this process saw it change, or read it first' }),
+  by: Type.String({ description: 'Who changed it, as far as it is known: `store`, since whoever writes to the store does not say' }),
+  version: Type.Optional(Type.Integer({ description: 'Which version it is; left out for content that is none' })),
+  labels: Type.Optional(Type.Array(
+    Type.Object({ label: Type.String(), version: Type.Integer(), weight: Type.Integer({ description: 'Of 100' }) }),
+    { description: 'What its labels mean; one that is spread over versions is there with each' }
+  ))
 })
 
 const PromptReply = Type.Object({
@@ -48,10 +54,10 @@ export function promptRoutes (app: App, { environs, choosePrompt }: { environs: 
     config: { role: 'read', headers: ['link'] },
     schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: { 200: listReply(PromptSummary) } }
   }, (request, reply) => {
-    const { prompts } = request.generation
+    const { prompts, releases } = request.generation
     const { query } = request
     const ids = selectIds(prompts, query, ({ entry }) => query.supports === undefined || entry.definition.supports.includes(query.supports))
-    return pageOf(request, reply, query, ids, id => summarise(prompts.get(id) as Prompt))
+    return pageOf(request, reply, query, ids, id => summarise(prompts.get(id) as Prompt, releases.get(id)))
   })
 
   app.get('/api/prompts/:id', {
@@ -82,8 +88,9 @@ export function promptRoutes (app: App, { environs, choosePrompt }: { environs: 
   })
 }
 
-function summarise ({ id, entry, state, revision }: Prompt) {
+function summarise ({ id, entry, state, revision }: Prompt, release: Release | undefined) {
   const { form, supports, source } = entry.definition
+  const note = release?.record.versions.find(({ n }) => n === release.latest)
   return {
     id,
     origin: entry.origin,
@@ -94,7 +101,13 @@ function summarise ({ id, entry, state, revision }: Prompt) {
     description: source['description'],
     revision,
     etag: entry.origin === 'direct' ? entityTag(entry.hash) : undefined,
-    updatedAt: new Date(entry.seenAt).toISOString(),
-    by: STORE
+    updatedAt: note?.at ?? new Date(entry.seenAt).toISOString(),
+    by: note?.by ?? STORE,
+    version: note?.n,
+    labels: release === undefined ? undefined : labelsOf(release)
   }
+}
+
+function labelsOf ({ record: { labels } }: Release) {
+  return [...labels].flatMap(([label, target]) => sharesOf(target).map(({ version, weight }) => ({ label, version, weight })))
 }

@@ -13,6 +13,7 @@ import { EventStream, eventStream, parseEventId } from '../sessions/event-stream
 import {
   describeSession, describeTree, MessagesReply, SessionReply, SessionStatus, SessionSummary, SessionTree, summariseSession
 } from '../sessions/session-view.ts'
+import { describeUses, UsesReply } from '../sessions/uses-view.ts'
 import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
 
 export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })
@@ -38,7 +39,8 @@ const Audit = Type.Unsafe<Readable>(Type.Array(Type.Object({ seq: Type.Integer()
 
 const Messages = Type.Object({
   after: Type.Optional(Type.String({ pattern: '^\\d{1,9}\\.\\d{1,9}$', description: '`next` of the page before, or the id of an event' })),
-  limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'A page ends earlier with 1 MiB of text' })
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'A page ends earlier with 1 MiB of text' }),
+  last: Type.Boolean({ default: false, description: 'The end of the dialogue instead of its beginning: `hasEarlier` says whether more was said before' })
 })
 
 const AuditQuery = Type.Object({
@@ -100,6 +102,10 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
     config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Sessions'], operationId: 'listMessages', summary: 'What was said in a session, of whatever kind', description: 'Users, models, tools and the service, in order, with commands and what they printed.', params: SessionId, querystring: Messages, response: { 200: MessagesReply } }
   }, async ({ caller, params, query }) => {
+    if (query.last) {
+      const { messages, hasEarlier } = await sessions.lastMessages(caller, params.id, query.limit)
+      return { messages: [...messages], hasEarlier }
+    }
     const { messages, next } = await sessions.messages(caller, params.id, parseEventId(query.after) ?? { seq: 0, n: 0 }, query.limit)
     return { messages: [...messages], ...(next === undefined ? {} : { next }) }
   })
@@ -111,6 +117,21 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
     const transitions = await sessions.audit(caller, params.id, after)
     // It may be longer than what memory should hold of it.
     return reply.type('application/json; charset=utf-8').send(Readable.from(auditText(transitions, limit), { objectMode: false, highWaterMark: AUDIT_BUFFER }))
+  })
+
+  app.get('/api/sessions/:id/uses', {
+    config: { role: 'run', fails: READS_SESSION },
+    schema: {
+      tags: ['Sessions'],
+      operationId: 'listUses',
+      summary: 'What a session has used',
+      description: 'Its definition as it was and as it is, and how often it asked models, called tools, ran commands and checks, and changed files.',
+      params: SessionId,
+      response: { 200: UsesReply }
+    }
+  }, async ({ caller, generation, params: { id } }) => {
+    const { start } = await door.get('any', caller, id)
+    return describeUses(start, generation, await sessions.uses(caller, id))
   })
 
   app.post('/api/sessions/:id/input', {

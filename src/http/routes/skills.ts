@@ -1,4 +1,3 @@
-import { type ErrorCode } from '../../base/error-codes.ts'
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { requestInvalid, ServiceError, skillFailed, skillNotWaiting } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
@@ -8,7 +7,7 @@ import { type Service } from '../../service.ts'
 import { type Progress, type UserInput, type Visitor } from '../../service/sessions/door.ts'
 import { resultOf } from '../../session/engine.ts'
 import { type App } from '../base/app-types.ts'
-import { BEGINS_SESSION, DECIDES, DRIVES_SESSION, READS_SESSION } from '../base/route-errors.ts'
+import { DECIDES, DRIVES_SESSION, READS_SESSION, RUNS_SKILL, STARTS_SKILL } from '../base/route-errors.ts'
 import { visitorOf } from '../sessions/visitor.ts'
 import { ApproveBody, MessageBody, ResultBody, SkillSessionId, SkipBody, StartBody } from '../sessions/skill-bodies.ts'
 import { skillReply, skillTurn, successWith } from '../base/skill-envelope.ts'
@@ -16,15 +15,6 @@ import { describeOutput, describeSkill, describeStart, describeTurn, stateOf, te
 import { SkillApprovedData, SkillData, SkillOutputData, SkillStartData, SkillTurnData } from '../sessions/skill-view.ts'
 
 const Cancelled = Type.Object({ message: Type.String() })
-
-/** What comes of a skill that runs, or does not wait for this. */
-const RUNS_SKILL: readonly ErrorCode[] = ['SKILL_NOT_WAITING', 'SKILL_FAILED', 'INTERNAL']
-
-/** What comes of a start: of the terminal in which the skill is to run, and of a body that is a template. */
-const STARTS: readonly ErrorCode[] = [
-  ...BEGINS_SESSION, 'TARGETS_NOT_OFFERED', 'TERMINAL_NOT_FOUND', 'TERMINAL_GONE', 'TERMINAL_UNSUPPORTED',
-  'VARIABLE_MISSING', 'VARIABLES_INVALID', 'TEMPLATE_SYNTAX', ...RUNS_SKILL
-]
 
 type Enter = (visitor: Visitor) => Promise<Progress>
 
@@ -68,7 +58,7 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
     answer(request, reply, visitor => whileWaiting(visitor, id, notNow, door.say(skills, visitor, id, input)), describeTurn)
 
   app.post('/api/skills/start', {
-    config: { role: 'run', fails: STARTS },
+    config: { role: 'run', fails: STARTS_SKILL },
     schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillTurn(SkillStartData) }
   }, (request, reply) => {
     const { generation, body } = request

@@ -29,7 +29,10 @@ export const CommitMessage = Type.Object({
 }, { additionalProperties: false })
 
 /** Which paths of a change are meant. */
-export const Paths = Type.Object({ paths: Type.Optional(Type.Array(Type.String({ maxLength: 240 }), { minItems: 1, maxItems: 10_000, description: 'Of the change; all of them without it' })) })
+export const Paths = Type.Object({
+  paths: Type.Optional(Type.Array(Type.String({ maxLength: 240 }), { minItems: 1, maxItems: 10_000, description: 'Of the change; all of them without it' })),
+  dryRun: Type.Optional(Type.Boolean({ description: 'Only tells what it would come to now: `files` and `conflicts`; nothing is written' }))
+})
 
 /** Which part of a change is wanted. */
 export const PreviewQuery = Type.Object({

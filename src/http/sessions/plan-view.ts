@@ -13,6 +13,8 @@ import { SessionStatus } from './session-view.ts'
 
 const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREATE_DIR, UPDATE_FILE, EDIT_FILE, DELETE_FILE or DELETE_DIR' }), path: Type.String() })
 
+const CONFLICT = oneOf(['changed', 'gone', 'there', 'filled'])
+
 /** A plan as programs read it: AgentPlan of the protocol, and where its session is. */
 export const PlanReply = Type.Object({
   id: Type.String({ description: 'Of the session' }),
@@ -32,7 +34,7 @@ export const PlanReply = Type.Object({
   plan_context: Type.Optional(Type.String({ description: 'What it had read' })),
   applied: Type.Array(Change, { description: 'Changes that are on the disk' }),
   undone: Type.Array(Change, { description: 'Changes that were taken back' }),
-  conflicts: Type.Optional(Type.Array(Type.Object({ path: Type.String(), reason: oneOf(['changed', 'gone', 'there', 'filled']) }), { description: 'What the last undo or redo has left alone, since somebody else had been there' })),
+  conflicts: Type.Optional(Type.Array(Type.Object({ path: Type.String(), reason: CONFLICT }), { description: 'What the last undo or redo has left alone, since somebody else had been there' })),
   commit: Type.Optional(Type.String({ description: 'Hash of the commit of what is applied' })),
   memory_patch: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'What the model wants remembered; `remember` agrees to it' })),
   session_memory: Type.Optional(Type.Object({
@@ -51,6 +53,13 @@ export const PlanReply = Type.Object({
     deletes: Type.Array(Type.String(), { description: 'Files and folders that it deletes, those below a folder too; the first 500' }),
     more: Type.Optional(Type.Integer({ description: 'How many further ones there are: `/preview` has all of them' }))
   }))
+})
+
+/** What an undo or a redo would come to. */
+export const DryTurnReply = Type.Object({
+  dryRun: Type.Literal(true),
+  files: Type.Array(Change, { description: 'What would be as it was before, or as it was made' }),
+  conflicts: Type.Array(Type.Object({ path: Type.String(), reason: CONFLICT }), { description: 'What would be left alone, since somebody else has been there' })
 })
 
 /** A part of a change as it would be, or was. */

@@ -47,7 +47,8 @@ export const MessagesReply = Type.Object({
     command: Type.Optional(Type.String({ description: 'Of an assistant: what it proposed; of a tool: what ran' })),
     output: Type.Optional(Type.String({ description: 'What a tool gave, or a command printed' }))
   })),
-  next: Type.Optional(Type.String({ description: 'Sent as `after`, it gives the next page; missing on the last one' }))
+  next: Type.Optional(Type.String({ description: 'Sent as `after`, it gives the next page; missing on the last one' })),
+  hasEarlier: Type.Optional(Type.Boolean({ description: 'With `last`: whether more was said before these' }))
 })
 
 /** As much of a session as its summary needs. */

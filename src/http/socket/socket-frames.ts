@@ -24,11 +24,12 @@ export interface SocketFramesOptions {
   readonly services: SocketServices
 }
 
-/** The frames of one client: those of terminals, those of skills, and `subscribe` for every session. */
+/** The frames of one client: those of terminals, those of skills, and `subscribe` and `unsubscribe` for every session. */
 export function openSocketFrames ({ connection, client, log, services }: SocketFramesOptions): FrameHandler {
   const closing = new AbortController()
-  const followed = new Set<string>()
-  const follow = (id: string, after: number): Promise<AsyncGenerator<Followed>> => services.sessions.follow(client.caller, id, after, closing.signal)
+  const followed = new Map<string, AbortController>()
+  const follow = (id: string, after: number, signal = closing.signal): Promise<AsyncGenerator<Followed>> =>
+    services.sessions.follow(client.caller, id, after, signal)
   const terminal = new SocketTerminal({ connection, client, terminals: services.terminals })
   const skill = new SocketSkill({ connection, client, services, follow, signal: closing.signal, onLost, terminal: () => terminal.id })
 
@@ -45,14 +46,25 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
     }
     if (followed.has(id)) return
     if (followed.size === MAX_FOLLOWED) throw requestInvalid(`expected at most ${MAX_FOLLOWED} subscriptions`, { part: 'frame' })
-    const events = await follow(id, after)
-    followed.add(id)
-    void pump(events, id).finally(() => followed.delete(id))
+    const leaving = new AbortController()
+    const events = await follow(id, after, AbortSignal.any([closing.signal, leaving.signal]))
+    followed.set(id, leaving)
+    void pump(events, id, leaving.signal).finally(() => { if (followed.get(id) === leaving) followed.delete(id) })
   }
 
-  async function pump (events: AsyncGenerator<Followed>, sessionId: string): Promise<void> {
+  /** A session that is followed again later begins where its client wants. */
+  function unsubscribe ({ sessionId }: JsonObject): void {
+    const id = textOf(sessionId, 'sessionId')
+    followed.get(id)?.abort()
+    followed.delete(id)
+  }
+
+  async function pump (events: AsyncGenerator<Followed>, sessionId: string, left: AbortSignal): Promise<void> {
     try {
-      for await (const each of events) for (const frame of framesOf(each, sessionId)) connection.send(frame)
+      for await (const each of events) {
+        if (left.aborted) return
+        for (const frame of framesOf(each, sessionId)) connection.send(frame)
+      }
     } catch (error) {
       onLost(error, 'error')
     }
@@ -71,6 +83,7 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
       if (await terminal.take(frame)) return
       requireRun()
       if (frame['type'] === 'subscribe') return await subscribe(frame)
+      if (frame['type'] === 'unsubscribe') return unsubscribe(frame)
       if (await skill.take(frame)) return
       throw requestInvalid('expected a frame as docs/skills.md has them: a JSON object with a type, such as subscribe or skill_invoke', { part: 'frame' })
     },

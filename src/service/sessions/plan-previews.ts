@@ -1,7 +1,8 @@
 import { type Caller } from '../../access/caller.ts'
-import { requestInvalid, sessionNotFound } from '../../base/errors.ts'
+import { requestInvalid, sessionBusy, sessionNotFound } from '../../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { PLAN } from '../../engine/plan/plan-key.ts'
+import { type DryTurn } from '../../files/change/dry-turn.ts'
 import { type Page, type Touched } from '../../files/change/page.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { approvalsIn } from '../../session/approval.ts'
@@ -78,6 +79,22 @@ export class PlanPreviews {
     if (bytes === undefined) return { path, side, sha256: mark, bytes: 0, isOutdated: true }
     if (bytes.includes(0)) return { path, side, sha256: mark, bytes: bytes.length }
     return { path, side, sha256: mark, bytes: bytes.length, text: bytes.subarray(0, MAX_TEXT).toString(), ...(bytes.length > MAX_TEXT ? { isCut: true } : {}) }
+  }
+
+  /**
+   * What an undo or a redo of a plan would come to now; nothing is written.
+   * @param paths of the change @default all of them
+   * @throws SESSION_BUSY where there is nothing to turn round, REQUEST_INVALID for a path that is none of the change
+   */
+  async turn (session: Session, kind: 'undo' | 'redo', paths?: readonly string[]): Promise<DryTurn> {
+    const { applied, undone } = resultOf(session, PLAN)
+    const all = (kind === 'undo' ? applied : undone).map(({ path }) => path)
+    if (all.length === 0) throw sessionBusy(session.id, session.status, `there is nothing to ${kind}`)
+    const wrong = paths?.find(path => !all.includes(path))
+    if (wrong !== undefined) {
+      throw requestInvalid(`body: paths: expected paths of the change, such as ${JSON.stringify(all[0])}, got ${JSON.stringify(wrong)}`, { part: 'body' })
+    }
+    return await (await this.#options.loadWorkspaces()).dryTurn(workspaceOf(session), kind, session.id, paths ?? all)
   }
 
   async #waiting (caller: Caller, id: string): Promise<Session | undefined> {

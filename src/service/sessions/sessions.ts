@@ -6,8 +6,11 @@ import { readShown } from '../../session/read-log.ts'
 import { type Head } from '../../session/model.ts'
 import { type ListQuery } from '../../session/session-store.ts'
 import { type Below, childrenOf, type Tree, treeOf, withBelow } from './reading/below.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { tellOfWaiting } from './reading/asked-below.ts'
 import { available, begun } from './reading/available.ts'
-import { type MessagePage, type Place, readMessages } from './reading/messages.ts'
+import { type LastMessages, type MessagePage, type Place, readLastMessages, readMessages } from './reading/messages.ts'
+import { type Use, usesIn } from './reading/uses.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isOwn, isSessionId, ownSession, requireOwn } from './rules/session-rights.ts'
 
@@ -68,7 +71,11 @@ export class Sessions {
   async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
     return await this.#running.use(async ({ store, runner }) => {
       const owner = await requireOwn(runner, who(), id)
-      return whileOwn(available(followSession(store, id, after, signal)), who, id, owner)
+      const greet = async (): Promise<readonly JsonObject[]> => {
+        const session = await runner.load(id)
+        return session === undefined ? [] : await tellOfWaiting({ store, runner }, session)
+      }
+      return whileOwn(available(followSession(store, id, after, signal, greet)), who, id, owner)
     })
   }
 
@@ -93,6 +100,20 @@ export class Sessions {
       await requireOwn(runner, caller, id)
       return await readMessages(readShown(store, id, Math.max(0, after.seq - 1)), after, limit)
     })
+  }
+
+  /** What was said last in a session. @throws SESSION_NOT_FOUND */
+  async lastMessages (caller: Caller, id: string, limit: number): Promise<LastMessages> {
+    return await this.#running.use(async ({ store, runner }) => {
+      await requireOwn(runner, caller, id)
+      const head = await store.head(id)
+      return await readLastMessages(after => available(readShown(store, id, after)), head?.seq ?? 0, limit)
+    })
+  }
+
+  /** What a session has used, and how often. @throws SESSION_NOT_FOUND */
+  async uses (caller: Caller, id: string): Promise<readonly Use[]> {
+    return await usesIn(await this.audit(caller, id, 0))
   }
 }
 

@@ -1,9 +1,9 @@
 import { type Caller } from '../../access/caller.ts'
 import { entryMissing, storeUnavailable, testsUnreadable } from '../../base/errors.ts'
 import { type Json } from '../../base/json.ts'
-import { type Diagnostic, inWords, RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
+import { type Diagnostic, inWords, RejectedEntry, unreadable } from '../../registry/diagnostic/diagnostic.ts'
 import { contentTag } from '../../registry/kinds/content-tag.ts'
-import { testsKind } from '../../registry/kinds/tests/tests-kind.ts'
+import { testsKind, withoutPrompt } from '../../registry/kinds/tests/tests-kind.ts'
 import { parseTests, type TestCase } from '../../registry/kinds/tests/test-cases.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 import { inTurn } from '../../runtime/fairness.ts'
@@ -127,7 +127,7 @@ async function asked<T> (answer: Promise<T>): Promise<T> {
 
 function mistakesIn (stored: StoredValue): readonly Diagnostic[] {
   if (stored.kind === 'missing') return []
-  if (stored.kind === 'bad') return [{ severity: 'error', code: 'VALUE_INVALID', message: `the value ${stored.reason}`, ...stored.place }]
+  if (stored.kind === 'bad') return unreadable(stored).diagnostics
   try {
     parseTests(testsKind.decode(stored.text).value)
     return []
@@ -135,11 +135,6 @@ function mistakesIn (stored: StoredValue): readonly Diagnostic[] {
     if (error instanceof RejectedEntry) return error.diagnostics
     throw error
   }
-}
-
-/** That tests are of a prompt that is not there. */
-function withoutPrompt (id: string): Diagnostic {
-  return { severity: 'warning', code: 'PROMPT_UNKNOWN', message: `there is no prompt "${id}" that these tests could be of` }
 }
 
 function countOf (tests: Json): number {

@@ -9,6 +9,14 @@ const ROLES: ReadonlyMap<string, string> = new Map([
   ...['system', 'developer', 'user', 'assistant', 'tool'].map(role => [role, role] as const)
 ])
 
+/**
+ * A tag that stood beside a marker was not alone in its line, where Handlebars takes the line's white space away with the tag. An empty
+ * comment in the marker's place keeps it so.
+ */
+const KEEPER = '{{!}}'
+const BEGINS_ALONE = /^[ \t]*\{\{~?[#^>!/][^\n]*\}\}[ \t\r]*(?:\n|$)/
+const ENDS_ALONE = /^[ \t]*\{\{~?(?:[#^>!/]|else\b)[^\n]*\}\}[ \t]*$/
+
 /** A piece of a message: a text, or a picture. */
 type Piece = { readonly kind: 'text', readonly text: string, readonly at: number } | { readonly kind: 'image', readonly url: string, readonly at: number }
 
@@ -46,7 +54,10 @@ export function cutMessages (source: string, program: Program, lines: SourceLine
   }
   const takeText = (to: number) => {
     const text = source.slice(done, to)
-    if (text.trim() !== '') current.pieces.push({ kind: 'text', text, at: done })
+    if (text.trim() === '') return
+    const before = done > 0 && BEGINS_ALONE.test(text) ? KEEPER : ''
+    const behind = to < source.length && ENDS_ALONE.test(text.slice(text.lastIndexOf('\n') + 1)) ? KEEPER : ''
+    current.pieces.push({ kind: 'text', text: before + text + behind, at: done - before.length })
   }
   for (const statement of program.body) {
     const name = markerOf(statement)

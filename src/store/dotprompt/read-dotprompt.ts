@@ -41,16 +41,13 @@ export function readDotprompt (text: string, file: string): Dotprompt {
     prescan(body)
     const program = parse(body)
     checkTree(program, lines, at)
-    const source = rewriteHelpers(body, program, lines)
-    const { fields: texts, starts } = source === body ? cutMessages(body, program, lines, at) : cutMessages(source, parse(source), new SourceLines(source), at)
-    const sourceLines = new SourceLines(source)
+    const { text: source, offsetBefore } = rewriteHelpers(body, program, lines)
+    const isSame = source === body
+    const placeOf = (offset: number) => at(isSame ? offset : offsetBefore(offset))
+    const { fields: texts, starts } = cutMessages(source, isSame ? program : parse(source), isSame ? lines : new SourceLines(source), placeOf)
     return {
       prompt: { syntax: 'handlebars', ...fields, ...texts },
-      starts: starts.map(({ at: offset, ...start }) => {
-        // Helpers are written anew within their lines.
-        const { line, column } = sourceLines.placeAt(offset)
-        return { ...start, place: at(Math.min(lines.offsetOf({ line, column: column - 1 }), body.length)) }
-      })
+      starts: starts.map(({ at: offset, ...start }) => ({ ...start, place: placeOf(offset) }))
     }
   } catch (error) {
     if (!(error instanceof TemplateSyntaxError)) throw error

@@ -6,6 +6,13 @@ import { walkTree } from './walk-tree.ts'
 /** A stretch of the source, and what comes in its place. */
 interface Edit { readonly from: number, readonly to: number, readonly text: string }
 
+/** A template that was written anew. */
+export interface Rewritten {
+  readonly text: string
+  /** The offset in the template as it was. */
+  readonly offsetBefore: (offset: number) => number
+}
+
 /** The block that each of Dotprompt's comparing blocks is here, over the function `eq`. */
 const COMPARING: ReadonlyMap<string, string> = new Map([['ifEquals', 'if'], ['unlessEquals', 'unless']])
 
@@ -13,7 +20,7 @@ const COMPARING: ReadonlyMap<string, string> = new Map([['ifEquals', 'if'], ['un
  * Writes Dotprompt's helpers as this service has them: `{{#ifEquals a b}}` as `{{#if (eq a b)}}`, `{{json x indent=2}}` as
  * `{{json 2 x}}`, and `{{this}}` outside of all loops, which has more in it here, as `{{variables}}`. Lines stay where they are.
  */
-export function rewriteHelpers (source: string, program: Program, lines: SourceLines): string {
+export function rewriteHelpers (source: string, program: Program, lines: SourceLines): Rewritten {
   const edits: Edit[] = []
   walkTree(program, {
     onCall (call) {
@@ -27,13 +34,26 @@ export function rewriteHelpers (source: string, program: Program, lines: SourceL
       edits.push({ from: lines.offsetOf(expression.loc.start), to: lines.offsetOf(expression.loc.end), text: 'variables' })
     }
   })
+  const ordered = edits.toSorted((one, other) => one.from - other.from)
   let text = ''
   let done = 0
-  for (const { from, to, text: instead } of edits.toSorted((one, other) => one.from - other.from)) {
+  for (const { from, to, text: instead } of ordered) {
     text += source.slice(done, from) + instead
     done = to
   }
-  return text + source.slice(done)
+  return { text: text + source.slice(done), offsetBefore: offset => offsetBefore(ordered, offset) }
+}
+
+/** Where an offset of the new text was; what was put in stands where it begins. */
+function offsetBefore (edits: readonly Edit[], offset: number): number {
+  let shift = 0
+  for (const { from, to, text } of edits) {
+    const begins = from + shift
+    if (offset < begins) break
+    if (offset < begins + text.length) return from
+    shift += text.length - (to - from)
+  }
+  return offset - shift
 }
 
 function comparisonOf (call: Call, name: string, block: string, source: string, lines: SourceLines): Edit[] {

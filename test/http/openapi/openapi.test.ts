@@ -33,7 +33,7 @@ describe('openapi.json', () => {
 
   it('lets clients leave out bodies that may be left out', () => {
     const needed = operations.filter(({ operation }) => operation.requestBody?.required === true).map(({ operation }) => operation.operationId)
-    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'previewPrompt', 'putAgent', 'putSkill', 'startPlan', 'putPlan', 'putPromptLabel', 'createChatCompletion', 'createResponse', 'createEmbeddings', 'talkToAgent', 'startSkill', 'answerSkill', 'sendCommandResult', 'approveCommand', 'sendInput', 'decideApproval', 'talkToPlan', 'confirmPlan', 'changeUserMemory', 'changeProjectMemory'])
+    assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'previewPrompt', 'putPromptTests', 'runPromptTest', 'putAgent', 'putSkill', 'startPlan', 'putPlan', 'putPromptLabel', 'createChatCompletion', 'createResponse', 'createEmbeddings', 'talkToAgent', 'startSkill', 'answerSkill', 'sendCommandResult', 'approveCommand', 'sendInput', 'decideApproval', 'talkToPlan', 'confirmPlan', 'changeUserMemory', 'changeProjectMemory'])
   })
 
   it('declares what every call may answer to a head that cannot be served', async t => {

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { type Service, startService } from '../../helpers/service.ts'
 import { connectSocket, type SocketWishes } from '../../helpers/socket-client.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
+import { waitFor } from '../../helpers/wait-for.ts'
 
 const AGENT = { mode: 'steps', help: 'Ask me.', classify: { prompt: 'c' }, select: { prompt: 's' }, tools: [] }
 const TOKENS = [tokenEntry('ann', 'run'), tokenEntry('bob', 'read'), tokenEntry('eve', 'run:requests=3')].join(',')
@@ -120,6 +121,18 @@ describe('A subscription', () => {
     const client = await connectSocket(t, origin)
     client.send({ type: 'subscribe', sessionId: id, after: 1 })
     assert.equal(Number((await client.next('event'))['seq']), 2)
+  })
+
+  it('ends when the client wants, and can begin anew from anywhere', async t => {
+    const { origin, post } = await start(t)
+    const id = String((await post('/api/agents/helper/sessions')).json['id'])
+    const client = await connectSocket(t, origin)
+    client.send({ type: 'subscribe', sessionId: id })
+    const first = await client.next('event')
+    client.send({ type: 'unsubscribe', sessionId: id })
+    client.send({ type: 'subscribe', sessionId: id })
+    const again = await waitFor('the first event again', () => client.frames.filter(({ seq, n }) => seq === first['seq'] && n === first['n'])[1])
+    assert.deepEqual(again, first)
   })
 
   it('to a session of another token is refused as one that does not exist', async t => {

@@ -64,7 +64,7 @@ describe('A process that is killed while an agent streams its answers and sums u
   /** Holds the dialogue in a process; gives what ended it. */
   async function run (plan: TalkPlan): Promise<unknown> {
     const after = (await linesOf(plan.heard)).reduce((last, line) => line.type === 'seq' ? line.seq : last, 0)
-    const started = spawn(process.execPath, [child, JSON.stringify({ ...plan, after })], { stdio: ['ignore', 'ignore', 'inherit'] })
+    const started = spawn(process.execPath, [child, JSON.stringify({ ...plan, after })], { stdio: ['ignore', 'ignore', 'inherit'], timeout: 120_000 })
     const [code, signal] = await once(started, 'exit') as [number | null, string | null]
     return signal ?? code
   }

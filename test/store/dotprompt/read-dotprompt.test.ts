@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
+import { renderText } from '../../helpers/render-text.ts'
 import { dotpromptToJson, readDotprompt } from '../../../src/store/dotprompt/read-dotprompt.ts'
 
 const HEAD = `---
@@ -65,6 +67,13 @@ describe('a .prompt file', () => {
       { role: 'user', content: [{ type: 'text', text: '\nSee ' }, { type: 'image_url', image_url: { url: '{{picture}}' } }, { type: 'text', text: ' and ' }, { type: 'image_url', image_url: { url: 'https://a.b/c.png' } }, { type: 'text', text: '!\n' }] },
       { role: 'assistant', content: 'Yes.' }
     ])
+  })
+
+  it('keeps the line ends of tags that stood beside a role', async () => {
+    const { messages } = promptIn('{{role "user"}}{{#if a}}\nx\n{{/if}}{{role "model"}}\n{{#if a}}\ny\n{{/if}}\n{{history}}') as unknown as { messages: ReadonlyArray<{ content?: string }> }
+    assert.deepEqual(messages.map(({ content }) => content), ['{{!}}{{#if a}}\nx\n{{/if}}{{!}}', '\n{{#if a}}\ny\n{{/if}}\n', undefined])
+    const rendered = await Promise.all(messages.flatMap(({ content }) => content === undefined ? [] : [renderText(handlebarsLanguage, content, { a: true })]))
+    assert.deepEqual(rendered, ['\nx\n', '\ny\n'])
   })
 
   it('is not cut at what only looks like a role', () => {

@@ -1,3 +1,4 @@
+import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
 import { type Kind } from '../kind.ts'
 import { TESTS } from '../release/version-text.ts'
@@ -19,4 +20,9 @@ export const testsKind: Kind = {
     parseTests(decodeJson(text).value)
     return []
   }
+}
+
+/** That tests are of a prompt that is not there. */
+export function withoutPrompt (id: string): Diagnostic {
+  return { severity: 'warning', code: 'PROMPT_UNKNOWN', message: `there is no prompt "${id}" that these tests could be of` }
 }

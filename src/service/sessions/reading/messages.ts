@@ -53,10 +53,53 @@ export async function readMessages (log: AsyncIterable<Transition>, after: Place
       const last = messages.at(-1)
       if (last !== undefined && (messages.length >= limit || size > MAX_PAGE)) return { messages, next: `${last.seq}.${last.n}` }
       messages.push(message)
-      size += message.text.length + (message.output?.length ?? 0)
+      size += sizeOf(message)
     }
   }
   return { messages }
+}
+
+/** The end of a dialogue. */
+export interface LastMessages {
+  readonly messages: readonly Message[]
+  /** Whether more was said before. */
+  readonly hasEarlier: boolean
+}
+
+/** So many transitions are read for each message that is wanted; four times as many whenever these say too little. */
+const [FOR_EACH, FURTHER] = [2, 4]
+
+/**
+ * Reads what was said last, from near the end of a log on: the beginning of a long one is read by nobody.
+ * @param read gives the transitions behind a number
+ * @param seq how many transitions there are
+ * @param limit how many messages at most; fewer where they are longer than a page
+ */
+export async function readLastMessages (read: (after: number) => AsyncIterable<Transition>, seq: number, limit: number): Promise<LastMessages> {
+  for (let span = FOR_EACH * limit; ; span *= FURTHER) {
+    const after = Math.max(0, seq - span)
+    const found: Message[] = []
+    for await (const transition of read(after)) found.push(...messagesOf(transition))
+    if (found.length < limit && after > 0) continue
+    const messages = endOf(found, limit)
+    return { messages, hasEarlier: after > 0 || messages.length < found.length }
+  }
+}
+
+/** The last of them that fit a page. */
+function endOf (all: readonly Message[], limit: number): readonly Message[] {
+  let [from, size] = [all.length, 0]
+  for (const message of all.slice(-limit).reverse()) {
+    size += sizeOf(message)
+    if (size > MAX_PAGE && from < all.length) break
+    from--
+  }
+  return all.slice(from)
+}
+
+/** In UTF-16 units. */
+function sizeOf ({ text, output = '' }: Message): number {
+  return text.length + output.length
 }
 
 /** What a transition says of the dialogue. */

@@ -1,17 +1,22 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { paths } from '../../.build/api.d.ts'
-import { api, take } from '../api/client.ts'
+import type { paths } from '../../../.build/api.d.ts'
+import { api, take } from '../../api/client.ts'
 import { followSession, type SessionEvent } from './session-socket.ts'
+import { type Said, useSaid } from './use-said.ts'
 
+export type { Said } from './use-said.ts'
 export type Session = paths['/api/sessions/{id}']['get']['responses']['200']['content']['application/json']
-export type Said = paths['/api/sessions/{id}/messages']['get']['responses']['200']['content']['application/json']['messages'][number]
 
 /** A session as a screen shows it: how it is, what has happened, what was said, and what is being said. */
 export interface Followed {
   readonly query: UseQueryResult<Session>
+  /** What has happened, from the first that is shown on. */
   readonly events: readonly SessionEvent[]
   readonly said: readonly Said[]
+  /** Whether more was said before, and what reads it. */
+  readonly hasEarlier: boolean
+  readonly readEarlier: () => Promise<void>
   /** What effects print or say right now, by the effect. */
   readonly live: ReadonlyMap<string, string>
   readonly isConnected: boolean
@@ -25,31 +30,37 @@ const MOST_LIVE = 256 * 1024
 /** Time in which events are gathered before the screen changes, in ms. */
 const GATHER = 40
 
+/** What brings something that was said live to its end. */
+const ENDS = ['stdout', 'message', 'command', 'done']
+
+interface Heard { readonly events: readonly SessionEvent[], readonly live: ReadonlyMap<string, string> }
+
 export function useSession (id: string): Followed {
-  const [{ events, live }, setHeard] = useState<{ readonly events: readonly SessionEvent[], readonly live: ReadonlyMap<string, string> }>({ events: [], live: new Map() })
+  const [{ events, live }, setHeard] = useState<Heard>({ events: [], live: new Map() })
   const [isConnected, setConnected] = useState(true)
   const [heardAt, setHeardAt] = useState(Date.now())
+  const known = useRef(new Map<string, SessionEvent>())
   const query = useQuery({ queryKey: ['session', id], queryFn: () => take(api.GET('/api/sessions/{id}', { params: { path: { id } } })), staleTime: 0 })
-  const said = useSaid(id, events.length)
+  const { after, ...dialogue } = useSaid(id, events.length)
   const refetch = query.refetch
 
   useEffect(() => {
-    const known = new Map<string, SessionEvent>()
+    if (after === undefined) return
     const texts = new Map<string, string>()
     let timer: ReturnType<typeof setTimeout> | undefined
     const later = () => {
       timer ??= setTimeout(() => {
         timer = undefined
-        setHeard({ events: [...known.values()], live: new Map(texts) })
+        setHeard({ events: inOrder(known.current), live: new Map(texts) })
         setHeardAt(Date.now())
         void refetch()
       }, GATHER)
     }
-    const stop = followSession(id, {
+    const stop = followSession(id, after, {
       onEvent: event => {
-        known.set(`${event.seq}.${event.n}`, event)
+        known.current.set(`${event.seq}.${event.n}`, event)
         // What was said live has come to its end, and stands in what was said.
-        if (['stdout', 'message', 'command', 'done'].includes(event.event)) texts.delete(event.event === 'command' ? String(event.data['effect']) : '')
+        if (ENDS.includes(event.event)) texts.delete(event.event === 'command' ? String(event.data['effect']) : '')
         if (event.event === 'done') texts.clear()
         later()
       },
@@ -66,32 +77,11 @@ export function useSession (id: string): Followed {
       stop()
       clearTimeout(timer)
     }
-  }, [id, refetch])
-  return { query, events, said, live, isConnected, heardAt }
+  }, [id, after, refetch])
+  return { query, events, ...dialogue, live, isConnected, heardAt }
 }
 
-/** What was said, read on from where it was read to whenever something has happened. */
-function useSaid (id: string, count: number): readonly Said[] {
-  const [said, setSaid] = useState<readonly Said[]>([])
-  const reading = useRef({ isBusy: false, isWanted: false, last: undefined as string | undefined, all: [] as Said[] })
-  useEffect(() => {
-    const now = reading.current
-    now.isWanted = true
-    if (now.isBusy) return
-    now.isBusy = true
-    const read = async () => {
-      while (now.isWanted) {
-        now.isWanted = false
-        const { messages, next } = await take(api.GET('/api/sessions/{id}/messages', { params: { path: { id }, query: { limit: 500, ...(now.last === undefined ? {} : { after: now.last }) } } }))
-        const last = messages.at(-1)
-        if (last === undefined) continue
-        now.last = `${last.seq}.${last.n}`
-        now.all.push(...messages)
-        if (next === undefined) setSaid([...now.all])
-        else now.isWanted = true
-      }
-    }
-    read().catch(() => {}).finally(() => { now.isBusy = false })
-  }, [id, count])
-  return said
+/** Events as they happened: those of before may have come later. */
+function inOrder (known: ReadonlyMap<string, SessionEvent>): readonly SessionEvent[] {
+  return [...known.values()].sort((a, b) => a.seq - b.seq || a.n - b.n)
 }

@@ -1,0 +1,41 @@
+import { type ReactNode } from 'react'
+import { t } from '../text/text.ts'
+
+interface FieldProps {
+  /** Of the element: its label and its hint are found by it. */
+  readonly id: string
+  readonly label: ReactNode
+  readonly hint?: ReactNode
+  readonly isRequired?: boolean
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+function Labelled ({ id, label, hint, isRequired = false, children }: Omit<FieldProps, 'value' | 'onChange'> & { readonly children: ReactNode }) {
+  return (
+    <div>
+      <label htmlFor={id}>{label} {isRequired && <span className='quiet'>{t.required}</span>}</label>
+      {children}
+      {hint !== undefined && <p className='hint'>{hint}</p>}
+    </div>
+  )
+}
+
+/** A text under its name, of one line or of some. */
+export function TextField ({ rows = 1, isMono = false, most, ...field }: FieldProps & { readonly rows?: number, readonly isMono?: boolean, readonly most?: number }) {
+  const { id, isRequired = false, value, onChange } = field
+  const shared = { id, className: isMono ? 'field mono' : 'field', required: isRequired, value, spellCheck: !isMono, ...(most === undefined ? {} : { maxLength: most }) }
+  return (
+    <Labelled {...field}>
+      {rows === 1
+        ? <input {...shared} autoComplete='off' onChange={event => { onChange(event.target.value) }} />
+        : <textarea {...shared} rows={rows} onChange={event => { onChange(event.target.value) }} />}
+    </Labelled>
+  )
+}
+
+/** A choice under its name. @param children its options */
+export function SelectField ({ children, ...field }: FieldProps & { readonly children: ReactNode }) {
+  const { id, value, onChange } = field
+  return <Labelled {...field}><select id={id} className='field' value={value} onChange={event => { onChange(event.target.value) }}>{children}</select></Labelled>
+}

@@ -1,0 +1,65 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { Link } from 'wouter'
+import { ApprovalQueue } from '../../approvals/approval-queue.tsx'
+import { api, take } from '../../api/client.ts'
+import { t } from '../../text/text.ts'
+import { CancelButton } from '../cancel-button.tsx'
+import { Composer } from '../composer.tsx'
+import { type Session } from '../follow/use-session.ts'
+import { hasEnded } from '../words.ts'
+import { ManualCommand } from './manual-command.tsx'
+
+/** A skill as its own address tells of it, asked for again whenever its session has moved. */
+export function useSkill ({ id, seq, status }: Session) {
+  const skill = useQuery({ queryKey: ['skill', id], queryFn: async () => (await take(api.GET('/api/skills/{id}', { params: { path: { id } } }))).data, staleTime: 0 })
+  const { refetch } = skill
+  useEffect(() => { void refetch() }, [seq, status, refetch])
+  return skill
+}
+
+/** The one thing that a skill wants now: a decision, an answer, a command that its user runs, or a word to go on. And what ends it. */
+export function Wanted ({ session, skill }: { readonly session: Session, readonly skill: ReturnType<typeof useSkill> }) {
+  if (hasEnded(session.status)) return <p className='note'>{t.sessionEnded} <Link href={`/sessions/new?of=${session.definition}`}>{t.startAgain}</Link></p>
+  return (
+    <>
+      <ApprovalQueue approvals={session.approvals} />
+      {session.status === 'waiting_input' && !skill.isFetching && skill.data !== undefined
+        ? <Asked session={session} skill={skill.data} />
+        : <div className='row after'><CancelButton id={session.id} kind='skills' /></div>}
+    </>
+  )
+}
+
+type Skill = NonNullable<ReturnType<typeof useSkill>['data']>
+
+function Asked ({ session: { id }, skill: { state, pendingCommand, aiResponse } }: { readonly session: Session, readonly skill: Skill }) {
+  const input = (body: { readonly text?: string, readonly action?: { readonly name: string } }, key: string) =>
+    take(api.POST('/api/sessions/{id}/input', { params: { path: { id }, header: { 'idempotency-key': key } as never }, body }))
+  const act = (name: string) => { void input({ action: { name } }, crypto.randomUUID()) }
+  const cancel = <CancelButton id={id} kind='skills' />
+  if (aiResponse?.isInterrupted === true) {
+    return (
+      <div className='note warn wrap-row'>
+        <p className='grow'>{t.interrupted}</p>
+        <button type='button' className='button small' onClick={() => { act('again') }}>{t.runAgain}</button>
+        <button type='button' className='button small' onClick={() => { act('skip') }}>{t.skipCommand}</button>
+        {cancel}
+      </div>
+    )
+  }
+  if (state === 'waiting_cmd') return <><ManualCommand id={id} command={pendingCommand ?? ''} /><div className='row after'>{cancel}</div></>
+  if (state === 'waiting_user') {
+    const isOptional = aiResponse?.required === false
+    return <Composer label={isOptional ? t.answerOptional : t.answerField} mayBeEmpty={isOptional} send={(text, key) => input({ text }, key)}>{cancel}</Composer>
+  }
+  return (
+    <div className='dock composer'>
+      <div className='row wrap-row'>
+        {cancel}
+        <span className='grow quiet'>{t.goOnHint}</span>
+        <button type='button' className='button primary' onClick={() => { act('continue') }}>{t.continue}</button>
+      </div>
+    </div>
+  )
+}

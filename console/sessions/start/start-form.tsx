@@ -1,0 +1,35 @@
+import { type ReactNode } from 'react'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { t } from '../../text/text.ts'
+
+export interface StartFormProps {
+  /** What stands above the fields. */
+  readonly above?: ReactNode
+  readonly children: ReactNode
+  /** What the button says. */
+  readonly action: string
+  readonly isOff: boolean
+  readonly error: unknown
+  readonly onStart: () => void
+  /** What stands beside the form. */
+  readonly aside: ReactNode
+}
+
+/** The form that a session is started with; Ctrl Enter sends it from any field. */
+export function StartForm ({ above, children, action, isOff, error, onStart, aside }: StartFormProps) {
+  const press = (event: React.KeyboardEvent) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !isOff) onStart() }
+  return (
+    <div className='split halves'>
+      <form className='stack' onSubmit={event => { event.preventDefault(); onStart() }} onKeyDown={press}>
+        {above}
+        <section className='panel'>
+          <header><h2>{t.startWith}</h2></header>
+          <div className='body stack'>{children}</div>
+        </section>
+        {error !== undefined && <ErrorNote error={error} />}
+        <div><button className='button primary' disabled={isOff}>{action}</button></div>
+      </form>
+      <div className='stack'>{aside}</div>
+    </div>
+  )
+}

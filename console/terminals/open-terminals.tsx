@@ -1,0 +1,32 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { queries } from '../api/queries.ts'
+import { Rows } from '../parts/table.tsx'
+import { When } from '../parts/when.tsx'
+import { t } from '../text/text.ts'
+import { closeTerminal, listTerminals } from './terminal-api.ts'
+
+/** Time between two looks, in ms. */
+const INTERVAL = 5000
+
+/** The terminals of the caller that are open, each with the way to it. */
+export function OpenTerminals () {
+  const terminals = useQuery({ queryKey: ['terminals'], queryFn: listTerminals, refetchInterval: INTERVAL, staleTime: 0 }).data ?? []
+  if (terminals.length === 0) return null
+  const close = (id: string) => { void closeTerminal(id).catch(() => {}).finally(() => queries.invalidateQueries({ queryKey: ['terminals'] })) }
+  return (
+    <section className='panel'>
+      <header><h2>{t.openTerminals}</h2><span className='quiet num'>{terminals.length}</span></header>
+      <Rows columns={[t.target, t.state, [t.began, 'wide'], ['', 'right']]}>
+        {terminals.map(({ terminalId, target, state, createdAt }) => (
+          <tr key={terminalId}>
+            <td><Link href={`/terminals/${terminalId}`} data-row className='mono'>{target}</Link></td>
+            <td><span className='chip'>{t.terminalState(state ?? 'elsewhere')}</span></td>
+            <td className='wide quiet'>{createdAt !== undefined && <When at={createdAt} />}</td>
+            <td className='right'><button type='button' className='button plain small' onClick={() => { close(terminalId) }}>{t.closeTerminal}</button></td>
+          </tr>
+        ))}
+      </Rows>
+    </section>
+  )
+}

@@ -1,0 +1,38 @@
+/** What the page lets styles be put into it by: https://www.w3.org/TR/CSP3/#security-nonces */
+const nonce = document.querySelector<HTMLMetaElement>('meta[name=nonce]')?.content ?? ''
+
+/** The style sheet of terminals, which no other screen needs. */
+const SHEET = document.querySelector<HTMLMetaElement>('meta[name=terminal-style]')?.content ?? ''
+
+/**
+ * Has what xterm.js makes fit the page's policy, of which it knows nothing (xtermjs/xterm.js#4445): `<style>` elements get the nonce, and
+ * the styles of cells are set as the policy lets a script set them. Gives what ends it.
+ */
+export function dressElements (): () => void {
+  const { createElement } = document
+  document.createElement = ((tag: string, options?: ElementCreationOptions) => dressed(createElement.call(document, tag, options))) as typeof createElement
+  return () => { document.createElement = createElement }
+}
+
+function dressed (element: HTMLElement): HTMLElement {
+  if (element instanceof HTMLStyleElement) element.nonce = nonce
+  else if (element instanceof HTMLSpanElement) {
+    element.setAttribute = (name, value) => {
+      if (name === 'style') element.style.cssText = value
+      else Element.prototype.setAttribute.call(element, name, value)
+    }
+  }
+  return element
+}
+
+/** Loads the style sheet, once. */
+export async function loadSheet (): Promise<void> {
+  if (document.querySelector('link[data-terminal]') !== null) return
+  const link = document.createElement('link')
+  link.rel = 'stylesheet'
+  link.href = SHEET
+  link.dataset['terminal'] = ''
+  const loaded = new Promise<void>(resolve => { link.onload = link.onerror = () => { resolve() } })
+  document.head.append(link)
+  await loaded
+}

@@ -1,0 +1,73 @@
+import { useEffect, useRef } from 'react'
+import { FitAddon } from '@xterm/addon-fit'
+import { Terminal as Screen } from '@xterm/xterm'
+import { t } from '../text/text.ts'
+import { dressElements, loadSheet } from './styled.ts'
+
+/** Lines above the screen that can be scrolled back to. */
+const SCROLLBACK = 5000
+
+/** The panel is dark in both themes: programs choose their colours for a dark ground. */
+const THEME = { background: '#0c0f13', foreground: '#d5dbe3', cursor: '#d5dbe3', selectionBackground: '#2b447c' }
+
+/** Colours of programs are made lighter until they can be read: WCAG 2.2, 1.4.3. */
+const CONTRAST = 4.5
+
+export interface TerminalScreenProps {
+  /** Given once the screen is there, and undefined once it is gone. */
+  readonly onScreen: (screen: Screen | undefined) => void
+  readonly onKeys: (keys: string) => void
+  readonly onSize: (cols: number, rows: number) => void
+  /** Ctrl ] leaves the screen, since Tab and Esc go to the shell. */
+  readonly onLeave: () => void
+}
+
+/** The screen of a terminal, as wide and high as there is room. It opens no links, sets no title and reads no clipboard. */
+export function TerminalScreen (props: TerminalScreenProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const latest = useRef(props)
+  latest.current = props
+  useEffect(() => {
+    let isGone = false
+    const undress = dressElements()
+    const screen = new Screen({
+      scrollback: SCROLLBACK,
+      theme: THEME,
+      fontFamily: getComputedStyle(document.documentElement).getPropertyValue('--mono'),
+      fontSize: 13,
+      minimumContrastRatio: CONTRAST,
+      cursorBlink: false,
+      convertEol: false,
+      allowProposedApi: false,
+      linkHandler: { activate: () => {} }
+    })
+    const fit = new FitAddon()
+    screen.loadAddon(fit)
+    screen.onData(keys => { latest.current.onKeys(keys) })
+    screen.onResize(({ cols, rows }) => { latest.current.onSize(cols, rows) })
+    screen.attachCustomKeyEventHandler(event => {
+      if (event.type !== 'keydown' || !event.ctrlKey || event.code !== 'BracketRight') return true
+      event.preventDefault()
+      latest.current.onLeave()
+      return false
+    })
+    const watcher = new ResizeObserver(() => { fit.fit() })
+    void loadSheet().then(() => {
+      const { current: parent } = place
+      if (isGone || parent === null) return
+      screen.open(parent)
+      fit.fit()
+      watcher.observe(parent)
+      latest.current.onScreen(screen)
+      screen.focus()
+    })
+    return () => {
+      isGone = true
+      watcher.disconnect()
+      latest.current.onScreen(undefined)
+      screen.dispose()
+      undress()
+    }
+  }, [])
+  return <section className='screen' aria-label={t.terminal}><div ref={place} className='screen-in' /></section>
+}

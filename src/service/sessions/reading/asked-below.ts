@@ -1,0 +1,61 @@
+import { type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { describeApproval } from '../../../session/approval.ts'
+import { childId, openChildrenIn } from '../../../session/child.ts'
+import { ENDED, type ChildEffect } from '../../../session/model.ts'
+import { readShown } from '../../../session/read-log.ts'
+import { type SessionRunner } from '../../../session/run/runner.ts'
+import { type Session } from '../../../session/session.ts'
+import { type SessionStore } from '../../../session/session-store.ts'
+
+/** What is told live of approvals, in UTF-16 units of their JSON, and of a question: what is beyond is fetched by its id. */
+const MAX_SHOWN = 32 * 1024
+
+/** So many transitions at the end of a log are looked at for what was said last. */
+const LAST = 5
+
+/** What is read of sessions here. */
+interface Opened {
+  readonly store: SessionStore
+  readonly runner: Pick<SessionRunner, 'load' | 'approvals'>
+}
+
+/** How a child is, and what it waits for, as those who follow the sessions above are told live. @param effect that has started it */
+export async function tellOfChild (opened: Opened, child: Session, { id: effect, name }: Pick<ChildEffect, 'id' | 'name'>): Promise<JsonObject> {
+  const { id, start: { definition, parent }, status } = child
+  const ask = await askOf(opened, child)
+  const path = [...(parent?.line ?? []).map(each => each.definition), definition]
+  return { type: 'child', session: id, effect, name, definition, status, path, ...(ask === undefined ? {} : { ask }) }
+}
+
+/** The same of all below a session that wait for a person. Whoever begins to follow it has not heard of them. */
+export async function tellOfWaiting (opened: Opened, session: Session): Promise<JsonObject[]> {
+  const told = await Promise.all(openChildrenIn(session).map(async ({ effect }) => {
+    const child = await opened.runner.load(childId(session.id, effect.id))
+    if (child === undefined || ENDED.has(child.status)) return []
+    const own = await tellOfChild(opened, child, effect)
+    return [...own['ask'] === undefined ? [] : [own], ...await tellOfWaiting(opened, child)]
+  }))
+  return told.flat()
+}
+
+async function askOf ({ store, runner }: Opened, child: Session): Promise<JsonObject | undefined> {
+  let shown = 0
+  const approvals = runner.approvals(child).map(describeApproval).map(({ effect, ...approval }): JsonObject => {
+    shown += stringifyJson(effect).length
+    return { ...approval, ...(shown > MAX_SHOWN ? {} : { effect }) }
+  })
+  if (approvals.length > 0) return { approvals }
+  if (child.status !== 'waiting_input') return undefined
+  // The number tells one question from the next.
+  return { word: child.engine.view.stateName, text: (await lastSaid(store, child)).slice(0, MAX_SHOWN), seq: child.seq }
+}
+
+/** What a session has said last to whom it waits for. */
+async function lastSaid (store: SessionStore, { id, seq }: Session): Promise<string> {
+  let said = ''
+  for await (const { notices } of readShown(store, id, Math.max(0, seq - LAST))) {
+    const texts = notices.filter(({ type }) => type === 'ask' || type === 'stdout' || type === 'message').flatMap(({ data: { text } }) => typeof text === 'string' ? [text] : [])
+    if (texts.length > 0) said = texts.join('\n')
+  }
+  return said
+}

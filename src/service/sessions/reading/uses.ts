@@ -1,0 +1,63 @@
+import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { type Fact, type Transition } from '../../../session/model.ts'
+
+/** What a session has used of one thing. */
+export interface Use {
+  /** The kind of its effects: `llm`, `tool`, `exec`, `check`, `read`, `apply`, … */
+  readonly kind: string
+  /** The purpose of a question to a model, the id of a tool, the name of a check, a target or a workspace. */
+  readonly name: string
+  readonly calls: number
+  readonly failures: number
+  readonly tokens: number
+}
+
+/** So many things are told apart; a definition names fewer. */
+const MAX_USES = 500
+
+/** Which member of an audit's subject names what was used, the first that is there. */
+const NAMES = ['purpose', 'tool', 'check', 'target', 'workspace', 'definition']
+
+/** Counts what a session has used, in the order in which it used it first. @param log all of its transitions */
+export async function usesIn (log: AsyncIterable<Transition>): Promise<readonly Use[]> {
+  const uses = new Map<string, Use>()
+  const keys = new Map<string, string>()
+  for await (const { fact, begun } of log) {
+    if ('effect' in fact && fact.kind !== 'decided') {
+      const use = uses.get(keys.get(fact.effect) ?? '')
+      if (use !== undefined) uses.set(keyOf(use), { ...use, failures: use.failures + (hasFailed(fact) ? 1 : 0), tokens: use.tokens + tokensOf(fact) })
+      keys.delete(fact.effect)
+    }
+    for (const { id, kind, subject } of begun) {
+      const name = nameOf(subject)
+      if (name === undefined) continue
+      const key = keyOf({ kind, name })
+      const use = uses.get(key) ?? { kind, name, calls: 0, failures: 0, tokens: 0 }
+      if (!uses.has(key) && uses.size === MAX_USES) continue
+      uses.set(key, { ...use, calls: use.calls + 1 })
+      keys.set(id, key)
+    }
+  }
+  return [...uses.values()]
+}
+
+function keyOf ({ kind, name }: Pick<Use, 'kind' | 'name'>): string {
+  return `${kind} ${name}`
+}
+
+function nameOf (subject: JsonObject | undefined): string | undefined {
+  const found = NAMES.find(name => subject !== undefined && Object.hasOwn(subject, name))
+  const name = found === undefined ? undefined : subject?.[found]
+  return typeof name === 'string' ? name : undefined
+}
+
+/** A command that ends with another code than 0, and a check that does not pass, have failed too. */
+function hasFailed (fact: Fact): boolean {
+  if (fact.kind !== 'result') return true
+  const result: Json = fact.result
+  return isJsonObject(result) && ((typeof result['exitCode'] === 'number' && result['exitCode'] !== 0) || result['passed'] === false)
+}
+
+function tokensOf (fact: Fact): number {
+  return fact.kind === 'result' && fact.usage !== undefined ? fact.usage.input + fact.usage.output : 0
+}

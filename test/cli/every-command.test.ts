@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { Writable } from 'node:stream'
+import { after, before, describe, it } from 'node:test'
+import { type ProcessLike, runProgram } from '../../src/cli/program/program.ts'
+import { runAps } from '../helpers/aps.ts'
+import { PAGES } from '../docs/printed-commands.ts'
+import { startService } from '../helpers/service.ts'
+import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
+
+// Every command of the program is on a page, and is run here as a process whose streams are pipes, against a service that answers.
+
+/** A run of a command: its words, what its stdin has, and what it ends with. */
+interface Run { readonly args: string, readonly input?: string, readonly code?: number, readonly stdout?: RegExp }
+
+const PROMPT = 'Say hello to {{variables.name}}'
+const AGENT = '{ "mode": "tools", "system": "x", "tools": [] }'
+const SKILL = '---\nname: walk\ndescription: Walks.\n---\nWalk.'
+const CASES = '- vars: { name: Ada }\n  assert: [{ type: contains, value: Ada }]'
+
+/** The commands that every kind has, for one of them. */
+const ofKind = (group: string, id: string, entry: string, listed = new RegExp(`^${id}\\t?`, 'm')): ReadonlyArray<readonly [string, Run]> => [
+  [`${group} add`, { args: `${group} add ${id} -d -`, input: entry }],
+  [`${group} list`, { args: `${group} list`, stdout: listed }],
+  [`${group} get`, { args: `${group} get ${id}`, stdout: /\S/ }],
+  [`${group} edit`, { args: `${group} edit ${id}` }],
+  [`${group} apply`, { args: `${group} apply -f {folder}` }]
+]
+
+const RUNS: ReadonlyMap<string, Run> = new Map<string, Run>([
+  ['diff', { args: 'diff {folder}', code: 1, stdout: /^--- / }],
+  ...ofKind('tool', 'crm.find', '{ "url": "http://127.0.0.1:9/x", "method": "GET", "parameters": [], "default": "nobody" }'),
+  ...ofKind('environ', 'team.tone', '"dry"'),
+  ['environ set', { args: 'environ set team.limit 5' }],
+  ...ofKind('prompt', 'greet', PROMPT),
+  ...ofKind('extension', 'pack', '{ "name": "pack", "contributes": { "prompts": [{ "name": "one", "userPrompt": "One" }] } }'),
+  ...ofKind('agents', 'desk', AGENT),
+  ...ofKind('skills', 'walk', SKILL),
+  ...ofKind('plans', 'careful', '{ "description": "x" }'),
+  ...ofKind('tests', 'greet', CASES),
+  ['tool call', { args: 'tool call crm.find', code: 1, stdout: /^nobody\n$/ }],
+  ['tool used-by', { args: 'tool used-by crm.find', stdout: /^$/ }],
+  ['environ used-by', { args: 'environ used-by team.tone', stdout: /^$/ }],
+  ['prompt used-by', { args: 'prompt used-by greet', stdout: /^$/ }],
+  ['prompt needs', { args: 'prompt needs greet', stdout: /^variable\tvariables\.name\trequired\t1:16\n$/ }],
+  ['prompt render', { args: 'prompt render greet -p name=@-', input: 'Ada', stdout: /^Say hello to Ada\n$/ }],
+  ['prompt chat', { args: 'prompt chat greet --args {"name":"Ada"}', stdout: /^Say hello to Ada\n$/ }],
+  ['prompt versions', { args: 'prompt versions greet', stdout: /^1\tlatest\t/ }],
+  ['prompt label', { args: 'prompt label greet staging 1' }],
+  ['prompt rollback', { args: 'prompt rollback greet staging', code: 1 }],
+  ['prompt restore', { args: 'prompt restore greet 1' }],
+  ['test', { args: 'test greet', stdout: /^ok {3}greet: case 1 / }],
+  ['status', { args: 'status', stdout: /^prompts\t/m }],
+  ['types', { args: 'types', stdout: /"greet": \{/ }],
+  ['lint', { args: 'lint {folder} --server', stdout: /^$/ }],
+  ['push', { args: 'push {folder} --yes --overwrite', stdout: /^$/ }],
+  ['pull', { args: 'pull {folder} --yes', stdout: /^$/ }],
+  ['session list', { args: 'session list', stdout: /^$/ }],
+  ['session show', { args: 'session show none', code: 1 }],
+  ['session follow', { args: 'session follow none', code: 1 }],
+  ['session cancel', { args: 'session cancel none', code: 1 }],
+  ['session tree', { args: 'session tree none', code: 1 }],
+  ['terminal', { args: 'terminal none', code: 1 }],
+  ['import dotprompt', { args: 'import dotprompt {folder}/hello.prompt -o {folder}/imported' }],
+  ['import langfuse', { args: 'import langfuse - -o {folder}/imported', input: '[{ "name": "greeting", "type": "text", "prompt": "Hi {{name}}", "version": 1, "labels": [], "tags": [], "config": {} }]' }],
+  ['export promptfoo', { args: 'export promptfoo greet', stdout: /^description: / }],
+  ['approvals list', { args: 'approvals list', stdout: /^$/ }],
+  ['approvals get', { args: 'approvals get none', code: 1 }],
+  ['approvals approve', { args: 'approvals approve none --digest x', code: 1 }],
+  ['approvals reject', { args: 'approvals reject none', code: 1 }],
+  ['agent', { args: 'agent desk', input: '/exit\n' }],
+  ['skill list', { args: 'skill list' }],
+  ['skill approve', { args: 'skill approve none', code: 1 }],
+  ['login', { args: 'login --token-stdin', input: 'a-token' }],
+  ['init', { args: 'init {folder}/new', stdout: /^wrote / }],
+  ['completion', { args: 'completion bash', stdout: /complete -o default/ }],
+  ...['tests', 'plans', 'skills', 'agents', 'extension', 'environ', 'tool'].map((group): readonly [string, Run] => [`${group} remove`, { args: `${group} remove ${{ tests: 'greet', plans: 'careful', skills: 'walk', agents: 'desk', extension: 'pack', environ: 'team.tone', tool: 'crm.find' }[group] ?? ''}` }]),
+  ['prompt remove', { args: 'prompt remove other' }]
+])
+
+/** Run by tests of their own, since they go on until somebody ends them, or need a place where commands may run. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([['serve', 'test/cli/serve.test.ts'], ['dev', 'test/cli/dev.test.ts'], ['plan', 'test/cli/plan.test.ts'], ['skill run', 'test/cli/skill.test.ts'], ['skill resume', 'test/cli/skill.test.ts']])
+
+describe('Every command of aps', () => {
+  const closing: Array<() => unknown> = []
+  const t = { after: (close: () => unknown) => { closing.unshift(close) } }
+  let folder: TemporaryFolder
+  let environment: Readonly<Record<string, string>>
+  before(async () => {
+    folder = await createTemporaryFolder()
+    for (const [path, text] of Object.entries({ 'templates/other.yaml': 'userPrompt: x\n', 'hello.prompt': 'Hello {{name}}\n', 'tools/a/b.yaml': 'url: http://127.0.0.1:9/x\n', 'environs/a.yaml': '1\n', 'extensions/e.yaml': 'name: e\ncontributes: { prompts: [] }\n', 'agents/a.json': AGENT, 'skills/talk/SKILL.md': SKILL.replace('walk', 'talk'), 'plans/p.yaml': 'description: x\n', 'tests/other.yaml': '[]\n' })) await folder.write(path, text)
+    const service = await startService(t as never, {}, { LOG_LEVEL: 'silent', VERSIONS: 'http', LLM_BASE_URL: 'builtin:echo' })
+    environment = { APS_URL: await service.listen(), EDITOR: 'true', HOME: folder.path }
+  })
+  after(async () => {
+    for (const close of closing) await close()
+    await folder.remove()
+  })
+
+  for (const [name, { args, input, code = 0, stdout = /^/ }] of RUNS) {
+    it(`${name} runs in a pipe`, async () => {
+      const run = await runAps(args.split(' ').map(word => word.replace('{folder}', folder.path)), environment, input ?? '')
+      assert.equal(run.code, code, run.stderr)
+      assert.match(run.stdout, stdout)
+      assert.equal(run.stdout.includes('\u001b'), false, 'colour in a pipe')
+    })
+  }
+
+  it('is run here, or by a test that is there', async () => {
+    assert.deepEqual([...ELSEWHERE.values()].filter(file => !existsSync(file)), [])
+    assert.deepEqual((await commandsOf([])).filter(name => !RUNS.has(name) && !ELSEWHERE.has(name)), [])
+  })
+
+  it('is on a page', async () => {
+    const pages = [...PAGES, 'README.md'].map(page => readFileSync(page, 'utf8')).join('\n')
+    const isTold = (name: string) => {
+      const [last = '', ...above] = name.split(' ').reverse()
+      return new RegExp(`\\b(?:aps|ai-prompt-shell) ${above.map(word => `${word} `).join('')}(?:[a-z-]+\\|)*${last}\\b|\`${last}\\b`).test(pages)
+    }
+    assert.deepEqual((await commandsOf([])).filter(name => !isTold(name)), [])
+  })
+
+  /** The commands that the help names, the words of each with blanks between them. */
+  async function commandsOf (path: readonly string[]): Promise<readonly string[]> {
+    let stdout = ''
+    const sink = new Writable({ write (chunk: Buffer, _encoding, done) { stdout += chunk.toString(); done() } })
+    await runProgram({ argv: ['node', 'aps', ...path, '--help'], env: {}, stdin: process.stdin, stdout: sink, stderr: sink, once: () => process, off: () => process } as unknown as ProcessLike)
+    const [, list = ''] = /^Commands:\n((?: {2}.*\n)*)/m.exec(stdout) ?? []
+    const names = Array.from(list.matchAll(/^ {2}([a-z-]+)/gm), ([, name]) => name as string).filter(name => name !== 'help')
+    if (names.length === 0) return [path.join(' ')]
+    return (await Promise.all(names.map(name => commandsOf([...path, name])))).flat()
+  }
+})

@@ -45,6 +45,8 @@ async function begin (client: Client, cwd: string | undefined, options: PtyOptio
   const { size: { cols, rows }, shell } = options
   const command = `exec /bin/sh -c ${quoted(beginning(shell))} sh ${quoted(cwd ?? '')}`
   const pty = { term: TERMINAL_ENVIRONMENT.TERM, cols, rows }
+  // A key is a packet of its own, and must not wait for the answer to the one before it.
+  client.setNoDelay(true)
   const opened = await openExecChannel(client, command, channel => new Opening(client, channel, options), { pty })
   if (opened === undefined) throw new ExecutorError('TARGET_UNREACHABLE', 'the connection was lost while the shell was begun')
   return await opened.begun(cwd)

@@ -310,6 +310,7 @@ export const en = {
   asksYou: (name: string) => `${name} asks`,
   answerTo: (name: string) => `Answer to ${name}`,
   used: 'Used',
+  failedOf: 'Failed',
   usedNothing: 'Nothing yet.',
   what: 'What',
   tokens: 'Tokens',

@@ -311,6 +311,7 @@ export const ru: Texts = {
   asksYou: name => `${name} спрашивает`,
   answerTo: name => `Ответ для ${name}`,
   used: 'Использовано',
+  failedOf: 'Неудачно',
   usedNothing: 'Пока ничего.',
   what: 'Что',
   tokens: 'Токены',

@@ -535,7 +535,7 @@ export const en = {
   closeTerminal: 'Close',
   connecting: 'connecting…',
   leaveTerminal: 'Ctrl ] leaves the screen',
-  terminalNote: 'The shell is yours. A skill that is started here runs its commands in it: the same folder, variables and rights, each after you have allowed it.',
+  terminalNote: 'A skill that is started here runs its commands in this shell, each after you have allowed it.',
   terminalState: (state: string) => ({ opening: 'begins', elsewhere: 'held by another process', prompt: 'at its prompt', typing: 'a line is being typed', busy: 'busy', command: 'runs a command of a skill', closed: 'closed' })[state] ?? state,
   terminalEnded: 'This terminal has ended.',
   terminalEndedBy: (reason: string) => `This terminal is not shown here any more: ${reason}.`,

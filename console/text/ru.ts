@@ -515,7 +515,7 @@ export const ru: Texts = {
   closeTerminal: 'Закрыть',
   connecting: 'соединяется…',
   leaveTerminal: 'Ctrl ] покидает экран',
-  terminalNote: 'Оболочка ваша. Skill, запущенный здесь, выполняет команды в ней: та же папка, переменные и права, и каждую после вашего разрешения.',
+  terminalNote: 'Skill, запущенный здесь, выполняет команды в этой оболочке, каждую после разрешения.',
   terminalState: state => ({ opening: 'открывается', elsewhere: 'у другого процесса', prompt: 'ждёт команды', typing: 'набирается строка', busy: 'занят', command: 'выполняет команду skill', closed: 'закрыт' })[state] ?? state,
   terminalEnded: 'Терминал завершён.',
   terminalEndedBy: reason => `Терминал здесь больше не показывается: ${reason}.`,

@@ -22,7 +22,16 @@ export interface PromptLabel { readonly label: string, readonly version: number,
 export interface ToolRow { readonly id: string, readonly function: string, readonly type: string, readonly description: string }
 
 /** An extension as lists show it. */
-export interface ExtensionRow { readonly id: string, readonly name: string, readonly type: string, readonly version?: string, readonly displayName?: unknown, readonly description?: unknown, readonly state: string, readonly prompts: readonly string[] }
+export interface ExtensionRow {
+  readonly id: string
+  readonly name: string
+  readonly type: string
+  readonly version?: string
+  readonly displayName?: unknown
+  readonly description?: unknown
+  readonly state: string
+  readonly prompts: readonly string[]
+}
 
 /** What is found by its name. */
 export interface Found { readonly kind: 'prompt' | 'environ' | 'tool' | 'extension', readonly id: string, readonly description: string, readonly path: string }
@@ -31,10 +40,41 @@ export interface Found { readonly kind: 'prompt' | 'environ' | 'tool' | 'extensi
 const PAGE = 1000
 const MOST_ROWS = 20_000
 
-export const listPrompts = (): Promise<readonly PromptRow[]> => all(after => takePage<PromptRow>(api.GET('/api/prompts', { params: { query: { detail: true, limit: PAGE, ...after } } })))
-export const listTools = (): Promise<readonly ToolRow[]> => all(after => takePage<ToolRow>(api.GET('/api/tools', { params: { query: { detail: true, limit: PAGE, ...after } } })))
-export const listExtensions = (): Promise<readonly ExtensionRow[]> => all(after => takePage<ExtensionRow>(api.GET('/api/extensions', { params: { query: { detail: true, limit: PAGE, ...after } } })))
-export const listEnvirons = (): Promise<readonly string[]> => all(after => takePage<string>(api.GET('/api/environs', { params: { query: { limit: PAGE, ...after } } })))
+export const listPrompts = (): Promise<readonly PromptRow[]> => all(after => takePage<PromptRow>(api.GET('/api/prompts', {
+  params: {
+    query: {
+      detail: true,
+      limit: PAGE,
+      ...after
+    }
+  }
+})))
+export const listTools = (): Promise<readonly ToolRow[]> => all(after => takePage<ToolRow>(api.GET('/api/tools', {
+  params: {
+    query: {
+      detail: true,
+      limit: PAGE,
+      ...after
+    }
+  }
+})))
+export const listExtensions = (): Promise<readonly ExtensionRow[]> => all(after => takePage<ExtensionRow>(api.GET('/api/extensions', {
+  params: {
+    query: {
+      detail: true,
+      limit: PAGE,
+      ...after
+    }
+  }
+})))
+export const listEnvirons = (): Promise<readonly string[]> => all(after => takePage<string>(api.GET('/api/environs', {
+  params: {
+    query: {
+      limit: PAGE,
+      ...after
+    }
+  }
+})))
 
 /** Ids and descriptions of all that the caller may see. */
 export async function listEverything (): Promise<readonly Found[]> {
@@ -43,7 +83,12 @@ export async function listEverything (): Promise<readonly Found[]> {
     ...prompts.map(({ id, description }) => ({ kind: 'prompt' as const, id, description: words(description), path: `/prompts/${encodeURIComponent(id)}` })),
     ...environs.map(id => ({ kind: 'environ' as const, id, description: '', path: `/environs/${encodeURIComponent(id)}` })),
     ...tools.map(({ id, description }) => ({ kind: 'tool' as const, id, description, path: `/tools/${encodeURIComponent(id)}` })),
-    ...extensions.map(({ id, description }) => ({ kind: 'extension' as const, id, description: words(description), path: `/extensions/${encodeURIComponent(id)}` }))
+    ...extensions.map(({ id, description }) => ({
+      kind: 'extension' as const,
+      id,
+      description: words(description),
+      path: `/extensions/${encodeURIComponent(id)}`
+    }))
   ]
 }
 

@@ -51,7 +51,10 @@ export interface Preview {
   readonly diagnostics: readonly Mistake[]
   readonly needs?: Needs
   readonly rendered_prompt?: string | ReadonlyArray<{ readonly role: string, readonly content?: unknown }>
-  readonly explain?: { readonly calls: readonly Call[], readonly messages: ReadonlyArray<{ readonly role?: string, readonly placeholder?: string, readonly spans: readonly Span[] }> }
+  readonly explain?: {
+    readonly calls: readonly Call[]
+    readonly messages: ReadonlyArray<{ readonly role?: string, readonly placeholder?: string, readonly spans: readonly Span[] }>
+  }
   readonly bundle?: Bundle
 }
 

@@ -20,11 +20,18 @@ const INTERVAL = 3000
 
 /** How the service is; when what is registered has changed, everything that is shown of it is asked for again. */
 export function useStatus (): Status {
-  const { data, error, errorUpdatedAt, dataUpdatedAt } = useQuery({ queryKey: ['ready'], queryFn: askReadiness, refetchInterval: INTERVAL, staleTime: 0, retry: false })
+  const { data, error, errorUpdatedAt, dataUpdatedAt } = useQuery({
+    queryKey: ['ready'],
+    queryFn: askReadiness,
+    refetchInterval: INTERVAL,
+    staleTime: 0,
+    retry: false
+  })
   const revision = data?.revision
   const seen = useRef(revision)
   useEffect(() => {
-    if (seen.current !== undefined && revision !== undefined && seen.current !== revision) void queries.invalidateQueries({ predicate: ({ queryKey: [first] }) => first === 'registry' })
+    const hasChanged = seen.current !== undefined && revision !== undefined && seen.current !== revision
+    if (hasChanged) void queries.invalidateQueries({ queryKey: ['registry'] })
     seen.current = revision ?? seen.current
   }, [revision])
   if (error !== null) return { state: 'gone', since: dataUpdatedAt === 0 ? errorUpdatedAt : dataUpdatedAt }

@@ -12,7 +12,11 @@ const MOST_DECIDED = 3
  * What waits, in the order in which it was first shown: nothing moves under a pointer. What was decided keeps its place until
  * newer decisions push it out, and what is new comes below.
  */
-export function ApprovalQueue ({ approvals, isInSession = true, showAll = false }: { readonly approvals: readonly ApprovalReply[], readonly isInSession?: boolean, readonly showAll?: boolean }) {
+export function ApprovalQueue ({ approvals, isInSession = true, showAll = false }: {
+  readonly approvals: readonly ApprovalReply[]
+  readonly isInSession?: boolean
+  readonly showAll?: boolean
+}) {
   const [shown, setShown] = useState<readonly Asked[]>([])
   const reading = useRef(new Set<string>())
   useEffect(() => {
@@ -60,7 +64,8 @@ export function ApprovalQueue ({ approvals, isInSession = true, showAll = false 
 
 /** What a session asked for before, if that is shown still. */
 function before (approval: Asked, shown: readonly Asked[]): string | undefined {
-  const earlier = shown.slice(0, shown.indexOf(approval)).findLast(({ session, effect }) => session === approval.session && effect.kind === approval.effect.kind)
+  const isAlike = ({ session, effect }: Asked) => session === approval.session && effect.kind === approval.effect.kind
+  const earlier = shown.slice(0, shown.indexOf(approval)).findLast(isAlike)
   return earlier === undefined ? undefined : textOf(earlier)
 }
 

@@ -10,13 +10,21 @@ import { ApprovalQueue } from './approval-queue.tsx'
 /** What waits for a person, the oldest first. */
 export function ApprovalsPage () {
   const mayApprove = useMay('approve')
-  const query = useQuery({ queryKey: ['approvals'], queryFn: async () => (await take(api.GET('/api/approvals', {}))).approvals, refetchInterval: 2000, enabled: mayApprove, staleTime: 0 })
+  const query = useQuery({
+    queryKey: ['approvals'],
+    queryFn: async () => (await take(api.GET('/api/approvals', {}))).approvals,
+    refetchInterval: 2000,
+    enabled: mayApprove,
+    staleTime: 0
+  })
   const approvals = query.data
   return (
     <>
       <PageTitle title={t.approvals} note={!mayApprove ? t.approvalsOfOthers : approvals === undefined ? undefined : t.approvalsCount(approvals.length)} />
       {query.error !== null && <ErrorNote error={query.error} onRetry={() => { void query.refetch() }} />}
-      <div className={query.error === null ? 'narrow' : 'narrow stale'} inert={query.error !== null}><ApprovalQueue approvals={approvals ?? NONE} isInSession={false} showAll /></div>
+      <div className={query.error === null ? 'narrow' : 'narrow stale'} inert={query.error !== null}>
+        <ApprovalQueue approvals={approvals ?? NONE} isInSession={false} showAll />
+      </div>
       {approvals?.length === 0 && <Empty title={t.nothingWaits}>{t.nothingWaitsNext}</Empty>}
     </>
   )

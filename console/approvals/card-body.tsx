@@ -52,7 +52,14 @@ function LastOutput ({ text }: { readonly text: string }) {
 
 function Mixed ({ text }: { readonly text: string }) {
   const { mixed } = oddities(text)
-  return mixed.length === 0 ? null : <div className='note bad'><Icon name='problems' /><span className='wrap'><b>{t.mixedTitle}</b> {mixed.slice(0, 5).join(', ')}</span></div>
+  return mixed.length === 0
+    ? null
+    : (
+      <div className='note bad'>
+        <Icon name='problems' />
+        <span className='wrap'><b>{t.mixedTitle}</b> {mixed.slice(0, 5).join(', ')}</span>
+      </div>
+      )
 }
 
 function TypedPlace ({ card: { place, typed, setTyped } }: { readonly card: Card }) {

@@ -11,11 +11,15 @@ export function CardFooter ({ card, isInSession }: { readonly card: Card, readon
       {mayApprove && kind !== 'change' && <RunButtons card={card} />}
       {kind === 'change' && !isInSession && <Link className='button primary' href={`/sessions/${approval.session}`}>{t.lookAtChange}</Link>}
       {kind === 'command' && mayApprove && (
-        <button type='button' className='button' onClick={() => { setEdited(edited === undefined ? proposed : undefined) }}>{edited === undefined ? t.edit : t.asProposed}</button>
+        <button type='button' className='button' onClick={() => { setEdited(edited === undefined ? proposed : undefined) }}>
+          {edited === undefined ? t.edit : t.asProposed}
+        </button>
       )}
       {!mayApprove && <span className='quiet'>{t.waitsForApprover}</span>}
       <span className='grow' />
-      <button type='button' className='button danger' disabled={decision.isBusy} onClick={() => { void decision.reject() }}>{kind === 'command' ? t.skipCommand : t.reject}</button>
+      <button type='button' className='button danger' disabled={decision.isBusy} onClick={() => { void decision.reject() }}>
+        {kind === 'command' ? t.skipCommand : t.reject}
+      </button>
     </footer>
   )
 }

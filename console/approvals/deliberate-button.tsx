@@ -1,7 +1,13 @@
 import { type ReactNode, type Ref, useRef } from 'react'
 
 /** A button for what cannot be taken back: one press of a pointer that began on it. Keys, second clicks and scripts do nothing. */
-export function DeliberateButton ({ className, disabled, onPress, children, ref }: { readonly className: string, readonly disabled?: boolean, readonly onPress: () => void, readonly children: ReactNode, readonly ref?: Ref<HTMLButtonElement> }) {
+export function DeliberateButton ({ className, disabled, onPress, children, ref }: {
+  readonly className: string
+  readonly disabled?: boolean
+  readonly onPress: () => void
+  readonly children: ReactNode
+  readonly ref?: Ref<HTMLButtonElement>
+}) {
   const isDown = useRef(false)
   return (
     <button

@@ -46,7 +46,10 @@ export function useDecision ({ id, digest, decided: known }: Asked, onDecided: (
       // What waits now may be another than what was looked at, or somebody may have been first.
       const now = await read()
       if (now.decided !== undefined) { setDecided(now.decided); onDecided(); return }
-      const { decided: mine } = await take(api.POST('/api/approvals/{id}', { params: { path: { id } }, body: { decision, digest, ...(command === undefined ? {} : { command }) } }))
+      const { decided: mine } = await take(api.POST('/api/approvals/{id}', {
+        params: { path: { id } },
+        body: { decision, digest, ...(command === undefined ? {} : { command }) }
+      }))
       setMine(true)
       setDecided(mine)
       onDecided()

@@ -11,7 +11,9 @@ export function useReadiness (digest: string, end: RefObject<Element | null>): b
     setStill(false)
     setSeen(false)
     const timer = setTimeout(() => { setStill(true) }, STILL)
-    const observer = new IntersectionObserver(entries => { if (entries.some(({ isIntersecting }) => isIntersecting) && document.visibilityState === 'visible') setSeen(true) })
+    const observer = new IntersectionObserver(entries => {
+      if (entries.some(({ isIntersecting }) => isIntersecting) && document.visibilityState === 'visible') setSeen(true)
+    })
     if (end.current !== null) observer.observe(end.current)
     return () => {
       clearTimeout(timer)

@@ -6,10 +6,21 @@ import { useEffect, useRef } from 'react'
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=nonce]')?.content ?? ''
 
 /** Two texts side by side, equal parts folded; nothing is edited here. */
-export function Difference ({ before, after, labels }: { readonly before: string, readonly after: string, readonly labels: readonly [before: string, after: string] }) {
+export function Difference ({ before, after, labels }: {
+  readonly before: string
+  readonly after: string
+  readonly labels: readonly [before: string, after: string]
+}) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    const extensions = (label: string) => [EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.lineWrapping, lineNumbers(), EditorView.cspNonce.of(nonce), EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' })]
+    const extensions = (label: string) => [
+      EditorState.readOnly.of(true),
+      EditorView.editable.of(false),
+      EditorView.lineWrapping,
+      lineNumbers(),
+      EditorView.cspNonce.of(nonce),
+      EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' })
+    ]
     const view = new MergeView({
       parent: place.current as HTMLElement,
       a: { doc: before, extensions: extensions(labels[0]) },

@@ -56,8 +56,10 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
           EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'true', tabindex: '0' }),
           EditorState.readOnly.of(onChange === undefined),
           EditorView.updateListener.of(update => {
-            if (update.docChanged && !update.transactions.some(transaction => transaction.annotation(told))) calls.current.onChange?.(update.state.doc.toString())
-            if (update.docChanged || update.selectionSet || update.focusChanged) calls.current.onCaret?.(update.view.hasFocus ? update.state.selection.main.head : undefined)
+            const isTold = update.transactions.some(transaction => transaction.annotation(told))
+            if (update.docChanged && !isTold) calls.current.onChange?.(update.state.doc.toString())
+            if (!update.docChanged && !update.selectionSet && !update.focusChanged) return
+            calls.current.onCaret?.(update.view.hasFocus ? update.state.selection.main.head : undefined)
           })
         ]
       })
@@ -69,7 +71,12 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
 
   useEffect(() => {
     const editor = view.current
-    if (editor !== null && editor.state.doc.toString() !== value) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value }, annotations: told.of(true) })
+    if (editor !== null && editor.state.doc.toString() !== value) {
+      editor.dispatch({
+        changes: { from: 0, to: editor.state.doc.length, insert: value },
+        annotations: told.of(true)
+      })
+    }
   }, [value])
   useEffect(() => { view.current?.dispatch({ effects: mode.current.reconfigure(modeOf(language)) }) }, [language])
   useEffect(() => {

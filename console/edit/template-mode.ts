@@ -3,7 +3,38 @@ import { type Syntax } from '../prompts/entry.ts'
 
 /** Words that do something in a tag, by language; everything else there is a name. */
 const WORDS: Readonly<Record<Syntax, ReadonlySet<string>>> = {
-  go: new Set(['if', 'else', 'end', 'range', 'with', 'define', 'template', 'block', 'break', 'continue', 'and', 'or', 'not', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'len', 'index', 'print', 'printf', 'println', 'nil', 'true', 'false', 'default', 'join', 'toJson']),
+  go: new Set([
+    'if',
+    'else',
+    'end',
+    'range',
+    'with',
+    'define',
+    'template',
+    'block',
+    'break',
+    'continue',
+    'and',
+    'or',
+    'not',
+    'eq',
+    'ne',
+    'lt',
+    'le',
+    'gt',
+    'ge',
+    'len',
+    'index',
+    'print',
+    'printf',
+    'println',
+    'nil',
+    'true',
+    'false',
+    'default',
+    'join',
+    'toJson'
+  ]),
   handlebars: new Set(['if', 'else', 'each', 'with', 'unless', 'lookup', 'as', 'this', 'true', 'false', 'null', 'undefined', 'default', 'join', 'inline'])
 }
 

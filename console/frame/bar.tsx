@@ -15,7 +15,11 @@ export function Bar ({ status }: { readonly status: Status }) {
       <Search />
       <span className='grow' />
       <StoreState status={status} />
-      {caller?.mode === 'tokens' && <button type='button' className='button plain small cut' title={t.forgetToken} onClick={() => { keepToken('', false); tokenRefused(t.tokenWhy) }}>{caller.name}</button>}
+      {caller?.mode === 'tokens' && (
+        <button type='button' className='button plain small cut' title={t.forgetToken} onClick={() => { keepToken('', false); tokenRefused(t.tokenWhy) }}>
+          {caller.name}
+        </button>
+      )}
       <ThemeButton />
     </header>
   )
@@ -31,5 +35,9 @@ function ThemeButton () {
   const [theme, setTheme] = useState(currentTheme())
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'system'
   const name = { system: t.themeSystem, light: t.themeLight, dark: t.themeDark }[theme]
-  return <button type='button' className='button plain small' aria-label={name} title={name} onClick={() => { applyTheme(next); setTheme(next) }}>{theme === 'system' ? '◐' : theme === 'light' ? '○' : '●'}</button>
+  return (
+    <button type='button' className='button plain small' aria-label={name} title={name} onClick={() => { applyTheme(next); setTheme(next) }}>
+      {theme === 'system' ? '◐' : theme === 'light' ? '○' : '●'}
+    </button>
+  )
 }

@@ -43,7 +43,17 @@ export function Keys () {
       <div className='stack'>
         <h2 id='keys-title'>{t.keys}</h2>
         <dl className='facts'>
-          {[['/', t.search], ...places.map(({ key, name }) => [`g ${key}`, name]), ['j k', t.keyRows], ['a e s', t.keyCard], ['Esc', t.keyEscape], [t.keySaveKeys, t.save], [t.keyRenderKeys, t.renderLive], [t.keyAskKeys, t.askModel], ['?', t.keys]].map(([key, name]) => <div key={key} className='contents'><dt><kbd>{key}</kbd></dt><dd>{name}</dd></div>)}
+          {[
+            ['/', t.search],
+            ...places.map(({ key, name }) => [`g ${key}`, name]),
+            ['j k', t.keyRows],
+            ['a e s', t.keyCard],
+            ['Esc', t.keyEscape],
+            [t.keySaveKeys, t.save],
+            [t.keyRenderKeys, t.renderLive],
+            [t.keyAskKeys, t.askModel],
+            ['?', t.keys]
+          ].map(([key, name]) => <div key={key} className='contents'><dt><kbd>{key}</kbd></dt><dd>{name}</dd></div>)}
         </dl>
         <form method='dialog'><button className='button'>{t.close}</button></form>
       </div>

@@ -11,7 +11,9 @@ export function MorePage () {
   return (
     <>
       <PageTitle title={t.more} />
-      <ul className='panel'>{places.map(({ path, name, icon }) => <li key={path} className='item'><Link href={path} className='row'><Icon name={icon} />{name}</Link></li>)}</ul>
+      <ul className='panel'>
+        {places.map(({ path, name, icon }) => <li key={path} className='item'><Link href={path} className='row'><Icon name={icon} />{name}</Link></li>)}
+      </ul>
     </>
   )
 }

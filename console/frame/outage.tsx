@@ -9,7 +9,12 @@ export function Outage ({ status: { state, since, readiness } }: { readonly stat
   const noSessions = readiness?.sessions !== undefined && !readiness.sessions.available
   return (
     <>
-      {words !== undefined && <div className={`note outage ${state === 'gone' ? 'bad' : 'warn'}`} role='alert'><Icon name='problems' /><span>{words}</span></div>}
+      {words !== undefined && (
+        <div className={`note outage ${state === 'gone' ? 'bad' : 'warn'}`} role='alert'>
+          <Icon name='problems' />
+          <span>{words}</span>
+        </div>
+      )}
       {noSessions && <div className='note outage warn' role='alert'><Icon name='problems' /><span>{t.outageSessions} {readiness.sessions.details}</span></div>}
     </>
   )

@@ -35,14 +35,23 @@ export function Rail () {
   )
 }
 
-function PlaceLink ({ place: { path, name, icon, isFirst }, path: current, count }: { readonly place: Place, readonly path: string, readonly count: { readonly n: number, readonly tone: string } | undefined }) {
+function PlaceLink ({ place: { path, name, icon, isFirst }, path: current, count }: {
+  readonly place: Place
+  readonly path: string
+  readonly count: { readonly n: number, readonly tone: string } | undefined
+}) {
   return (
-    <Link href={path} className={isFirst ? 'first' : ''} aria-current={current === path || current.startsWith(`${path}/`) ? 'page' : undefined}>
+    <Link href={path} className={isFirst ? 'first' : ''} aria-current={isWithin(current, path) ? 'page' : undefined}>
       <Icon name={icon} />
       <span>{name}</span>
       {count !== undefined && count.n > 0 && <span className={`count ${count.tone}`}>{count.n}</span>}
     </Link>
   )
+}
+
+/** Whether an address belongs to a place; a terminal belongs to the targets. */
+function isWithin (address: string, path: string): boolean {
+  return address === path || address.startsWith(`${path}/`) || (path === '/targets' && address.startsWith('/terminals/'))
 }
 
 /** The places that are open to the caller. */

@@ -35,7 +35,10 @@ export function TokenDialog () {
             onChange={event => { setToken(event.target.value) }}
           />
         </div>
-        <label className='row choice'><input type='checkbox' checked={onDevice} onChange={event => { setOnDevice(event.target.checked) }} />{t.tokenOnDevice}</label>
+        <label className='row choice'>
+          <input type='checkbox' checked={onDevice} onChange={event => { setOnDevice(event.target.checked) }} />
+          {t.tokenOnDevice}
+        </label>
         <div className='row'><button className='button primary'>{t.tokenUse}</button><span className='hint'>{t.tokenHint}</span></div>
       </form>
     </dialog>

@@ -8,7 +8,12 @@ import { fieldsOf } from '../prompts/parameters.ts'
 import { ValueField } from '../prompts/value-field.tsx'
 import { t } from '../text/text.ts'
 
-interface Outcome { readonly value?: unknown, readonly outcome: string, readonly durationMs: number, readonly error?: { readonly code: string, readonly message: string } }
+interface Outcome {
+  readonly value?: unknown
+  readonly outcome: string
+  readonly durationMs: number
+  readonly error?: { readonly code: string, readonly message: string }
+}
 
 /** One call by hand, and what came of it. */
 export function CallTool ({ id, parameters }: { readonly id: string, readonly parameters: unknown }) {
@@ -32,11 +37,27 @@ export function CallTool ({ id, parameters }: { readonly id: string, readonly pa
   return (
     <form className='panel' onSubmit={event => { event.preventDefault(); void call() }}>
       <header><h2>{t.callByHand}</h2><span className='grow' /><button className='button primary small' disabled={isBusy}>{t.call}</button></header>
-      {fields.length > 0 && <div className='body form'>{fields.map(field => <ValueField key={field.name} id={`a-${field.name}`} field={field} value={values[field.name]} problem={undefined} onChange={value => { setValues(before => ({ ...before, [field.name]: value })) }} />)}</div>}
+      {fields.length > 0 && (
+        <div className='body form'>
+          {fields.map(field => (
+            <ValueField
+              key={field.name}
+              id={`a-${field.name}`}
+              field={field}
+              value={values[field.name]}
+              problem={undefined}
+              onChange={value => { setValues(before => ({ ...before, [field.name]: value })) }}
+            />
+          ))}
+        </div>
+      )}
       {error !== undefined && <div className='body'><ErrorNote error={error} /></div>}
       {outcome !== undefined && (
         <div className='body foot' role='status'>
-          <p className='row'><span className={outcome.outcome === 'ok' || outcome.outcome === 'cached' ? 'chip good' : 'chip bad'}>{t.outcome(outcome.outcome)}</span><span className='quiet num'>{duration(outcome.durationMs)}</span></p>
+          <p className='row'>
+            <span className={outcome.outcome === 'ok' || outcome.outcome === 'cached' ? 'chip good' : 'chip bad'}>{t.outcome(outcome.outcome)}</span>
+            <span className='quiet num'>{duration(outcome.durationMs)}</span>
+          </p>
           {outcome.error !== undefined && <p className='wrap'><code>{outcome.error.code}</code> <Revealed text={outcome.error.message} /></p>}
           <pre className='text'><Revealed text={JSON.stringify(outcome.value, null, 2) ?? ''} /></pre>
         </div>

@@ -20,7 +20,13 @@ export function EnvironPage ({ id }: { readonly id: string }) {
   return (
     <>
       <PageTitle title={id} mono crumbs={<Link href='/environs'>{t.variables}</Link>}>
-        {query.data?.tag !== undefined && <RemoveButton name={id} remove={() => takeTagged(api.DELETE('/api/environs/{id}', { params: { path: { id }, header: { 'if-match': query.data?.tag as string } } }))} to='/environs' />}
+        {query.data?.tag !== undefined && (
+          <RemoveButton
+            name={id}
+            remove={() => takeTagged(api.DELETE('/api/environs/{id}', { params: { path: { id }, header: { 'if-match': query.data?.tag as string } } }))}
+            to='/environs'
+          />
+        )}
       </PageTitle>
       <Loaded query={query}>
         {environ => (
@@ -62,8 +68,17 @@ function Value ({ id, environ }: { readonly id: string, readonly environ: Tagged
   return (
     <section className='panel'>
       <header>
-        <h2>{t.value}</h2><span className='quiet num'>{typeOf(environ.value)}{environ.value !== undefined && `, ${bytes(new TextEncoder().encode(stored).length)}`}</span><span className='grow' />
-        {mayWrite && !isBranch && <button type='button' className='button primary small' disabled={isSaving || text === stored || problem !== ''} onClick={() => { void save() }}>{t.save}</button>}
+        <h2>{t.value}</h2>
+        <span className='quiet num'>
+          {typeOf(environ.value)}
+          {environ.value !== undefined && `, ${bytes(new TextEncoder().encode(stored).length)}`}
+        </span>
+        <span className='grow' />
+        {mayWrite && !isBranch && (
+          <button type='button' className='button primary small' disabled={isSaving || text === stored || problem !== ''} onClick={() => { void save() }}>
+            {t.save}
+          </button>
+        )}
       </header>
       <Editor value={text} language='json' label={t.value} {...(mayWrite && !isBranch ? { onChange: setText } : {})} />
       {isBranch && <p className='hint inside'>{t.branchHint}</p>}

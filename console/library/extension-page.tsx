@@ -21,13 +21,29 @@ export function ExtensionPage ({ id }: { readonly id: string }) {
       <Loaded query={query}>
         {reply => {
           const { id: _, diagnostics, ...definition } = reply as typeof reply & ExtensionReply
-          const prompts = Array.isArray(definition.contributes?.['prompts']) ? definition.contributes['prompts'] as ReadonlyArray<{ readonly name?: unknown }> : []
+          const given = definition.contributes?.['prompts']
+          const prompts = Array.isArray(given) ? given as ReadonlyArray<{ readonly name?: unknown }> : []
           return (
             <div className='split halves'>
-              <section className='panel'><header><h2>{t.definition}</h2></header><Editor value={JSON.stringify(definition, null, 2)} language='json' label={t.definition} /></section>
               <section className='panel'>
-                <header><h2>{t.prompts}</h2><span className='grow' /><span className={definition.state === 'active' ? 'chip good' : 'chip bad'}>{definition.state}</span></header>
-                <ul>{prompts.map(({ name }) => <li key={String(name)} className='item'><Link href={`/prompts/${encodeURIComponent(`${definition.name ?? id}.${String(name)}`)}`}><code>{`${definition.name ?? id}.${String(name)}`}</code></Link></li>)}</ul>
+                <header><h2>{t.definition}</h2></header>
+                <Editor value={JSON.stringify(definition, null, 2)} language='json' label={t.definition} />
+              </section>
+              <section className='panel'>
+                <header>
+                  <h2>{t.prompts}</h2>
+                  <span className='grow' />
+                  <span className={definition.state === 'active' ? 'chip good' : 'chip bad'}>{definition.state}</span>
+                </header>
+                <ul>
+                  {prompts.map(({ name }) => (
+                    <li key={String(name)} className='item'>
+                      <Link href={`/prompts/${encodeURIComponent(`${definition.name ?? id}.${String(name)}`)}`}>
+                        <code>{`${definition.name ?? id}.${String(name)}`}</code>
+                      </Link>
+                    </li>
+                  ))}
+                </ul>
               </section>
             </div>
           )

@@ -73,7 +73,13 @@ function ProblemPanel ({ problem }: { readonly problem: Problem }) {
         {diagnostics[0] !== undefined && <span className={`chip ${tone}`}>{diagnostics[0].code}</span>}
       </header>
       <div className='body stack tight'>
-        {diagnostics.slice(0, MOST_MISTAKES).map((mistake, index) => <MistakeWords key={index} mistake={mistake} isServed={index === 0 && state === 'stale'} />)}
+        {diagnostics.slice(0, MOST_MISTAKES).map((mistake, index) => (
+          <MistakeWords
+            key={index}
+            mistake={mistake}
+            isServed={index === 0 && state === 'stale'}
+          />
+        ))}
         <div className='row'>
           {path !== undefined && <Link href={path} className='button small'>{t.openThere}</Link>}
           <CopyButton label={t.copyAsJson} text={() => JSON.stringify({ key, id, state, diagnostics }, null, 2)} />

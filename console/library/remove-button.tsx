@@ -41,7 +41,10 @@ export function RemoveButton ({ name, remove, to }: { readonly name: string, rea
             />
           </div>
           {error !== undefined && <ErrorNote error={error} />}
-          <div className='row'><button className='button danger' disabled={typed !== name}>{t.withdraw}</button><button type='button' className='button plain' onClick={() => { dialog.current?.close() }}>{t.cancel}</button></div>
+          <div className='row'>
+            <button className='button danger' disabled={typed !== name}>{t.withdraw}</button>
+            <button type='button' className='button plain' onClick={() => { dialog.current?.close() }}>{t.cancel}</button>
+          </div>
         </form>
       </dialog>
     </>

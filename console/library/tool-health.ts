@@ -6,7 +6,10 @@ export interface ToolHealth {
   readonly breaker?: { readonly state: string }
 }
 
-/** Why no call of a tool gets through, as far as is known; undefined for one that can be called. One that rested is not known to be well before a call has come through. */
+/**
+ * Why no call of a tool gets through, as far as is known; undefined for one that can be called. One that rested is not known to be well
+ * before a call has come through.
+ */
 export function downWords ({ preparation, breaker }: ToolHealth): string | undefined {
   if (preparation === 'failed') return t.notConnected
   if (breaker === undefined || breaker.state === 'closed') return undefined

@@ -51,7 +51,10 @@ export function ToolPage ({ id }: { readonly id: string }) {
             <div className='split halves'>
               <div className='stack'>
                 {mayWrite && <CallTool id={id} parameters={tool.parameters} />}
-                <section className='panel'><header><h2>{t.definition}</h2></header><Editor value={JSON.stringify(definition, null, 2)} language='json' label={t.definition} /></section>
+                <section className='panel'>
+                  <header><h2>{t.definition}</h2></header>
+                  <Editor value={JSON.stringify(definition, null, 2)} language='json' label={t.definition} />
+                </section>
               </div>
               <div className='stack'>
                 <ToolState name={name} tool={tool} />

@@ -18,7 +18,11 @@ export function UsedBy ({ kind, id }: { readonly kind: 'prompts' | 'environs' | 
           : (
             <ul>
               {rows.map(({ id: user, direct, through }) => (
-                <li key={user} className='item'><Link href={`/prompts/${encodeURIComponent(user)}`}><code>{user}</code></Link> <span className='quiet'>{direct ? t.direct : t.through(through.join(', '))}</span></li>
+                <li key={user} className='item'>
+                  <Link href={`/prompts/${encodeURIComponent(user)}`}><code>{user}</code></Link>
+                  {' '}
+                  <span className='quiet'>{direct ? t.direct : t.through(through.join(', '))}</span>
+                </li>
               ))}
               {next !== undefined && <li className='item quiet'>{t.andMore}</li>}
             </ul>

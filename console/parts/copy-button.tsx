@@ -2,7 +2,11 @@ import { useState } from 'react'
 import { t } from '../text/text.ts'
 
 /** Copies a text as it is, and says so for a moment. */
-export function CopyButton ({ text, label = t.copy, className = 'button plain small' }: { readonly text: string | (() => string), readonly label?: string, readonly className?: string }) {
+export function CopyButton ({ text, label = t.copy, className = 'button plain small' }: {
+  readonly text: string | (() => string)
+  readonly label?: string
+  readonly className?: string
+}) {
   const [said, say] = useState('')
   const copy = async () => {
     try {

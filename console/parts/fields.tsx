@@ -22,9 +22,20 @@ function Labelled ({ id, label, hint, isRequired = false, children }: Omit<Field
 }
 
 /** A text under its name, of one line or of some. */
-export function TextField ({ rows = 1, isMono = false, most, ...field }: FieldProps & { readonly rows?: number, readonly isMono?: boolean, readonly most?: number }) {
+export function TextField ({ rows = 1, isMono = false, most, ...field }: FieldProps & {
+  readonly rows?: number
+  readonly isMono?: boolean
+  readonly most?: number
+}) {
   const { id, isRequired = false, value, onChange } = field
-  const shared = { id, className: isMono ? 'field mono' : 'field', required: isRequired, value, spellCheck: !isMono, ...(most === undefined ? {} : { maxLength: most }) }
+  const shared = {
+    id,
+    className: isMono ? 'field mono' : 'field',
+    required: isRequired,
+    value,
+    spellCheck: !isMono,
+    ...(most === undefined ? {} : { maxLength: most })
+  }
   return (
     <Labelled {...field}>
       {rows === 1
@@ -37,5 +48,9 @@ export function TextField ({ rows = 1, isMono = false, most, ...field }: FieldPr
 /** A choice under its name. @param children its options */
 export function SelectField ({ children, ...field }: FieldProps & { readonly children: ReactNode }) {
   const { id, value, onChange } = field
-  return <Labelled {...field}><select id={id} className='field' value={value} onChange={event => { onChange(event.target.value) }}>{children}</select></Labelled>
+  return (
+    <Labelled {...field}>
+      <select id={id} className='field' value={value} onChange={event => { onChange(event.target.value) }}>{children}</select>
+    </Labelled>
+  )
 }

@@ -20,5 +20,9 @@ const PATHS = {
 export type IconName = keyof typeof PATHS
 
 export function Icon ({ name }: { readonly name: IconName }) {
-  return <svg viewBox='0 0 16 16' fill='none' stroke='currentColor' strokeWidth='1.4' strokeLinecap='round' strokeLinejoin='round' aria-hidden='true'><path d={PATHS[name]} /></svg>
+  return (
+    <svg viewBox='0 0 16 16' fill='none' stroke='currentColor' strokeWidth='1.4' strokeLinecap='round' strokeLinejoin='round' aria-hidden='true'>
+      <path d={PATHS[name]} />
+    </svg>
+  )
 }

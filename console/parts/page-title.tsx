@@ -1,7 +1,13 @@
 import { type ReactNode, useEffect } from 'react'
 
 /** The head of a screen: where one is, its name, what holds, and what can be done. The window is named for it. */
-export function PageTitle ({ title, crumbs, children, note, mono = false }: { readonly title: string, readonly crumbs?: ReactNode, readonly note?: ReactNode, readonly children?: ReactNode, readonly mono?: boolean }) {
+export function PageTitle ({ title, crumbs, children, note, mono = false }: {
+  readonly title: string
+  readonly crumbs?: ReactNode
+  readonly note?: ReactNode
+  readonly children?: ReactNode
+  readonly mono?: boolean
+}) {
   useEffect(() => { document.title = `${title} · ai-prompt-shell` }, [title])
   return (
     <div className='title'>

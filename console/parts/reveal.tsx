@@ -37,5 +37,11 @@ export function Revealed ({ text }: { readonly text: string }) {
 
 function Odd ({ text }: { readonly text: string }) {
   const isHidden = new RegExp(`^${HIDDEN.source}$`, 'u').test(text)
-  return isHidden ? <span className='odd' role='img' aria-label={t.hiddenCharacter(nameOf(text))}>{nameOf(text)}</span> : <span className='odd' title={t.mixedWord}>{text}</span>
+  return isHidden
+    ? (
+      <span className='odd' role='img' aria-label={t.hiddenCharacter(nameOf(text))}>
+        {nameOf(text)}
+      </span>
+      )
+    : <span className='odd' title={t.mixedWord}>{text}</span>
 }

@@ -5,5 +5,9 @@ export interface Tab { readonly href: string, readonly name: ReactNode, readonly
 
 /** The parts of one thing, each with an address of its own. */
 export function Tabs ({ tabs, label }: { readonly tabs: readonly Tab[], readonly label: string }) {
-  return <nav className='tabs' aria-label={label}>{tabs.map(({ href, name, isHere }) => <Link key={href} href={href} replace aria-current={isHere ? 'page' : undefined}>{name}</Link>)}</nav>
+  return (
+    <nav className='tabs' aria-label={label}>
+      {tabs.map(({ href, name, isHere }) => <Link key={href} href={href} replace aria-current={isHere ? 'page' : undefined}>{name}</Link>)}
+    </nav>
+  )
 }

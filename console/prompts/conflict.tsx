@@ -16,7 +16,9 @@ export function Conflict ({ piece, theirs }: { readonly piece: Workpiece, readon
         <button type='button' className='button primary' disabled={piece.isSaving} onClick={() => { void piece.save(theirs.tag) }}>{t.saveMine}</button>
         <button type='button' className='button' onClick={() => { piece.discard() }}>{t.takeTheirs}</button>
       </div>
-      <Suspense><Difference before={readableForm(entryFrom(theirs.value.prompt))} after={readableForm(piece.entry)} labels={[t.theirsNow, t.yourDraft]} /></Suspense>
+      <Suspense>
+        <Difference before={readableForm(entryFrom(theirs.value.prompt))} after={readableForm(piece.entry)} labels={[t.theirsNow, t.yourDraft]} />
+      </Suspense>
     </section>
   )
 }

@@ -47,7 +47,8 @@ export function storedForm ({ messages, isText, textField, settings }: Entry): R
 /** The language of an entry: the one that it names, else the one that the service has found in it. */
 export function syntaxOf (entry: Entry, found: string | undefined): Syntax {
   const named = entry.settings['syntax'] ?? found
-  return named === 'go' || named === 'handlebars' ? named : /\{\{-?\s*(?:\.|range |end\b|if \.|with \.)/.test(entry.messages.map(textOf).join('\n')) ? 'go' : 'handlebars'
+  if (named === 'go' || named === 'handlebars') return named
+  return /\{\{-?\s*(?:\.|range |end\b|if \.|with \.)/.test(entry.messages.map(textOf).join('\n')) ? 'go' : 'handlebars'
 }
 
 /** An entry for eyes that compare: settings, then each text below its role. */

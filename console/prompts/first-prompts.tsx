@@ -6,8 +6,13 @@ const REDIS = "redis-cli SET shenma:templates:team:greet \\\n  '{\"userPrompt\":
 
 /** Three ways to publish the first prompt, to copy. */
 export function FirstPrompts () {
-  const http = `curl -X PUT ${location.origin}/api/prompts/team.greet \\\n  -H 'content-type: application/json' \\\n  -d '{"userPrompt": "Say hello to {{variables.name}}."}'`
-  const ways = [{ title: t.asFile, text: FILE, hint: t.asFileHint }, { title: t.inRedis, text: REDIS, hint: t.inRedisHint }, { title: t.overHttp, text: http, hint: t.overHttpHint }]
+  const body = '{"userPrompt": "Say hello to {{variables.name}}."}'
+  const http = `curl -X PUT ${location.origin}/api/prompts/team.greet \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`
+  const ways = [
+    { title: t.asFile, text: FILE, hint: t.asFileHint },
+    { title: t.inRedis, text: REDIS, hint: t.inRedisHint },
+    { title: t.overHttp, text: http, hint: t.overHttpHint }
+  ]
   return (
     <div className='thirds'>
       {ways.map(({ title, text, hint }) => (

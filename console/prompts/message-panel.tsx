@@ -36,19 +36,40 @@ export function MessagePanel ({ message, isText, syntax, index, count, remarks, 
       <header>
         {isText || onChange === undefined || message.role === undefined
           ? <h2>{name}</h2>
-          : <select className='field role' aria-label={t.role} value={message.role} onChange={event => { onChange({ ...message, role: event.target.value }) }}>{ROLES.map(role => <option key={role}>{role}</option>)}</select>}
+          : (
+            <select className='field role' aria-label={t.role} value={message.role} onChange={event => { onChange({ ...message, role: event.target.value }) }}>
+              {ROLES.map(role => <option key={role}>{role}</option>)}
+            </select>
+            )}
         <span className='quiet num'>{t.characters(number(textOf(message).length))}</span>
         <span className='grow' />
         {!isText && onChange !== undefined && (
           <>
-            {index > 0 && <button type='button' className='button plain small' aria-label={t.moveUp} title={`${t.moveUp} (Alt+↑)`} onClick={() => { onMove(-1) }}>↑</button>}
-            {index < count - 1 && <button type='button' className='button plain small' aria-label={t.moveDown} title={`${t.moveDown} (Alt+↓)`} onClick={() => { onMove(1) }}>↓</button>}
+            {index > 0 && (
+              <button type='button' className='button plain small' aria-label={t.moveUp} title={`${t.moveUp} (Alt+↑)`} onClick={() => { onMove(-1) }}>
+                ↑
+              </button>
+            )}
+            {index < count - 1 && (
+              <button type='button' className='button plain small' aria-label={t.moveDown} title={`${t.moveDown} (Alt+↓)`} onClick={() => { onMove(1) }}>
+                ↓
+              </button>
+            )}
             {count > 1 && <button type='button' className='button plain small' aria-label={t.remove} title={t.remove} onClick={onRemove}>✕</button>}
           </>
         )}
       </header>
       {isJson && <p className='body quiet'>{t.partsInRaw}</p>}
-      <Editor value={textOf(message)} language={isJson ? 'json' : syntax} label={t.messageOf(index + 1, name)} remarks={remarks} marked={marked} focusAt={focusAt} onCaret={onCaret} {...(onChange === undefined || isJson ? {} : { onChange: (content: string) => { onChange({ ...message, content }) } })} />
+      <Editor
+        value={textOf(message)}
+        language={isJson ? 'json' : syntax}
+        label={t.messageOf(index + 1, name)}
+        remarks={remarks}
+        marked={marked}
+        focusAt={focusAt}
+        onCaret={onCaret}
+        {...(onChange === undefined || isJson ? {} : { onChange: (content: string) => { onChange({ ...message, content }) } })}
+      />
     </section>
   )
 }

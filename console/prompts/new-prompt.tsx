@@ -27,7 +27,10 @@ export function NewPrompt ({ onClose }: { readonly onClose: () => void }) {
           />
           <p className='hint'>{t.promptIdHint}</p>
         </div>
-        <div className='row'><button className='button primary'>{t.goOn}</button><button type='button' className='button plain' onClick={() => { dialog.current?.close() }}>{t.cancel}</button></div>
+        <div className='row'>
+          <button className='button primary'>{t.goOn}</button>
+          <button type='button' className='button plain' onClick={() => { dialog.current?.close() }}>{t.cancel}</button>
+        </div>
       </form>
     </dialog>
   )

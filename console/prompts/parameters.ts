@@ -21,18 +21,28 @@ export function fieldsOf (parameters: unknown, needed: Needs['variables'] | unde
   const names = new Set(declared.map(({ name }) => name))
   const others = (needed ?? []).flatMap(({ path, required }) => {
     const [, name] = /^variables\.([^.[]+)/.exec(path) ?? []
-    return name === undefined || names.has(name) ? [] : [{ name, isRequired: required, type: path === `variables.${name}` ? 'string' : 'json', isLong: false } satisfies Field]
+    return name === undefined || names.has(name)
+      ? []
+      : [{
+        name,
+        isRequired: required,
+        type: path === `variables.${name}` ? 'string' : 'json',
+        isLong: false
+      } satisfies Field]
   })
   const all = [...declared, ...new Map(others.toReversed().map(field => [field.name, field])).values()]
   return all.sort((a, b) => Number(b.isRequired) - Number(a.isRequired))
 }
 
 function declaredFields (parameters: unknown): readonly Field[] {
-  if (Array.isArray(parameters)) return (parameters as unknown[]).filter(isObject).map(schema => fieldOf(String(schema['name']), schema, schema['required'] !== false && schema['default'] === undefined))
+  if (Array.isArray(parameters)) {
+    const isRequired = (schema: Record<string, unknown>) => schema['required'] !== false && schema['default'] === undefined
+    return (parameters as unknown[]).filter(isObject).map(schema => fieldOf(String(schema['name']), schema, isRequired(schema)))
+  }
   if (!isObject(parameters)) return []
   const properties = isObject(parameters['properties']) ? parameters['properties'] : parameters
   const required = Array.isArray(parameters['required']) ? parameters['required'] : []
-  return Object.entries(properties).filter((pair): pair is [string, Record<string, unknown>] => isObject(pair[1])).map(([name, schema]) => fieldOf(name, schema, required.includes(name)))
+  return Object.entries(properties).flatMap(([name, schema]) => isObject(schema) ? [fieldOf(name, schema, required.includes(name))] : [])
 }
 
 function fieldOf (name: string, schema: Readonly<Record<string, unknown>>, isRequired: boolean): Field {

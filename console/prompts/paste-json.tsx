@@ -2,7 +2,12 @@ import { useEffect, useRef, useState } from 'react'
 import { t } from '../text/text.ts'
 
 /** All values at once, as JSON. */
-export function PasteJson ({ id, values, onClose, onTake }: { readonly id: string, readonly values: Readonly<Record<string, unknown>>, readonly onClose: () => void, readonly onTake: (values: Readonly<Record<string, unknown>>) => void }) {
+export function PasteJson ({ id, values, onClose, onTake }: {
+  readonly id: string
+  readonly values: Readonly<Record<string, unknown>>
+  readonly onClose: () => void
+  readonly onTake: (values: Readonly<Record<string, unknown>>) => void
+}) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState(() => JSON.stringify(values, null, 2))
   const [problem, setProblem] = useState('')
@@ -30,7 +35,10 @@ export function PasteJson ({ id, values, onClose, onTake }: { readonly id: strin
           onChange={event => { setText(event.target.value) }}
         />
         {problem !== '' && <p className='hint bad' role='alert'>{problem}</p>}
-        <div className='row'><button className='button primary'>{t.take}</button><button type='button' className='button plain' onClick={() => { dialog.current?.close() }}>{t.cancel}</button></div>
+        <div className='row'>
+          <button className='button primary'>{t.take}</button>
+          <button type='button' className='button plain' onClick={() => { dialog.current?.close() }}>{t.cancel}</button>
+        </div>
       </form>
     </dialog>
   )

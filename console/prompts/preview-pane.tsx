@@ -32,9 +32,19 @@ export function PreviewPane ({ state, pointed, onPoint, caret, onAsk, isAsking }
         <span className='grow' />
         {good?.rendered_prompt !== undefined && <CopyButton text={() => textOf(good)} />}
         <button type='button' className='button small' disabled={isBusy} title={t.keyRenderKeys} onClick={() => { void renderLive() }}>{t.renderLive}</button>
-        {onAsk !== undefined && <button type='button' className='button small' disabled={isAsking} title={t.keyAskKeys} onClick={onAsk}><Icon name='play' />{t.askModel}</button>}
+        {onAsk !== undefined && (
+          <button type='button' className='button small' disabled={isAsking} title={t.keyAskKeys} onClick={onAsk}>
+            <Icon name='play' />
+            {t.askModel}
+          </button>
+        )}
       </header>
-      <div className='legend'><span className='from variable'>{t.originVariable}</span><span className='from shared'>{t.originShared}</span><span className='from tool'>{t.originTool}</span><span className='from default'>{t.originDefault}</span></div>
+      <div className='legend'>
+        <span className='from variable'>{t.originVariable}</span>
+        <span className='from shared'>{t.originShared}</span>
+        <span className='from tool'>{t.originTool}</span>
+        <span className='from default'>{t.originDefault}</span>
+      </div>
       {error !== undefined && <div className='body'><ErrorNote error={error} /></div>}
       {good?.explain === undefined
         ? <p className='body quiet' role='status'>{latest === undefined ? t.loading : t.previewNone}</p>
@@ -48,7 +58,10 @@ function textOf ({ rendered_prompt: rendered }: Preview): string {
   return typeof rendered === 'string' ? rendered : JSON.stringify(rendered, null, 2)
 }
 
-function Rendered ({ preview, isOld, pointed, onPoint, caret }: { readonly preview: Preview, readonly isOld: boolean } & Pick<PreviewPaneProps, 'pointed' | 'onPoint' | 'caret'>) {
+function Rendered ({ preview, isOld, pointed, onPoint, caret }: {
+  readonly preview: Preview
+  readonly isOld: boolean
+} & Pick<PreviewPaneProps, 'pointed' | 'onPoint' | 'caret'>) {
   const pane = useRef<HTMLDivElement>(null)
   // Arrows move between pieces, so that Tab does not have to pass them all.
   const step = (event: React.KeyboardEvent) => {
@@ -71,7 +84,20 @@ function Rendered ({ preview, isOld, pointed, onPoint, caret }: { readonly previ
             const isHere = pointed?.span === span || (caret?.message === message && isAround(span, caret.offset))
             const tabIndex = isFirst ? 0 : -1
             isFirst = false
-            return <span key={index} className={`from ${origin}${isHere ? ' here' : ''}`} data-piece role='button' tabIndex={tabIndex} aria-label={t.pieceOf(span.text.slice(0, 80), t.originName(origin))} onMouseEnter={() => { onPoint({ message, span }) }} onFocus={() => { onPoint({ message, span }) }}><Revealed text={span.text} /></span>
+            return (
+              <span
+                key={index}
+                className={`from ${origin}${isHere ? ' here' : ''}`}
+                data-piece
+                role='button'
+                tabIndex={tabIndex}
+                aria-label={t.pieceOf(span.text.slice(0, 80), t.originName(origin))}
+                onMouseEnter={() => { onPoint({ message, span }) }}
+                onFocus={() => { onPoint({ message, span }) }}
+              >
+                <Revealed text={span.text} />
+              </span>
+            )
           })}
         </div>
       ))}

@@ -34,7 +34,12 @@ export function PromptPage ({ id }: { readonly id: string }) {
 
 function Crumbs ({ id }: { readonly id: string }) {
   const module = id.includes('.') ? id.slice(0, id.indexOf('.')) : undefined
-  return <><Link href='/prompts'>{t.prompts}</Link>{module !== undefined && <> / <Link href={`/prompts?q=${encodeURIComponent(`${module}.`)}`}>{module}</Link></>}</>
+  return (
+    <>
+      <Link href='/prompts'>{t.prompts}</Link>
+      {module !== undefined && <> / <Link href={`/prompts?q=${encodeURIComponent(`${module}.`)}`}>{module}</Link></>}
+    </>
+  )
 }
 
 function Head ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {
@@ -43,7 +48,11 @@ function Head ({ id, piece }: { readonly id: string, readonly piece: Workpiece }
     <PageTitle title={id} mono crumbs={<Crumbs id={id} />}>
       <DraftChip piece={piece} />
       {piece.stored?.value.origin === 'extension' && <span className='chip'>{t.fromExtension}</span>}
-      {piece.isDraft && piece.stored !== undefined && mayWrite && <button type='button' className='button' onClick={() => { piece.discard() }}>{t.discard}</button>}
+      {piece.isDraft && piece.stored !== undefined && mayWrite && (
+        <button type='button' className='button' onClick={() => { piece.discard() }}>
+          {t.discard}
+        </button>
+      )}
       <SaveButton id={id} piece={piece} />
     </PageTitle>
   )
@@ -59,17 +68,35 @@ function Parts ({ id, piece }: { readonly id: string, readonly piece: Workpiece 
   const search = new URLSearchParams(useSearch())
   const tab = search.get('tab') ?? 'text'
   const place = { line: Number(search.get('line') ?? 0), column: Number(search.get('column') ?? 1), message: Number(search.get('message') ?? 0) }
-  const uses = piece.stored === undefined ? [] : [['tests', t.tabTests] as const, ['releases', t.tabReleases] as const, ['compare', t.compare] as const, ['uses', t.tabUses] as const]
+  const uses = piece.stored === undefined
+    ? []
+    : [
+        ['tests', t.tabTests] as const,
+        ['releases', t.tabReleases] as const,
+        ['compare', t.compare] as const,
+        ['uses', t.tabUses] as const
+      ]
   const tabs: ReadonlyArray<readonly [string, string]> = [['text', t.tabText], ['settings', t.tabSettings], ['raw', t.tabRaw], ...uses]
   return (
     <>
-      <Tabs label={t.partsOfPrompt} tabs={tabs.map(([name, words]) => ({ href: name === 'text' ? path : `${path}?tab=${name}`, name: words, isHere: tab === name }))} />
+      <Tabs
+        label={t.partsOfPrompt} tabs={tabs.map(([name, words]) => ({
+          href: name === 'text' ? path : `${path}?tab=${name}`,
+          name: words,
+          isHere: tab === name
+        }))}
+      />
       <Part id={id} piece={piece} tab={tab} place={place} />
     </>
   )
 }
 
-function Part ({ id, piece, tab, place }: { readonly id: string, readonly piece: Workpiece, readonly tab: string, readonly place: ComponentProps<typeof Workbench>['place'] }) {
+function Part ({ id, piece, tab, place }: {
+  readonly id: string
+  readonly piece: Workpiece
+  readonly tab: string
+  readonly place: ComponentProps<typeof Workbench>['place']
+}) {
   switch (tab) {
     case 'settings': return <SettingsTab piece={piece} />
     case 'raw': return <RawTab id={id} stored={storedForm(piece.entry)} edit={piece.edit} />

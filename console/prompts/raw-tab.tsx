@@ -5,7 +5,11 @@ import { t } from '../text/text.ts'
 import { type Entry, entryFrom } from './entry.ts'
 
 /** The whole prompt as it is stored. */
-export function RawTab ({ id, stored, edit }: { readonly id: string, readonly stored: Readonly<Record<string, unknown>>, readonly edit: (entry: Entry) => void }) {
+export function RawTab ({ id, stored, edit }: {
+  readonly id: string
+  readonly stored: Readonly<Record<string, unknown>>
+  readonly edit: (entry: Entry) => void
+}) {
   const [text, setText] = useState(() => JSON.stringify(stored, null, 2))
   const [problem, setProblem] = useState('')
   const change = (value: string) => {

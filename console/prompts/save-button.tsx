@@ -58,7 +58,11 @@ export function SaveButton ({ id, piece }: { readonly id: string, readonly piece
     <span className='row'>
       <CopyButton className='button' label={t.copyAsFile} text={json} />
       <CopyButton className='button' label={t.copyAsRedis} text={() => `redis-cli SET 'shenma:templates:${id.replaceAll('.', ':')}' '${quoted()}'`} />
-      <CopyButton className='button' label={t.copyAsCurl} text={() => `curl -X PUT '${location.origin}/api/prompts/${encodeURIComponent(id)}' -H 'content-type: application/json' -d '${quoted()}'`} />
+      <CopyButton
+        className='button'
+        label={t.copyAsCurl}
+        text={() => `curl -X PUT '${location.origin}/api/prompts/${encodeURIComponent(id)}' -H 'content-type: application/json' -d '${quoted()}'`}
+      />
     </span>
   )
 }

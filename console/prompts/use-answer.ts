@@ -48,7 +48,10 @@ export function useAnswer (id: string): Answer {
       let said = ''
       await readStream(asked, ({ data }) => {
         if (data === '[DONE]') return
-        const chunk = JSON.parse(data) as { readonly choices?: ReadonlyArray<{ readonly delta?: { readonly content?: string | null } }>, readonly error?: { readonly message?: string } }
+        const chunk = JSON.parse(data) as {
+          readonly choices?: ReadonlyArray<{ readonly delta?: { readonly content?: string | null } }>
+          readonly error?: { readonly message?: string }
+        }
         if (chunk.error !== undefined) throw new Error(chunk.error.message ?? '')
         said += chunk.choices?.[0]?.delta?.content ?? ''
         setText(said)
@@ -64,10 +67,19 @@ export function useAnswer (id: string): Answer {
 }
 
 async function requestOf (id: string, { isDraft, entry, values, render }: Question, signal: AbortSignal): Promise<Request | undefined> {
-  const post = (path: string, body: object) => new Request(path, { method: 'POST', signal, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const post = (path: string, body: object) => new Request(path, {
+    method: 'POST',
+    signal,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body)
+  })
   if (!isDraft) return post(`/api/chat/prompts/${encodeURIComponent(id)}`, { variables: values, stream: true })
   const rendered = (await render())?.rendered_prompt
   if (rendered === undefined) return undefined
   const defaults = Object.entries((entry.settings['defaults'] ?? {}) as Record<string, unknown>).filter(([name]) => !OWN.has(name))
-  return post('/v1/chat/completions', { ...Object.fromEntries(defaults), messages: typeof rendered === 'string' ? [{ role: 'user', content: rendered }] : rendered, stream: true })
+  return post('/v1/chat/completions', {
+    ...Object.fromEntries(defaults),
+    messages: typeof rendered === 'string' ? [{ role: 'user', content: rendered }] : rendered,
+    stream: true
+  })
 }

@@ -6,7 +6,13 @@ import { useQuery } from '@tanstack/react-query'
 import { dropDraft, keepDraft, readDraft } from './draft.ts'
 import { type Entry, entryFrom, storedForm } from './entry.ts'
 
-interface StoredPrompt { readonly prompt: unknown, readonly syntax?: string, readonly origin: string, readonly revision: string, readonly diagnostics: readonly unknown[] }
+interface StoredPrompt {
+  readonly prompt: unknown
+  readonly syntax?: string
+  readonly origin: string
+  readonly revision: string
+  readonly diagnostics: readonly unknown[]
+}
 
 /** A prompt that is being written: what is stored, what its author has made of it, and how both come together. */
 export interface Workpiece {
@@ -96,7 +102,20 @@ export function useDraft (id: string): Workpiece {
     take(theirs ?? stored)
     void query.refetch()
   }
-  return { isLoading: query.isPending || entry === undefined, error: query.error, stored, entry: entry ?? NEW, edit, isDraft, restoredOf, isSaving, saveError, theirs, save, discard }
+  return {
+    isLoading: query.isPending || entry === undefined,
+    error: query.error,
+    stored,
+    entry: entry ?? NEW,
+    edit,
+    isDraft,
+    restoredOf,
+    isSaving,
+    saveError,
+    theirs,
+    save,
+    discard
+  }
 }
 
 /** What is stored, or null. @throws ApiError */

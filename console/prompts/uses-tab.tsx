@@ -12,7 +12,10 @@ export function UsesTab ({ id }: { readonly id: string }) {
   const needs = useQuery({ queryKey: ['registry', 'needs', id], queryFn: () => take(api.GET('/api/prompts/{id}/needs', { params: { path: { id } } })) })
   return (
     <div className='split halves'>
-      <section className='panel'><header><h2>{t.needs}</h2></header><div className='body'><Loaded query={needs}>{loaded => <Tree needs={loaded} />}</Loaded></div></section>
+      <section className='panel'>
+        <header><h2>{t.needs}</h2></header>
+        <div className='body'><Loaded query={needs}>{loaded => <Tree needs={loaded} />}</Loaded></div>
+      </section>
       <UsedBy kind='prompts' id={id} />
     </div>
   )
@@ -22,10 +25,56 @@ function Tree ({ needs }: { readonly needs: Needs }) {
   if ([needs.variables, needs.environs, needs.tools, needs.partials].every(list => list.length === 0)) return <p className='quiet'>{t.needsNothing}</p>
   return (
     <ul className='tree'>
-      <Branch name={t.variablesOfCaller} items={unique(needs.variables.map(({ path, required, in: partial }) => [path + String(partial), <span key={path}><code>{path}</code> {required && <span className='quiet'>{t.required}</span>} <In partial={partial} /></span>]))} />
-      <Branch name={t.variables} items={unique(needs.environs.map(({ path, registered, in: partial }) => [path + String(partial), <span key={path}><Link href={`/environs/${encodeURIComponent(path)}`}><code>{path}</code></Link> {!registered && <span className='chip warn'>{t.notRegistered}</span>} <In partial={partial} /></span>]))} />
-      <Branch name={t.tools} items={unique(needs.tools.map(({ name, id, arguments: given, in: partial }) => [name + given.join() + String(partial), <span key={name}>{id === undefined ? <code>{name}</code> : <Link href={`/tools/${encodeURIComponent(id)}`}><code>{id}</code></Link>} <code className='quiet'>{given.join(' ')}</code> {id === undefined && <span className='chip warn'>{t.notRegistered}</span>} <In partial={partial} /></span>]))} />
-      <Branch name={t.partials} items={unique(needs.partials.map(({ name, id, in: partial }) => [name + String(partial), <span key={name}>{id === undefined ? <code>{name}</code> : <Link href={`/prompts/${encodeURIComponent(id)}`}><code>{id}</code></Link>} {id === undefined && <span className='chip warn'>{t.notRegistered}</span>} <In partial={partial} /></span>]))} />
+      <Branch
+        name={t.variablesOfCaller} items={unique(needs.variables.map(({ path, required, in: partial }) => [
+          path + String(partial),
+          <span key={path}><code>{path}</code> {required && <span className='quiet'>{t.required}</span>} <In partial={partial} /></span>
+        ]))}
+      />
+      <Branch
+        name={t.variables} items={unique(needs.environs.map(({ path, registered, in: partial }) => [
+          path + String(partial),
+          (
+            <span key={path}>
+              <Link href={`/environs/${encodeURIComponent(path)}`}><code>{path}</code></Link>
+              {' '}
+              {!registered && <span className='chip warn'>{t.notRegistered}</span>}
+              {' '}
+              <In partial={partial} />
+            </span>
+          )
+        ]))}
+      />
+      <Branch
+        name={t.tools} items={unique(needs.tools.map(({ name, id, arguments: given, in: partial }) => [
+          name + given.join() + String(partial),
+          (
+            <span key={name}>
+              {id === undefined ? <code>{name}</code> : <Link href={`/tools/${encodeURIComponent(id)}`}><code>{id}</code></Link>}
+              {' '}
+              <code className='quiet'>{given.join(' ')}</code>
+              {' '}
+              {id === undefined && <span className='chip warn'>{t.notRegistered}</span>}
+              {' '}
+              <In partial={partial} />
+            </span>
+          )
+        ]))}
+      />
+      <Branch
+        name={t.partials} items={unique(needs.partials.map(({ name, id, in: partial }) => [
+          name + String(partial),
+          (
+            <span key={name}>
+              {id === undefined ? <code>{name}</code> : <Link href={`/prompts/${encodeURIComponent(id)}`}><code>{id}</code></Link>}
+              {' '}
+              {id === undefined && <span className='chip warn'>{t.notRegistered}</span>}
+              {' '}
+              <In partial={partial} />
+            </span>
+          )
+        ]))}
+      />
     </ul>
   )
 }

@@ -3,9 +3,23 @@ import { t } from '../text/text.ts'
 import { type Field } from './parameters.ts'
 
 /** One value, in the field that its type asks for. */
-export function ValueField ({ id, field, value, onChange, problem }: { readonly id: string, readonly field: Field, readonly value: unknown, readonly onChange: (value: unknown) => void, readonly problem: string | undefined }) {
+export function ValueField ({ id, field, value, onChange, problem }: {
+  readonly id: string
+  readonly field: Field
+  readonly value: unknown
+  readonly onChange: (value: unknown) => void
+  readonly problem: string | undefined
+}) {
   const { name, type, isRequired, values, standard, description } = field
-  const kind = values === undefined ? { string: t.typeText, number: t.typeNumber, integer: t.typeNumber, boolean: t.typeSwitch, json: 'JSON' }[type] : t.typeOneOf(values.length)
+  const kind = values === undefined
+    ? {
+        string: t.typeText,
+        number: t.typeNumber,
+        integer: t.typeNumber,
+        boolean: t.typeSwitch,
+        json: 'JSON'
+      }[type]
+    : t.typeOneOf(values.length)
   const [local, setLocal] = useState<{ readonly text: string, readonly isWrong: boolean }>()
   const shared = { id, 'aria-invalid': problem === undefined && local?.isWrong !== true ? undefined : true, 'aria-describedby': `${id}-hint` }
   // A value that came from elsewhere takes the place of what is half-written.
@@ -94,7 +108,9 @@ export function ValueField ({ id, field, value, onChange, problem }: { readonly 
     <div className={type === 'json' ? 'whole' : undefined}>
       <label htmlFor={id}>{name} <span className='quiet'>{kind}{isRequired && `, ${t.required}`}</span></label>
       {input()}
-      <p className={problem === undefined && local?.isWrong !== true ? 'hint' : 'hint bad'} id={`${id}-hint`}>{problem ?? (local?.isWrong === true ? t.notReadable : description ?? '')}</p>
+      <p className={problem === undefined && local?.isWrong !== true ? 'hint' : 'hint bad'} id={`${id}-hint`}>
+        {problem ?? (local?.isWrong === true ? t.notReadable : description ?? '')}
+      </p>
     </div>
   )
 }

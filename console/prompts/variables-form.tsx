@@ -40,10 +40,32 @@ export function VariablesForm ({ id, fields, values, onChange, mistakes, onBundl
         <h2>{t.variablesOfCaller}</h2><span className='grow' />
         <button type='button' className='button plain small' onClick={() => { setPasting(true) }}>{t.pasteJson}</button>
         <button type='button' className='button plain small' onClick={() => { file.current?.click() }}>{t.openBundle}</button>
-        <input ref={file} type='file' accept='.json,application/json' hidden aria-label={t.openBundle} onChange={event => { void open(event.target.files?.[0]); event.target.value = '' }} />
+        <input
+          ref={file}
+          type='file'
+          accept='.json,application/json'
+          hidden
+          aria-label={t.openBundle}
+          onChange={event => { void open(event.target.files?.[0]); event.target.value = '' }}
+        />
       </header>
       {problem !== '' && <p className='hint bad inside' role='alert'>{problem}</p>}
-      {fields.length === 0 ? <p className='body quiet'>{t.noVariables}</p> : <div className='body form'>{fields.map(field => <ValueField key={field.name} id={`v-${field.name}`} field={field} value={values[field.name]} onChange={value => { set(field.name, value) }} problem={problemOf(field.name, mistakes)} />)}</div>}
+      {fields.length === 0
+        ? <p className='body quiet'>{t.noVariables}</p>
+        : (
+          <div className='body form'>
+            {fields.map(field => (
+              <ValueField
+                key={field.name}
+                id={`v-${field.name}`}
+                field={field}
+                value={values[field.name]}
+                onChange={value => { set(field.name, value) }}
+                problem={problemOf(field.name, mistakes)}
+              />
+            ))}
+          </div>
+          )}
       {isPasting && <PasteJson id={id} values={values} onClose={() => { setPasting(false) }} onTake={onChange} />}
     </section>
   )
@@ -51,7 +73,8 @@ export function VariablesForm ({ id, fields, values, onChange, mistakes, onBundl
 
 /** What the service says of a variable: what is missing, and which of those that were sent may be meant. */
 function problemOf (name: string, mistakes: readonly Mistake[]): string | undefined {
-  const mistake = mistakes.find(({ path, severity }) => severity === 'error' && path !== undefined && (path === `variables.${name}` || path.startsWith(`variables.${name}.`) || path.startsWith(`variables.${name}[`)))
+  const isOfIt = (path = '') => path === `variables.${name}` || path.startsWith(`variables.${name}.`) || path.startsWith(`variables.${name}[`)
+  const mistake = mistakes.find(({ path, severity }) => severity === 'error' && isOfIt(path))
   if (mistake === undefined) return undefined
   return mistake.near === undefined ? mistake.code === 'VARIABLE_MISSING' ? t.missing : mistake.message : t.missingNear(mistake.near)
 }

@@ -17,13 +17,18 @@ export function CancelButton ({ id, kind }: { readonly id: string, readonly kind
   }
   return (
     <>
-      <button type='button' className='button danger' onClick={() => { dialog.current?.showModal() }}>{kind === 'skills' ? t.cancelSkill : t.cancelSession}</button>
+      <button type='button' className='button danger' onClick={() => { dialog.current?.showModal() }}>
+        {kind === 'skills' ? t.cancelSkill : t.cancelSession}
+      </button>
       <dialog ref={dialog} aria-labelledby='cancel-title'>
         <div className='stack'>
           <h2 id='cancel-title'>{t.cancelQuestion}</h2>
           <p>{t.cancelHint}</p>
           {error !== undefined && <ErrorNote error={error} />}
-          <div className='row'><button type='button' className='button' onClick={() => { dialog.current?.close() }}>{t.no}</button><button type='button' className='button danger' onClick={() => { void cancel() }}>{t.cancelYes}</button></div>
+          <div className='row'>
+            <button type='button' className='button' onClick={() => { dialog.current?.close() }}>{t.no}</button>
+            <button type='button' className='button danger' onClick={() => { void cancel() }}>{t.cancelYes}</button>
+          </div>
         </div>
       </dialog>
     </>

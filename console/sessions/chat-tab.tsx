@@ -40,7 +40,9 @@ export function ChatTab ({ session, followed }: { readonly session: Session, rea
             : (
               <Composer label={t.writeTo(name)} isOff={status === 'running'} send={say}>
                 {wordsOf(agent).map(word => (
-                  <button key={word} type='button' className='button plain small' disabled={status !== 'waiting_input'} onClick={() => { act(word) }}>{word}</button>
+                  <button key={word} type='button' className='button plain small' disabled={status !== 'waiting_input'} onClick={() => { act(word) }}>
+                    {word}
+                  </button>
                 ))}
               </Composer>
               )}

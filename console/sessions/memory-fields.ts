@@ -10,5 +10,14 @@ export const MEMORY_FIELDS: { readonly user: readonly MemoryField[], readonly pr
     { name: 'user.default_language' },
     { name: 'user.output_format', values: ['patch_first', 'plan_first', 'plan', 'apply'] }
   ],
-  project: ['default_test_command', 'default_lint_command', 'default_format_command', 'build_command', 'package_manager', 'ci_notes', 'src_roots', 'test_roots'].map(name => ({ name: `project.${name}` }))
+  project: [
+    'default_test_command',
+    'default_lint_command',
+    'default_format_command',
+    'build_command',
+    'package_manager',
+    'ci_notes',
+    'src_roots',
+    'test_roots'
+  ].map(name => ({ name: `project.${name}` }))
 }

@@ -15,19 +15,43 @@ export function MemoryPage () {
   const [chosen, setWorkspace] = useState<string>()
   const workspace = chosen ?? workspaces[0]?.name
   const user = useQuery({ queryKey: ['memory'], queryFn: async () => await take(api.GET('/api/memory/user', {})) as Readonly<Record<string, unknown>> })
-  const project = useQuery({ queryKey: ['memory', workspace], enabled: workspace !== undefined, queryFn: async () => await take(api.GET('/api/memory/project', { params: { query: { workspace: workspace as string } } })) as Readonly<Record<string, unknown>> })
+  const project = useQuery({
+    queryKey: ['memory', workspace],
+    enabled: workspace !== undefined,
+    queryFn: async () => {
+      const query = { workspace: workspace as string }
+      return await take(api.GET('/api/memory/project', { params: { query } })) as Readonly<Record<string, unknown>>
+    }
+  })
   return (
     <>
       <PageTitle title={t.memory} note={t.memoryNote} />
       <div className='split halves'>
         <section className='panel'>
           <header><h2>{t.memoryOfYou}</h2></header>
-          <Loaded query={user}>{values => <Fields fields={MEMORY_FIELDS.user} values={values} save={patch => take(api.PATCH('/api/memory/user', { body: patch }))} />}</Loaded>
+          <Loaded query={user}>
+            {values => <Fields fields={MEMORY_FIELDS.user} values={values} save={patch => take(api.PATCH('/api/memory/user', { body: patch }))} />}
+          </Loaded>
         </section>
         {workspace !== undefined && (
           <section className='panel'>
-            <header><h2>{t.memoryOfProject}</h2><span className='grow' /><select className='field auto' aria-label={t.workspace} value={workspace} onChange={event => { setWorkspace(event.target.value) }}>{workspaces.map(({ name }) => <option key={name}>{name}</option>)}</select></header>
-            <Loaded query={project}>{values => <Fields key={workspace} fields={MEMORY_FIELDS.project} values={values} save={patch => take(api.PATCH('/api/memory/project', { params: { query: { workspace } }, body: patch }))} />}</Loaded>
+            <header>
+              <h2>{t.memoryOfProject}</h2>
+              <span className='grow' />
+              <select className='field auto' aria-label={t.workspace} value={workspace} onChange={event => { setWorkspace(event.target.value) }}>
+                {workspaces.map(({ name }) => <option key={name}>{name}</option>)}
+              </select>
+            </header>
+            <Loaded query={project}>
+              {values => (
+                <Fields
+                  key={workspace}
+                  fields={MEMORY_FIELDS.project}
+                  values={values}
+                  save={patch => take(api.PATCH('/api/memory/project', { params: { query: { workspace } }, body: patch }))}
+                />
+              )}
+            </Loaded>
             <p className='hint inside'>{t.nothingRuns}</p>
           </section>
         )}
@@ -36,7 +60,11 @@ export function MemoryPage () {
   )
 }
 
-function Fields ({ fields, values, save }: { readonly fields: readonly MemoryField[], readonly values: Readonly<Record<string, unknown>>, readonly save: (patch: Record<string, never>) => Promise<unknown> }) {
+function Fields ({ fields, values, save }: {
+  readonly fields: readonly MemoryField[]
+  readonly values: Readonly<Record<string, unknown>>
+  readonly save: (patch: Record<string, never>) => Promise<unknown>
+}) {
   const [error, setError] = useState<unknown>()
   const change = async (name: string, value: unknown) => {
     try {
@@ -50,12 +78,23 @@ function Fields ({ fields, values, save }: { readonly fields: readonly MemoryFie
   return (
     <div className='body stack'>
       {error !== undefined && <ErrorNote error={error} />}
-      {fields.map(field => <Field key={field.name} field={field} value={values[field.name.slice(field.name.indexOf('.') + 1)] ?? values[field.name]} change={value => { void change(field.name, value) }} />)}
+      {fields.map(field => (
+        <Field
+          key={field.name}
+          field={field}
+          value={values[field.name.slice(field.name.indexOf('.') + 1)] ?? values[field.name]}
+          change={value => { void change(field.name, value) }}
+        />
+      ))}
     </div>
   )
 }
 
-function Field ({ field: { name, values }, value, change }: { readonly field: MemoryField, readonly value: unknown, readonly change: (value: unknown) => void }) {
+function Field ({ field: { name, values }, value, change }: {
+  readonly field: MemoryField
+  readonly value: unknown
+  readonly change: (value: unknown) => void
+}) {
   const shown = Array.isArray(value) ? value.join('\n') : value === undefined ? '' : String(value)
   const [text, setText] = useState(shown)
   const id = `m-${name}`
@@ -65,9 +104,23 @@ function Field ({ field: { name, values }, value, change }: { readonly field: Me
       <label htmlFor={id}>{name}</label>
       <div className='row'>
         {values !== undefined
-          ? <select id={id} className='field' value={shown} onChange={event => { change(event.target.value === '' ? null : typeof values[0] === 'number' ? Number(event.target.value) : event.target.value) }}><option value='' />{values.map(each => <option key={each}>{each}</option>)}</select>
+          ? (
+            <select
+              id={id}
+              className='field'
+              value={shown}
+              onChange={event => { change(event.target.value === '' ? null : typeof values[0] === 'number' ? Number(event.target.value) : event.target.value) }}
+            >
+              <option value='' />
+              {values.map(each => <option key={each}>{each}</option>)}
+            </select>
+            )
           : <textarea id={id} className='field growing' rows={1} value={text} onChange={event => { setText(event.target.value) }} />}
-        {values === undefined && text !== shown && <button type='button' className='button small' onClick={() => { change(isList ? text.split('\n').filter(line => line !== '') : text) }}>{t.save}</button>}
+        {values === undefined && text !== shown && (
+          <button type='button' className='button small' onClick={() => { change(isList ? text.split('\n').filter(line => line !== '') : text) }}>
+            {t.save}
+          </button>
+        )}
         {value !== undefined && <button type='button' className='button plain small' onClick={() => { setText(''); change(null) }}>{t.forget}</button>}
       </div>
       {values === undefined && value !== undefined && <p className='unseen'><Revealed text={shown} /></p>}

@@ -16,10 +16,28 @@ export function RanBox ({ ran: { words, output, phase, exitCode, outcome, durati
         {phase === 'ended' && <span className='chip'>{allowedBy === undefined ? t.ranUnasked : allowedBy === '' ? t.allowed : t.allowedBy(allowedBy)}</span>}
         {phase === 'refused' && <span className='chip bad'>{allowedBy === undefined || allowedBy === '' ? t.refused : t.refusedBy(allowedBy)}</span>}
         {phase === 'proposed' && <span className='chip warn'>{t.proposed}</span>}
-        {outcome === 'unknown' ? <span className='chip warn'>{t.nobodyKnows}</span> : exitCode !== undefined ? <span className={isWrong ? 'chip bad' : 'chip good'}>{t.exit(exitCode)}</span> : outcome !== undefined && <span className={isWrong ? 'chip bad' : 'chip good'}>{t.outcome(outcome)}</span>}
+        <End outcome={outcome} exitCode={exitCode} isWrong={isWrong} />
         {durationMs !== undefined && <span className='quiet num'>{duration(durationMs)}</span>}
       </header>
-      {output !== '' && (output.length <= SHORT ? <pre tabIndex={0} aria-label={t.output}><Revealed text={output} /></pre> : <details><summary>{t.outputOf(output.length)}</summary><pre tabIndex={0} aria-label={t.output}><Revealed text={output} /></pre></details>)}
+      {output !== '' && (output.length <= SHORT
+        ? <pre tabIndex={0} aria-label={t.output}><Revealed text={output} /></pre>
+        : (
+          <details>
+            <summary>{t.outputOf(output.length)}</summary>
+            <pre tabIndex={0} aria-label={t.output}><Revealed text={output} /></pre>
+          </details>
+          ))}
     </div>
   )
+}
+
+/** What came of it: the exit code of a command, else a word. */
+function End ({ outcome, exitCode, isWrong }: {
+  readonly outcome: string | undefined
+  readonly exitCode: number | undefined
+  readonly isWrong: boolean
+}) {
+  if (outcome === 'unknown') return <span className='chip warn'>{t.nobodyKnows}</span>
+  const words = exitCode !== undefined ? t.exit(exitCode) : outcome === undefined ? undefined : t.outcome(outcome)
+  return words === undefined ? null : <span className={isWrong ? 'chip bad' : 'chip good'}>{words}</span>
 }

@@ -58,7 +58,11 @@ function Head ({ session, followed: { events } }: Shown) {
     </>
   )
   return (
-    <PageTitle title={name} crumbs={<><Link href='/sessions'>{t.sessions}</Link> / <Link href={`/sessions?kind=${kind}`}>{t.kindsOf(kind)}</Link></>} note={note}>
+    <PageTitle
+      title={name}
+      crumbs={<><Link href='/sessions'>{t.sessions}</Link> / <Link href={`/sessions?kind=${kind}`}>{t.kindsOf(kind)}</Link></>}
+      note={note}
+    >
       {status !== 'running' && parent === undefined && <ForkButton id={id} />}
       {!hasEnded(status) && kind !== 'skills' && <CancelButton id={id} kind={kind} />}
     </PageTitle>

@@ -80,7 +80,9 @@ function isWaiting ({ status, childrenWaiting = 0 }: Row): boolean {
 function useKeyOfStart (): void {
   const [, go] = useLocation()
   useEffect(() => {
-    const press = ({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent) => { if (key === 'n' && !ctrlKey && !metaKey && !altKey && !isWriting(target)) go('/sessions/new') }
+    const press = ({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent) => {
+      if (key === 'n' && !ctrlKey && !metaKey && !altKey && !isWriting(target)) go('/sessions/new')
+    }
     addEventListener('keydown', press)
     return () => { removeEventListener('keydown', press) }
   }, [go])
@@ -111,13 +113,20 @@ function SessionRow ({ row, depth = 0 }: { readonly row: Row, readonly depth?: n
         <td>
           <span className='row' data-depth={Math.min(depth, DEEPEST)}>
             {kind === 'agents' && depth === 0 && (
-              <button type='button' className='plain-text fold' aria-expanded={isOpen} aria-label={t.sessionsBelow(name)} onClick={() => { setOpen(!isOpen) }}>{isOpen ? '▾' : '▸'}</button>
+              <button type='button' className='plain-text fold' aria-expanded={isOpen} aria-label={t.sessionsBelow(name)} onClick={() => { setOpen(!isOpen) }}>
+                {isOpen ? '▾' : '▸'}
+              </button>
             )}
             <Link href={isTerminal ? `/terminals/${id}` : `/sessions/${id}`} data-row><Revealed text={name} /></Link>
             <span className='quiet'>{t.kindOf(kind)}</span>
           </span>
         </td>
-        <td><span className='chips'><span className={`chip ${tone}`}>{words}</span>{childrenWaiting > 0 && <span className='chip warn'>{t.belowWait(childrenWaiting)}</span>}</span></td>
+        <td>
+          <span className='chips'>
+            <span className={`chip ${tone}`}>{words}</span>
+            {childrenWaiting > 0 && <span className='chip warn'>{t.belowWait(childrenWaiting)}</span>}
+          </span>
+        </td>
         <td className='wide quiet'>{owner}</td>
         <td className='wide quiet'><When at={createdAt} /></td>
         <td className='quiet'><When at={updatedAt} /></td>

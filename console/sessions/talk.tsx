@@ -38,7 +38,10 @@ export function Talk ({ session, followed, isMain = true, children }: TalkProps)
         {items.slice(-most).map(item => <Item key={item.key} item={item} name={name} />)}
         {[...live].map(([effect, text]) => <Live key={effect} effect={effect} text={text} name={name} />)}
         {session.status === 'running' && live.size === 0 && (
-          <li><span className='quiet'>{t.now}</span><div><span className='who'>{name}</span> <span className='quiet' role='status'>{t.isAnswering}</span></div></li>
+          <li>
+            <span className='quiet'>{t.now}</span>
+            <div><span className='who'>{name}</span> <span className='quiet' role='status'>{t.isAnswering}</span></div>
+          </li>
         )}
       </ol>
       {children}

@@ -26,7 +26,16 @@ export function TargetsPage () {
           {rows => rows.length === 0
             ? <Empty title={t.targetsNone}>{t.noTargets}</Empty>
             : (
-              <Table columns={[t.target, t.type, [t.sandbox, 'wide'], [t.network, 'wide'], t.commands, [t.workspace, 'wide'], ...hasTerminals ? [['', 'right'] as const] : []]}>
+              <Table columns={[
+                t.target,
+                t.type,
+                [t.sandbox, 'wide'],
+                [t.network, 'wide'],
+                t.commands,
+                [t.workspace, 'wide'],
+                ...hasTerminals ? [['', 'right'] as const] : []
+              ]}
+              >
                 {rows.map(target => <TargetRow key={target.name} target={target} hasTerminals={hasTerminals} />)}
               </Table>
               )}
@@ -35,7 +44,11 @@ export function TargetsPage () {
           {rows => rows.length > 0 && (
             <Table columns={[t.workspace, t.checks, t.logs]}>
               {rows.map(({ name, checks, logs }) => (
-                <tr key={name}><td className='mono'>{name}</td><td className='mono wrap'>{checks.join(', ')}</td><td className='mono wrap'>{logs.join(', ')}</td></tr>
+                <tr key={name}>
+                  <td className='mono'>{name}</td>
+                  <td className='mono wrap'>{checks.join(', ')}</td>
+                  <td className='mono wrap'>{logs.join(', ')}</td>
+                </tr>
               ))}
             </Table>
           )}

@@ -27,22 +27,47 @@ export function TracePage ({ id }: { readonly id: string }) {
   }
   return (
     <>
-      <PageTitle title={`${t.trace} ${id.slice(0, 8)}`} crumbs={<Link href='/traces'>{t.traces}</Link>}><button type='button' className='button' onClick={() => { void makeGolden() }}>{t.makeGolden}</button></PageTitle>
+      <PageTitle title={`${t.trace} ${id.slice(0, 8)}`} crumbs={<Link href='/traces'>{t.traces}</Link>}>
+        <button type='button' className='button' onClick={() => { void makeGolden() }}>{t.makeGolden}</button>
+      </PageTitle>
       {error !== undefined && <ErrorNote error={error} />}
       <Loaded query={query}>
         {({ session, events, config_snapshot: config, context_stats: context, cache_stats: cache, result }) => (
           <div className='split aside'>
             <section className='panel'>
               <header><h2>{t.events}</h2><span className='quiet num'>{events.length}</span></header>
-              <table><tbody>{events.slice(0, 2000).map((event, index) => { const { event: name, at, ...rest } = event as Readonly<Record<string, unknown>>; return <tr key={index}><td className='mono'>{String(name)}</td><td className='quiet mono wrap'><Revealed text={Object.entries(rest).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`).join(' ')} /></td></tr> })}</tbody></table>
+              <table>
+                <tbody>
+                  {events.slice(0, 2000).map((event, index) => {
+                    const { event: name, at, ...rest } = event as Readonly<Record<string, unknown>>
+                    return (
+                      <tr key={index}>
+                        <td className='mono'>{String(name)}</td>
+                        <td className='quiet mono wrap'>
+                          <Revealed text={wordsOf(rest)} />
+                        </td>
+                      </tr>
+                    )
+                  })}
+                </tbody>
+              </table>
             </section>
             <div className='stack'>
               <p><Link href={`/sessions/${session}`} className='button'>{t.toSession}</Link></p>
-              {([[t.result, result], [t.configuration, config], [t.context, context], [t.cache, cache]] as const).map(([title, value]) => <section key={title} className='panel'><header><h2>{title}</h2></header><pre className='body text' tabIndex={0} aria-label={title}><Revealed text={JSON.stringify(value, null, 1)} /></pre></section>)}
+              {([[t.result, result], [t.configuration, config], [t.context, context], [t.cache, cache]] as const).map(([title, value]) => (
+                <section key={title} className='panel'>
+                  <header><h2>{title}</h2></header>
+                  <pre className='body text' tabIndex={0} aria-label={title}><Revealed text={JSON.stringify(value, null, 1)} /></pre>
+                </section>
+              ))}
             </div>
           </div>
         )}
       </Loaded>
     </>
   )
+}
+
+function wordsOf (members: Readonly<Record<string, unknown>>): string {
+  return Object.entries(members).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`).join(' ')
 }

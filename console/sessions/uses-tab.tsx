@@ -11,7 +11,11 @@ import { partsOf } from './words.ts'
 
 /** What a session has used: its definition, models, tools, and where it has worked. */
 export function UsesTab ({ session: { id, seq } }: { readonly session: Session }) {
-  const query = useQuery({ queryKey: ['session', id, 'uses', seq], queryFn: () => take(api.GET('/api/sessions/{id}/uses', { params: { path: { id } } })), placeholderData: before => before })
+  const query = useQuery({
+    queryKey: ['session', id, 'uses', seq],
+    queryFn: () => take(api.GET('/api/sessions/{id}/uses', { params: { path: { id } } })),
+    placeholderData: before => before
+  })
   return (
     <Loaded query={query}>
       {({ definition, revision, current, uses }) => (
@@ -29,7 +33,7 @@ export function UsesTab ({ session: { id, seq } }: { readonly session: Session }
                 <dt>{t.beganWith}</dt><dd className='mono wrap'>{revision}</dd>
                 {current !== undefined && current !== revision && <><dt>{t.isNow}</dt><dd className='mono wrap'>{current}</dd></>}
               </dl>
-              <p className='hint'><Link href={`/sessions?kind=${partsOf(definition).kind}&of=${encodeURIComponent(definition)}`}>{t.othersOfIt}</Link></p>
+              <p className='hint after'><Link href={`/sessions?kind=${partsOf(definition).kind}&of=${encodeURIComponent(definition)}`}>{t.othersOfIt}</Link></p>
             </div>
           </section>
         </div>
@@ -52,7 +56,7 @@ function UsesTable ({ uses }: { readonly uses: readonly Use[] }) {
         <tr>
           <th scope='col'>{t.what}</th>
           <th scope='col' className='right'>{t.calls}</th>
-          <th scope='col' className='right'>{t.failed}</th>
+          <th scope='col' className='right'>{t.failedOf}</th>
           <th scope='col' className='right wide'>{t.tokens}</th>
         </tr>
       </thead>

@@ -1,10 +1,15 @@
 import { t } from '../text/text.ts'
 
+/** What a session waits for, by the word of its engine. */
+const WAITING = (): Readonly<Record<string, string>> => ({
+  planned: t.statePlanned, awaiting_confirmation: t.stateWaitsChange, applied: t.stateApplied, undone: t.stateUndone, waiting_cmd: t.stateWaitsCommand
+})
+
 /** What a session is doing, in words, and how it is coloured. */
 export function stateOf (status: string, word = ''): { readonly words: string, readonly tone: string } {
   switch (status) {
     case 'running': return { words: word === 'applying' ? t.stateApplying : t.stateRunning, tone: 'accent' }
-    case 'waiting_input': return { words: word === 'planned' ? t.statePlanned : word === 'awaiting_confirmation' ? t.stateWaitsChange : word === 'applied' ? t.stateApplied : word === 'undone' ? t.stateUndone : word === 'waiting_cmd' ? t.stateWaitsCommand : t.stateWaitsYou, tone: word === 'applied' ? 'good' : 'warn' }
+    case 'waiting_input': return { words: WAITING()[word] ?? t.stateWaitsYou, tone: word === 'applied' ? 'good' : 'warn' }
     case 'waiting_approval': return { words: t.stateWaitsApproval, tone: 'warn' }
     case 'completed': return { words: t.stateCompleted, tone: 'good' }
     case 'failed': return { words: t.stateFailed, tone: 'bad' }

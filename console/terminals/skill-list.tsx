@@ -37,18 +37,27 @@ export function SkillList ({ terminal, target, onClose, onStarted }: SkillListPr
   return (
     <dialog ref={dialog} className='skills' aria-labelledby='skills-title' onClose={onClose}>
       <div className='stack'>
-        <div className='row'><h2 id='skills-title' className='grow'>{t.skills}</h2><button type='button' className='button plain small' onClick={() => { dialog.current?.close() }}>{t.close}</button></div>
+        <div className='row'>
+          <h2 id='skills-title' className='grow'>{t.skills}</h2>
+          <button type='button' className='button plain small' onClick={() => { dialog.current?.close() }}>{t.close}</button>
+        </div>
         <Loaded query={query}>
           {skills => skills.length === 0
             ? <Empty title={t.skills}>{t.skillsNone}</Empty>
-            : <ul className='panel'>{skills.map(skill => <Offered key={`${skill.place?.skillPath ?? ''} ${skill.id}`} skill={skill} terminal={terminal} onStarted={onStarted} />)}</ul>}
+            : (
+              <ul className='panel'>
+                {skills.map(skill => <Offered key={`${skill.place?.skillPath ?? ''} ${skill.id}`} skill={skill} terminal={terminal} onStarted={onStarted} />)}
+              </ul>
+              )}
         </Loaded>
       </div>
     </dialog>
   )
 }
 
-function Offered ({ skill: { id, description, params: known, place }, terminal, onStarted }: { readonly skill: OfferedSkill } & Pick<SkillListProps, 'terminal' | 'onStarted'>) {
+type OfferedProps = { readonly skill: OfferedSkill } & Pick<SkillListProps, 'terminal' | 'onStarted'>
+
+function Offered ({ skill: { id, description, params: known, place }, terminal, onStarted }: OfferedProps) {
   const [params, setParams] = useState<readonly Parameter[]>()
   const [values, setValues] = useState<Readonly<Record<string, string>>>({})
   const [error, setError] = useState<unknown>()
@@ -83,7 +92,15 @@ function Offered ({ skill: { id, description, params: known, place }, terminal, 
         </div>
         <p className='hint wrap'><Revealed text={description} /></p>
         {params?.map(({ name, description: hint, required = false }) => (
-          <TextField key={name} id={`s-${id}-${name}`} label={name} hint={hint} isRequired={required} value={values[name] ?? ''} onChange={value => { setValues(before => ({ ...before, [name]: value })) }} />
+          <TextField
+            key={name}
+            id={`s-${id}-${name}`}
+            label={name}
+            hint={hint}
+            isRequired={required}
+            value={values[name] ?? ''}
+            onChange={value => { setValues(before => ({ ...before, [name]: value })) }}
+          />
         ))}
         {error !== undefined && <ErrorNote error={error} />}
       </form>

@@ -87,7 +87,9 @@ function Troubles ({ terminal: { ended, error, isConnected, state, attachAgain }
   return (
     <>
       {error !== undefined && (
-        <div className='note bad' role='alert'><span className='grow wrap'>{error.message} <code>{error.code}</code>{typeof at === 'string' && <> <code>{at}</code></>}</span></div>
+        <div className='note bad' role='alert'>
+          <span className='grow wrap'>{error.message} <code>{error.code}</code>{typeof at === 'string' && <> <code>{at}</code></>}</span>
+        </div>
       )}
       {ended !== undefined && (
         <div className='note warn' role='status'>

@@ -57,9 +57,27 @@ export function CompareTab ({ id, piece }: { readonly id: string, readonly piece
 }
 
 async function sideOf (id: string, name: string, piece: Workpiece, mayRender: boolean): Promise<Side> {
-  const stored = name === 'draft' ? storedForm(piece.entry) : name === 'latest' ? piece.stored?.value.prompt ?? {} : (await take(api.GET('/api/prompts/{id}/versions/{n}', { params: { path: { id, n: Number(name) } } }))).entry
+  const stored = name === 'draft'
+    ? storedForm(piece.entry)
+    : name === 'latest'
+      ? piece.stored?.value.prompt ?? {}
+      : (await take(api.GET('/api/prompts/{id}/versions/{n}', {
+          params: {
+            path: {
+              id,
+              n: Number(name)
+            }
+          }
+        }))).entry
   const title = name === 'draft' ? t.yourDraft : name === 'latest' ? 'latest' : t.versionOf(Number(name))
-  const rendered = mayRender ? await previewPrompt(id, { prompt: stored, variables: readValues(id), tools: 'known', known: undefined }, AbortSignal.timeout(10_000)) : undefined
+  const rendered = mayRender
+    ? await previewPrompt(id, {
+      prompt: stored,
+      variables: readValues(id),
+      tools: 'known',
+      known: undefined
+    }, AbortSignal.timeout(10_000))
+    : undefined
   return { name: title, text: readableForm(entryFrom(stored)), rendered: rendered === undefined ? '' : renderedText(rendered) }
 }
 

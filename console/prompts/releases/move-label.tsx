@@ -23,7 +23,8 @@ export function MoveLabel ({ id, releases, tag }: { readonly id: string, readonl
   const before = heaviest(now)
   const weight = Number(share)
   const isSplit = weight < 100
-  const isRight = /^[a-z][a-z0-9_-]{0,63}$/.test(label) && Number.isInteger(weight) && weight >= 1 && weight <= 100 && (!isSplit || (before !== undefined && before !== to))
+  const isShare = Number.isInteger(weight) && weight >= 1 && weight <= 100
+  const isRight = /^[a-z][a-z0-9_-]{0,63}$/.test(label) && isShare && (!isSplit || (before !== undefined && before !== to))
   const move = async () => {
     setError(undefined)
     try {
@@ -44,20 +45,45 @@ export function MoveLabel ({ id, releases, tag }: { readonly id: string, readonl
       <div className='body stack'>
         <div>
           <label htmlFor='label'>{t.label}</label>
-          <input id='label' className='field mono' list='labels' value={label} required spellCheck={false} onChange={event => { setLabel(event.target.value) }} />
+          <input
+            id='label'
+            className='field mono'
+            list='labels'
+            value={label}
+            required
+            spellCheck={false}
+            onChange={event => { setLabel(event.target.value) }}
+          />
           <datalist id='labels'>{Object.keys(releases.labels).map(each => <option key={each} value={each} />)}</datalist>
         </div>
         <p>{t.from} <b className='num'>{wordsOf(now)}</b></p>
         <div>
           <label htmlFor='to'>{t.to}</label>
-          <select id='to' className='field num' value={to} onChange={event => { setTo(Number(event.target.value)) }}>{releases.versions.map(({ n, note: words }) => <option key={n} value={n}>{n}{words !== undefined && ` · ${words.slice(0, 40)}`}</option>)}</select>
+          <select id='to' className='field num' value={to} onChange={event => { setTo(Number(event.target.value)) }}>
+            {releases.versions.map(({ n, note: words }) => <option key={n} value={n}>{n}{words !== undefined && ` · ${words.slice(0, 40)}`}</option>)}
+          </select>
         </div>
         <div>
           <label htmlFor='share'>{t.share} <span className='quiet'>{before === undefined ? '' : t.restGoes(before)}</span></label>
-          <input id='share' className='field num' inputMode='numeric' value={share} disabled={before === undefined} onChange={event => { setShare(event.target.value) }} />
+          <input
+            id='share'
+            className='field num'
+            inputMode='numeric'
+            value={share}
+            disabled={before === undefined}
+            onChange={event => { setShare(event.target.value) }}
+          />
         </div>
-        <div><label htmlFor='note'>{t.note}</label><input id='note' className='field' value={note} maxLength={500} onChange={event => { setNote(event.target.value) }} /></div>
-        {label === TYPED && <div><label htmlFor='typed'>{t.typeToConfirm} <code>{label}</code></label><input id='typed' className='field mono' autoComplete='off' spellCheck={false} value={typed} onChange={event => { setTyped(event.target.value) }} /></div>}
+        <div>
+          <label htmlFor='note'>{t.note}</label>
+          <input id='note' className='field' value={note} maxLength={500} onChange={event => { setNote(event.target.value) }} />
+        </div>
+        {label === TYPED && (
+          <div>
+            <label htmlFor='typed'>{t.typeToConfirm} <code>{label}</code></label>
+            <input id='typed' className='field mono' autoComplete='off' spellCheck={false} value={typed} onChange={event => { setTyped(event.target.value) }} />
+          </div>
+        )}
         <VersionTests id={id} version={to} />
         {error !== undefined && <ErrorNote error={error} />}
         <div className='row wrap-row'>

@@ -11,7 +11,15 @@ export function Moves ({ moves }: { readonly moves: Releases['moves'] }) {
       <h2 className='above'>{t.moves}</h2>
       <div className='panel'>
         <table>
-          <thead><tr><th scope='col'>{t.changed}</th><th scope='col'>{t.by}</th><th scope='col'>{t.label}</th><th scope='col'>{t.version}</th><th scope='col' className='wide'>{t.note}</th></tr></thead>
+          <thead>
+            <tr>
+              <th scope='col'>{t.changed}</th>
+              <th scope='col'>{t.by}</th>
+              <th scope='col'>{t.label}</th>
+              <th scope='col'>{t.version}</th>
+              <th scope='col' className='wide'>{t.note}</th>
+            </tr>
+          </thead>
           <tbody>
             {moves.toReversed().map(({ label, from, to, at, by, note }, index) => (
               <tr key={index}>

@@ -55,7 +55,15 @@ function Versions ({ id, releases, restore }: { readonly id: string, readonly re
   return (
     <div className='panel'>
       <table>
-        <thead><tr><th scope='col' className='right'>{t.version}</th><th scope='col'>{t.note}</th><th scope='col'>{t.labels}</th><th scope='col' className='wide'>{t.made}</th><th scope='col'><span className='unseen'>{t.actions}</span></th></tr></thead>
+        <thead>
+          <tr>
+            <th scope='col' className='right'>{t.version}</th>
+            <th scope='col'>{t.note}</th>
+            <th scope='col'>{t.labels}</th>
+            <th scope='col' className='wide'>{t.made}</th>
+            <th scope='col'><span className='unseen'>{t.actions}</span></th>
+          </tr>
+        </thead>
         <tbody>
           {newestFirst.map(version => <VersionRow
             key={version.n}
@@ -70,7 +78,12 @@ function Versions ({ id, releases, restore }: { readonly id: string, readonly re
   )
 }
 
-function VersionRow ({ id, version: { n, note, source, from, by, at }, releases, restore }: { readonly id: string, readonly version: Version, readonly releases: Releases, readonly restore: ((n: number) => void) | undefined }) {
+function VersionRow ({ id, version: { n, note, source, from, by, at }, releases, restore }: {
+  readonly id: string
+  readonly version: Version
+  readonly releases: Releases
+  readonly restore: ((n: number) => void) | undefined
+}) {
   const isLatest = releases.latest === n
   const labels = Object.entries(releases.labels).flatMap(([label, meaning]) => {
     const share = shareOf(meaning, n)
@@ -81,7 +94,12 @@ function VersionRow ({ id, version: { n, note, source, from, by, at }, releases,
       <td className='right num'>{n}</td>
       <td className='wrap'><Revealed text={note ?? (from === undefined ? source ?? '' : t.restoredFrom(from))} /></td>
       <td>
-        {labels.map(({ label, share }) => <span key={label} className={label === 'production' ? 'chip accent' : 'chip'}>{label}{share < 100 && ` ${share} %`}</span>)}
+        {labels.map(({ label, share }) => (
+          <span key={label} className={label === 'production' ? 'chip accent' : 'chip'}>
+            {label}
+            {share < 100 && ` ${share} %`}
+          </span>
+        ))}
         {isLatest && <span className='chip'>latest</span>}
       </td>
       <td className='wide quiet'>{by !== '' && `${by}, `}<When at={at} /></td>

@@ -36,7 +36,13 @@ function Why ({ outcome }: { readonly outcome: Exclude<Outcome, 'running'> }) {
   return (
     <>
       {error !== undefined && <p className='hint bad wrap'><Revealed text={error.message} /> <code>{error.code}</code></p>}
-      {checks.filter(({ pass, reason }) => !pass || reason !== '').map(({ type, pass, reason }, index) => <p key={index} className={pass ? 'hint wrap' : 'hint bad wrap'}><code>{type}</code> <Revealed text={reason} /></p>)}
+      {checks.filter(({ pass, reason }) => !pass || reason !== '').map(({ type, pass, reason }, index) => (
+        <p key={index} className={pass ? 'hint wrap' : 'hint bad wrap'}>
+          <code>{type}</code>
+          {' '}
+          <Revealed text={reason} />
+        </p>
+      ))}
       {output !== undefined && <details><summary className='quiet'>{t.output}</summary><div className='text'><Revealed text={output} /></div></details>}
     </>
   )

@@ -38,7 +38,12 @@ function Runs ({ id, cases, isDraft }: { readonly id: string, readonly cases: re
     <section className='panel' aria-label={t.cases}>
       <header>
         <h2>{t.cases}</h2> <Summary cases={cases} outcomes={outcomes} /><span className='grow' />
-        {mayWrite && <button type='button' className='button primary small' disabled={isRunning} onClick={() => { void run(cases) }}><Icon name='play' />{t.runTests}</button>}
+        {mayWrite && (
+          <button type='button' className='button primary small' disabled={isRunning} onClick={() => { void run(cases) }}>
+            <Icon name='play' />
+            {t.runTests}
+          </button>
+        )}
       </header>
       {isDraft && <p className='hint inside'>{t.testsOfSaved}</p>}
       <CaseList cases={cases} outcomes={outcomes} />
@@ -72,7 +77,16 @@ function Written ({ id, stored }: { readonly id: string, readonly stored: Tagged
     <section className='panel'>
       <header>
         <h2 className='mono'>shenma:tests:{id.replaceAll('.', ':')}</h2><span className='grow' />
-        {mayWrite && <button type='button' className='button small' disabled={isSaving || problem !== '' || (stored.value !== undefined && text === before)} onClick={() => { void save() }}>{t.save}</button>}
+        {mayWrite && (
+          <button
+            type='button'
+            className='button small'
+            disabled={isSaving || problem !== '' || (stored.value !== undefined && text === before)}
+            onClick={() => { void save() }}
+          >
+            {t.save}
+          </button>
+        )}
       </header>
       <Editor value={text} language='json' label={t.tabTests} {...(mayWrite ? { onChange: setText } : {})} />
       {problem !== '' && <p className='hint bad inside' role='status'>{problem}</p>}

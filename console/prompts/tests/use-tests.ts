@@ -62,7 +62,12 @@ export function useRuns (id: string, version?: number) {
 
 async function runOne (id: string, testCase: Case, version: number | undefined): Promise<Outcome> {
   try {
-    return { result: await take(api.POST('/api/prompts/{id}/tests/run', { params: { path: { id }, query: version === undefined ? {} : { version } }, body: { case: testCase } })) }
+    return {
+      result: await take(api.POST('/api/prompts/{id}/tests/run', {
+        params: { path: { id }, query: version === undefined ? {} : { version } },
+        body: { case: testCase }
+      }))
+    }
   } catch (error) {
     return { error }
   }

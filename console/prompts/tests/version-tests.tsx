@@ -12,7 +12,10 @@ export function VersionTests ({ id, version }: { readonly id: string, readonly v
   return (
     <div className='stack tight'>
       <div className='row wrap-row'>
-        <button type='button' className='button small' disabled={isRunning} onClick={() => { void run(cases) }}><Icon name='play' />{t.testVersion(version)}</button>
+        <button type='button' className='button small' disabled={isRunning} onClick={() => { void run(cases) }}>
+          <Icon name='play' />
+          {t.testVersion(version)}
+        </button>
         <Summary cases={cases} outcomes={outcomes} />
       </div>
       {failed.length > 0 && <CaseList cases={cases} outcomes={outcomes} />}

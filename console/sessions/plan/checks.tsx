@@ -10,8 +10,17 @@ export function Checks ({ events }: { readonly events: readonly SessionEvent[] }
     <>
       {checks.slice(0, 10).map(({ seq, n, data }) => (
         <section key={`${seq}.${n}`} className='panel'>
-          <header><h2>{t.checkOf(String(data['check']))}</h2><span className='grow' />{typeof data['durationMs'] === 'number' && <span className='quiet num'>{duration(data['durationMs'])}</span>}<span className={data['passed'] === true ? 'chip good' : 'chip bad'}>{data['passed'] === true ? t.passed : t.failed}</span></header>
-          {typeof data['output'] === 'string' && data['output'] !== '' && <pre className='body text' tabIndex={0} aria-label={t.output}><Revealed text={data['output']} /></pre>}
+          <header>
+            <h2>{t.checkOf(String(data['check']))}</h2>
+            <span className='grow' />
+            {typeof data['durationMs'] === 'number' && <span className='quiet num'>{duration(data['durationMs'])}</span>}
+            <span className={data['passed'] === true ? 'chip good' : 'chip bad'}>{data['passed'] === true ? t.passed : t.failed}</span>
+          </header>
+          {typeof data['output'] === 'string' && data['output'] !== '' && (
+            <pre className='body text' tabIndex={0} aria-label={t.output}>
+              <Revealed text={data['output']} />
+            </pre>
+          )}
         </section>
       ))}
     </>

@@ -15,7 +15,16 @@ export function Diff ({ diff, label }: { readonly diff: string, readonly label: 
     >
       {lines.map((line, index) => line.kind === 'hunk'
         ? <div key={index} className='hunk'><i /><span>{line.text === '' ? '…' : line.text}</span></div>
-        : <div key={index} className={line.kind === 'same' ? undefined : line.kind}><i>{line.before}</i><i>{line.after}</i><b aria-label={line.kind === 'add' ? t.added : line.kind === 'del' ? t.removed : undefined} role={line.kind === 'same' ? undefined : 'img'}>{line.kind === 'add' ? '+' : line.kind === 'del' ? '−' : ''}</b><span><Words line={line} /></span></div>)}
+        : (
+          <div key={index} className={line.kind === 'same' ? undefined : line.kind}>
+            <i>{line.before}</i>
+            <i>{line.after}</i>
+            <b aria-label={line.kind === 'add' ? t.added : line.kind === 'del' ? t.removed : undefined} role={line.kind === 'same' ? undefined : 'img'}>
+              {line.kind === 'add' ? '+' : line.kind === 'del' ? '−' : ''}
+            </b>
+            <span><Words line={line} /></span>
+          </div>
+          ))}
     </div>
   )
 }
@@ -23,5 +32,11 @@ export function Diff ({ diff, label }: { readonly diff: string, readonly label: 
 function Words ({ line: { kind, text, mark } }: { readonly line: DiffLine }) {
   if (mark === undefined || mark.from >= mark.to) return <Revealed text={text} />
   const Changed = kind === 'add' ? 'ins' : 'del'
-  return <><Revealed text={text.slice(0, mark.from)} /><Changed><mark><Revealed text={text.slice(mark.from, mark.to)} /></mark></Changed><Revealed text={text.slice(mark.to)} /></>
+  return (
+    <>
+      <Revealed text={text.slice(0, mark.from)} />
+      <Changed><mark><Revealed text={text.slice(mark.from, mark.to)} /></mark></Changed>
+      <Revealed text={text.slice(mark.to)} />
+    </>
+  )
 }

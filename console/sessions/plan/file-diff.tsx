@@ -12,7 +12,12 @@ const Difference = lazy(async () => ({ default: (await import('../../edit/differ
 interface Side { readonly text?: string, readonly isCut?: boolean }
 
 /** What changes in one file: enough to decide, and side by side on demand. What could not be shown says so. */
-export function FileDiff ({ id, file, isSeen, onSeen }: { readonly id: string, readonly file: ChangedFile, readonly isSeen: boolean, readonly onSeen: () => void }) {
+export function FileDiff ({ id, file, isSeen, onSeen }: {
+  readonly id: string
+  readonly file: ChangedFile
+  readonly isSeen: boolean
+  readonly onSeen: () => void
+}) {
   const [isWide, setWide] = useState(false)
   const { path, diff, isCut, isOutdated, kind } = file
   return (
@@ -51,5 +56,10 @@ function Sides ({ id, path }: { readonly id: string, readonly path: string }) {
   if (query.error !== null) return <ErrorNote error={query.error} />
   if (query.data === undefined) return <p className='body quiet'>{t.loading}</p>
   const [before, after] = query.data
-  return <>{(before.isCut === true || after.isCut === true) && <p className='note warn'>{t.sideCut}</p>}<Suspense><Difference before={before.text ?? ''} after={after.text ?? ''} labels={[t.before, t.after]} /></Suspense></>
+  return (
+    <>
+      {(before.isCut === true || after.isCut === true) && <p className='note warn'>{t.sideCut}</p>}
+      <Suspense><Difference before={before.text ?? ''} after={after.text ?? ''} labels={[t.before, t.after]} /></Suspense>
+    </>
+  )
 }

@@ -6,7 +6,12 @@ import { type ChangedFile } from './use-plan.ts'
 const MOST = 1000
 
 /** The files of a change, and which of them were looked at. */
-export function FileList ({ files, chosen, isSeen, onChoose }: { readonly files: readonly ChangedFile[], readonly chosen: string | undefined, readonly isSeen: (file: ChangedFile) => boolean, readonly onChoose: (path: string) => void }) {
+export function FileList ({ files, chosen, isSeen, onChoose }: {
+  readonly files: readonly ChangedFile[]
+  readonly chosen: string | undefined
+  readonly isSeen: (file: ChangedFile) => boolean
+  readonly onChoose: (path: string) => void
+}) {
   return (
     <section className='panel'>
       <header><h2>{t.files}</h2><span className='grow' /><span className='quiet num'>{files.length}</span></header>
@@ -23,7 +28,9 @@ export function FileList ({ files, chosen, isSeen, onChoose }: { readonly files:
               >
                 <span className='grow mono wrap'>{file.path}</span>
                 <span className='quiet num'>{added > 0 && `+${added}`} {removed > 0 && `−${removed}`}</span>
-                <span className={isSeen(file) ? 'chip good' : file.kind.startsWith('DELETE') ? 'chip bad' : 'chip'}>{isSeen(file) ? t.seen : t.changeKind(file.kind)}</span>
+                <span className={isSeen(file) ? 'chip good' : file.kind.startsWith('DELETE') ? 'chip bad' : 'chip'}>
+                  {isSeen(file) ? t.seen : t.changeKind(file.kind)}
+                </span>
               </button>
             </li>
           )

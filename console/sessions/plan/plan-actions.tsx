@@ -49,7 +49,14 @@ export function PlanActions ({ session: { id, status }, plan, files, mayApply }:
           remember={() => { void act(() => take(api.POST('/api/plans/{id}/remember', params))) }}
         />
         {['planned', 'awaiting_confirmation'].includes(state) && (
-          <button type='button' className='button danger' disabled={isBusy} onClick={() => { void act(() => take(api.POST('/api/plans/{id}/reject', params))) }}>{t.reject}</button>
+          <button
+            type='button'
+            className='button danger'
+            disabled={isBusy}
+            onClick={() => { void act(() => take(api.POST('/api/plans/{id}/reject', params))) }}
+          >
+            {t.reject}
+          </button>
         )}
       </div>
       {error !== undefined && <ErrorNote error={error} />}

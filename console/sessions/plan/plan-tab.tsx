@@ -45,7 +45,11 @@ export function PlanTab ({ session, followed }: { readonly session: Session, rea
             files={files}
             mayApply={isWhole && unseen === 0}
           />
-          {value.error !== undefined && value.error !== '' && <div className='note bad outage-below'><span className='wrap'><b>{value.error_code}</b> <Revealed text={value.error} /></span></div>}
+          {value.error !== undefined && value.error !== '' && (
+            <div className='note bad outage-below'>
+              <span className='wrap'><b>{value.error_code}</b> <Revealed text={value.error} /></span>
+            </div>
+          )}
           {error !== null && <ErrorNote error={error} />}
           <div className='split list'>
             <div className='stack'>
@@ -57,7 +61,12 @@ export function PlanTab ({ session, followed }: { readonly session: Session, rea
                                    />}
               <Checks events={followed.events} />
               {session.status === 'waiting_input' && !hasEnded(session.status) && (
-                <Composer label={t.otherWords} send={text => take(api.POST('/api/plans/{id}/message', { params: { path: { id: session.id } }, body: { text } }))} />
+                <Composer
+                  label={t.otherWords} send={text => take(api.POST('/api/plans/{id}/message', {
+                    params: { path: { id: session.id } },
+                    body: { text }
+                  }))}
+                />
               )}
             </div>
             <div className='stack'>

@@ -4,5 +4,10 @@ import { type Followed, type Session } from '../follow/use-session.ts'
 
 /** What was said about a plan. */
 export function PlanTalk ({ session, followed }: { readonly session: Session, readonly followed: Followed }) {
-  return <section className='panel'><header><h2>{t.dialogue}</h2></header><div className='body'><Talk session={session} followed={followed} isMain={false} /></div></section>
+  return (
+    <section className='panel'>
+      <header><h2>{t.dialogue}</h2></header>
+      <div className='body'><Talk session={session} followed={followed} isMain={false} /></div>
+    </section>
+  )
 }

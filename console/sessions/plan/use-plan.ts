@@ -7,9 +7,20 @@ import { type Session } from '../follow/use-session.ts'
 export type Plan = paths['/api/plans/{id}']['get']['responses']['200']['content']['application/json']
 
 /** A file of a change, as it is shown. */
-export interface ChangedFile { readonly kind: string, readonly path: string, readonly bytes: number, readonly diff: string, readonly isCut?: boolean, readonly isOutdated?: boolean }
+export interface ChangedFile {
+  readonly kind: string
+  readonly path: string
+  readonly bytes: number
+  readonly diff: string
+  readonly isCut?: boolean
+  readonly isOutdated?: boolean
+}
 
-interface PreviewPage { readonly files: readonly ChangedFile[], readonly more: number, readonly confirm?: { readonly digest: string, readonly deletes: readonly string[] } }
+interface PreviewPage {
+  readonly files: readonly ChangedFile[]
+  readonly more: number
+  readonly confirm?: { readonly digest: string, readonly deletes: readonly string[] }
+}
 
 /** Files of a page of a preview. */
 const PAGE = 200
@@ -20,7 +31,12 @@ export function usePlan ({ id, seq, status }: Session) {
   const preview = useInfiniteQuery({
     queryKey: ['plan', id, 'preview'],
     initialPageParam: 0,
-    queryFn: async ({ pageParam }) => await take(api.GET('/api/plans/{id}/preview', { params: { path: { id }, query: { after: pageParam, limit: PAGE } } })) as PreviewPage,
+    queryFn: async ({ pageParam }) => await take(api.GET('/api/plans/{id}/preview', {
+      params: {
+        path: { id },
+        query: { after: pageParam, limit: PAGE }
+      }
+    })) as PreviewPage,
     getNextPageParam: (last, pages) => last.more > 0 ? pages.reduce((sum, { files }) => sum + files.length, 0) : undefined,
     staleTime: 0
   })

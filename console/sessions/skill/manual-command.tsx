@@ -23,7 +23,12 @@ export function ManualCommand ({ id, command }: { readonly id: string, readonly 
   return (
     <section className='card dock' aria-label={t.runYourself}>
       <header>{t.runYourself}</header>
-      <form className='body' onSubmit={event => { event.preventDefault(); void attempt(() => take(api.POST('/api/skills/{id}/command-result', { params: path, body: { stdout, exitCode: Number(code) } }))) }}>
+      <form
+        className='body' onSubmit={event => {
+          event.preventDefault()
+          void attempt(() => take(api.POST('/api/skills/{id}/command-result', { params: path, body: { stdout, exitCode: Number(code) } })))
+        }}
+      >
         <CommandText text={command} id='manual-count' />
         <div className='row'><CommandCount text={command} id='manual-count' /><CopyButton text={command} label={t.copyRaw} /></div>
         <div>
@@ -50,7 +55,13 @@ export function ManualCommand ({ id, command }: { readonly id: string, readonly 
             />
           </label>
           <span className='grow' />
-          <button type='button' className='button plain' onClick={() => { void attempt(() => take(api.POST('/api/skills/{id}/skip', { params: path, body: {} }))) }}>{t.skipCommand}</button>
+          <button
+            type='button'
+            className='button plain'
+            onClick={() => { void attempt(() => take(api.POST('/api/skills/{id}/skip', { params: path, body: {} }))) }}
+          >
+            {t.skipCommand}
+          </button>
           <button className='button primary'>{t.sendResult}</button>
         </div>
       </form>

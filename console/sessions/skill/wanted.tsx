@@ -12,7 +12,11 @@ import { ManualCommand } from './manual-command.tsx'
 
 /** A skill as its own address tells of it, asked for again whenever its session has moved. */
 export function useSkill ({ id, seq, status }: Session) {
-  const skill = useQuery({ queryKey: ['skill', id], queryFn: async () => (await take(api.GET('/api/skills/{id}', { params: { path: { id } } }))).data, staleTime: 0 })
+  const skill = useQuery({
+    queryKey: ['skill', id],
+    queryFn: async () => (await take(api.GET('/api/skills/{id}', { params: { path: { id } } }))).data,
+    staleTime: 0
+  })
   const { refetch } = skill
   useEffect(() => { void refetch() }, [seq, status, refetch])
   return skill
@@ -51,7 +55,11 @@ function Asked ({ session: { id }, skill: { state, pendingCommand, aiResponse } 
   if (state === 'waiting_cmd') return <><ManualCommand id={id} command={pendingCommand ?? ''} /><div className='row after'>{cancel}</div></>
   if (state === 'waiting_user') {
     const isOptional = aiResponse?.required === false
-    return <Composer label={isOptional ? t.answerOptional : t.answerField} mayBeEmpty={isOptional} send={(text, key) => input({ text }, key)}>{cancel}</Composer>
+    return (
+      <Composer label={isOptional ? t.answerOptional : t.answerField} mayBeEmpty={isOptional} send={(text, key) => input({ text }, key)}>
+        {cancel}
+      </Composer>
+    )
   }
   return (
     <div className='dock composer'>

@@ -6,7 +6,14 @@ export function OtherWays ({ lines }: { readonly lines: ReadonlyArray<readonly [
   return (
     <section className='panel'>
       <header><h2>{t.sameElsewhere}</h2></header>
-      <ul>{lines.map(([title, line]) => <li key={title} className='item'><div className='row'><h3 className='grow'>{title}</h3><CopyButton text={line} /></div><code className='wrap'>{line}</code></li>)}</ul>
+      <ul>
+        {lines.map(([title, line]) => (
+          <li key={title} className='item'>
+            <div className='row'><h3 className='grow'>{title}</h3><CopyButton text={line} /></div>
+            <code className='wrap'>{line}</code>
+          </li>
+        ))}
+      </ul>
     </section>
   )
 }

@@ -18,7 +18,10 @@ interface Agent {
 
 /** An agent needs nothing to begin: what it does, what it may call, and one button. */
 export function StartAgent ({ id }: { readonly id: string }) {
-  const query = useQuery({ queryKey: ['registry', 'agent', id], queryFn: async () => await take(api.GET('/api/agents/{id}', { params: { path: { id } } })) as Agent })
+  const query = useQuery({
+    queryKey: ['registry', 'agent', id],
+    queryFn: async () => await take(api.GET('/api/agents/{id}', { params: { path: { id } } })) as Agent
+  })
   const { start, error, isBusy } = useStart()
   const begin = () => start(async key => {
     const session = await take(api.POST('/api/agents/{id}/sessions', { params: { path: { id }, header: { 'idempotency-key': key } as never } }))
@@ -33,7 +36,12 @@ export function StartAgent ({ id }: { readonly id: string }) {
       {({ help, tools = [], ask = [], budget }) => (
         <div className='split halves'>
           <div className='stack'>
-            {help !== undefined && <section className='panel'><header><h2>{t.help}</h2></header><p className='body said pre'><Revealed text={help} /></p></section>}
+            {help !== undefined && (
+              <section className='panel'>
+                <header><h2>{t.help}</h2></header>
+                <p className='body said pre'><Revealed text={help} /></p>
+              </section>
+            )}
             <MayCall tools={tools} ask={ask} />
             {budget !== undefined && <p className='quiet'>{t.budget} <code>{JSON.stringify(budget)}</code></p>}
             {error !== undefined && <ErrorNote error={error} />}
@@ -54,7 +62,10 @@ function MayCall ({ tools, ask }: { readonly tools: readonly Tool[], readonly as
       <ul>
         {tools.map(({ name, description }) => (
           <li key={name} className='item'>
-            <div className='row'><code className='grow wrap'>{name}</code><span className={ask.includes(name) ? 'chip warn' : 'chip'}>{ask.includes(name) ? t.asks : t.unasked}</span></div>
+            <div className='row'>
+              <code className='grow wrap'>{name}</code>
+              <span className={ask.includes(name) ? 'chip warn' : 'chip'}>{ask.includes(name) ? t.asks : t.unasked}</span>
+            </div>
             <p className='hint wrap'>{description}</p>
           </li>
         ))}

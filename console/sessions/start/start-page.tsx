@@ -19,6 +19,13 @@ export function StartPage () {
   const crumbs = <Link href='/sessions'>{t.sessions}</Link>
   if (kind === 'agents' && name !== '') return <><PageTitle title={name} crumbs={crumbs} /><StartAgent id={name} /></>
   if (kind === 'skills' && name !== '') return <><PageTitle title={name} crumbs={crumbs} /><StartSkill id={name} /></>
-  if (kind === 'plans') return <><PageTitle title={name === '' || name === 'default' ? t.planNew : name} crumbs={crumbs} /><StartPlan profile={name === 'default' ? '' : name} /></>
+  if (kind === 'plans') {
+    return (
+      <>
+        <PageTitle title={name === '' || name === 'default' ? t.planNew : name} crumbs={crumbs} />
+        <StartPlan profile={name === 'default' ? '' : name} />
+      </>
+    )
+  }
   return <><PageTitle title={t.startSession} crumbs={crumbs} /><Definitions only={kind === 'skills' || kind === 'agents' ? kind : undefined} /></>
 }

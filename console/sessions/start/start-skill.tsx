@@ -58,7 +58,15 @@ function SkillForm ({ id, skill }: { readonly id: string, readonly skill: Skill 
   return (
     <StartForm above={above} action={t.startSkill} isOff={isBusy} error={error} onStart={() => { void submit() }} aside={aside}>
       {skill.params?.map(({ name, description, required = false }) => (
-        <TextField key={name} id={`p-${name}`} label={name} hint={description} isRequired={required} value={params[name] ?? ''} onChange={value => { wish.setParam(name, value) }} />
+        <TextField
+          key={name}
+          id={`p-${name}`}
+          label={name}
+          hint={description}
+          isRequired={required}
+          value={params[name] ?? ''}
+          onChange={value => { wish.setParam(name, value) }}
+        />
       ))}
       <TextField id='prompt' label={t.wordsMore} rows={2} value={prompt} onChange={setPrompt} />
       <SelectField id='target' label={t.runsOn} value={target} onChange={setTarget} hint={targets.length === 0 ? t.noTargets : undefined}>

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo } from 'node:net'
@@ -103,7 +104,10 @@ export function tokensOf (characters: number): number {
 
 type Said = Extract<ModelReply, { readonly text: string } | { readonly call: object }>
 
-const HEAD = { id: 'chatcmpl-compare', created: 1741569952, model: 'scripted' }
+/** What all parts of an answer begin with. The id is its own: LangGraph takes a message with a known id for a new version of that one. */
+function headOf (): object {
+  return { id: `chatcmpl-${randomUUID()}`, created: 1741569952, model: 'scripted' }
+}
 
 function usageOf (reply: Said, length: number): object {
   const [prompt, answered] = [tokensOf(length), tokensOf('text' in reply ? reply.text.length : reply.call.arguments.length)]
@@ -111,18 +115,19 @@ function usageOf (reply: Said, length: number): object {
 }
 
 function callsOf (call: { readonly name: string, readonly arguments: string }): object[] {
-  return [{ index: 0, id: `call_${Math.random().toString(36).slice(2)}`, type: 'function', function: call }]
+  return [{ index: 0, id: `call_${randomUUID()}`, type: 'function', function: call }]
 }
 
 function completion (reply: Said, length: number): object {
   const message = 'text' in reply ? { role: 'assistant', content: reply.text } : { role: 'assistant', content: null, tool_calls: callsOf(reply.call) }
   const choices = [{ index: 0, message, finish_reason: 'text' in reply ? 'stop' : 'tool_calls' }]
-  return { ...HEAD, object: 'chat.completion', choices, usage: usageOf(reply, length) }
+  return { ...headOf(), object: 'chat.completion', choices, usage: usageOf(reply, length) }
 }
 
 async function stream (response: ServerResponse, reply: Said, length: number): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  const send = (fields: object): void => { response.write(`data: ${JSON.stringify({ ...HEAD, object: 'chat.completion.chunk', ...fields })}\n\n`) }
+  const head = headOf()
+  const send = (fields: object): void => { response.write(`data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', ...fields })}\n\n`) }
   const choice = (delta: object, finish: string | null = null): void => { send({ choices: [{ index: 0, delta, finish_reason: finish }] }) }
   choice({ role: 'assistant', content: '' })
   if ('call' in reply) choice({ tool_calls: callsOf(reply.call) })

@@ -15,7 +15,8 @@ interface Parameter { readonly name: string, readonly description?: string, read
 interface OfferedSkill {
   readonly id: string
   readonly description: string
-  readonly params: readonly Parameter[]
+  /** Undefined until its definition was read. */
+  readonly params: readonly Parameter[] | undefined
   /** Of one that stands on the target. */
   readonly place?: { readonly skillPath: string, readonly skillSource: 'project' | 'remote' }
 }
@@ -47,16 +48,21 @@ export function SkillList ({ terminal, target, onClose, onStarted }: SkillListPr
   )
 }
 
-function Offered ({ skill: { id, description, params, place }, terminal, onStarted }: { readonly skill: OfferedSkill } & Pick<SkillListProps, 'terminal' | 'onStarted'>) {
-  const [isOpen, setOpen] = useState(false)
+function Offered ({ skill: { id, description, params: known, place }, terminal, onStarted }: { readonly skill: OfferedSkill } & Pick<SkillListProps, 'terminal' | 'onStarted'>) {
+  const [params, setParams] = useState<readonly Parameter[]>()
   const [values, setValues] = useState<Readonly<Record<string, string>>>({})
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
   const key = useRef(crypto.randomUUID())
-  const start = async () => {
+  const press = async () => {
     setBusy(true)
     setError(undefined)
     try {
+      if (params === undefined) {
+        const asked = known ?? await readParameters(id)
+        setParams(asked)
+        if (asked.length > 0) return
+      }
       const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
       const body = { skillId: id, ...place, terminalSessionId: terminal, params: given, execution: 'approve' as const, autoContinue: true }
       const { data } = await take(api.POST('/api/skills/start', { params: { header: { 'idempotency-key': key.current } as never }, body }))
@@ -68,16 +74,15 @@ function Offered ({ skill: { id, description, params, place }, terminal, onStart
       setBusy(false)
     }
   }
-  const isAsking = params.length > 0 && !isOpen
   return (
     <li className='item'>
-      <form className='stack tight' onSubmit={event => { event.preventDefault(); if (isAsking) setOpen(true); else void start() }}>
+      <form className='stack tight' onSubmit={event => { event.preventDefault(); void press() }}>
         <div className='row'>
           <b className='grow wrap'><Revealed text={id} /></b>
           <button className='button small' disabled={isBusy} aria-label={t.startNamed(id)}>{t.startSkill}</button>
         </div>
         <p className='hint wrap'><Revealed text={description} /></p>
-        {isOpen && params.map(({ name, description: hint, required = false }) => (
+        {params?.map(({ name, description: hint, required = false }) => (
           <TextField key={name} id={`s-${id}-${name}`} label={name} hint={hint} isRequired={required} value={values[name] ?? ''} onChange={value => { setValues(before => ({ ...before, [name]: value })) }} />
         ))}
         {error !== undefined && <ErrorNote error={error} />}
@@ -86,7 +91,7 @@ function Offered ({ skill: { id, description, params, place }, terminal, onStart
   )
 }
 
-interface Registered { readonly id: string, readonly description?: unknown, readonly params?: readonly Parameter[] }
+interface Registered { readonly id: string, readonly description?: unknown }
 
 /** Those that are registered, then those that stand on the target. */
 async function listSkills (target: string | undefined): Promise<readonly OfferedSkill[]> {
@@ -95,7 +100,12 @@ async function listSkills (target: string | undefined): Promise<readonly Offered
     target === undefined ? undefined : take(api.GET('/api/targets/{name}/skills', { params: { path: { name: target } } })).catch(() => undefined)
   ])
   return [
-    ...registered.rows.map(({ id, description, params = [] }) => ({ id, description: words(description), params })),
+    ...registered.rows.map(({ id, description }) => ({ id, description: words(description), params: undefined })),
     ...(found?.skills ?? []).map(({ id, description, params, path, source }) => ({ id, description, params, place: { skillPath: path, skillSource: source } }))
   ]
+}
+
+async function readParameters (id: string): Promise<readonly Parameter[]> {
+  const { params = [] } = await take(api.GET('/api/skills/definitions/{id}', { params: { path: { id } } })) as { readonly params?: readonly Parameter[] }
+  return params
 }

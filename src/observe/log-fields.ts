@@ -56,10 +56,24 @@ const EVENT_FIELDS = {
   workers: 'how many workers listen'
 } as const
 
+/** What the line of a change over HTTP of what is registered has. */
+const AUDIT_FIELDS = {
+  action: 'publish, withdraw, freeze, restore, move label, remove label, remove version',
+  kind: EVENT_FIELDS.kind,
+  id: 'of what was changed',
+  version: 'which version of it',
+  label: 'which label was moved',
+  from: 'the versions that the label meant',
+  to: 'the versions that it means',
+  note: 'why, in the words of whoever did it',
+  by: 'name of the token; empty where none is asked for'
+} as const
+
 /** Every field of the log with what it holds. docs/observability.md lists these fields, and tests hold log lines against them. */
 export const LOG_FIELDS: ReadonlyArray<readonly [title: string, fields: Readonly<Record<string, string>>]> = [
   ['Every line', COMMON_FIELDS],
   ['The line of a request (`msg` is `request`)', REQUEST_FIELDS],
+  ['The line of a change (`msg` is `audit`)', AUDIT_FIELDS],
   ['Other lines', sorted({ ...EVENT_FIELDS, ...COUNTS })]
 ]
 

@@ -67,7 +67,8 @@ function parse (text: string): unknown {
   const problem = document.errors[0] ?? document.warnings[0]
   if (problem !== undefined) throw new YamlError(describe(problem), at(problem.pos[0]))
   if (second !== undefined) throw new YamlError('a second document begins', at(second.range[0]))
-  if (document.contents === null || (isScalar(document.contents) && document.contents.source === '')) throw new YamlError('the text is empty')
+  // A text in quotes that has nothing in it is a value.
+  if (document.contents === null || (isScalar(document.contents) && document.contents.source === '' && document.contents.type === 'PLAIN')) throw new YamlError('the text is empty')
   checkKeys(document, at)
   // The library counts an anchor among its aliases, and multiplies the aliases of aliases. That count stops a bomb.
   return document.toJS({ maxAliasCount: MAX_ALIASES + 1 })

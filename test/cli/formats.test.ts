@@ -120,4 +120,29 @@ describe('aps export promptfoo', () => {
       tests: [{ vars: { name: '', list: '' }, prompts: ['greet'], providers: ['chat'] }]
     })
   })
+
+  it('has the cases that are stored beside prompts: those that render are given the defaults of tools, as here', async t => {
+    const service = await startService(t, {
+      'templates:greet': 'Hello {{variables.name}}',
+      'tests:greet': [
+        { description: 'names', vars: { name: 'Ada' }, assert: [{ type: 'contains', value: 'Ada' }] },
+        { description: 'asks', run: 'chat', vars: { name: { first: 'Ada' } }, assert: [{ type: 'icontains', value: 'hello' }] },
+        { description: 'calls', tools: 'live', vars: { name: 'x' }, assert: [{ type: 'regex', value: '^Hello' }] }
+      ]
+    }, { LOG_LEVEL: 'silent' })
+    const url = await service.listen()
+    const { stdout, stderr } = await runAps(['export', 'promptfoo', 'greet'], { APS_URL: url })
+    const { providers, tests } = parse(stdout) as { providers: Array<{ label: string, config: { url: string, body: unknown } }>, tests: unknown }
+    assert.deepEqual(providers.map(({ label, config }) => [label, config.url]), [
+      ['chat', `${url}/v1/chat/completions`],
+      ['render', `${url}/api/render/prompts/{{prompt}}?tools=stub`],
+      ['render with tools', `${url}/api/render/prompts/{{prompt}}`]
+    ], stderr)
+    assert.deepEqual(providers[1]?.config.body, { variables: { name: '{{(name if name is string else name | dump) | safe}}' } })
+    assert.deepEqual(tests, [
+      { description: 'names', assert: [{ type: 'contains', value: 'Ada' }], vars: { name: 'Ada' }, prompts: ['greet'], providers: ['render'] },
+      { description: 'asks', assert: [{ type: 'icontains', value: 'hello' }], vars: { name: { first: 'Ada' } }, prompts: ['greet'], providers: ['chat'] },
+      { description: 'calls', assert: [{ type: 'regex', value: '^Hello' }], vars: { name: 'x' }, prompts: ['greet'], providers: ['render with tools'] }
+    ])
+  })
 })

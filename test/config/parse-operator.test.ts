@@ -88,6 +88,22 @@ policy:
     await assert.rejects(openService(config, { debug () {}, info () {}, warn () {}, error () {} }), { name: 'ConfigError', message: `OPERATOR_FILE: ${file}: line 2: targets.here.workspace: expected the name of a workspace, got "shop"` })
   })
 
+  for (const [what, environment, starts] of [
+    ['reached from elsewhere without tokens', { AUTH: 'off', HOST: '0.0.0.0' }, false],
+    ['reached from this machine alone', {}, true]
+  ] as const) {
+    it(`${starts ? 'lets' : 'keeps'} a service ${starts ? 'start' : 'from starting'} that is ${what} and offers a terminal`, async t => {
+      const folder = await createTemporaryFolder()
+      t.after(folder.remove)
+      await folder.write('shop/a', '')
+      await folder.write('operator.yaml', 'workspaces: { shop: { path: shop } }\ntargets: { here: { type: local, workspace: shop, terminal: true } }')
+      const config = loadConfig({ STORE_DIR: join(folder.path, 'shop'), STATE_DIR: join(folder.path, 'state'), SESSION_STORE: 'memory', OPERATOR_FILE: join(folder.path, 'operator.yaml'), ...environment })
+      const opening = openService(config, { debug () {}, info () {}, warn () {}, error () {} })
+      if (starts) await (await opening).close()
+      else await assert.rejects(opening, { name: 'ConfigError', message: /^AUTH=off: expected tokens or a loopback address in HOST where target "here" has terminal: true$/ })
+    })
+  }
+
   it('is named where it is not there, or too large', async t => {
     const folder = await createTemporaryFolder()
     t.after(folder.remove)

@@ -67,7 +67,6 @@ export async function startScene (t: TestContext): Promise<Scene> {
   const plan = String((await service.post('/api/plans', { goal: 'fix the price of ten pieces', workspace: 'shop' })).json['id'])
   await service.post(`/api/plans/${plan}/apply`, {})
   const terminal = String((await service.post('/api/terminals', { target: 'web' })).json['terminalId'])
-  t.after(() => service.app.inject({ method: 'DELETE', url: `/api/terminals/${terminal}` }))
   const values = { product: 'Atlas Export', customer: 'Ida Holm', ticket: 48213 }
   return {
     origin,

@@ -1,4 +1,4 @@
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { type App } from '../../src/http/base/app-types.ts'
@@ -26,9 +26,9 @@ export interface Replica {
 }
 
 /** Opens a replica that records versions; the store outlives it. */
-export async function openReplica (store: Store, environment: Readonly<Record<string, string>> = {}): Promise<Replica> {
+export async function openReplica (store: Store, environment: Readonly<Record<string, string>> = {}, log: Logger = pino({ level: 'silent' })): Promise<Replica> {
   const config = loadConfig({ STORE_DIR: 'unused', SESSION_STORE: 'memory', VERSIONS: 'http', POLL_INTERVAL_MS: '100', ...environment })
-  const app = await createApp(config, pino({ level: 'silent' }), { store: withoutClose(store) })
+  const app = await createApp(config, log, { store: withoutClose(store) })
 
   async function call (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object | string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     const type = typeof payload === 'string' ? 'text/plain' : 'application/json'

@@ -247,6 +247,18 @@ describe('A person below an agent', () => {
     assert.deepEqual([told?.['definition'], told?.['path'], told?.['status'], listOf(told?.['ask']?.['approvals'])[0]?.['effect']?.['command']], ['skills/walk', ['agents/top', 'skills/walk'], 'waiting_approval', 'echo one'])
   })
 
+  it('hears of it, too, who begins to follow later', async t => {
+    const service = await start(t)
+    const { id } = await service.ask('walk')
+    const { body } = await fetch(`${await service.listen()}/api/sessions/${id}/events`)
+    let read = ''
+    for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      read += part
+      if (read.includes('event: live')) break
+    }
+    assert.match(read, /^event: live\ndata: \{"type":"child",.*"ask":\{"approvals":\[\{"id":/m)
+  })
+
   it('ends all below a session with it', async t => {
     const service = await start(t)
     const { id } = await service.ask('twice')

@@ -29,6 +29,9 @@ async function startTraced (t: TestContext, answer: Answer, further: Record<stri
     await folder.remove()
   })
   await folder.write('templates/ask.json', JSON.stringify({ userPrompt: '{{a_tool variables.name}}, {{variables.name}}', defaults: { model: 'gpt-x' } }))
+  await folder.write('templates/old.json', JSON.stringify('now {{variables.name}}'))
+  await folder.write('versions/old/1.json', JSON.stringify({ entry: { userPrompt: 'once {{variables.name}}', defaults: { model: 'gpt-x' } } }))
+  await folder.write('releases/old.json', JSON.stringify({ next: 2, labels: { production: 1 }, moves: [], versions: [{ n: 1, tag: 'tag', at: '2026-11-20T10:00:00Z', by: 'ana' }] }))
   await folder.write('tools/a/tool.json', JSON.stringify({ url: `${tools.origin}/text`, parameters: [{ name: 'name', type: 'string' }] }))
   await folder.write('tools/bad/tool.json', JSON.stringify({ url: `${tools.origin}/500` }))
   const service = await startProcess(t, { STORE_DIR: folder.path, LLM_BASE_URL: upstream.baseUrl, RENDER_TIMEOUT_MS: '20000', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '50', ...further })
@@ -106,6 +109,16 @@ describe('traces over OTLP', () => {
     await (await traced.chat({ variables: { name: 'Ada' }, stream: true })).text()
     const { attributes } = find(await traced.spans(), 'chat gpt-x')
     assert.deepEqual([attributes['gen_ai.request.stream'], attributes['gen_ai.usage.output_tokens'], attributes['error.type']], [true, 10, undefined])
+  })
+
+  it('say which version was served, and under which label', async t => {
+    const traced = await startTraced(t, answer)
+    await (await traced.chat({ variables: { name: 'Ada' } }, {}, 'old@production')).text()
+    const spans = await traced.spans()
+    for (const name of ['render', 'chat gpt-x']) {
+      const { 'gen_ai.prompt.name': prompt, 'gen_ai.prompt.version': version, 'prompt_shell.prompt.label': label } = find(spans, name).attributes
+      assert.deepEqual([prompt, version, label], ['old', '1', 'production'], name)
+    }
   })
 
   it('show retries as events, and what failed by its code', async t => {

@@ -146,6 +146,13 @@ describe('Used-by', () => {
     assert.deepEqual(body, [{ id: 'a@production', direct: true, through: [], versions: [1] }])
   })
 
+  it('tells of a tool that only a version needs which a prompt pins', async t => {
+    const tool = { url: 'http://127.0.0.1:1/x', method: 'GET', parameters: [{ name: 'q', type: 'string' }] }
+    const { call } = await open(t, { 'tools:find': tool, 'templates:outer': '{{> "inner@1"}}', 'templates:inner': 'no tool', 'versions:inner:1': version('{{find variables.q}}'), 'releases:inner': record({}, 1) })
+    const { body } = await call('GET', '/api/tools/find/used-by')
+    assert.deepEqual(body, [{ id: 'outer', direct: false, through: ['inner@1'] }])
+  })
+
   it('tells of what an old version of a partial reads', async t => {
     const { call } = await open(t, {
       'environs:team:rules': 'be kind',

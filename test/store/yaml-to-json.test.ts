@@ -8,6 +8,8 @@ const GOOD: readonly [string, string][] = [
   ['text: |\n  {{#each a}}\n    b\n  {{/each}}', '{"text":"{{#each a}}\\n  b\\n{{/each}}\\n"}'],
   ['plain text', '"plain text"'],
   ['null', 'null'],
+  ['""', '""'],
+  ["''", '""'],
   ['a: ~\nb: yes\nc: true\nd: 2001-12-14', '{"a":null,"b":"yes","c":true,"d":"2001-12-14"}'],
   ['a: 9007199254740991\nb: 9007199254740993\nc: -12345678901234567890\nd: 0x10', '{"a":9007199254740991,"b":9007199254740993,"c":-12345678901234567890,"d":16}'],
   ['base: &base {x: 1}\nown:\n  <<: *base\n  y: 2', '{"base":{"x":1},"own":{"x":1,"y":2}}'],

@@ -95,7 +95,7 @@ function providerOf ({ run, tools, ...test }: JsonObject): string {
 function variablesOf (cases: readonly Case[]): JsonObject {
   const names = new Map<string, boolean>()
   for (const { vars } of cases) for (const [name, value] of Object.entries(vars)) names.set(name, (names.get(name) ?? false) || isStructure(value))
-  return Object.fromEntries(Array.from(names, ([name, isJson]) => [name, isJson ? `{{${name} | dump | safe}}` : `{{${name}}}`]))
+  return Object.fromEntries(Array.from(names, ([name, isJson]) => [name, isJson ? `{{(${name} if ${name} is string else ${name} | dump) | safe}}` : `{{${name}}}`]))
 }
 
 function isStructure (value: Json): boolean {

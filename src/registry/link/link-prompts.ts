@@ -25,6 +25,11 @@ export interface PromptPartial extends LinkedPartial {
   readonly prompt: PartialText
 }
 
+/** Whether a link is a partial that the registry has linked. */
+export function isPromptPartial (link: Link): link is PromptPartial {
+  return link.kind === 'partial' && 'prompt' in link
+}
+
 /** A prompt's links and what could not be resolved among its own names. */
 interface Resolution {
   texts: readonly LinkedText[]

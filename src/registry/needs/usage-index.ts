@@ -2,10 +2,12 @@ import { type Generation, type Prompt } from '../generation/generation.ts'
 import { everyPath } from './own-paths.ts'
 import { firstSegment } from './path-owner.ts'
 import { overlaps } from './path-overlap.ts'
+import { isPromptPartial, type PartialText } from '../link/link-prompts.ts'
 import { idsMeant, isPartial } from '../link/references.ts'
 import { createSlices } from '../../runtime/slices.ts'
+import { type Link } from '../../template/language.ts'
 
-/** Who uses what in one generation, by each prompt's own text. Paths are by their first segment. */
+/** Who uses what in one generation, by each prompt's own text; versions that are pinned are users, too. Paths are by their first segment. */
 export interface UsageIndex {
   readonly tools: ReadonlyMap<string, ReadonlySet<string>>
   readonly prompts: ReadonlyMap<string, ReadonlySet<string>>
@@ -36,13 +38,27 @@ async function buildUsage (generation: Generation): Promise<UsageIndex> {
   const prompts = new Map<string, Set<string>>()
   const hopeful = new Map<string, Set<string>>()
   const paths = new Map<string, Map<string, Set<string>>>()
+  const pinned = new Map<string, PartialText>()
   for (const prompt of generation.prompts.values()) {
-    for (const { need } of everyPath(prompt)) addTo(branch(paths, firstSegment(need.path)), need.path, prompt.id)
-    for (const link of linksOf(prompt)) addTo(link.kind === 'tool' ? tools : prompts, link.id, prompt.id)
+    take(prompt)
     for (const id of idsOfAbsent(prompt)) addTo(hopeful, id, prompt.id)
     for (const { id } of offeredTools(prompt)) addTo(tools, id, prompt.id)
     if (slices.isDue()) await slices.pause()
   }
+  for (const text of pinned.values()) {
+    take(text)
+    if (slices.isDue()) await slices.pause()
+  }
+
+  function take (text: PartialText): void {
+    for (const { need } of everyPath(text)) addTo(branch(paths, firstSegment(need.path)), need.path, text.id)
+    for (const link of linksOf(text)) {
+      addTo(link.kind === 'tool' ? tools : prompts, link.id, text.id)
+      // A version that is pinned is no prompt of the generation, and needs what it needs all the same.
+      if (isPromptPartial(link) && link.prompt.entry.version !== undefined) pinned.set(link.id, link.prompt)
+    }
+  }
+
   return { tools, prompts, hopeful, paths }
 }
 
@@ -59,8 +75,8 @@ function idsOfAbsent ({ id, entry, texts }: Prompt): string[] {
 }
 
 /** What a prompt's own names stand for. */
-export function linksOf (prompt: Prompt) {
-  return prompt.texts.flatMap(({ links }) => links.filter(link => link !== undefined))
+export function linksOf ({ texts }: Pick<Prompt, 'texts'>): readonly Link[] {
+  return texts.flatMap(({ links }) => links.filter(link => link !== undefined))
 }
 
 function addTo (users: Map<string, Set<string>>, used: string, user: string): void {

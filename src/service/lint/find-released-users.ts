@@ -3,7 +3,8 @@ import { type Link, type LinkedPartial } from '../../template/language.ts'
 import { type Generation, type Prompt, type Release } from '../../registry/generation/generation.ts'
 import { everyPath } from '../../registry/needs/own-paths.ts'
 import { overlaps } from '../../registry/needs/path-overlap.ts'
-import { type PromptPartial } from '../../registry/link/link-prompts.ts'
+import { isPromptPartial } from '../../registry/link/link-prompts.ts'
+import { linksOf } from '../../registry/needs/usage-index.ts'
 
 /** Partials of one version that are looked at. */
 const MAX_LOOKED_AT = 1000
@@ -82,14 +83,6 @@ function textsOf (prompt: Prompt): readonly Text[] {
   return [...texts.values()]
 }
 
-function linksOf ({ texts }: Text): readonly Link[] {
-  return texts.flatMap(({ links }) => links.filter(link => link !== undefined))
-}
-
 function idOf (link: LinkedPartial): string {
   return isPromptPartial(link) ? link.prompt.entry.id : link.id
-}
-
-function isPromptPartial (link: Link): link is PromptPartial {
-  return link.kind === 'partial' && 'prompt' in link
 }

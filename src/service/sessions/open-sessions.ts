@@ -127,7 +127,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
       tools: { isRepeatableTool: tool => isRepeatableTool(registry.generation, tool) },
       callerNamed: name => owners.callerNamed(name),
       observer,
-      stopOrphan: async session => await running.use(async opened => await stopOrphan(opened, session))
+      stopOrphan: async (session, signal) => await running.use(async opened => await stopOrphan(opened, session, signal))
     }),
     circumstances,
     async close () {

@@ -1,9 +1,9 @@
-import pRetry from 'p-retry'
 import { type Log } from '../../base/log.ts'
 import { ENDED, type Fact } from '../model.ts'
 import { type ActiveEffect, type Outcome, type Performer } from '../performer.ts'
 import { type Session } from '../session.ts'
-import { type SessionStore, SessionStoreError } from '../session-store.ts'
+import { patiently } from '../patiently.ts'
+import { type SessionStore } from '../session-store.ts'
 import { type Commit } from './approvals.ts'
 import { type Replica } from './fact-writer.ts'
 import { type RunningEffects } from './running-effects.ts'
@@ -74,9 +74,8 @@ export class EffectDriver {
     const { replica: { closing }, commit, onFailed } = this.#options
     const { kind, ...rest } = outcome
     const decide = (session: Session): Fact | undefined => isWanted(session) ? { kind, effect: effect.id, ...rest } as Fact : undefined
-    const shouldRetry = ({ error }: { readonly error: Error }): boolean => error instanceof SessionStoreError && !closing.aborted
     try {
-      await pRetry(() => commit(id, decide), { retries: Infinity, minTimeout: 100, maxTimeout: 2000, shouldRetry })
+      await patiently(closing, () => commit(id, decide))
     } catch (error) {
       await onFailed(id, error)
     }

@@ -32,7 +32,7 @@ export const SHELLS = (['bash', 'dash', 'busybox'] as const).map(name => ({
 export interface TestTerminal {
   readonly terminal: Terminal
   readonly folder: string
-  /** All that a reader has been shown. */
+  /** What a reader has been shown: the end of it. */
   shown (): string
   /** The states it has been in. */
   readonly states: readonly string[]
@@ -43,6 +43,9 @@ export interface TestTerminal {
 /** Where a terminal of a test is. */
 export type Place = 'jail' | 'bare' | TestSshd
 
+/** What is kept of what a terminal shows, in UTF-16 units. */
+const KEPT = 2 * 1024 * 1024
+
 /** Opens a terminal in a folder of its own; ended after the test. */
 export async function openTerminal (t: TestContext, place: Place, options: Partial<TerminalOptions> = {}): Promise<TestTerminal> {
   const folder = await createTemporaryFolder()
@@ -51,7 +54,7 @@ export async function openTerminal (t: TestContext, place: Place, options: Parti
   const terminal = await Terminal.open({ name: 'web', size: { cols: 80, rows: 24 }, open: each => executor.openPty(each), ...options })
   let shown = ''
   const states: string[] = []
-  terminal.attach({ unread: 0, data (text) { shown += text }, state (each) { states.push(each) }, closed () {}, cut () {} })
+  terminal.attach({ unread: 0, data (text) { shown = shown.length > KEPT ? shown.slice(-KEPT / 2) + text : shown + text }, state (each) { states.push(each) }, closed () {}, cut () {} })
   t.after(async () => {
     await terminal.end('the test is over')
     await terminal.ended

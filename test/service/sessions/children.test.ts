@@ -9,6 +9,8 @@ import { RunningSessions } from '../../../src/service/sessions/running-sessions.
 import { childId } from '../../../src/session/child.ts'
 import { NO_CIRCUMSTANCES } from '../../../src/session/gate.ts'
 import { UNSEALED } from '../../../src/session/seal.ts'
+import { SessionStoreError } from '../../../src/session/session-store.ts'
+import { changedStore } from '../../session/changed-store.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
 import { memoryStore, readAll, SILENT } from '../../session/runners.ts'
 import { scripted, SCRIPTED } from '../../session/script-engine.ts'
@@ -39,7 +41,7 @@ function serving (t: TestContext, store = memoryStore(t)) {
       tools: { isRepeatableTool: () => true },
       callerNamed: () => ANYONE,
       observer: undefined,
-      stopOrphan: async session => await running.use(async opened => await stopOrphan(opened, session))
+      stopOrphan: async (session, signal) => await running.use(async opened => await stopOrphan(opened, session, signal))
     }),
     circumstances: NO_CIRCUMSTANCES,
     close: async () => {},
@@ -87,6 +89,37 @@ describe('A child and two replicas', () => {
       const began = (await readAll(one.store, child)).filter(({ fact }) => fact.kind === 'started')
       assert.equal(began.length, 1)
     })
+  })
+})
+
+describe('A store that cannot be reached for a while', () => {
+  it('is no end of a child', async t => {
+    let isGone = false
+    const real = memoryStore(t)
+    const store = changedStore(real, {
+      async * read (id, after) {
+        if (isGone) throw new SessionStoreError('it is gone')
+        yield * real.read(id, after)
+      },
+      async head (id) {
+        if (isGone) throw new SessionStoreError('it is gone')
+        return await real.head(id)
+      }
+    })
+    const { running, called } = serving(t, store)
+    await running.use(async ({ runner }) => {
+      const id = 'd'.repeat(32)
+      const child = childId(id, '1.0')
+      await runner.start(id, scripted('@, last > end', { owner: '', budget: BUDGET }))
+      await waitFor('the child to wait', async () => (await runner.load(child))?.status === 'waiting_input')
+      isGone = true
+      const said = runner.input(child, { id: 'i', by: '', text: 'work > end' })
+      await new Promise(setImmediate)
+      isGone = false
+      await said
+      await waitFor('the end', async () => (await runner.load(id))?.status === 'completed')
+    })
+    assert.deepEqual(called.sort(), ['last', 'work'])
   })
 })
 

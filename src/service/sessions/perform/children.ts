@@ -3,6 +3,7 @@ import { stringifyJson } from '../../../base/json.ts'
 import { childId } from '../../../session/child.ts'
 import { type Followed, followSession } from '../../../session/follow.ts'
 import { ENDED, type ChildEffect, type Start } from '../../../session/model.ts'
+import { patiently } from '../../../session/patiently.ts'
 import { type Outcome } from '../../../session/performer.ts'
 import { type SessionRunner } from '../../../session/run/runner.ts'
 import { type Session } from '../../../session/session.ts'
@@ -30,7 +31,8 @@ export interface ChildrenOptions {
  * id is the same. A process that stops leaves its children to the next one.
  */
 export function followChildren ({ startOf, use }: ChildrenOptions): Perform<ChildEffect> {
-  return async performing => await use(async ({ store, runner }) => {
+  // A store that cannot be reached for a while is no end of a child.
+  return async performing => await use(async ({ store, runner }) => await patiently(performing.signal, async () => {
     const { session, effect, signal } = performing
     const id = childId(session.id, effect.id)
     const known = await runner.load(id)
@@ -43,7 +45,7 @@ export function followChildren ({ startOf, use }: ChildrenOptions): Perform<Chil
     const child = await runner.load(id)
     if (child === undefined || !ENDED.has(child.status)) return { kind: 'failure', code: 'CHILD_LEFT', message: 'nobody waits for it here any more' }
     return outcomeOfChild(child)
-  })
+  }))
 }
 
 /** What the child starts with, or why it does not. */

@@ -48,7 +48,7 @@ export interface PerformerOptions {
   readonly callerNamed: (name: string) => Caller | undefined
   readonly observer: SessionObserver | undefined
   /** Ends a session above which another one has ended. @default there are no such */
-  readonly stopOrphan?: (session: Session) => Promise<boolean>
+  readonly stopOrphan?: (session: Session, signal: AbortSignal) => Promise<boolean>
 }
 
 /** Does what sessions ask for, as their owner is now. What a function of `performers` throws goes on to the runner. */
@@ -70,7 +70,7 @@ export function createPerformer ({ performers, tools, callerNamed, observer, sto
     async perform (session, effect, signal, publish) {
       const caller = callerNamed(session.start.owner)
       if (caller === undefined) return { kind: 'failure', code: 'OWNER_GONE', message: `there is no token "${session.start.owner}" any more` }
-      if (session.start.parent !== undefined && await stopOrphan?.(session) === true) return { kind: 'failure', code: 'PARENT_ENDED', message: 'the session above it has ended' }
+      if (session.start.parent !== undefined && await stopOrphan?.(session, signal) === true) return { kind: 'failure', code: 'PARENT_ENDED', message: 'the session above it has ended' }
       const refusal = refusalOf(caller, session, effect)
       if (refusal !== undefined) return refusal
       return await observed({ session, effect, caller, signal, activity: observer?.beginEffect(session, effect), publish })

@@ -29,7 +29,7 @@ export function openShellsOn (options: ShellOptions): Perform<ShellEffect> {
     const target = targets.get(effect.target)
     try {
       const terminal = await terminals.hold(id, owner, () => openOn(target, options, performing))
-      const end = (): void => { void terminal.end(STOPPED) }
+      const end = (): void => { void terminal.end('it was ended') }
       signal.addEventListener('abort', end, { once: true })
       if (signal.aborted) end()
       const { reason, exitCode } = await terminal.ended

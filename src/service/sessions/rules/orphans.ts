@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../base/errors.ts'
+import { patiently } from '../../../session/patiently.ts'
 import { ENDED } from '../../../session/model.ts'
 import { type SessionRunner } from '../../../session/run/runner.ts'
 import { type Session } from '../../../session/session.ts'
@@ -7,10 +8,11 @@ import { type SessionStore } from '../../../session/session-store.ts'
 /**
  * Ends a child that has nobody any more who wants to know what it comes to. A crash in the middle of a cancel leaves such: each
  * looks up the line before it does something.
+ * @param signal aborts when nobody wants to know any more
  * @returns whether one above it has ended
  */
-export async function stopOrphan ({ store, runner }: { readonly store: Pick<SessionStore, 'head'>, readonly runner: Pick<SessionRunner, 'stop'> }, { id, start: { parent } }: Session): Promise<boolean> {
-  const heads = await Promise.all((parent?.line ?? []).map(({ session }) => store.head(session)))
+export async function stopOrphan ({ store, runner }: { readonly store: Pick<SessionStore, 'head'>, readonly runner: Pick<SessionRunner, 'stop'> }, { id, start: { parent } }: Session, signal: AbortSignal): Promise<boolean> {
+  const heads = await patiently(signal, () => Promise.all((parent?.line ?? []).map(({ session }) => store.head(session))))
   if (heads.every(head => head !== undefined && !ENDED.has(head.status))) return false
   try {
     await runner.stop(id, 'cancel', 'a session above it has ended')

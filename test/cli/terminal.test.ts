@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, it, type TestContext } from 'node:test'
+import { noPty } from '../exec/terminal/terminals-of-tests.ts'
+import { runAps, startAps } from '../helpers/aps.ts'
+import { askingPlace } from '../helpers/asking-skill.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+
+describe('aps terminal', { skip: noPty }, () => {
+  it('types into a shell and shows what it shows, until that ends', async t => {
+    const { url } = await started(t)
+    const { stdout, stderr, code } = await aps(t, ['terminal', 'here', '--url', url], async (shown, type) => {
+      await shown('$ ')
+      type('echo $((6*7))\r')
+      await shown('42\r\n')
+      type('exit 3\r')
+    })
+    assert.match(stdout, /42\r\n/)
+    assert.deepEqual([code, stderr.trim()], [0, 'the shell has ended with code 3'])
+  })
+
+  it('is left by Ctrl-], and comes back to what was shown', async t => {
+    const { url } = await started(t)
+    const { stderr, code } = await aps(t, ['terminal', 'here', '--url', url], async (shown, type) => {
+      await shown('$ ')
+      type('echo kept-$((1+1))\r')
+      await shown('kept-2')
+      type('\x1d')
+    })
+    const id = /aps terminal --attach ([0-9a-f]{32})/.exec(stderr)?.[1] ?? ''
+    assert.deepEqual([code, id.length], [0, 32])
+    const again = await aps(t, ['terminal', '--attach', id, '--url', url], async (shown, type) => {
+      await shown('kept-2')
+      type('\x1d')
+    })
+    assert.equal(again.code, 0)
+  })
+
+  for (const [what, args, code, words] of [
+    ['a target that is not offered', ['nowhere'], 1, /TARGET_NOT_FOUND/],
+    ['a terminal that is not there', ['--attach', '0'.repeat(32)], 1, /TERMINAL_NOT_FOUND/],
+    ['neither', [], 2, /expected a target, or --attach/]
+  ] as const) {
+    it(`says what is wrong with ${what}`, async t => {
+      const { url } = await started(t)
+      const run = await runAps(['terminal', ...args, '--url', url])
+      assert.equal(run.code, code)
+      assert.match(run.stderr, words)
+    })
+  }
+
+  it('runs a skill in the one terminal that is open', async t => {
+    const { url, service } = await started(t)
+    const opened = await service.post('/api/terminals', { target: 'here' })
+    const run = await runAps(['skill', 'run', 'walk', '--terminal', '--url', url], {}, 'y\ny\ny\n')
+    assert.equal(run.code, 0, run.stderr)
+    assert.match(run.stdout, /\$ echo one\none\n\$ echo two\ntwo\n/)
+    const { json } = await service.get('/api/sessions?definition=skills/walk')
+    const { data } = (await service.get(`/api/skills/${String(json['sessions']?.['0']?.['id'])}`)).json
+    assert.equal(data?.['terminalSessionId'], opened.json['terminalId'])
+  })
+
+  it('says that there is none to run a skill in', async t => {
+    const { url } = await started(t)
+    const run = await runAps(['skill', 'run', 'walk', '--terminal', '--url', url], {}, '')
+    assert.equal(run.code, 2)
+    assert.match(run.stderr, /you have none open/)
+  })
+})
+
+async function started (t: TestContext) {
+  const state = await createTemporaryFolder()
+  t.after(state.remove)
+  const service = await (await askingPlace(t)).start({ here: { terminal: true } }, { STATE_DIR: state.path })
+  return { service, url: await service.listen() }
+}
+
+type Play = (shown: (what: string) => Promise<void>, type: (keys: string) => void) => Promise<void>
+
+/** Runs the command line while somebody reads and types. */
+async function aps (t: TestContext, args: readonly string[], play: Play) {
+  const child = startAps(args)
+  t.after(() => { child.kill() })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (bytes: Buffer) => { stdout += bytes.toString() })
+  child.stderr.on('data', (bytes: Buffer) => { stderr += bytes.toString() })
+  const closed = once(child, 'close') as Promise<[number | null]>
+  await play(async what => { await waitFor(`${JSON.stringify(what)} in ${JSON.stringify(stdout)}${stderr}`, () => stdout.includes(what)) }, keys => { child.stdin.write(keys) })
+  const [code] = await closed
+  return { stdout, stderr, code }
+}

@@ -10,7 +10,7 @@ import { waitFor } from '../helpers/wait-for.ts'
 
 const FOLDER = 'test/console/seed'
 
-const SKILLS = Object.fromEntries(['git-quick-commit', 'disk-cleanup-report'].map(name => [`skills:${name}`, readFileSync(`examples/skills/${name}/SKILL.md`, 'utf8').replace('maxSteps: 15', 'maxSteps: 15\nprotocol: text')]))
+const SKILLS = Object.fromEntries(['git-quick-commit', 'disk-cleanup-report'].map(name => [`skills:${name}`, readFileSync(`examples/skills/${name}/SKILL.md`, 'utf8')]))
 
 /** What differs from run to run: each is known by its name in the recording. */
 const NAMES = ['sessionId', 'approvalId', 'digest', 'folder', 'expiresAt']

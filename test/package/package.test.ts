@@ -30,13 +30,13 @@ describe('the package', () => {
     assert.deepEqual([...tops].toSorted(), ['LICENSE', 'README.md', 'dist', 'examples', 'jsonschema', 'npm-shrinkwrap.json', 'package.json', 'prompts.json'])
   })
 
-  it('stays within 300 files, 2 MB packed and 7 MB unpacked', () => {
-    assert.ok(packed.entryCount <= 300, `${packed.entryCount} files`)
-    assert.ok(packed.size <= 2_000_000, `${packed.size} bytes`)
-    assert.ok(packed.unpackedSize <= 7_000_000, `${packed.unpackedSize} bytes`)
+  it('stays within 350 files, 2.2 MB packed and 8 MB unpacked', () => {
+    assert.ok(packed.entryCount <= 350, `${packed.entryCount} files`)
+    assert.ok(packed.size <= 2_200_000, `${packed.size} bytes`)
+    assert.ok(packed.unpackedSize <= 8_000_000, `${packed.unpackedSize} bytes`)
   })
 
-  it('installs the tree of the lock file, without a warning, in at most 125 MB', async t => {
+  it('installs the tree of the lock file, without a warning, in at most 130 MB', async t => {
     if (!await isRegistryReachable()) return t.skip('the registry of npm cannot be reached')
     const registry = await openRegistry(t, join(folder.path, packed.filename))
     await folder.write('app/package.json', '{ "private": true }')
@@ -47,7 +47,7 @@ describe('the package', () => {
     const cookie = await readFile(join(cwd, 'node_modules/ai-prompt-shell/node_modules/light-my-request/node_modules/cookie/package.json'), 'utf8')
     assert.equal((JSON.parse(cookie) as { version: string }).version, '1.1.1')
     const { stdout: kilobytes } = await run('du', ['-sk', 'node_modules'], { cwd })
-    assert.ok(Number.parseInt(kilobytes) <= 125_000, kilobytes)
+    assert.ok(Number.parseInt(kilobytes) <= 130_000, kilobytes)
     const { stdout: wrote } = await run('npx', ['--no-install', 'ai-prompt-shell', 'init', 'hello'], { cwd })
     assert.match(wrote, /^wrote 6 files in hello\/$/m)
   })

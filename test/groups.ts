@@ -51,7 +51,6 @@ export const GROUPED: readonly string[] = [
   'http/definition-kinds.test.ts',
   'http/fifth-kind.test.ts',
   'http/fourth-tool-type.test.ts',
-  'http/listing.test.ts',
   'http/needs-required.test.ts',
   'http/needs.test.ts',
   'http/openai/openai.test.ts',

@@ -14,10 +14,12 @@ import { SessionId } from './sessions.ts'
 /** The replies of what goes on with a plan. */
 const goesOn = { 200: PlanReply, 202: PlanReply }
 
-const WAITS = 'Waits up to 30 s for the plan to wait again; then 202, and `GET /api/sessions/{id}/events` has the rest. `Idempotency-Key` makes a request that is sent again count once.'
+const WAITS = 'Waits up to 30 s for the plan to wait again; then 202, and `GET /api/sessions/{id}/events` has the rest. ' +
+  '`Idempotency-Key` makes a request that is sent again count once.'
 
 /** What a plan tells its followers; docs/plans.md has what is in each. */
-const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the stages `preview`, `applied`, `undone` and `redone`, `approval`, `command` of checks, `memory`, `error`, `log` and `done`.'
+const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the stages `preview`, `applied`, `undone` and `redone`, ' +
+  '`approval`, `command` of checks, `memory`, `error`, `log` and `done`.'
 
 /** Plans: a model proposes changes of files, and they are made, undone and made again. */
 export function planRoutes (app: App, { door, sessionKinds: { plans }, planPreviews }: Pick<Service, 'door' | 'sessionKinds' | 'planPreviews'>): void {

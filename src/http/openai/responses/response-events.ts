@@ -76,7 +76,10 @@ export class ResponseEvents {
       yield this.#event('response.content_part.added', { ...placeOf(message), part: partOf(kind, '') })
     }
     message.text += piece
-    yield this.#event(kind === 'text' ? 'response.output_text.delta' : 'response.refusal.delta', { ...placeOf(message), delta: piece, ...(kind === 'text' ? { logprobs: [] } : {}) })
+    const added = { ...placeOf(message), delta: piece }
+    yield kind === 'text'
+      ? this.#event('response.output_text.delta', { ...added, logprobs: [] })
+      : this.#event('response.refusal.delta', added)
   }
 
   /** A piece without an index, or with the id of a call that is known, belongs to the last one. */
@@ -107,7 +110,9 @@ export class ResponseEvents {
     const { kind, text } = message
     const part = partOf(kind, text)
     const place = placeOf(message)
-    yield this.#event(kind === 'text' ? 'response.output_text.done' : 'response.refusal.done', { ...place, ...(kind === 'text' ? { text, logprobs: [] } : { refusal: text }) })
+    yield kind === 'text'
+      ? this.#event('response.output_text.done', { ...place, text, logprobs: [] })
+      : this.#event('response.refusal.done', { ...place, refusal: text })
     yield this.#event('response.content_part.done', { ...place, part })
     message.parts.push(part)
     message.text = ''

@@ -143,8 +143,10 @@ function lintDefaults ({ entry }: Prompt): Diagnostic[] {
 
 /** Whatever could be a name. Inside a block over a value of Handlebars, which context a name is looked up in shows only when it runs. */
 function wordsInTags ({ entry }: Prompt): string[] {
-  if (entry.compiled.syntax === 'go') return []
-  return entry.definition.texts.flatMap(({ text }) => [...scanTags(text, entry.compiled.syntax ?? 'either')].flatMap(({ inner }) => inner.match(/[\p{L}\p{Nd}_$-]+/gu) ?? []))
+  const { definition, compiled: { syntax = 'either' } } = entry
+  if (syntax === 'go') return []
+  const tags = definition.texts.flatMap(({ text }) => [...scanTags(text, syntax)])
+  return tags.flatMap(({ inner }) => inner.match(/[\p{L}\p{Nd}_$-]+/gu) ?? [])
 }
 
 function lintUnreachable (prompt: Prompt): Diagnostic[] {

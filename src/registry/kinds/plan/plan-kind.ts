@@ -80,6 +80,7 @@ export function parseProfile (value: Json): PlanProfile {
 type GivenProfile = Partial<Omit<PlanProfile, 'repair'>> & { readonly repair?: Partial<PlanRepair> }
 
 /** A profile with the defaults of what is left out. */
-export function profileFrom ({ description = '', schema = 2, confirm = 'diff', repair, commit = schema === 1 ? 'never' : 'request', limits = {}, ...rest }: GivenProfile): PlanProfile {
+export function profileFrom (given: GivenProfile): PlanProfile {
+  const { description = '', schema = 2, confirm = 'diff', repair, commit = schema === 1 ? 'never' : 'request', limits = {}, ...rest } = given
   return { description, schema, confirm, repair: { rounds: schema === 1 ? 0 : 3, confirm: false, then: 'rollback', ...repair }, commit, limits, ...rest }
 }

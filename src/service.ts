@@ -95,7 +95,15 @@ export interface ServiceOptions {
 }
 
 /** A cache's counts, by the name that its metrics have. */
-export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_results', () => { readonly hits: number, readonly misses: number, readonly entries: number, readonly bytes: number }>>
+export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_results', () => CacheCounts>>
+
+/** What a cache has answered since the start, and what it holds now. */
+export interface CacheCounts {
+  readonly hits: number
+  readonly misses: number
+  readonly entries: number
+  readonly bytes: number
+}
 
 /** The whole service without HTTP: what is registered, and the use cases over it. */
 export interface Service extends SessionServices {
@@ -144,7 +152,8 @@ export interface Service extends SessionServices {
  * them. HTTP, a command line and tests use what it gives.
  * @throws ConfigError, StoreError
  */
-export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed, onLabel }: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, options: ServiceOptions = {}): Promise<Service> {
+  const { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed, onLabel } = options
   const offered = await readOffered(config)
   refuseOpenTerminals(config, offered)
   const seals = sessionSealsOf(config, offered)
@@ -202,7 +211,13 @@ export async function openService (config: Config, log: Log, { store: given, kin
   })
 
   const choosePrompt = createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, ...(onLabel === undefined ? {} : { onFallback: onLabel.missed }) })
-  const chatOptions = { models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, mediaTokens: mediaTokensIn(config.MEDIA_TOKENS), total: config.LLM_TIMEOUT_MS }
+  const chatOptions = {
+    models,
+    toolLoop,
+    systemMessage: config.CHAT_SYSTEM_MESSAGE,
+    mediaTokens: mediaTokensIn(config.MEDIA_TOKENS),
+    total: config.LLM_TIMEOUT_MS
+  }
 
   const loadWorkspaces = workspacesOf(offered, config)
   const foreignSkills = new ForeignSkills(executors)
@@ -216,7 +231,21 @@ export async function openService (config: Config, log: Log, { store: given, kin
     model: modelOfSkills(config),
     renderSkill: createSkillRenderer(languages, renderPrompt)
   })
-  const sessionServices: SessionServices = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, kinds: sessionKinds, owners, observer: sessionObserver, logsLines: logsSessions })
+  const sessionServices: SessionServices = openSessions({
+    config,
+    operator: offered,
+    executors,
+    seals,
+    loadWorkspaces,
+    log,
+    models,
+    tools,
+    registry,
+    kinds: sessionKinds,
+    owners,
+    observer: sessionObserver,
+    logsLines: logsSessions
+  })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -247,7 +276,16 @@ export async function openService (config: Config, log: Log, { store: given, kin
     tryTool: createToolTrial({ tools }),
     publisher,
     choosePrompt,
-    releases: new Releases({ store, keyPrefix: config.KEY_PREFIX, registry: { follow }, records, versions, publisher, protectedLabels: new Set(labelsIn(config.PROTECTED_LABELS)), audit }),
+    releases: new Releases({
+      store,
+      keyPrefix: config.KEY_PREFIX,
+      registry: { follow },
+      records,
+      versions,
+      publisher,
+      protectedLabels: new Set(labelsIn(config.PROTECTED_LABELS)),
+      audit
+    }),
     promptTests: new PromptTests(store, config.KEY_PREFIX),
     // What is only tested counts as no render of the prompt.
     runCase: createCaseRunner({ renderPrompt: render, chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt: render }), choosePrompt, environs }),

@@ -1,7 +1,10 @@
 import { type Caller } from '../../access/caller.ts'
 import { type StreamFacts } from '../../runtime/activity.ts'
 import { modelNotConfigured } from '../../base/errors.ts'
-import { type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type Operation, type OperationKind, withOptions } from '../../llm/model-client.ts'
+import {
+  type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type Operation,
+  type OperationKind, withOptions
+} from '../../llm/model-client.ts'
 import { writtenBytes } from '../../llm/stream/written-bytes.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { estimateInputTokens, tokensOf } from './estimate-tokens.ts'

@@ -50,7 +50,10 @@ export class UsageCounter {
 
   #add (key: string, prompt: string, model: string, { inputTokens, outputTokens, isEstimate }: TokenUsage): void {
     let totals = this.#totals.get(key)
-    if (totals === undefined) this.#totals.set(key, totals = { prompt, model, calls: 0, estimatedCalls: 0, inputTokens: 0, outputTokens: 0, estimatedTokens: 0 })
+    if (totals === undefined) {
+      totals = { prompt, model, calls: 0, estimatedCalls: 0, inputTokens: 0, outputTokens: 0, estimatedTokens: 0 }
+      this.#totals.set(key, totals)
+    }
     totals.calls++
     totals.inputTokens += inputTokens
     totals.outputTokens += outputTokens

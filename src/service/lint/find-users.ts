@@ -52,7 +52,8 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
     const direct = directUsers(generation, index, used, path, environs)
     const all = [...await withIncluders(direct, index)].filter(user => generation.prompts.has(user))
     const released = await findReleasedUsers(generation, usesOf(generation, used, path))
-    if (used === 'environs' && all.length + released.length === 0 && !environs.has(path) && !environs.hasBelow(path)) throw missingEnviron(generation, id, environs.index)
+    const isUsed = all.length + released.length > 0
+    if (used === 'environs' && !isUsed && !environs.has(path) && !environs.hasBelow(path)) throw missingEnviron(generation, id, environs.index)
     const labels = new Map(released.map(user => [user.id, user]))
     const page = [...all, ...labels.keys()].filter(user => user > after).sort().slice(0, limit)
     const users = await describe(page, whole, direct, labels)
@@ -90,7 +91,12 @@ async function withIncluders (direct: ReadonlySet<string>, { prompts }: UsageInd
   return all
 }
 
-async function describe (page: readonly string[], { prompts }: Generation, direct: ReadonlySet<string>, labels: ReadonlyMap<string, ReleasedUser>): Promise<User[]> {
+async function describe (
+  page: readonly string[],
+  { prompts }: Generation,
+  direct: ReadonlySet<string>,
+  labels: ReadonlyMap<string, ReleasedUser>
+): Promise<User[]> {
   const slices = createSlices()
   const users: User[] = []
   for (const id of page) {

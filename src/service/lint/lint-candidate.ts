@@ -78,7 +78,11 @@ function * chained (...maps: ReadonlyArray<ReadonlyMap<string, unknown>>): Gener
 }
 
 /** Links candidates, which see each other first, then what is registered, then versions that they pin. */
-export async function linkCandidates (generation: Generation, entries: ReadonlyArray<Prompt['entry']>, pinned: Pinned = new Map()): Promise<ReadonlyMap<string, Prompt>> {
+export async function linkCandidates (
+  generation: Generation,
+  entries: ReadonlyArray<Prompt['entry']>,
+  pinned: Pinned = new Map()
+): Promise<ReadonlyMap<string, Prompt>> {
   const candidates = new Map(entries.map(entry => [entry.id, entry]))
   // What is registered keeps its partials, also those that the caller does not see.
   const seenBy = (from: Prompt['entry']) => candidates.get(from.id) === from ? generation.prompts : generation.everyPrompt
@@ -103,8 +107,9 @@ function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generati
     return patterns.allows(name) && (patterns.allows(sibling) || !everyPrompt.has(sibling))
   }
   return entry.compiled.texts.flatMap(({ where, references }, text) => references
-    // What must be linked and is not has its diagnostic.
-    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || texts[text]?.links[index] !== undefined) && !isWithin(withoutPin(toPath(reference.name), everyPrompt)))
+    // A partial that must be linked and is not has a diagnostic already.
+    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || texts[text]?.links[index] !== undefined))
+    .filter(({ name }) => !isWithin(withoutPin(toPath(name), everyPrompt)))
     .map(({ name, line, column }): Diagnostic => ({
       severity: 'error',
       code: 'PARTIAL_UNKNOWN',

@@ -105,10 +105,13 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
   async function render (request: PreviewRequest, candidate: Prompt, isExplained: boolean): Promise<Rendered> {
     const { generation, caller, variables, tools, known, requestId, activity } = request
     let explanation: Explanation | undefined
-    const asked = { generation, caller, id: candidate.id, candidate, variables, requestId, activity, onExplained: isExplained ? (found: Explanation) => { explanation = found } : undefined }
-    const { messages, bundle } = tools === 'live'
-      ? await recordings.record(asked)
-      : { bundle: undefined, ...await renderPrompt({ ...asked, environment: { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) } }) }
+    const onExplained = isExplained ? (found: Explanation) => { explanation = found } : undefined
+    const asked = { generation, caller, id: candidate.id, candidate, variables, requestId, activity, onExplained }
+    const renderWithKnown = () => renderPrompt({
+      ...asked,
+      environment: { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) }
+    })
+    const { messages, bundle } = tools === 'live' ? await recordings.record(asked) : { bundle: undefined, ...await renderWithKnown() }
     return {
       rendered: promptOrMessages(candidate, messages),
       ...(explanation === undefined ? {} : { explanation: placeSpans(explanation, candidate) }),

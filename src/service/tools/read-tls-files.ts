@@ -12,7 +12,10 @@ const CERTIFICATES = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]+-----
  * @throws Error that names the variable
  */
 export function readTlsFiles ({ TOOL_TLS_CA_FILE: caFile, TOOL_TLS_KEY_FILE: keyFile, TOOL_TLS_CERT_FILE: certFile }: Config): TlsFiles {
-  if ((keyFile === '') !== (certFile === '')) throw new Error(`TOOL_TLS_KEY_FILE and TOOL_TLS_CERT_FILE: expected both of them, got only TOOL_TLS_${keyFile === '' ? 'CERT' : 'KEY'}_FILE`)
+  if ((keyFile === '') !== (certFile === '')) {
+    const given = keyFile === '' ? 'TOOL_TLS_CERT_FILE' : 'TOOL_TLS_KEY_FILE'
+    throw new Error(`TOOL_TLS_KEY_FILE and TOOL_TLS_CERT_FILE: expected both of them, got only ${given}`)
+  }
   const ca = readPem('TOOL_TLS_CA_FILE', caFile, 'certificates', parseCertificates)
   const key = readPem('TOOL_TLS_KEY_FILE', keyFile, 'a private key without a passphrase', createPrivateKey)
   const cert = readPem('TOOL_TLS_CERT_FILE', certFile, 'a certificate', parseCertificates)

@@ -86,7 +86,9 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
     const { params, prompt, execution: wish, maxSteps: most, autoContinue, found, isChild } = request
     const { wanted, terminal } = await placeWanted(request, caller)
     const offered = operatorFor(operator, caller)
-    const { skill, on } = found === undefined ? await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted)) : { skill: found, on: undefined }
+    const { skill, on } = found === undefined
+      ? await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted))
+      : { skill: found, on: undefined }
     const { name, description, options } = skill
     const execution = wish ?? (options.execution === '' ? 'approve' : options.execution)
     const named = wanted ?? (options.target === '' ? on ?? MANUAL : options.target)

@@ -48,7 +48,8 @@ function outcomeOf (reason: 'exit' | 'ended' | 'lost', exitCode: number | null):
 }
 
 /** @throws ExecutorError */
-async function openOn (target: Target | undefined, { executors, folder, onIdle }: ShellOptions, { session: { id }, effect }: Performing<ShellEffect>): Promise<Terminal> {
+async function openOn (target: Target | undefined, options: ShellOptions, { session: { id }, effect }: Performing<ShellEffect>): Promise<Terminal> {
+  const { executors, folder, onIdle } = options
   const { cols, rows } = effect
   const executor = await executors.ofTarget(effect.target)
   if (target?.mayOpenTerminal !== true || executor === undefined) {

@@ -54,7 +54,9 @@ async function askOf ({ store, runner }: Opened, child: Session): Promise<JsonOb
 async function lastSaid (store: SessionStore, { id, seq }: Session): Promise<string> {
   let said = ''
   for await (const { notices } of readShown(store, id, Math.max(0, seq - LAST))) {
-    const texts = notices.filter(({ type }) => type === 'ask' || type === 'stdout' || type === 'message').flatMap(({ data: { text } }) => typeof text === 'string' ? [text] : [])
+    const texts = notices
+      .filter(({ type }) => type === 'ask' || type === 'stdout' || type === 'message')
+      .flatMap(({ data: { text } }) => typeof text === 'string' ? [text] : [])
     if (texts.length > 0) said = texts.join('\n')
   }
   return said

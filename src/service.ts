@@ -188,7 +188,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
   const renderPrompt = observeRenders(render)
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
-  // A queue and a process each: whoever may only read, or types, must not be able to keep others from publishing.
+  // Each use has a queue and a process of its own: readers and people who type must not keep others from publishing.
   const [lints, previews, publications] = [createCandidateParser(), createCandidateParser(PREVIEW_PATIENCE), createCandidateParser()]
   const versions = new VersionReader({ store, keyPrefix: config.KEY_PREFIX, cache: registry.templates })
   const checkEntry = createEntryCheck({ lintCandidate: createLinter({ parser: publications, environs, versions }), toolReader })
@@ -226,7 +226,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     operator: offered,
     readPrompts: readSkillPrompts,
     foreignSkills,
-    // What holds terminals is made with the sessions, which are made with this.
+    // The holder of terminals is made with the sessions, and the sessions are made with this object.
     terminals: { targetOf: async (caller, id) => await sessionServices.terminals.targetOf(caller, id) },
     model: modelOfSkills(config),
     renderSkill: createSkillRenderer(languages, renderPrompt)

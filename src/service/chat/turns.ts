@@ -6,7 +6,7 @@ import { callForModel, type ToolStep } from './model-tool-calls.ts'
 import { type OfferedTools } from './offered-tools.ts'
 import { type PreparedChat } from './prepare-chat.ts'
 
-/** All turns of one chat together, as in a render. */
+/** How many calls of tools all turns of one chat may make together, as many as a render. */
 const MAX_CALLS = 100
 
 /** What all turns of one chat may add to its messages, in bytes of their JSON. */

@@ -19,7 +19,7 @@ import { type CandidateParser } from './candidate-parser.ts'
 import { requireLoaded } from '../missing-entries.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** What a prompt is called that was sent without an id; no key can be that. */
+/** The id of a prompt that was sent without one. No key in the store can have this id. */
 const UNNAMED = '(unnamed)'
 
 /** Diagnostics of one reply: a candidate can be wrong in more places than anybody reads. */
@@ -60,7 +60,7 @@ export function createLinter ({ parser, environs: all, versions }: LinterOptions
     const diagnostics: Diagnostic[] = [...parsed.diagnostics]
     if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
     diagnostics.push(...findToolProblems(parsed.toolUses ?? [], generation))
-    // What an extension brings is taken though a tool of it is missing, so that extensions may come in any order.
+    // An extension is accepted though a tool that it needs is missing, so that extensions may come in any order.
     for (const { kind: brought, id: of, toolUses } of parsed.broughtUses ?? []) {
       diagnostics.push(...asWarnings(findToolProblems(toolUses, generation)).map(diagnostic => ofContributed(brought, of, diagnostic)))
     }

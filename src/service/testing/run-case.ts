@@ -73,7 +73,7 @@ async function render (request: CaseRequest, environment: RenderEnvironment | un
 
 async function ask (request: CaseRequest, environment: RenderEnvironment | undefined, { chatWithPrompt }: CaseRunnerOptions): Promise<string> {
   const { chosen, testCase: { model }, signal } = request
-  // What a model calls has no default that it could go on with.
+  // A tool that the model calls has no default, so that a chat cannot go on without live tools.
   if (environment !== undefined && chosen.prompt.entry.chat.toolLoop !== undefined) {
     throw requestInvalid('the model of this prompt calls tools itself: a case with run: chat needs tools: live', { part: 'body', field: 'case' })
   }

@@ -30,14 +30,14 @@ function readPem (variable: string, path: string, expected: string, parse: (pem:
   return pem
 }
 
-/** All that the file holds: one that is damaged is one that Node would pass over. */
+/** All certificates of a file. A damaged one is an error here, since Node would pass over it. */
 function parseCertificates (pem: Buffer): X509Certificate[] {
   const certificates = Array.from(pem.toString('latin1').matchAll(CERTIFICATES), ([text]) => new X509Certificate(text))
   if (certificates.length === 0) throw new Error('there is none in it')
   return certificates
 }
 
-/** A context takes a key of another kind than the certificate's, which therefore is asked first. */
+/** `createSecureContext` accepts a key of another kind than the certificate's, so the certificate is asked first. */
 function checkPair (key: Buffer, cert: Buffer): void {
   const variables = 'TOOL_TLS_KEY_FILE and TOOL_TLS_CERT_FILE'
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw new Error(`${variables}: expected the key of the certificate, got another one`)

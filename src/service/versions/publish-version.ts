@@ -151,7 +151,7 @@ export class VersionPublisher {
         record = await addVersion(store, keyPrefix, id, record, found, factsOf({ name: 'store' }))
       }
       const given = next && asVersion(next)
-      // What is live already, and the newest, is no new version.
+      // A text that the newest version has already is no new version.
       if (given !== undefined && record.versions[0]?.tag !== given.tag) record = await addVersion(store, keyPrefix, id, record, given, factsOf(caller, about))
       const version = versionWith(record, given?.tag)
       if (record === read.record) return { version, removed: [] }

@@ -18,7 +18,7 @@ export function messagesFrom (input: Json, isPrompts: boolean): readonly JsonObj
     else if (type === 'function_call') addCall(messages, item)
     else if (type === 'function_call_output') messages.push(resultOf(item, index))
     else if (type === 'item_reference') throw invalid(`input.${index}`, NO_REFERENCES)
-    // What a model has thought belongs to the API that has encrypted it.
+    // The reasoning of a model is encrypted, and only the API that has encrypted it can use it.
     else if (type !== 'reasoning') {
       throw invalid(`input.${index}.type`, `must be "message", "function_call" or "function_call_output", not ${JSON.stringify(type)}`)
     }
@@ -38,7 +38,7 @@ function messageOf ({ role = 'user', content = '' }: JsonObject, index: number, 
   if (typeof content === 'string' || role !== 'user') return { role, content: plainText(content, `${place}.content`) }
   const parts = partsOf(content, `${place}.content`)
   const [first] = parts
-  // A text is what every API takes.
+  // Every API takes a plain text.
   return { role, content: parts.length === 1 && first?.['type'] === 'text' ? first['text'] as Json : parts }
 }
 

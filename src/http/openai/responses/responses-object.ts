@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { messageOf } from '../../../engine/shared/choice.ts'
 import { type CountedReply } from '../../../service/chat/counted-models.ts'
 
-/** What a response says whatever is in it. */
+/** The members that every response has. */
 export interface ResponseHead {
   readonly id: string
   /** In seconds since 1970. */
@@ -51,7 +51,7 @@ export function finished (head: ResponseHead, reason: Json | undefined, output: 
   return { ...describe(head), ...end, output, usage }
 }
 
-/** A response that has only begun. */
+/** A response whose model has written nothing yet. */
 export function begun (head: ResponseHead): JsonObject {
   return { ...describe(head), status: 'in_progress', incomplete_details: null, output: [], usage: null }
 }
@@ -95,7 +95,7 @@ export function messageItem (id: string, content: readonly JsonObject[], status:
 /** A call of a function. */
 export interface FunctionCall {
   readonly id: string
-  /** Under which the caller tells what it gave. */
+  /** The caller sends the result of the call under this id. */
   readonly callId: Json
   readonly name: Json
   readonly arguments: Json

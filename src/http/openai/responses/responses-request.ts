@@ -12,7 +12,7 @@ const REFUSED: ReadonlyArray<readonly [field: string, harmless: readonly Json[],
   ['top_logprobs', [0], 'must be left out: POST /v1/chat/completions has log probabilities']
 ]
 
-/** Fields that are read here, or say nothing to a chat. */
+/** Fields of the request that this file reads, or that mean nothing to a chat. */
 const TAKEN: ReadonlySet<string> = new Set([
   ...REFUSED.map(([field]) => field),
   'input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning', 'max_output_tokens', 'include', 'metadata', 'stream_options'

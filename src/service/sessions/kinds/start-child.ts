@@ -61,7 +61,7 @@ async function makeStart (kinds: SessionKinds, generation: Generation, { caller,
   }
 }
 
-/** A dialogue keeps what is within its reach. */
+/** The definitions that a session can reach, as its start has them. Only a dialogue has any. */
 function definitionsIn (start: Start): ResolvedDefinitions {
   return start.engine === LOOP.name ? startedAs(start, LOOP).setting.definitions ?? {} : {}
 }

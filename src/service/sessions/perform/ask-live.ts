@@ -94,7 +94,7 @@ function refusesStreams (error: unknown): boolean {
 /** A signal that aborts when nothing comes for a time, or when all of it takes too long. */
 export interface PartLimit {
   readonly signal: CallerSignal
-  /** Something has come. */
+  /** Tells that a part has come. */
   progressed (): void
   end (): void
 }

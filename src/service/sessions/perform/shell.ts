@@ -55,7 +55,7 @@ async function openOn (target: Target | undefined, options: ShellOptions, { sess
   if (target?.mayOpenTerminal !== true || executor === undefined) {
     throw new ExecutorError('TERMINAL_UNSUPPORTED', `the operator of this service allows no terminals on "${effect.target}"`)
   }
-  // What makes terminals is loaded with the first.
+  // The package that makes terminals is loaded with the first terminal.
   const [{ Recording }, terminals] = await Promise.all([import('../../../exec/terminal/recording.ts'), import('../../../exec/terminal/terminal.ts')])
   const size = { cols, rows }
   const recording = target.isRecorded === true ? await Recording.open(folder, id, size) : undefined

@@ -5,7 +5,7 @@ import { type SessionRunner } from '../../../session/run/runner.ts'
 import { type Session } from '../../../session/session.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
-/** Where the heads of sessions are read, and what ends a session. */
+/** The store that the heads of sessions are read from, and the runner that ends a session. */
 interface OrphanServices {
   readonly store: Pick<SessionStore, 'head'>
   readonly runner: Pick<SessionRunner, 'stop'>

@@ -134,7 +134,8 @@ export class ApiClient {
 
   /** The error of a socket that was refused. @param reply why, if the service has answered */
   async refusal (error: Error, reply: IncomingMessage | undefined): Promise<CliError> {
-    return reply === undefined ? this.#unreachable(error) : apiError(reply.statusCode ?? 0, await readText(reply, this.#base), reply.headers['x-request-id']?.toString())
+    if (reply === undefined) return this.#unreachable(error)
+    return apiError(reply.statusCode ?? 0, await readText(reply, this.#base), reply.headers['x-request-id']?.toString())
   }
 
   /** A reply of success, its body unread. @throws CliError */
@@ -155,11 +156,13 @@ export class ApiClient {
       ...(sent === undefined ? {} : { 'content-type': 'application/json', 'content-length': sent.length }),
       ...more
     }
-    // TLS takes as long to load as the rest.
+    // The module of TLS takes as long to load as all the rest.
     const send = protocol === 'https:' ? (await import('node:https')).request : nodeHttp.request
+    const host = hostname.replace(/^\[(.*)\]$/, '$1')
+    // The path goes as it is: a URL would take an id `..` for a step up.
+    const target = `${pathname.replace(/\/$/, '')}${path}`
     return await new Promise((resolve, reject) => {
-      // The path as it is: a URL would take an id `..` for a step up.
-      send({ method, hostname: hostname.replace(/^\[(.*)\]$/, '$1'), port, path: `${pathname.replace(/\/$/, '')}${path}`, headers, signal }, resolve).on('error', reject).end(sent)
+      send({ method, hostname: host, port, path: target, headers, signal }, resolve).on('error', reject).end(sent)
     })
   }
 

@@ -24,7 +24,7 @@ export class ApiError extends CliError {
 }
 
 /**
- * The error of a reply that is none of success: its message, its code and its request id in one line.
+ * The error of a reply that is no success: the message, the code and the request id of the reply in one line.
  * @param body in the service's shape of errors, in that of its skills, in OpenAI's, or in none
  */
 export function apiError (status: number, body: string, requestId: string | undefined): ApiError {
@@ -32,7 +32,8 @@ export function apiError (status: number, body: string, requestId: string | unde
   const facts = [code, requestId === undefined ? '' : `request ${requestId}`].filter(fact => fact !== '')
   // The routes of skills say no codes, and 404 for what is not there.
   const exitCode = status === 400 && code === '' && message !== '' ? EXIT.USAGE : exitCodeOf(status, code)
-  return new ApiError(exitCode, `${message === '' ? `the service answered with status ${status}` : message}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`, { status, code, details })
+  const words = message === '' ? `the service answered with status ${status}` : message
+  return new ApiError(exitCode, `${words}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`, { status, code, details })
 }
 
 /** What the program ends with for an error of the service. */

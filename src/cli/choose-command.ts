@@ -37,7 +37,12 @@ type Offer = keyof typeof WORDS
  * @param offers what can be answered
  * @returns `undefined` when nobody answers
  */
-export async function chooseCommand (command: string, question: string, offers: readonly Offer[], { lines, output }: { readonly lines: Lines, readonly output: Output }): Promise<CommandChoice | undefined> {
+export async function chooseCommand (
+  command: string,
+  question: string,
+  offers: readonly Offer[],
+  { lines, output }: { readonly lines: Lines, readonly output: Output }
+): Promise<CommandChoice | undefined> {
   for (;;) {
     await output.words(`${question} ${offers.map(offer => WORDS[offer]).join(', ')}`)
     const line = await lines.next()

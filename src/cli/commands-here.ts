@@ -5,7 +5,7 @@ import { type Cli } from './cli.ts'
 /** How long a command may run that somebody watches, in ms. */
 const TIMEOUT = 3_600_000
 
-/** How much of each stream is told, in bytes; a model reads less. */
+/** How much of each stream is sent to the service, in bytes; a model reads less. */
 const TOLD = 64 * 1024
 
 /** What the tools of a person need, beside what every command has. Nothing of it is a secret of a service. */
@@ -19,17 +19,30 @@ export class CommandsHere {
 
   /** @param folder absolute and without links; what is begun elsewhere is begun here */
   constructor (folder: string, { environment, signal }: Pick<Cli, 'environment' | 'signal'>) {
-    this.#executor = new LocalExecutor({ workspace: folder, sandbox: 'off', hasNetwork: true, environment: environmentOf(environment, ENVIRONMENT), hidden: [], mayRunAsRoot: true })
+    this.#executor = new LocalExecutor({
+      workspace: folder,
+      sandbox: 'off',
+      hasNetwork: true,
+      environment: environmentOf(environment, ENVIRONMENT),
+      hidden: [],
+      mayRunAsRoot: true
+    })
     this.#signal = signal
   }
 
   /**
-   * @param onOutput called with all that it prints, as it comes
-   * @returns what it came to; `undefined` when the user has interrupted it
+   * @param onOutput called with all that the command prints, as it comes
+   * @returns the result of the command; `undefined` when the user has interrupted it
    * @throws ExecutorError when nothing was run
    */
   async run (command: string, onOutput: (text: string) => void): Promise<JsonObject | undefined> {
-    const { outcome, exitCode, stdout, stderr, cwd } = await this.#executor.run(command, { cwd: this.#cwd, timeout: TIMEOUT, signal: this.#signal, keep: TOLD, onOutput: (_stream, text) => { onOutput(text) } })
+    const { outcome, exitCode, stdout, stderr, cwd } = await this.#executor.run(command, {
+      cwd: this.#cwd,
+      timeout: TIMEOUT,
+      signal: this.#signal,
+      keep: TOLD,
+      onOutput: (_stream, text) => { onOutput(text) }
+    })
     if (outcome === 'cancelled') return undefined
     this.#cwd = cwd
     return { stdout, stderr, exitCode: exitCode ?? 1, command }

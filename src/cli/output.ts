@@ -28,7 +28,11 @@ export class Output {
    * @param json what `--json` says: `undefined` without it, `''` for everything, else fields with commas between them
    * @param hasColour whether a terminal is written to in colour
    */
-  constructor (stdout: OutputStream, stderr: OutputStream, { json, hasColour = false }: { readonly json?: string | undefined, readonly hasColour?: boolean } = {}) {
+  constructor (
+    stdout: OutputStream,
+    stderr: OutputStream,
+    { json, hasColour = false }: { readonly json?: string | undefined, readonly hasColour?: boolean } = {}
+  ) {
     this.#stdout = stdout
     this.#stderr = stderr
     this.#fields = json?.split(',').map(field => field.trim()).filter(field => field !== '')

@@ -15,8 +15,9 @@ export interface GivenParameters {
 
 /** Adds the options that give variables to a command. */
 export function withParameters (command: Command): Command {
+  const collect = (value: string, before: readonly string[] = []) => [...before, value]
   return command
-    .option('-p, --param <name=value>', 'a variable: its text, @file or @- for stdin; may be there several times', (value: string, before: readonly string[] = []) => [...before, value])
+    .option('-p, --param <name=value>', 'a variable: its text, @file or @- for stdin; may be there several times', collect)
     .option('-v, --args <object>', 'variables as JSON or YAML, @file or @- for stdin')
 }
 
@@ -48,7 +49,12 @@ function createReader (stdin: Readable, signal: AbortSignal): Read {
   return async (what, value) => {
     if (!value.startsWith('@')) return value
     const path = value.slice(1)
-    if (path !== '-') return decode(what, await readFile(path).catch((error: NodeJS.ErrnoException) => { throw usageError(`${what}: ${path} cannot be read: ${error.code ?? error.message}`) }))
+    if (path !== '-') {
+      const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+        throw usageError(`${what}: ${path} cannot be read: ${error.code ?? error.message}`)
+      })
+      return decode(what, bytes)
+    }
     if (user !== undefined) throw usageError(`${what}: stdin can be read once, and ${user} has it`)
     user = what
     return decode(what, await buffer(addAbortSignal(signal, stdin)))
@@ -69,7 +75,7 @@ async function readObject (what: string, given: string, read: Read): Promise<Jso
   return value
 }
 
-/** JSON, or else YAML, which is loaded then. */
+/** The value of a text in JSON, or else in YAML, whose parser is loaded only then. */
 async function parseText (what: string, text: string): Promise<Json> {
   try {
     return parseJson(text)

@@ -26,7 +26,8 @@ export function addPlanCommand (program: Command, cli: Cli): void {
     .option('--profile <id>', 'how it is made and checked')
     .option('--report <file>', 'output of a failed check: the files of its tracebacks are read first')
     .option('--fix <check>', 'run this check first: its failure is what the goal is about')
-    .addOption(new Option('--confirm <mode>', 'what waits for you before it is written, if stricter than operator and profile').choices(['diff', 'deletions', 'none']))
+    .addOption(new Option('--confirm <mode>', 'what waits for you before it is written, if stricter than operator and profile')
+      .choices(['diff', 'deletions', 'none']))
     .option('--yes', 'agree to each diff once it is shown, but to no deletion and no commit')
   addTalkOptions(command).action(async (goal: string | undefined, options: PlanOptions, self: Command) => {
     await talk(await beginPlan(goal, options), { options, cli, command: self, readLine: readPlanLine, agrees: options.yes === true })

@@ -24,11 +24,12 @@ const PATIENCE = 15_000
 export async function serveFolder (folder: string, output: Output): Promise<string | undefined> {
   endWithParent()
   if (!existsSync(folder)) throw usageError(`${folder}: expected a folder, got nothing`)
-  // Names of files in .env are relative to the folder, as they are for whoever works in it.
+  // Names of files in .env are relative to the folder, as they are for a user who works in it.
   chdir(folder)
   if (existsSync('.env')) loadEnvFile('.env')
   if (!env['STORE_DIR'] && !env['REDIS_URL']) {
-    if (!KINDS.some(kind => existsSync(kind))) throw usageError(`${folder}: expected one of the folders ${KINDS.join(', ')}; npx ai-prompt-shell init writes an example`)
+    const hasKind = KINDS.some(kind => existsSync(kind))
+    if (!hasKind) throw usageError(`${folder}: expected one of the folders ${KINDS.join(', ')}; npx ai-prompt-shell init writes an example`)
     env['STORE_DIR'] = '.'
   }
   env['LOG_LEVEL'] ||= 'warn'

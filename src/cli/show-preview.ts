@@ -3,11 +3,11 @@ import { type Dialogues } from './dialogue/dialogue.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 import { type Output } from './output.ts'
 
-/** A change as it is shown in a dialogue: nobody is asked about what he has not seen. */
+/** A change as it is shown in a dialogue: users are only asked about changes that they have seen. */
 export class ShownChange {
   readonly #dialogues: Pick<Dialogues, 'preview'>
   readonly #output: Output
-  /** How many of its paths were shown and are still to be, and those whose diff was cut. */
+  /** How many paths of the change were shown, how many are still to be shown, and the paths whose diff was cut. */
   #count = 0
   #more = 1
   #cut: string[] = []
@@ -27,12 +27,12 @@ export class ShownChange {
     this.#cut = shown.filter(({ isCut }) => isCut === true).map(({ path }) => textOf(path))
   }
 
-  /** Of a change that waits for its user's consent, once all of it was shown. */
+  /** The digest of a change that waits for consent, once the whole change was shown. */
   get digest (): string | undefined {
     return this.#more > 0 ? undefined : this.#digest
   }
 
-  /** Shows all of it that was not shown yet; as JSON, in further events `files`, and `text` for each side of what was cut. @throws CliError */
+  /** Shows the rest of the change; as JSON, in further events `files`, and `text` for each side of a diff that was cut. @throws CliError */
   async finish (id: string): Promise<void> {
     for (const path of this.#cut.splice(0)) await this.#showTexts(id, path)
     while (this.#more > 0) {
@@ -52,7 +52,8 @@ export class ShownChange {
 
   /** The whole of a difference that was too long to be shown at once. */
   async #showTexts (id: string, path: string): Promise<void> {
-    const [before, after] = await Promise.all((['before', 'after'] as const).map(side => this.#dialogues.preview(id, { path, side }))) as [JsonObject, JsonObject]
+    const textOn = async (side: 'before' | 'after'): Promise<JsonObject> => await this.#dialogues.preview(id, { path, side })
+    const [before, after] = await Promise.all([textOn('before'), textOn('after')])
     if (this.#output.wantsJson) {
       for (const data of [before, after]) await this.#output.jsonLine({ type: 'text', data })
       return
@@ -60,8 +61,14 @@ export class ShownChange {
     const [old, young] = [before, after].map(({ text }) => textOf(text)) as [string, string]
     // Every command loads this file, few show a difference: the package is a tenth of what `aps --help` takes.
     const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff')
-    await this.#output.diff(createTwoFilesPatch(before['sha256'] === null ? '/dev/null' : `a/${path}`, after['sha256'] === null ? '/dev/null' : `b/${path}`, old, young, undefined, undefined, { context: 3, headerOptions: FILE_HEADERS_ONLY, timeout: TIMEOUT_MS }) ?? wholeTexts(path, old, young))
-    for (const { side, bytes, isCut } of [before, after]) if (isCut === true) await this.#output.words(`${path}: ${textOf(side)} it has ${String(bytes)} bytes, of which the first MiB is shown`)
+    const oldName = before['sha256'] === null ? '/dev/null' : `a/${path}`
+    const newName = after['sha256'] === null ? '/dev/null' : `b/${path}`
+    const options = { context: 3, headerOptions: FILE_HEADERS_ONLY, timeout: TIMEOUT_MS }
+    const patch = createTwoFilesPatch(oldName, newName, old, young, undefined, undefined, options)
+    await this.#output.diff(patch ?? wholeTexts(path, old, young))
+    for (const { side, bytes, isCut } of [before, after]) {
+      if (isCut === true) await this.#output.words(`${path}: ${textOf(side)} it has ${String(bytes)} bytes, of which the first MiB is shown`)
+    }
   }
 }
 

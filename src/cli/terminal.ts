@@ -13,12 +13,13 @@ import { type Output } from './output.ts'
 /** Leaves the terminal, as telnet does: Ctrl-]. */
 const LEAVE = '\x1d'
 
-/** How often it is tried again to attach where another process of the service has answered, and how long between, in ms. */
+/** How often `aps` tries again to attach where another process of the service has answered, and how long between, in ms. */
 const [TRIES, PAUSE] = [20, 500]
 
 /** Adds `aps terminal …`. */
 export function addTerminalCommand (program: Command, cli: Cli): void {
-  program.command('terminal').argument('[target]', 'where the shell runs, as the operator\'s file names it').description('type into a shell on a target; Ctrl-] leaves it, and it stays open for half an hour')
+  program.command('terminal').description('type into a shell on a target; Ctrl-] leaves it, and it stays open for half an hour')
+    .argument('[target]', 'where the shell runs, as the operator\'s file names it')
     .option('--attach <id>', 'go back to a terminal that is open')
     .action(async (target: string | undefined, { attach }: { readonly attach?: string }, command: Command) => {
       if ((target === undefined) === (attach === undefined)) throw usageError('expected a target, or --attach with the id of a terminal')

@@ -8,7 +8,13 @@ import { commentOf, TypeWriter } from './typescript/type-writer.ts'
 
 interface TypesOptions { readonly output?: string, readonly check?: boolean, readonly prefix?: string, readonly label?: string }
 
-const HEAD = '// Made by `aps types`, not by hand: `aps types --check -o FILE` tells when it is out of date.\n\n/** The prompts of a service, for `createClient<Prompts>` of ai-prompt-shell/client. */\nexport interface Prompts {\n'
+const HEAD = [
+  '// Made by `aps types`, not by hand: `aps types --check -o FILE` tells when it is out of date.',
+  '',
+  '/** The prompts of a service, for `createClient<Prompts>` of ai-prompt-shell/client. */',
+  'export interface Prompts {',
+  ''
+].join('\n')
 
 /** Adds `aps types`. */
 export function addTypesCommand (program: Command, cli: Cli): void {
@@ -21,7 +27,8 @@ export function addTypesCommand (program: Command, cli: Cli): void {
       if (check && file === undefined) throw usageError('--check: expected -o with the file that is checked')
       const { api, output } = cli.open(command)
       let text = HEAD
-      for await (const page of api.pages('/api/openapi/prompts.json', { ...(prefix === undefined ? {} : { prefix }), ...(label === undefined ? {} : { label }) })) text += membersOf(objectOf(page))
+      const search = { ...(prefix === undefined ? {} : { prefix }), ...(label === undefined ? {} : { label }) }
+      for await (const page of api.pages('/api/openapi/prompts.json', search)) text += membersOf(objectOf(page))
       text += '}\n'
       if (file === undefined) return await output.text(text)
       const known = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -45,7 +52,9 @@ function membersOf (document: JsonObject): string {
     const variables = writer.typeOf(objectOf(body['properties'])['variables'], '    ')
     const { contentSchema } = contentOf(schemaOf(objectOf(operation['responses'])['200']))
     const returns = contentSchema === undefined ? 'string' : writer.typeOf(contentSchema, '    ')
-    return [`  ${commentOf(operation['description'], '  ')}readonly ${JSON.stringify(textOf(operation['x-prompt-id']))}: {\n    readonly variables: ${variables}\n    readonly returns: ${returns}\n  }\n`]
+    const name = JSON.stringify(textOf(operation['x-prompt-id']))
+    const members = `    readonly variables: ${variables}\n    readonly returns: ${returns}\n`
+    return [`  ${commentOf(operation['description'], '  ')}readonly ${name}: {\n${members}  }\n`]
   }).join('')
 }
 

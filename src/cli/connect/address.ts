@@ -41,7 +41,10 @@ export function addressOf ({ url, at: profile }: AddressOptions, environment: En
   const name = profile ?? (environment['APS_PROFILE'] || profiles.current)
   if (name === undefined) return { url: DEFAULT_URL, isGiven: false, token: ofVariable }
   const chosen = profiles.named.get(name)
-  if (chosen === undefined) throw usageError(`there is no profile "${name}"${profiles.named.size === 0 ? '; aps login makes one' : `: expected one of ${[...profiles.named.keys()].join(', ')}`}`)
+  if (chosen === undefined) {
+    const known = [...profiles.named.keys()]
+    throw usageError(`there is no profile "${name}"${known.length === 0 ? '; aps login makes one' : `: expected one of ${known.join(', ')}`}`)
+  }
   // An option goes before a variable: the token of another service is not sent to this one.
   const token = profile === undefined ? () => ofVariable() || tokenOf(chosen) : () => tokenOf(chosen) || ofVariable()
   return { url: chosen.url || DEFAULT_URL, isGiven: true, profile: chosen, token }

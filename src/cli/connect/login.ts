@@ -25,7 +25,8 @@ export function addLoginCommand (program: Command, cli: Cli): void {
       const caller = objectOf(await cli.connect(url, tokenOf(profile)).get('/api/caller'))
       const file = await writeProfile(cli.environment, name, profile)
       if (output.wantsJson) return await output.json(caller)
-      const who = textOf(caller['mode']) === 'open' ? 'which asks for no token' : `as ${textOf(caller['name'])} (${listOf(caller['roles']).map(textOf).join(', ')})`
+      const roles = listOf(caller['roles']).map(textOf).join(', ')
+      const who = textOf(caller['mode']) === 'open' ? 'which asks for no token' : `as ${textOf(caller['name'])} (${roles})`
       await output.words(`${url} is asked from now on, ${who}; profile "${name}" in ${file}`)
     })
 }

@@ -63,7 +63,8 @@ export async function writeProfile (environment: Environment, name: string, prof
 
 function readPrivate (file: string): string | undefined {
   try {
-    if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) throw usageError(`${file} may be read by others, and tokens are in it: chmod 600 ${file}`)
+    const isOpen = process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0
+    if (isOpen) throw usageError(`${file} may be read by others, and tokens are in it: chmod 600 ${file}`)
     return readFileSync(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined

@@ -8,16 +8,20 @@ export function addStatusCommand (program: Command, cli: Cli): void {
     .action(async (_options: object, command: Command) => {
       const { api, output } = cli.open(command)
       const ready = objectOf(await api.get('/readyz'))
-      // Whoever only renders may not read the problems, and learns of the rest.
+      // A caller who may only render cannot read the problems, and learns of the rest.
       const problems = await api.list('/api/status/entries', { limit: '200' })
       if (output.wantsJson) return await output.json({ ...ready, problems })
       const store = objectOf(ready['store'])
       await output.words(`${textOf(ready['status'])}: ${textOf(store['variant'])}, changes are ${textOf(store['changes'])}`)
-      const kinds = Object.entries(objectOf(ready['kinds'])).map(([name, value]) => [name, String(objectOf(value)['entries'] ?? ''), textOf(objectOf(value)['revision']), objectOf(value)['held'] === true ? 'held' : ''])
+      const kinds = Object.entries(objectOf(ready['kinds'])).map(([name, kind]) => {
+        const { entries, revision, held } = objectOf(kind)
+        return [name, String(entries ?? ''), textOf(revision), held === true ? 'held' : '']
+      })
       await output.rows(['kind', 'entries', 'revision', 'state'], kinds)
       for (const problem of problems.map(objectOf)) {
+        const name = textOf(problem['key']) || textOf(problem['cursor'])
         for (const { severity, code, message, line, column } of listOf(problem['diagnostics']).map(objectOf)) {
-          await output.words(`${textOf(problem['key']) || textOf(problem['cursor'])}:${String(line)}:${String(column)}: ${textOf(severity)}: ${textOf(message)} (${textOf(code)})`)
+          await output.words(`${name}:${String(line)}:${String(column)}: ${textOf(severity)}: ${textOf(message)} (${textOf(code)})`)
         }
       }
     })

@@ -68,7 +68,7 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
     close: () => service.close()
   }
 
-  /** With what sessions below wait for, as it is told live. */
+  /** The state of a session, with what sessions below wait for in the form of live events. */
   async function withBelow (session: Session): Promise<DialogueState> {
     const state = stateOf(session)
     if (session.status !== 'running') return state
@@ -76,7 +76,9 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
     const asked = await Promise.all(waiting.map(async ({ id }) => {
       const child = await door.get('any', ANYONE, id)
       const { start: { parent, definition: of }, status, engine } = child
-      const ask: JsonObject = status === 'waiting_approval' ? { approvals: approvalsIn(child).map(approval => ({ ...describeApproval(approval) })) } : { word: engine.view.stateName, text: '' }
+      const ask: JsonObject = status === 'waiting_approval'
+        ? { approvals: approvalsIn(child).map(approval => ({ ...describeApproval(approval) })) }
+        : { word: engine.view.stateName, text: '' }
       return { type: 'live', data: { type: 'child', session: id, path: [...(parent?.line ?? []).map(each => each.definition), of], status, ask } }
     }))
     return { ...state, asked: [...state.asked, ...asked] }
@@ -90,13 +92,17 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
 }
 
 function waitingIn ({ children }: Tree): Array<Tree['head']> {
-  return children.flatMap(child => [...child.head.status === 'waiting_approval' || child.head.status === 'waiting_input' ? [child.head] : [], ...waitingIn(child)])
+  return children.flatMap(child => {
+    const { head } = child
+    const isWaiting = head.status === 'waiting_approval' || head.status === 'waiting_input'
+    return [...isWaiting ? [head] : [], ...waitingIn(child)]
+  })
 }
 
 /** The whole service without HTTP. @throws CliError when it cannot be opened */
 export async function openService (environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Service> {
   try {
-    // Whoever is root at a terminal knows it.
+    // A user who is root at a terminal knows it.
     return await open({ ...loadConfig(environment), ALLOW_ROOT: true }, log, { logsSessions: false })
   } catch (error) {
     if (error instanceof ConfigError || error instanceof StoreError) throw usageError(error.message)

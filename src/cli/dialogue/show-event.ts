@@ -73,7 +73,10 @@ async function showFiles (data: JsonObject, output: Output): Promise<void> {
 function inWords (data: JsonObject): string {
   if (data['kind'] === 'apply') return deletionsOf(objectOf(data['change']))
   if (data['kind'] === 'commit') return `commit ${listOf(data['paths']).map(textOf).join(', ')}\n${textOf(data['message'])}\n`
-  if (data['kind'] === 'child') return `call ${textOf(data['definition'])}: ${textOf(objectOf(data['input'])['text'])} ${stringifyJson(objectOf(data['input'])['params'] ?? {})}`
+  if (data['kind'] === 'child') {
+    const { text, params } = objectOf(data['input'])
+    return `call ${textOf(data['definition'])}: ${textOf(text)} ${stringifyJson(params ?? {})}`
+  }
   return data['kind'] === 'exec' ? `on ${whereOf(data)}: ${textOf(data['command'])}` : `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
 }
 
@@ -83,7 +86,7 @@ function whereOf ({ target, user, host, folder }: JsonObject): string {
   return `${textOf(target)}${place}${textOf(folder) === '' ? '' : ` in ${textOf(folder)}`}`
 }
 
-/** A change is made, or made again: what of it deletes is named, as it was shown. */
+/** The deletions of a change that is made, or made again, named as they were shown. */
 function deletionsOf (change: JsonObject): string {
   const [wish = null] = Object.values(change)
   const deletions = listOf(objectOf(wish)['shown']).map(objectOf).filter(({ kind }) => textOf(kind).startsWith('DELETE_'))

@@ -31,7 +31,7 @@ export interface TerminalSessionOptions {
   /** What a line of the user's means, where the session waits in this word. */
   readonly readLine: (line: string, word: string) => Said
   readonly writeLog: WriteLog
-  /** Whether its user has agreed beforehand to each diff, once all of it was shown. @default no */
+  /** Whether the user has agreed beforehand to each diff, once the whole diff was shown. @default no */
   readonly agrees?: boolean
 }
 
@@ -49,7 +49,7 @@ export interface Left {
 export class TerminalSession {
   readonly #options: TerminalSessionOptions
   #id = ''
-  /** That was proposed last. */
+  /** The command that was proposed last. */
   #command = ''
   #here: CommandsHere | undefined
   readonly #change: ShownChange
@@ -61,9 +61,9 @@ export class TerminalSession {
   #written = { effect: '', text: '' }
   /** What the last turn came to, for programs. */
   #turn: JsonObject = {}
-  /** What sessions below have asked and was shown here. */
+  /** Questions of sessions below that were shown here. */
   readonly #answered = new Set<string>()
-  /** Whether what a command has printed ends within a line. */
+  /** Whether the output of the running command ends within a line. */
   #isMidLine = false
   /** Whether output of the check that runs was shown as it came. */
   #hasPrinted = false
@@ -75,7 +75,7 @@ export class TerminalSession {
 
   /**
    * @returns where the session waits on, when its user has left; nothing when it has come to its end
-   * @throws CliError, also when it has failed, and when nobody tells of it any more
+   * @throws CliError, also when the session has failed, and when its events end before it does
    */
   async hold ({ id, status, word, seq, asked }: DialogueState): Promise<Left | undefined> {
     this.#id = id
@@ -83,7 +83,10 @@ export class TerminalSession {
       for (const event of asked) if (!await this.#take(event)) return this.#left(status, word)
       if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return this.#left(status, word)
       for await (const event of this.#options.dialogues.events(id, seq)) {
-        if (!await this.#take(event)) return this.#left(event.type === 'approval' || event.type === 'live' ? 'waiting_approval' : 'waiting_input', textOf(event.data['word']))
+        if (!await this.#take(event)) {
+          const isDecision = event.type === 'approval' || event.type === 'live'
+          return this.#left(isDecision ? 'waiting_approval' : 'waiting_input', textOf(event.data['word']))
+        }
         if (event.type === 'done') return
       }
     } finally {
@@ -129,13 +132,14 @@ export class TerminalSession {
       this.#turn = {}
       this.#failed = undefined
     }
-    if (type === 'message' && data['content'] !== undefined) this.#turn = { ...this.#turn, answer: data['content'], ...(data['value'] === undefined ? {} : { value: data['value'] }) }
+    const { content, value } = data
+    if (type === 'message' && content !== undefined) this.#turn = { ...this.#turn, answer: content, ...(value === undefined ? {} : { value }) }
     if (type !== 'error') return
     this.#failed = textOf(data['code'])
     this.#turn = { ...this.#turn, error: { code: data['code'] ?? null, message: data['message'] ?? null } }
   }
 
-  /** For programs, what the turn came to: in one line, where something did. */
+  /** Prints for programs what the turn came to, in one line; nothing for a turn that came to nothing. */
   async #tellTurn (): Promise<void> {
     const { output } = this.#options
     if (output.wantsJson && Object.keys(this.#turn).length > 0) await output.jsonLine({ type: 'turn', data: this.#turn })
@@ -163,7 +167,7 @@ export class TerminalSession {
     }
     if (data['type'] === 'child') return
     if (data['type'] === 'terminal.waiting') return await output.words(text)
-    // Whoever reads a pipe gets an answer once, and whole.
+    // The reader of a pipe gets an answer once, and whole.
     if (output.terminal === undefined) return
     if (data['type'] !== 'llm.delta') {
       this.#written = { effect: '', text: '' }
@@ -202,12 +206,15 @@ export class TerminalSession {
     switch (choice?.kind) {
       case undefined: return false
       case 'cancel': return await this.#say('cancel', session)
-      case 'run': return await this.#sendDecision(effect, { decision: 'approve', digest, ...(choice.command === command ? {} : { command: choice.command }) }, session)
+      case 'run': {
+        const edited = choice.command === command ? {} : { command: choice.command }
+        return await this.#sendDecision(effect, { decision: 'approve', digest, ...edited }, session)
+      }
       default: return await this.#sendDecision(effect, { decision: 'reject', digest }, session)
     }
   }
 
-  /** Whoever may not decide waits for somebody who does; whoever was shown something else is shown what waits now. */
+  /** Sends a decision. A user who may not decide waits for somebody who may. One who was shown an older request is shown the current one. */
   async #sendDecision (effect: string, decided: Decided, session: string): Promise<boolean> {
     const { dialogues, output } = this.#options
     this.#failed = undefined
@@ -256,7 +263,7 @@ export class TerminalSession {
     }
   }
 
-  /** Who agrees to a diff agrees to the one that was shown. */
+  /** What a line of the user's means. Consent to a diff names the diff that was shown. */
   #read (line: string, word: string): Said {
     const { digest } = this.#change
     return word === DIFF_WAITS && digest !== undefined && isConsent(line) ? this.#consent(digest) : this.#options.readLine(line, word)
@@ -327,7 +334,7 @@ export class TerminalSession {
   }
 }
 
-/** What a check has printed was read as it came. */
+/** An event of a check without the output, which was shown as it came. */
 function withoutOutput ({ output: _output, ...data }: DialogueEvent['data']): DialogueEvent['data'] {
   return data
 }

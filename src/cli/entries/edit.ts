@@ -42,7 +42,8 @@ export async function editEntry (kind: EntryKind, id: string, cli: Cli, command:
       return await output.words(`replaced ${kind.noun} ${id}`)
     } catch (error) {
       if (!(error instanceof Error)) throw error
-      if (!await wantsAgain(error, output, cli)) throw new CliError(error instanceof CliError ? error.exitCode : EXIT.NO, `${error.message}; what you wrote is in ${file}`)
+      if (await wantsAgain(error, output, cli)) continue
+      throw new CliError(error instanceof CliError ? error.exitCode : EXIT.NO, `${error.message}; what you wrote is in ${file}`)
     }
   }
 }
@@ -55,7 +56,7 @@ async function openEditor (file: string, { environment, signal }: Cli): Promise<
   if (code !== 0) throw usageError(`the editor has ended with ${String(code)}, and nothing was stored; what you wrote is in ${file}`)
 }
 
-/** Asks where somebody can answer. */
+/** Asks whether the draft is edited again; no if nobody is there to answer. */
 async function wantsAgain (error: Error, output: Output, cli: Cli): Promise<boolean> {
   if (output.terminal === undefined) return false
   await output.words(error.message)

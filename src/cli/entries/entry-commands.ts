@@ -54,7 +54,9 @@ function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
     })
 
   if (kind.key === 'environs') {
-    group.command('set').description('publish a shared variable: JSON if it is that, else a text').argument('<id>', 'the shared variable').argument('<value>', 'its value')
+    group.command('set').description('publish a shared variable: JSON if it is that, else a text')
+      .argument('<id>', 'the shared variable')
+      .argument('<value>', 'its value')
       .action(async (id: string, value: string, _options: object, command: Command) => { await add(kind, id, valueTextOf(value), command, cli) })
   }
   return group
@@ -64,7 +66,12 @@ async function list (kind: EntryKind, prefix: string | undefined, command: Comma
   const { api, output } = cli.open(command)
   // Of shared variables there may be millions, and their details are read one by one.
   const hasDetail = kind.key !== 'environs' || output.wantsJson
-  const query = { limit: '1000', ...(kind.key === 'extensions' ? { type: 'all' } : {}), ...(hasDetail ? { detail: 'true' } : {}), ...(prefix === undefined ? {} : { prefix }) }
+  const query = {
+    limit: '1000',
+    ...(kind.key === 'extensions' ? { type: 'all' } : {}),
+    ...(hasDetail ? { detail: 'true' } : {}),
+    ...(prefix === undefined ? {} : { prefix })
+  }
   const rows = await api.list(`/api/${kind.name}`, query)
   if (output.wantsJson) return await output.json(rows)
   await output.rows(kind.columns, rows.map(row => typeof row === 'string' ? [row] : kind.columns.map(column => cellOf(objectOf(row)[column]))))

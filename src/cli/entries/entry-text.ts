@@ -19,7 +19,9 @@ const PROMPT_TEXTS = ['messages', 'userPrompt', 'prompt']
 /** Reads an entry of a file, or of stdin for `-`. @throws CliError */
 export async function readEntryText (kind: EntryKind, path: string, stdin: Readable, signal: AbortSignal): Promise<EntryText> {
   if (path === '-') return entryTextOf(kind, await readStream(addAbortSignal(signal, stdin)), '')
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => { throw usageError(`${path} cannot be read: ${error.code ?? error.message}`) })
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw usageError(`${path} cannot be read: ${error.code ?? error.message}`)
+  })
   return entryTextOf(kind, text, extname(path))
 }
 

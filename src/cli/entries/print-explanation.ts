@@ -12,15 +12,21 @@ export async function printExplanation (output: Output, explain: JsonObject): Pr
     for (const message of messages) await printMessage(output, message, messages.length > 1)
     await output.words('blue: variable, green: shared variable, yellow: tool, dim: default')
   } else {
-    await output.rows(['role', 'place', 'origin', 'text'], messages.flatMap(({ role = 'history', spans }) => listOf(spans).map(objectOf).map(span => [textOf(role), placeOf(span), originOf(span), textOf(span['text'])])))
+    await output.rows(['role', 'place', 'origin', 'text'], messages.flatMap(rowsOf))
   }
-  for (const { tool, outcome, durationMs } of listOf(explain['calls']).map(objectOf)) await output.words(`${textOf(tool)}: ${textOf(outcome)}, ${String(durationMs)} ms`)
+  for (const { tool, outcome, durationMs } of listOf(explain['calls']).map(objectOf)) {
+    await output.words(`${textOf(tool)}: ${textOf(outcome)}, ${String(durationMs)} ms`)
+  }
+}
+
+function rowsOf ({ role = 'history', spans }: JsonObject): string[][] {
+  return listOf(spans).map(objectOf).map(span => [textOf(role), placeOf(span), originOf(span), textOf(span['text'])])
 }
 
 async function printMessage (output: Output, { role = 'history', spans }: JsonObject, hasHeading: boolean): Promise<void> {
   if (hasHeading) await output.heading(`[${textOf(role)}]`)
   for (const { text = '', sources } of listOf(spans).map(objectOf)) {
-    // What a tool has made of a variable is the tool's.
+    // A text that a tool has made of a variable counts as the tool's.
     const kinds = listOf(sources).map(source => textOf(objectOf(source)['kind']))
     await output.styledPiece(STYLES[['tool', 'environ', 'variable', 'default'].find(kind => kinds.includes(kind)) ?? ''], textOf(text))
   }
@@ -32,5 +38,8 @@ function placeOf ({ partial, part, line, column }: JsonObject): string {
 }
 
 function originOf ({ sources }: JsonObject): string {
-  return listOf(sources).map(objectOf).map(({ kind = '', path, tool }) => `${textOf(kind)}${path === undefined && tool === undefined ? '' : ` ${textOf(path) || textOf(tool)}`}`).join(', ')
+  return listOf(sources).map(objectOf).map(({ kind = '', path, tool }) => {
+    const name = path === undefined && tool === undefined ? '' : ` ${textOf(path) || textOf(tool)}`
+    return `${textOf(kind)}${name}`
+  }).join(', ')
 }

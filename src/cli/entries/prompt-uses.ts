@@ -25,22 +25,40 @@ export function addUsedByCommand (group: Command, kind: EntryKind, cli: Cli): vo
       const { api, output } = cli.open(command)
       const users = await api.list(`${pathOf(kind, idOf(kind, id, options))}/used-by`, { limit: '500' })
       if (output.wantsJson) return await output.json(users)
-      await output.rows(['id', 'how', 'through'], users.map(objectOf).map(({ id: user, direct, through }) => [textOf(user), direct === true ? 'direct' : 'through', listOf(through).map(textOf).join(', ')]))
+      await output.rows(['id', 'how', 'through'], users.map(objectOf).map(({ id: user, direct, through }) => [
+        textOf(user),
+        direct === true ? 'direct' : 'through',
+        listOf(through).map(textOf).join(', ')
+      ]))
     })
 }
 
+type NeedPart<Part> = (need: JsonObject) => Part
+
 function rowsOf (needs: JsonObject): string[][] {
-  const row = (what: string, name: Json | undefined, state: string, need: JsonObject) => [what, textOf(name), state, placeOf(need)]
+  const rows = (field: string, what: string, nameOf: NeedPart<Json | undefined>, stateOf: NeedPart<string>): string[][] =>
+    listOf(needs[field]).map(objectOf).map(need => [what, textOf(nameOf(need)), stateOf(need), placeOf(need)])
+  const path = (need: JsonObject) => need['path']
+  const idOrName = (need: JsonObject) => need['id'] ?? need['name']
+  const linkState = (need: JsonObject) => need['id'] === undefined ? 'missing' : 'registered'
   return [
-    ...listOf(needs['variables']).map(objectOf).map(need => row('variable', need['path'], need['required'] === true ? 'required' : need['default'] === undefined ? 'optional' : `default ${stringifyJson(need['default'])}`, need)),
-    ...listOf(needs['environs']).map(objectOf).map(need => row('environ', need['path'], need['registered'] === true ? 'registered' : 'missing', need)),
-    ...listOf(needs['caller']).map(objectOf).map(need => row('caller', need['path'], textOf(need['use']), need)),
-    ...listOf(needs['tools']).map(objectOf).map(need => row('tool', need['id'] ?? need['name'], need['id'] === undefined ? 'missing' : 'registered', need)),
-    ...listOf(needs['partials']).map(objectOf).map(need => row('partial', need['id'] ?? need['name'], need['id'] === undefined ? 'missing' : 'registered', need))
+    ...rows('variables', 'variable', path, variableState),
+    ...rows('environs', 'environ', path, need => need['registered'] === true ? 'registered' : 'missing'),
+    ...rows('caller', 'caller', path, need => textOf(need['use'])),
+    ...rows('tools', 'tool', idOrName, linkState),
+    ...rows('partials', 'partial', idOrName, linkState)
   ]
+}
+
+function variableState ({ required, default: standard }: JsonObject): string {
+  if (required === true) return 'required'
+  return standard === undefined ? 'optional' : `default ${stringifyJson(standard)}`
 }
 
 function placeOf ({ in: partial, messageIndex, part, line, column }: JsonObject): string {
   if (line === undefined) return ''
-  return `${partial === undefined ? '' : `${textOf(partial)}:`}${messageIndex === undefined ? '' : `[${String(messageIndex)}]:`}${part === undefined ? '' : `[${String(part)}]:`}${String(line)}:${String(column)}`
+  const ofPartial = partial === undefined ? '' : `${textOf(partial)}:`
+  const ofMessage = messageIndex === undefined ? '' : `[${String(messageIndex)}]:`
+  const ofPart = part === undefined ? '' : `[${String(part)}]:`
+  return `${ofPartial}${ofMessage}${ofPart}${String(line)}:${String(column)}`
 }

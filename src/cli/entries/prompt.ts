@@ -47,11 +47,17 @@ export function addPromptCommands (prompt: Command, cli: Cli): void {
 async function render (id: string, options: RenderOptions, command: Command, cli: Cli): Promise<void> {
   const { api, output } = cli.open(command)
   const { explain, label, record, replay } = options
-  const search = new URLSearchParams({ ...(label === undefined ? {} : { label }), ...(explain === true ? { explain: 'true' } : {}), ...(record === undefined ? {} : { tools: 'record' }) }).toString()
-  // A bundle has the variables that were given then.
+  const search = new URLSearchParams({
+    ...(label === undefined ? {} : { label }),
+    ...(explain === true ? { explain: 'true' } : {}),
+    ...(record === undefined ? {} : { tools: 'record' })
+  }).toString()
+  const readVariables = async () => await readParameters(options, cli.stdin, cli.signal)
+  const hasVariables = options.args !== undefined || options.param !== undefined
+  // A bundle has the variables that were given when it was recorded.
   const body = replay === undefined
-    ? { variables: await readParameters(options, cli.stdin, cli.signal) }
-    : { bundle: await readBundle(replay), ...(options.args === undefined && options.param === undefined ? {} : { variables: await readParameters(options, cli.stdin, cli.signal) }) }
+    ? { variables: await readVariables() }
+    : { bundle: await readBundle(replay), ...(hasVariables ? { variables: await readVariables() } : {}) }
   const reply = objectOf(await api.post(`${apiPath('api', 'render', 'prompts', id)}${search === '' ? '' : `?${search}`}`, body))
   if (record !== undefined) await writeBundle(record, reply['bundle'] ?? null)
   if (output.wantsJson) return await output.json(reply)
@@ -68,6 +74,8 @@ async function readBundle (file: string): Promise<Json> {
 }
 
 async function writeBundle (file: string, bundle: Json): Promise<void> {
-  // What tools have said may be private.
-  await writeFile(file, `${stringifyJson(bundle, 2)}\n`, { mode: 0o600 }).catch((error: unknown) => { throw usageError(`--record: ${(error as Error).message}`) })
+  // Results of tools may be private.
+  await writeFile(file, `${stringifyJson(bundle, 2)}\n`, { mode: 0o600 }).catch((error: unknown) => {
+    throw usageError(`--record: ${(error as Error).message}`)
+  })
 }

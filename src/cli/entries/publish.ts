@@ -9,7 +9,7 @@ import { type EntryText } from './entry-text.ts'
 export interface Publication {
   /** `If-Match`, `If-None-Match`. */
   readonly conditions?: Readonly<Record<string, string>>
-  /** What has changed, and where it comes from; kept where versions are. */
+  /** What has changed, and where the entry comes from; kept where versions are recorded. */
   readonly about?: Readonly<Record<string, string>>
 }
 
@@ -19,7 +19,13 @@ export function pathOf ({ path, below }: EntryKind, id: string): string {
 }
 
 /** Stores an entry. @throws CliError when it is refused */
-export async function publish (api: ApiClient, kind: EntryKind, id: string, { text, type }: EntryText, { conditions = {}, about = {} }: Publication = {}): Promise<TaggedReply & { readonly isNew: boolean }> {
+export async function publish (
+  api: ApiClient,
+  kind: EntryKind,
+  id: string,
+  { text, type }: EntryText,
+  { conditions = {}, about = {} }: Publication = {}
+): Promise<TaggedReply & { readonly isNew: boolean }> {
   const search = new URLSearchParams(about).toString()
   return await api.put(`${pathOf(kind, id)}${search === '' ? '' : `?${search}`}`, text, { 'content-type': type, ...conditions })
 }

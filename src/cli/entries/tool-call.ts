@@ -22,7 +22,9 @@ export function addCallCommand (group: Command, kind: EntryKind, cli: Cli): void
       const { value = null, outcome, durationMs, error } = reply
       await output.text(typeof value === 'string' ? value : stringifyJson(value, 2))
       await output.words(`${textOf(outcome)}, ${String(durationMs)} ms`)
-      if (outcome === 'failed') throw new CliError(EXIT.NO, `${textOf(objectOf(error)['message'])} (${textOf(objectOf(error)['code'])}); what is printed stands in for it`)
+      if (outcome !== 'failed') return
+      const { message, code } = objectOf(error)
+      throw new CliError(EXIT.NO, `${textOf(message)} (${textOf(code)}); what is printed stands in for it`)
     })
 }
 

@@ -15,7 +15,12 @@ import { readFolder } from './read-folder.ts'
  * @param id of a file whose path does not say it
  * @throws CliError when one is refused
  */
-export async function applyEntries (kind: EntryKind, path: string, id: string | undefined, { api, output }: { readonly api: ApiClient, readonly output: Output }): Promise<void> {
+export async function applyEntries (
+  kind: EntryKind,
+  path: string,
+  id: string | undefined,
+  { api, output }: { readonly api: ApiClient, readonly output: Output }
+): Promise<void> {
   const replies: Json[] = []
   let refused = 0
   for (const [each, entry] of await entriesOf(kind, path, id, output)) {
@@ -36,7 +41,12 @@ export async function applyEntries (kind: EntryKind, path: string, id: string | 
   if (refused > 0) throw new CliError(EXIT.NO, `${refused} of them were refused`)
 }
 
-async function entriesOf (kind: EntryKind, path: string, id: string | undefined, output: Output): Promise<ReadonlyArray<readonly [id: string, entry: EntryText]>> {
+async function entriesOf (
+  kind: EntryKind,
+  path: string,
+  id: string | undefined,
+  output: Output
+): Promise<ReadonlyArray<readonly [id: string, entry: EntryText]>> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => { throw usageError(`${path} cannot be read: ${error.code ?? error.message}`) })
   if (found.isFile()) return [[id ?? idIn(kind, resolve(path)), entryTextOf(kind, await readFile(path, 'utf8'), extname(path))]]
   if (id !== undefined) throw usageError('--id is for a file: a folder has several')

@@ -10,7 +10,7 @@ import { type Folder, type LocalEntry, nameOf, readFolder } from './read-folder.
 export interface RemoteEntry {
   readonly kind: EntryKind
   readonly id: string
-  /** Without quotes; `''` for one that cannot be compared: what is below it hides what it is. */
+  /** The entity tag without quotes; `''` for an entry that cannot be compared, as entries below it hide its value. */
   readonly tag: string
 }
 
@@ -21,7 +21,7 @@ export interface Difference {
   readonly id: string
   readonly local: LocalEntry | undefined
   readonly remote: RemoteEntry | undefined
-  /** Its tag when both were last the same. */
+  /** The tag of the entry when both sides were last the same. */
   readonly known: string | undefined
 }
 
@@ -36,8 +36,17 @@ export interface Comparison {
   readonly others: number
 }
 
-/** Compares a folder with a service by the tags of entries: one listing a kind. @param otherModules whether entries count in modules of which the folder has nothing. @throws CliError */
-export async function compareFolder (path: string, url: string, { api, output }: { readonly api: ApiClient, readonly output: Output }, { otherModules = false } = {}): Promise<Comparison> {
+/**
+ * Compares a folder with a service by the tags of entries: one listing a kind.
+ * @param otherModules whether entries count in modules of which the folder has nothing
+ * @throws CliError
+ */
+export async function compareFolder (
+  path: string,
+  url: string,
+  { api, output }: { readonly api: ApiClient, readonly output: Output },
+  { otherModules = false } = {}
+): Promise<Comparison> {
   const warnings: string[] = []
   const [folder, remote] = await Promise.all([readFolder(path, message => { warnings.push(message) }), listRemote(api)])
   for (const warning of warnings) await output.words(`warning: ${warning}`)
@@ -61,7 +70,8 @@ export async function compareFolder (path: string, url: string, { api, output }:
 export async function listRemote (api: ApiClient): Promise<ReadonlyMap<string, RemoteEntry>> {
   const listings = await Promise.all(ENTRY_KINDS.map(async kind => {
     const rows = await api.list(`/api/${kind.name}`, { limit: '1000', detail: 'true', ...(kind.key === 'extensions' ? { type: 'all' } : {}) })
-    return rows.map(objectOf).filter(({ etag }) => etag !== undefined || kind.key === 'environs').map((row): RemoteEntry => ({ kind, id: textOf(row['id']), tag: textOf(row['etag']).replaceAll('"', '') }))
+    const owned = rows.map(objectOf).filter(({ etag }) => etag !== undefined || kind.key === 'environs')
+    return owned.map(({ id, etag }): RemoteEntry => ({ kind, id: textOf(id), tag: textOf(etag).replaceAll('"', '') }))
   }))
   return new Map(listings.flat().map(entry => [nameOf(entry.kind, entry.id), entry]))
 }

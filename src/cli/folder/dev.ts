@@ -33,13 +33,18 @@ async function tryRender (last: string, { prompt, variables }: Watched, api: Api
     const { rendered_prompt: rendered = '' } = objectOf(await api.post(apiPath('api', 'render', 'prompts', prompt), { variables: await variables() }))
     const text = textIn(rendered)
     if (last === '') await output.text(text)
-    else if (text !== last) await output.diff(createTwoFilesPatch(prompt, prompt, last, text, undefined, undefined, { context: 3, headerOptions: OMIT_HEADERS, timeout: TIMEOUT }) ?? text)
+    else if (text !== last) await output.diff(patchOf(prompt, last, text))
     return text
   } catch (error) {
     if (!(error instanceof CliError)) throw error
     await output.words(error.message)
     return last
   }
+}
+
+function patchOf (prompt: string, before: string, after: string): string {
+  const options = { context: 3, headerOptions: OMIT_HEADERS, timeout: TIMEOUT }
+  return createTwoFilesPatch(prompt, prompt, before, after, undefined, undefined, options) ?? after
 }
 
 function textIn (rendered: Json): string {

@@ -51,7 +51,10 @@ interface DevOptions extends GivenParameters { readonly prompt?: string }
 
 /** Adds `aps dev`: a folder is served, and a prompt rendered again whenever something is saved. */
 export function addDevCommand (program: Command, cli: Cli): void {
-  withParameters(program.command('dev').description('serve a folder, and render a prompt again whenever something is saved; the key c opens the console').argument('[folder]', 'the folder', '.'))
+  const dev = program.command('dev')
+    .description('serve a folder, and render a prompt again whenever something is saved; the key c opens the console')
+    .argument('[folder]', 'the folder', '.')
+  withParameters(dev)
     .option('--prompt <id>', 'the prompt')
     .action(async (folder: string, options: DevOptions, command: Command) => {
       const { output } = cli.open(command)
@@ -63,7 +66,8 @@ export function addDevCommand (program: Command, cli: Cli): void {
         const { listenToKeys } = await import('./dev-keys.ts')
         await listenToKeys(cli.stdin, `${url}/console/prompts${options.prompt === undefined ? '' : `/${encodeURIComponent(options.prompt)}`}`, output)
       }
-      const watched = options.prompt === undefined ? undefined : { prompt: options.prompt, variables: () => readParameters({ param: options.param, args }, cli.stdin, cli.signal) }
-      await renderChanges(url, watched, output, cli)
+      const { prompt, param } = options
+      const variables = () => readParameters({ param, args }, cli.stdin, cli.signal)
+      await renderChanges(url, prompt === undefined ? undefined : { prompt, variables }, output, cli)
     })
 }

@@ -14,7 +14,13 @@ const AT_A_TIME = 8
  * @param versions what a push has made of some of them, by the names of entries; of the rest it is what is served
  * @throws CliError
  */
-export async function labelPrompts (label: string, { entries }: Folder, versions: ReadonlyMap<string, number>, note: string | undefined, { api, output }: { readonly api: ApiClient, readonly output: Output }): Promise<void> {
+export async function labelPrompts (
+  label: string,
+  { entries }: Folder,
+  versions: ReadonlyMap<string, number>,
+  note: string | undefined,
+  { api, output }: { readonly api: ApiClient, readonly output: Output }
+): Promise<void> {
   const limit = pLimit(AT_A_TIME)
   const prompts = [...entries].filter(([, { kind }]) => kind.key === 'templates')
   const refusals = (await Promise.all(prompts.map(([name, { id }]) => limit(async () => {

@@ -2,7 +2,7 @@ import { type Output } from '../output.ts'
 
 /** What was noticed about a file. */
 export interface Finding {
-  /** As it is reached from where the user is. */
+  /** The path of the file, relative to where the user is. */
   readonly file: string
   readonly line: number
   readonly column: number
@@ -15,7 +15,7 @@ export interface Finding {
 /** How findings are printed: for people, for programs, or as annotations of GitHub's workflows. */
 export type LintFormat = 'text' | 'json' | 'github'
 
-/** What GitHub calls them. */
+/** The names that GitHub has for severities. */
 const COMMANDS = { error: 'error', warning: 'warning', hint: 'notice' } as const
 
 /** Prints what a lint has found. */
@@ -30,7 +30,8 @@ function lineOf ({ file, line, column, severity, code, message, hint }: Finding)
 
 /** A finding as an annotation: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands */
 export function annotationOf ({ file, line, column, severity, code, message, hint }: Finding): string {
-  return `::${COMMANDS[severity]} file=${property(file)},line=${line},col=${column},title=${property(code)}::${data(hint === '' ? message : `${message}; ${hint}`)}`
+  const place = `file=${property(file)},line=${line},col=${column}`
+  return `::${COMMANDS[severity]} ${place},title=${property(code)}::${data(hint === '' ? message : `${message}; ${hint}`)}`
 }
 
 function data (text: string): string {

@@ -49,7 +49,7 @@ async function findingsOf (notice: Notice, folder: string, generation: Generatio
   const { key, within } = sourceOf(notice, generation)
   const file = keyToFiles(key, FOLDER_KEYS).find(each => existsSync(each)) ?? key
   const text = await readFile(file, 'utf8').catch(() => '')
-  const find = ['.json', '.yaml', '.yml'].includes(extname(file)) ? createPlaceFinder(text) : isDotpromptFile(file) ? await dotpromptPlaces(text, file) : undefined
+  const find = await placesIn(text, file)
   return notice.diagnostics.map(diagnostic => {
     const { severity, code, message, hint, line, column } = placed(diagnostic)
     const place = find === undefined || isOfFile(diagnostic) ? { line, column } : find(diagnostic, within)
@@ -57,12 +57,18 @@ async function findingsOf (notice: Notice, folder: string, generation: Generatio
   })
 }
 
-/** What cannot be read at all has its place in the file as it is. */
+/** Finds places of an entry in its file; `undefined` for a file of another form. */
+async function placesIn (text: string, file: string): Promise<ReturnType<typeof createPlaceFinder> | undefined> {
+  if (['.json', '.yaml', '.yml'].includes(extname(file))) return createPlaceFinder(text)
+  return isDotpromptFile(file) ? await dotpromptPlaces(text, file) : undefined
+}
+
+/** Whether a diagnostic has its place in the file already: the file cannot be read at all. */
 function isOfFile ({ code, line }: Diagnostic): boolean {
   return (code === 'VALUE_INVALID' || code === 'ROLE_NESTED') && line !== undefined
 }
 
-/** Of a file that cannot be read, no text begins anywhere. */
+/** The places where texts of a file begin; none for a file that cannot be read. */
 function startsIn<T> (read: () => readonly T[]): readonly T[] {
   try {
     return read()

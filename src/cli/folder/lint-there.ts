@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import pLimit from 'p-limit'
-import { parseJson } from '../../base/json.ts'
+import { type JsonObject, parseJson } from '../../base/json.ts'
 import { type ApiClient } from '../api-client.ts'
 import { storedText } from '../entries/entry-text.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
@@ -12,7 +12,9 @@ import { type LocalEntry, readFolder } from './read-folder.ts'
 import { createPlaceFinder } from './text-places.ts'
 
 /** What a service checks without storing it, by the field of a lint; tests need nothing of a service. */
-const FIELDS: ReadonlyMap<string, string> = new Map([['templates', 'prompt'], ['extensions', 'extension'], ['agents', 'agent'], ['skills', 'skill'], ['plans', 'plan']])
+const FIELDS: ReadonlyMap<string, string> = new Map([
+  ['templates', 'prompt'], ['extensions', 'extension'], ['agents', 'agent'], ['skills', 'skill'], ['plans', 'plan']
+])
 
 /** A service parses one candidate at a time, and lets a few wait. */
 const AT_A_TIME = 4
@@ -36,8 +38,30 @@ async function findingsOf ({ kind, id, file, entry }: LocalEntry, root: string, 
   const { diagnostics } = objectOf(await api.post('/api/lint', { [FIELDS.get(kind.key) as string]: value, ...(kind.key === 'templates' ? { id } : {}) }))
   const find = extname(file) === '.md' ? undefined : createPlaceFinder(await readFile(join(root, file), 'utf8'))
   return listOf(diagnostics).map(objectOf).map((diagnostic): Finding => {
-    const [line, column, messageIndex, part] = [diagnostic['line'], diagnostic['column'], diagnostic['messageIndex'], diagnostic['part']].map(number => number === undefined ? undefined : Number(number))
-    const place = find === undefined || kind.key !== 'templates' || line === undefined ? { line: 1, column: 1 } : find({ line, ...(column === undefined ? {} : { column }), ...(messageIndex === undefined ? {} : { messageIndex }), ...(part === undefined ? {} : { part }), ...(typeof diagnostic['member'] === 'string' ? { member: diagnostic['member'] } : {}) })
-    return { file: join(folder, file), ...place, severity: textOf(diagnostic['severity']) as Finding['severity'], code: textOf(diagnostic['code']), message: textOf(diagnostic['message']), hint: textOf(diagnostic['hint']) }
+    const { severity, code, message, hint } = diagnostic
+    const place = find === undefined || kind.key !== 'templates' ? { line: 1, column: 1 } : placeOf(diagnostic, find)
+    return {
+      file: join(folder, file),
+      ...place,
+      severity: textOf(severity) as Finding['severity'],
+      code: textOf(code),
+      message: textOf(message),
+      hint: textOf(hint)
+    }
+  })
+}
+
+/** The place in its file of a diagnostic of a prompt; the first for one without a line. */
+function placeOf (
+  { line, column, messageIndex, part, member }: JsonObject,
+  find: ReturnType<typeof createPlaceFinder>
+): { readonly line: number, readonly column: number } {
+  if (line === undefined) return { line: 1, column: 1 }
+  return find({
+    line: Number(line),
+    ...(column === undefined ? {} : { column: Number(column) }),
+    ...(messageIndex === undefined ? {} : { messageIndex: Number(messageIndex) }),
+    ...(part === undefined ? {} : { part: Number(part) }),
+    ...(typeof member === 'string' ? { member } : {})
   })
 }

@@ -14,7 +14,9 @@ export function addLintCommand (program: Command, cli: Cli): void {
       const { api, output } = server === true ? cli.open(command) : { api: undefined, output: cli.open(command).output }
       const warnings: string[] = []
       const warn = (message: string): void => { warnings.push(message) }
-      const found = api === undefined ? await (await import('./lint-here.ts')).lintHere(folder, warn) : await (await import('./lint-there.ts')).lintThere(folder, api, warn)
+      const found = api === undefined
+        ? await (await import('./lint-here.ts')).lintHere(folder, warn)
+        : await (await import('./lint-there.ts')).lintThere(folder, api, warn)
       const findings = found.toSorted((one, other) => one.file < other.file ? -1 : one.file > other.file ? 1 : one.line - other.line)
       for (const warning of warnings) await output.words(`warning: ${warning}`)
       await printFindings(findings, format, output)

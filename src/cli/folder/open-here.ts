@@ -22,7 +22,8 @@ export async function openHere (folder: string, warn: (message: string) => void,
   if (!existsSync(folder)) throw usageError(`${folder}: expected a folder, got nothing`)
   chdir(folder)
   if (existsSync('.env')) loadEnvFile('.env')
-  if (!ENTRY_KINDS.some(({ key }) => existsSync(key))) throw usageError(`${folder}: expected one of the folders ${ENTRY_KINDS.map(({ key }) => key).join(', ')}`)
+  const folders = ENTRY_KINDS.map(({ key }) => key)
+  if (!folders.some(each => existsSync(each))) throw usageError(`${folder}: expected one of the folders ${folders.join(', ')}`)
   // Problems of a key and of a tool are notices, too.
   const tell = (fields: object, message: string): void => { if (!('key' in fields) && !('tool' in fields)) warn(message) }
   const log: Log = { debug () {}, info () {}, warn: tell, error: tell }

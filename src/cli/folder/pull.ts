@@ -15,11 +15,16 @@ import { remoteValue } from './remote-value.ts'
 export function planPull (differences: readonly Difference[], prune: boolean): readonly Step[] {
   return differences.flatMap((difference): Step[] => {
     const { local, remote, known } = difference
-    if (remote === undefined) return prune ? [{ what: 'remove', difference, ...(local?.tag === known ? {} : { conflict: 'it was never there, or was edited here' }) }] : []
+    if (remote === undefined) {
+      if (!prune) return []
+      return [{ what: 'remove', difference, ...(local?.tag === known ? {} : { conflict: 'it was never there, or was edited here' }) }]
+    }
     if (local === undefined) return [{ what: 'create', difference }]
     // Only this side has changed: the next push has it.
     if (remote.tag === known) return []
-    return [{ what: 'change', difference, ...(local.tag === known ? {} : { conflict: known === undefined ? 'it differs here, and was not pushed or pulled from there' : 'it was edited on both sides' }) }]
+    if (local.tag === known) return [{ what: 'change', difference }]
+    const conflict = known === undefined ? 'it differs here, and was not pushed or pulled from there' : 'it was edited on both sides'
+    return [{ what: 'change', difference, conflict }]
   })
 }
 
@@ -43,7 +48,9 @@ export async function pullEntry (root: string, { kind, id, local, remote }: Diff
 }
 
 function written (kind: EntryKind, id: string, value: Json, present: string | undefined): { readonly file: string, readonly text: string } {
-  if (present !== undefined && isDotpromptFile(present)) throw new Error(`${present} is a file of Dotprompt, which is changed where it lies; aps import dotprompt makes YAML of it`)
+  if (present !== undefined && isDotpromptFile(present)) {
+    throw new Error(`${present} is a file of Dotprompt, which is changed where it lies; aps import dotprompt makes YAML of it`)
+  }
   const [json, yaml] = keyToFiles(pathToKey(id, `${FOLDER_KEYS.prefix}${kind.key}:`), FOLDER_KEYS)
   if (json === undefined || yaml === undefined) throw new Error('no file can have its name')
   const asJson = { file: json, text: `${stringifyJson(value, 2)}\n` }

@@ -35,7 +35,7 @@ export function planPush (differences: readonly Difference[], prune: boolean): r
   return differences.flatMap((difference): Step[] => {
     const { local, remote, known } = difference
     if (local === undefined) return prune ? [{ what: 'remove', difference, ...conflictUnless(remote?.tag === known, known) }] : []
-    // Whoever has removed what was pushed and is the same here wanted it gone.
+    // A user who removed an entry that was pushed and has not changed here since wanted it gone.
     if (remote === undefined) return [{ what: 'create', difference, ...(known === local.tag ? { conflict: 'it was removed there' } : {}) }]
     return [{ what: 'change', difference, ...conflictUnless(remote.tag === known, known) }]
   })
@@ -51,7 +51,11 @@ function conflictUnless (isOurs: boolean, known: string | undefined): { readonly
  * @param about kept with each version, where there are some
  * @throws CliError for what concerns all of them
  */
-export async function push (steps: readonly Step[], about: Readonly<Record<string, string>>, { api, output }: { readonly api: ApiClient, readonly output: Output }): Promise<Pushed> {
+export async function push (
+  steps: readonly Step[],
+  about: Readonly<Record<string, string>>,
+  { api, output }: { readonly api: ApiClient, readonly output: Output }
+): Promise<Pushed> {
   const made: Step[] = []
   const versions = new Map<string, number>()
   const refused = new Map<Step, CliError>()
@@ -97,9 +101,19 @@ function rank ({ difference }: Step): number {
   return ENTRY_KINDS.indexOf(difference.kind)
 }
 
-/** One write, of what the plan has seen and nothing else. @returns the version that it made */
-async function make ({ what, difference: { kind, id, local, remote } }: Step, about: Readonly<Record<string, string>>, api: ApiClient): Promise<number | undefined> {
-  const conditions: Readonly<Record<string, string>> = remote === undefined ? { 'if-none-match': '*' } : { 'if-match': remote.tag === '' ? '*' : `"${remote.tag}"` }
+/** The conditions under which an entry is still what the plan has seen. */
+function conditionsFor (remote: Difference['remote']): Readonly<Record<string, string>> {
+  if (remote === undefined) return { 'if-none-match': '*' }
+  return { 'if-match': remote.tag === '' ? '*' : `"${remote.tag}"` }
+}
+
+/** Makes one write, of what the plan has seen and nothing else. @returns the version that it made */
+async function make (
+  { what, difference: { kind, id, local, remote } }: Step,
+  about: Readonly<Record<string, string>>,
+  api: ApiClient
+): Promise<number | undefined> {
+  const conditions = conditionsFor(remote)
   if (what === 'remove' || local === undefined) {
     await api.delete(pathOf(kind, id), conditions)
     return undefined

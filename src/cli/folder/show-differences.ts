@@ -16,7 +16,10 @@ export async function showDifferences (differences: readonly Difference[], direc
     const there = await textThere(difference, api)
     const [before, after] = direction === 'push' ? [there, here] : [here, there]
     const name = difference.local?.file ?? difference.name
-    const patch = createTwoFilesPatch(before === '' ? '/dev/null' : `a/${name}`, after === '' ? '/dev/null' : `b/${name}`, before, after, undefined, undefined, { context: 3, headerOptions: FILE_HEADERS_ONLY, timeout: TIMEOUT })
+    const oldName = before === '' ? '/dev/null' : `a/${name}`
+    const newName = after === '' ? '/dev/null' : `b/${name}`
+    const options = { context: 3, headerOptions: FILE_HEADERS_ONLY, timeout: TIMEOUT }
+    const patch = createTwoFilesPatch(oldName, newName, before, after, undefined, undefined, options)
     await output.diff(patch ?? `--- a/${name}\n+++ b/${name}\n`)
   }
 }

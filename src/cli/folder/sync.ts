@@ -21,7 +21,7 @@ export interface SyncOptions {
   readonly overwrite?: true
   readonly yes?: true
   readonly note?: string
-  /** Of a push: moved to what the folder has, once all is stored. */
+  /** The label that a push moves to what the folder has, once all is stored. */
   readonly label?: string
 }
 
@@ -54,7 +54,8 @@ export async function pushFolder (path: string, options: SyncOptions, opened: Op
   const { made, refused, versions } = await push(steps, Object.fromEntries(Object.entries(about).filter(([, value]) => value !== '')), opened)
   await remember(comparison, made, 'local', api)
   for (const [{ difference }, error] of refused) await output.words(`not ${difference.name}: ${error.message}`)
-  if (refused.size > 0) throw new CliError(EXIT.NO, `${refused.size} of ${steps.length} were refused${label === undefined ? '' : `, and ${label} was not moved`}`)
+  const unmoved = label === undefined ? '' : `, and ${label} was not moved`
+  if (refused.size > 0) throw new CliError(EXIT.NO, `${refused.size} of ${steps.length} were refused${unmoved}`)
   if (label !== undefined) await labelPrompts(label, comparison.folder, versions, note, opened)
 }
 
@@ -62,7 +63,7 @@ export async function pushFolder (path: string, options: SyncOptions, opened: Op
 export async function pullFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
   const { api, output } = opened
   await mkdir(path, { recursive: true })
-  // Whoever pulls wants all that is there: modules of which the folder has nothing, too.
+  // A pull takes all that is there, entries of modules of which the folder has nothing, too.
   const comparison = await compareFolder(path, api.url, opened, { otherModules: true })
   const steps = planPull(comparison.differences, options.prune === true)
   if (options.prune !== true) await tellRest(comparison.differences.filter(({ remote }) => remote === undefined), 'here', output)
@@ -92,14 +93,14 @@ async function isAgreed (direction: 'push' | 'pull', steps: readonly Step[], opt
     else await output.words('nothing differs')
     return false
   }
-  if (output.wantsJson) await output.json(steps.map(({ what, difference, conflict }) => ({ ...describe(difference), what, ...(conflict === undefined ? {} : { conflict }) })))
+  if (output.wantsJson) await output.json(steps.map(describeStep))
   else if (dryRun === true || (output.terminal !== undefined && yes !== true)) {
     await showDifferences(steps.map(({ difference }) => difference), direction, api, output)
     for (const { what, difference } of steps) await output.words(`${what} ${difference.name}`)
   }
   await refuseConflicts(direction, steps, options, output)
   if (dryRun === true) throw new CliError(EXIT.NO, `${steps.length} would change`)
-  // A pull is undone by git; what goes is asked about.
+  // Git undoes a pull, so only a pull that removes files is asked about.
   return yes === true || (direction === 'pull' && prune !== true) || await isWanted(`${direction} ${steps.length} changes? y or n: `, output, cli)
 }
 
@@ -107,11 +108,13 @@ async function refuseConflicts (direction: 'push' | 'pull', steps: readonly Step
   const conflicts = steps.filter(({ conflict }) => conflict !== undefined)
   if (conflicts.length === 0 || overwrite === true) return
   for (const { difference, conflict } of conflicts) await output.words(`${difference.name}: ${conflict ?? ''}`)
-  throw new CliError(EXIT.NO, `nothing was ${direction === 'push' ? 'pushed' : 'pulled'}: ${conflicts.length} of ${steps.length} would undo an edit; --overwrite does it all the same`)
+  const done = direction === 'push' ? 'pushed' : 'pulled'
+  throw new CliError(EXIT.NO, `nothing was ${done}: ${conflicts.length} of ${steps.length} would undo an edit; --overwrite does it all the same`)
 }
 
 async function isWanted (question: string, output: Output, cli: Cli): Promise<boolean> {
-  if (output.terminal === undefined || (cli.stdin as { readonly isTTY?: boolean }).isTTY !== true) throw usageError('expected --yes, or --dry-run, where nobody can be asked')
+  const canAnswer = output.terminal !== undefined && (cli.stdin as { readonly isTTY?: boolean }).isTTY === true
+  if (!canAnswer) throw usageError('expected --yes, or --dry-run, where nobody can be asked')
   const lines = openLines(cli, output)
   try {
     return /^(?:y|yes)$/i.test((await lines.next(question))?.trim() ?? '')
@@ -121,7 +124,9 @@ async function isWanted (question: string, output: Output, cli: Cli): Promise<bo
 }
 
 async function tellRest (rest: readonly Difference[], where: 'here' | 'there', output: Output): Promise<void> {
-  if (rest.length > 0) await output.words(`only ${where}: ${rest.map(({ name }) => name).slice(0, 20).join(', ')}${rest.length > 20 ? `, and ${rest.length - 20} more` : ''}; --prune removes them`)
+  if (rest.length === 0) return
+  const named = rest.map(({ name }) => name).slice(0, 20).join(', ')
+  await output.words(`only ${where}: ${named}${rest.length > 20 ? `, and ${rest.length - 20} more` : ''}; --prune removes them`)
 }
 
 /** Keeps what both sides have in common now, and what they had where they differ still. @param from the side that the other has now */
@@ -144,6 +149,10 @@ async function commitOf (root: string): Promise<string> {
   } catch {
     return ''
   }
+}
+
+function describeStep ({ what, difference, conflict }: Step): JsonObject {
+  return { ...describe(difference), what, ...(conflict === undefined ? {} : { conflict }) }
 }
 
 function describe ({ name, id, local, remote }: Difference): JsonObject {

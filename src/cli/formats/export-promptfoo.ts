@@ -71,7 +71,16 @@ function configuration (api: ApiClient, ids: readonly string[], label: string | 
     // The text of a prompt is its id here: the service has the prompt.
     prompts: ids.map(id => ({ raw: `${id}${suffix}`, label: id })),
     providers: [
-      { id: 'https', label: 'chat', config: { url: `${api.url}/v1/chat/completions`, ...common, body: { model: 'prompt:{{prompt}}', variables }, transformResponse: 'json.choices[0].message.content' } },
+      {
+        id: 'https',
+        label: 'chat',
+        config: {
+          url: `${api.url}/v1/chat/completions`,
+          ...common,
+          body: { model: 'prompt:{{prompt}}', variables },
+          transformResponse: 'json.choices[0].message.content'
+        }
+      },
       ...RENDERS.filter(({ label }) => cases.some(({ test }) => providerOf(test) === label)).map(({ label, query }) => ({
         id: 'https',
         label,
@@ -95,7 +104,8 @@ function providerOf ({ run, tools, ...test }: JsonObject): string {
 function variablesOf (cases: readonly Case[]): JsonObject {
   const names = new Map<string, boolean>()
   for (const { vars } of cases) for (const [name, value] of Object.entries(vars)) names.set(name, (names.get(name) ?? false) || isStructure(value))
-  return Object.fromEntries(Array.from(names, ([name, isJson]) => [name, isJson ? `{{(${name} if ${name} is string else ${name} | dump) | safe}}` : `{{${name}}}`]))
+  const placeholder = (name: string, isJson: boolean) => isJson ? `{{(${name} if ${name} is string else ${name} | dump) | safe}}` : `{{${name}}}`
+  return Object.fromEntries(Array.from(names, ([name, isJson]) => [name, placeholder(name, isJson)]))
 }
 
 function isStructure (value: Json): boolean {

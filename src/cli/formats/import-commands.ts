@@ -53,7 +53,11 @@ export function addImportCommands (program: Command, cli: Cli): void {
       const prompts = found.flatMap(each => each.prompts)
       if (folder !== undefined) await writeEntries(folder, prompts.flatMap(entriesOf), overwrite)
       else if (api !== undefined) for (const prompt of prompts) await publishImported(api, prompt)
-      await output.rows(['id', 'versions', 'labels'], prompts.map(({ id, versions, labels }) => [id, versions.map(({ n }) => n).join(','), Array.from(labels, ([label, n]) => `${label}=${n}`).join(',')]))
+      await output.rows(['id', 'versions', 'labels'], prompts.map(({ id, versions, labels }) => [
+        id,
+        versions.map(({ n }) => n).join(','),
+        Array.from(labels, ([label, n]) => `${label}=${n}`).join(',')
+      ]))
       for (const remark of found.flatMap(each => each.remarks)) await output.words(remark)
     })
 }

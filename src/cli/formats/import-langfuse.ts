@@ -4,7 +4,7 @@ import { type ApiClient, apiPath } from '../api-client.ts'
 import { ENTRY_KINDS, type EntryKind } from '../entries/entry-kinds.ts'
 import { publish } from '../entries/publish.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
-import { type ImportedPrompt } from './langfuse/langfuse-prompts.ts'
+import { type ImportedPrompt, type ImportedVersion } from './langfuse/langfuse-prompts.ts'
 import { type FolderEntry } from './write-files.ts'
 
 const PROMPTS = ENTRY_KINDS.find(({ key }) => key === 'templates') as EntryKind
@@ -16,7 +16,7 @@ export function entriesOf ({ id, versions, labels }: ImportedPrompt): readonly F
   const record = {
     next: latest.n + 1,
     labels: Object.fromEntries(labels),
-    versions: versions.map(({ n, entry, at, by, note }) => ({ n, tag: contentHash(asPromptObject(entry)), at, by, ...(note === undefined ? {} : { note }), source: sourceOf(n) })).toReversed(),
+    versions: versions.map(recordedVersion).toReversed(),
     moves: []
   }
   return [
@@ -33,7 +33,8 @@ export function entriesOf ({ id, versions, labels }: ImportedPrompt): readonly F
  */
 export async function publishImported (api: ApiClient, { id, versions, labels }: ImportedPrompt): Promise<JsonObject> {
   for (const { n, entry, note } of versions) {
-    await publish(api, PROMPTS, id, { text: stringifyJson(entry), type: 'application/json' }, { about: { source: sourceOf(n), ...(note === undefined ? {} : { note }) } })
+    const about = { source: sourceOf(n), ...(note === undefined ? {} : { note }) }
+    await publish(api, PROMPTS, id, { text: stringifyJson(entry), type: 'application/json' }, { about })
   }
   const path = apiPath('api', 'prompts', id, 'versions')
   const recorded = listOf(objectOf(await api.get(path))['versions']).map(objectOf)
@@ -41,10 +42,15 @@ export async function publishImported (api: ApiClient, { id, versions, labels }:
   for (const [label, n] of labels) {
     const number = Number(recorded.find(({ source }) => textOf(source) === sourceOf(n))?.['n'])
     if (Number.isNaN(number)) continue
-    await api.put(apiPath('api', 'prompts', id, 'labels', label), stringifyJson({ version: number, note: 'imported from Langfuse' }), { 'content-type': 'application/json' })
+    const body = stringifyJson({ version: number, note: 'imported from Langfuse' })
+    await api.put(apiPath('api', 'prompts', id, 'labels', label), body, { 'content-type': 'application/json' })
     moved.push([label, number])
   }
   return Object.fromEntries(moved)
+}
+
+function recordedVersion ({ n, entry, at, by, note }: ImportedVersion): JsonObject {
+  return { n, tag: contentHash(asPromptObject(entry)), at, by, ...(note === undefined ? {} : { note }), source: sourceOf(n) }
 }
 
 function sourceOf (n: number): string {

@@ -52,7 +52,11 @@ export function addCompletionCommands (program: Command, cli: Cli): void {
  * The words that may stand where the last of some words is.
  * @param idsFor finds ids of a kind, by its group's command
  */
-export async function candidates (program: Command, words: readonly string[], idsFor: (about: { readonly group: string, readonly prefix: string }) => Promise<readonly string[]>): Promise<readonly string[]> {
+export async function candidates (
+  program: Command,
+  words: readonly string[],
+  idsFor: (about: { readonly group: string, readonly prefix: string }) => Promise<readonly string[]>
+): Promise<readonly string[]> {
   const last = words.at(-1) ?? ''
   const path = [program]
   let given = 0
@@ -70,7 +74,10 @@ export async function candidates (program: Command, words: readonly string[], id
   const here = path.at(-1) as Command
   if (option?.argChoices !== undefined) return startingWith(last, option.argChoices)
   if (option !== undefined && option.long !== '--id') return []
-  if (last.startsWith('-')) return startingWith(last, optionsOf(path).flatMap(({ long, hidden }) => hidden || long === undefined || long === null ? [] : [long]))
+  if (last.startsWith('-')) {
+    const names = optionsOf(path).flatMap(({ long, hidden }) => hidden || long === undefined || long === null ? [] : [long])
+    return startingWith(last, names)
+  }
   if (here.commands.length > 0) return startingWith(last, here.createHelp().visibleCommands(here).map(each => each.name()))
   const group = path.at(-2)?.name() ?? ''
   const takesId = given === 0 && (here.registeredArguments[0]?.name() === 'id' || option !== undefined)
@@ -85,7 +92,7 @@ function startingWith (prefix: string, words: readonly string[]): readonly strin
   return words.filter(word => word.startsWith(prefix)).sort()
 }
 
-/** Ids of a kind, of the service; none where it does not answer soon. */
+/** Ids of a kind that the service lists; none if the service does not answer soon. */
 async function idsOf ({ group, prefix }: { readonly group: string, readonly prefix: string }, command: Command, cli: Cli): Promise<readonly string[]> {
   const kind = ENTRY_KINDS.find(each => each.command === group)
   if (kind === undefined) return []

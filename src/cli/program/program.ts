@@ -62,9 +62,17 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
     .option('--url <url>', `where the service is (APS_URL, else that of a profile, else ${DEFAULT_URL})`)
     .option('--at <name>', 'a service that aps login has kept (APS_PROFILE)')
     .option('--json [=fields]', 'print JSON: everything, or the fields that are named with commas between them')
-    .addHelpText('after', '\nThe token of the service is read from APS_TOKEN, or is the profile\'s. Exit codes: 0; 1 the answer is no; 2 wrong usage; 4 token missing or\nrefused; 5 the service does not answer, or fails; 130 interrupted.')
+    .addHelpText('after', [
+      '',
+      'The token of the service is read from APS_TOKEN, or is the profile\'s. Exit codes: 0; 1 the answer is no; 2 wrong usage; 4 token missing or',
+      'refused; 5 the service does not answer, or fails; 130 interrupted.'
+    ].join('\n'))
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ writeOut: text => { stdout.write(text) }, writeErr: text => { stderr.write(revealHidden(text)) }, outputError: (text, write) => { write(text.replace(/^error:/, 'aps:')) } })
+    .configureOutput({
+      writeOut: text => { stdout.write(text) },
+      writeErr: text => { stderr.write(revealHidden(text)) },
+      outputError: (text, write) => { write(text.replace(/^error:/, 'aps:')) }
+    })
     .exitOverride()
   const cli: Cli = {
     stdin,

@@ -21,7 +21,9 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
       await output.rows(['version', 'labels', 'at', 'by', 'note'], listOf(history['versions']).map(objectOf).map(version => rowOf(version, history)))
     })
 
-  group.command('label').description('let a label mean a version of a prompt').argument('<id>', 'the prompt').argument('<label>', 'the label, such as production')
+  group.command('label').description('let a label mean a version of a prompt')
+    .argument('<id>', 'the prompt')
+    .argument('<label>', 'the label, such as production')
     .argument('[version]', 'a number; latest, which is made a version first; or 9=5,7=95: several with weights')
     .option('--remove', 'remove the label in place of moving it')
     .option('--note <text>', 'what for, kept with the move')
@@ -37,12 +39,14 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
       await output.words(`${label} of prompt ${id} means version ${wordsOf(objectOf(history['labels'])[label])} now`)
     })
 
-  group.command('rollback').description('let a label mean what it meant before it was last moved').argument('<id>', 'the prompt').argument('<label>', 'the label')
+  group.command('rollback').description('let a label mean what it meant before it was last moved')
+    .argument('<id>', 'the prompt')
+    .argument('<label>', 'the label')
     .option('--note <text>', 'what for, kept with the move')
     .action(async (id: string, label: string, { note }: NoteOption, command: Command) => {
       const { api, output } = cli.open(command)
       const { version, etag } = await meantBefore(api, id, label)
-      // Whoever has moved it meanwhile has decided something else.
+      // A user who has moved the label meanwhile has decided something else.
       const history = await moveLabel(api, id, label, version, note, { 'if-match': etag })
       if (output.wantsJson) return await output.json(history)
       await output.words(`${label} of prompt ${id} means version ${wordsOf(version)} again`)
@@ -52,7 +56,8 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
     .option('--note <text>', 'what for, kept with the new version')
     .action(async (id: string, version: string, { note }: NoteOption, command: Command) => {
       const { api, output } = cli.open(command)
-      const reply = objectOf(await api.post(apiPath('api', 'prompts', id, 'versions', String(numberOf(version)), 'restore'), note === undefined ? {} : { note }))
+      const path = apiPath('api', 'prompts', id, 'versions', String(numberOf(version)), 'restore')
+      const reply = objectOf(await api.post(path, note === undefined ? {} : { note }))
       if (output.wantsJson) return await output.json(reply)
       await tellDiagnostics(output, reply['diagnostics'])
       await output.words(`prompt ${id} is what version ${version} was${reply['version'] === undefined ? '' : `, as version ${String(reply['version'])}`}`)
@@ -77,8 +82,9 @@ function rowOf ({ n = 0, at, by, note, source, from }: JsonObject, { labels, lat
 async function meantBefore (api: ApiClient, id: string, label: string): Promise<{ readonly version: Json, readonly etag: string }> {
   const { json, etag } = await api.getTagged(versionsPath(id))
   const move = listOf(objectOf(json)['moves']).map(objectOf).find(each => each['label'] === label)
-  const version = move?.['from'] ?? null
-  if (version === null) throw new CliError(EXIT.NO, move === undefined ? `no move of the label ${label} of prompt ${id} is recorded` : `the label ${label} of prompt ${id} meant nothing before`)
+  if (move === undefined) throw new CliError(EXIT.NO, `no move of the label ${label} of prompt ${id} is recorded`)
+  const version = move['from'] ?? null
+  if (version === null) throw new CliError(EXIT.NO, `the label ${label} of prompt ${id} meant nothing before`)
   return { version, etag }
 }
 

@@ -2,10 +2,15 @@ import { type CaseReport } from './run-suites.ts'
 
 /** Results as JUnit's XML, which most build servers read: a suite for each prompt, a case for each of its tests. */
 export function junitOf (reports: readonly CaseReport[]): string {
+  const suites = [...grouped(reports)].map(([id, cases]) => suiteOf(id, cases)).join('')
   return `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites ${counts(reports)}>
-${[...grouped(reports)].map(([id, cases]) => `  <testsuite name="${escaped(id)}" ${counts(cases)}>\n${cases.map(caseOf).join('')}  </testsuite>\n`).join('')}</testsuites>
+${suites}</testsuites>
 `
+}
+
+function suiteOf (id: string, cases: readonly CaseReport[]): string {
+  return `  <testsuite name="${escaped(id)}" ${counts(cases)}>\n${cases.map(caseOf).join('')}  </testsuite>\n`
 }
 
 function grouped (reports: readonly CaseReport[]): ReadonlyMap<string, readonly CaseReport[]> {
@@ -27,7 +32,8 @@ function isError ({ result }: CaseReport): boolean {
 
 function caseOf (report: CaseReport): string {
   const { id, testCase: { name, place }, pass, failures, durationMs } = report
-  const head = `    <testcase classname="${escaped(id)}" name="${escaped(name)}"${place === undefined ? '' : ` file="${escaped(place.file)}" line="${place.line}"`} time="${seconds(durationMs)}"`
+  const source = place === undefined ? '' : ` file="${escaped(place.file)}" line="${place.line}"`
+  const head = `    <testcase classname="${escaped(id)}" name="${escaped(name)}"${source} time="${seconds(durationMs)}"`
   if (pass) return `${head}/>\n`
   const what = isError(report) ? 'error' : 'failure'
   return `${head}>\n      <${what} message="${escaped(failures[0] ?? '')}">${escaped(failures.join('\n'))}</${what}>\n    </testcase>\n`

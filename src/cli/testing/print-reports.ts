@@ -16,9 +16,11 @@ export async function printReport (report: CaseReport, format: TestFormat, outpu
 export async function printReports (reports: readonly CaseReport[], format: TestFormat, output: Output): Promise<void> {
   if (format === 'junit') return await output.text(junitOf(reports))
   if (format !== 'json') return
-  await output.json(reports.map(({ id, testCase: { name, place }, pass, failures, durationMs, result: { version = null, output: text = null, checks = [] } }) => ({
-    id, case: name, file: place?.file ?? null, line: place?.line ?? null, version, pass, durationMs, failures: [...failures], output: text, checks
-  })))
+  await output.json(reports.map(({ id, testCase: { name, place }, pass, failures, durationMs, result }) => {
+    const { version = null, output: text = null, checks = [] } = result
+    const facts = { id, case: name, file: place?.file ?? null, line: place?.line ?? null, version, pass, durationMs }
+    return { ...facts, failures: [...failures], output: text, checks }
+  }))
 }
 
 async function printLines ({ id, testCase: { name }, pass, failures, durationMs }: CaseReport, output: Output): Promise<void> {
@@ -28,7 +30,15 @@ async function printLines ({ id, testCase: { name }, pass, failures, durationMs 
 }
 
 function annotation ({ id, testCase: { name, place }, failures }: CaseReport): string {
-  return annotationOf({ file: place?.file ?? '', line: place?.line ?? 1, column: place?.column ?? 1, severity: 'error', code: `${id}: ${name}`, message: failures.join('\n'), hint: '' })
+  return annotationOf({
+    file: place?.file ?? '',
+    line: place?.line ?? 1,
+    column: place?.column ?? 1,
+    severity: 'error',
+    code: `${id}: ${name}`,
+    message: failures.join('\n'),
+    hint: ''
+  })
 }
 
 function inOneLine (text: string): string {

@@ -13,7 +13,9 @@ export function addTestCommand (program: Command, cli: Cli): void {
     .argument('[what...]', 'a folder, whose tests are run on its prompts; or ids of prompts, such as review.short@9, whose tests a service has (default: ".")')
     .option('--server', 'test the prompts of a service: with the tests of a folder, or without one all that it has')
     .option('--label <label>', 'the version that a label means')
-    .addOption(new Option('--format <format>', 'junit: XML for build servers; github: annotations of a workflow').choices(['text', 'json', 'junit', 'github']).default('text'))
+    .addOption(new Option('--format <format>', 'junit: XML for build servers; github: annotations of a workflow')
+      .choices(['text', 'json', 'junit', 'github'])
+      .default('text'))
     .action(async (what: readonly string[], options: TestOptions, command: Command) => { await test(what, options, command, cli) })
 }
 

@@ -30,7 +30,16 @@ export async function testHere (folder: string, wish: PromptWish, signal: AbortS
       const read = readCase(id, testCase)
       try {
         const chosen = await service.choosePrompt(generation, ANYONE, id, wish)
-        const result = await service.runCase({ generation, caller: ANYONE, id, chosen, testCase: read, known: knownOf(testCase), requestId: randomUUID(), signal })
+        const result = await service.runCase({
+          generation,
+          caller: ANYONE,
+          id,
+          chosen,
+          testCase: read,
+          known: knownOf(testCase),
+          requestId: randomUUID(),
+          signal
+        })
         return { id, ...(chosen.version === undefined ? {} : { version: chosen.version }), ...result, checks: result.checks.map(check => ({ ...check })) }
       } catch (error) {
         if (error instanceof ServiceError && !signal.aborted) return { id, pass: false, checks: [], error: { code: error.code, message: error.message } }
@@ -51,8 +60,9 @@ function readCase (id: string, { value, name }: Case): TestCase {
   }
 }
 
-/** As much of a bundle as is read. */
+/** The part of a case's bundle that a run reads: its calls of tools. */
 function knownOf ({ known }: Case): Pick<Bundle, 'tools'> | undefined {
   if (known === undefined) return undefined
-  return { tools: listOf(objectOf(known)['tools']).map(objectOf).filter(({ tool }) => typeof tool === 'string').map(call => ({ ...call, arguments: objectOf(call['arguments']) })) as Bundle['tools'] }
+  const calls = listOf(objectOf(known)['tools']).map(objectOf).filter(({ tool }) => typeof tool === 'string')
+  return { tools: calls.map(call => ({ ...call, arguments: objectOf(call['arguments']) })) as Bundle['tools'] }
 }

@@ -4,12 +4,13 @@ import { EXIT } from '../exit-codes.ts'
 import { objectOf } from '../json-members.ts'
 import { type RunOne } from './run-suites.ts'
 
-/** Has a service run cases on the prompts that it has. @param label the version that it means; left out for what is served */
+/** Has a service run cases on the prompts that it has. @param label means the version to test; without one, what is served is tested */
 export function testThere (api: ApiClient, label: string | undefined): RunOne {
-  const search = label === undefined ? '' : new URLSearchParams({ label }).toString()
+  const search = label === undefined ? '' : `?${new URLSearchParams({ label }).toString()}`
   return async (id, { value, known }) => {
     try {
-      return objectOf(await api.post(`${apiPath('api', 'prompts', id, 'tests', 'run')}${search === '' ? '' : `?${search}`}`, { case: value, ...(known === undefined ? {} : { known }) }))
+      const path = `${apiPath('api', 'prompts', id, 'tests', 'run')}${search}`
+      return objectOf(await api.post(path, { case: value, ...(known === undefined ? {} : { known }) }))
     } catch (error) {
       // A token that may not, or a service that is gone, is so for all cases.
       if (!(error instanceof ApiError) || ![EXIT.NO, EXIT.USAGE].includes(error.exitCode as 1)) throw error

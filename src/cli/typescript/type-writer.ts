@@ -6,7 +6,9 @@ const MAX_PARTS = 3000
 /** More of `allOf` make types that the compiler gives up; without some of them a type takes more, never less. */
 const MAX_CONJUNCTS = 4
 
-const TYPES: ReadonlyMap<string, string> = new Map([['string', 'string'], ['number', 'number'], ['integer', 'number'], ['boolean', 'boolean'], ['null', 'null']])
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['string', 'string'], ['number', 'number'], ['integer', 'number'], ['boolean', 'boolean'], ['null', 'null']
+])
 
 /** Keywords that say something of objects or lists alone. */
 const SHAPES = ['properties', 'required', 'additionalProperties', 'patternProperties', 'items', 'prefixItems']
@@ -90,8 +92,9 @@ export class TypeWriter {
       const description = objectOf(objectOf(schema['properties'])[name])['description']
       return `${commentOf(description, inner)}readonly ${JSON.stringify(name)}${required.has(name) ? '' : '?'}: ${type}`
     })
-    // An index has to take what the names take.
-    const index = rest === 'never' ? [] : [`readonly [name: string]: ${unionOf([rest, ...types.map(([, type]) => type), ...(types.length > 0 ? ['undefined'] : [])])}`]
+    // TypeScript wants the type of an index to take the types of all named members.
+    const memberTypes = [rest, ...types.map(([, type]) => type), ...(types.length > 0 ? ['undefined'] : [])]
+    const index = rest === 'never' ? [] : [`readonly [name: string]: ${unionOf(memberTypes)}`]
     const lines = [...members, ...undeclared, ...index]
     return lines.length === 0 ? 'Readonly<Record<string, never>>' : `{\n${lines.map(line => `${inner}${line}\n`).join('')}${indent}}`
   }
@@ -129,7 +132,10 @@ function literalOf (value: Json): string {
 }
 
 function memberAt (root: JsonObject, segments: readonly string[]): Json | undefined {
-  return segments.reduce<Json | undefined>((place, name) => Array.isArray(place) ? (place as readonly Json[])[Number(name)] : isJsonObject(place) && Object.hasOwn(place, name) ? place[name] : undefined, root)
+  return segments.reduce<Json | undefined>((place, name) => {
+    if (Array.isArray(place)) return (place as readonly Json[])[Number(name)]
+    return isJsonObject(place) && Object.hasOwn(place, name) ? place[name] : undefined
+  }, root)
 }
 
 function listOf (value: Json | undefined): readonly Json[] {

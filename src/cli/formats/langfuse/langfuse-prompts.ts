@@ -20,7 +20,7 @@ export interface ImportedPrompt {
   readonly labels: ReadonlyMap<string, number>
 }
 
-/** What an export holds, and what of it has no place here. */
+/** The prompts of an export, and remarks on the parts of it that have no place here. */
 export interface LangfuseImport {
   readonly prompts: readonly ImportedPrompt[]
   /** As `name: reason`. */
@@ -30,7 +30,10 @@ export interface LangfuseImport {
 interface PromptInMaking { readonly versions: ImportedVersion[], readonly labels: Map<string, number> }
 
 /** Settings of a model, as OpenAI's API has them; all else of a `config` is a program's own. */
-const SETTINGS: ReadonlySet<string> = new Set(['model', 'temperature', 'top_p', 'max_tokens', 'max_completion_tokens', 'stop', 'seed', 'presence_penalty', 'frequency_penalty', 'reasoning_effort', 'tools', 'tool_choice', 'parallel_tool_calls', 'response_format'])
+const SETTINGS: ReadonlySet<string> = new Set([
+  'model', 'temperature', 'top_p', 'max_tokens', 'max_completion_tokens', 'stop', 'seed', 'presence_penalty', 'frequency_penalty',
+  'reasoning_effort', 'tools', 'tool_choice', 'parallel_tool_calls', 'response_format'
+])
 
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 
@@ -39,7 +42,7 @@ const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assi
  * @returns `undefined` for what is none
  */
 export function readLangfuse (value: Json): LangfuseImport | undefined {
-  const list = Array.isArray(value) ? value as readonly Json[] : isJsonObject(value) ? [value['data'], value['prompts']].find(each => Array.isArray(each)) as readonly Json[] | undefined : undefined
+  const list = versionsIn(value)
   if (list === undefined) return undefined
   const remarks: string[] = []
   const prompts = new Map<string, PromptInMaking>()
@@ -61,16 +64,23 @@ export function readLangfuse (value: Json): LangfuseImport | undefined {
     }
     prompt.versions.push({ n, entry, at: timeOf(item), by: 'langfuse', note: textOf(item['commitMessage']) || undefined })
     for (const label of listOf(item['labels']).map(textOf)) {
-      // It is what was published last in both.
+      // The label `latest` means what was published last, in Langfuse as here.
       if (label === LATEST) continue
       if (isLabel(label)) prompt.labels.set(label, n)
       else remark(`the label "${label}" is left out: labels here are lower-case letters, digits, - and _`)
     }
   }
-  return { prompts: Array.from(prompts, ([id, { versions, labels }]) => ({ id, labels, versions: versions.toSorted((one, other) => one.n - other.n) })), remarks }
+  const read = Array.from(prompts, ([id, { versions, labels }]) => ({ id, labels, versions: versions.toSorted((one, other) => one.n - other.n) }))
+  return { prompts: read, remarks }
 }
 
-/** `team/greet` is `team.greet`. */
+function versionsIn (value: Json): readonly Json[] | undefined {
+  if (Array.isArray(value)) return value as readonly Json[]
+  if (!isJsonObject(value)) return undefined
+  return [value['data'], value['prompts']].find(each => Array.isArray(each)) as readonly Json[] | undefined
+}
+
+/** The id of a prompt by its name: `team/greet` becomes `team.greet`. */
 function idOf (name: string): string {
   return name.replaceAll(/[/:\\]/g, '.').replaceAll(/^\.+|\.+$/g, '').replaceAll(/\.{2,}/g, '.')
 }
@@ -86,7 +96,8 @@ function entryFrom (item: JsonObject, remark: (reason: string) => void): JsonObj
     ...(Object.keys(others).length === 0 ? {} : { config: others }),
     ...(listOf(tags).length === 0 ? {} : { tags: listOf(tags) })
   }
-  if (Object.keys(others).length > 0) remark(`config.${Object.keys(others).join(', config.')} ${Object.keys(others).length === 1 ? 'is' : 'are'} kept under x-langfuse`)
+  const names = Object.keys(others)
+  if (names.length > 0) remark(`config.${names.join(', config.')} ${names.length === 1 ? 'is' : 'are'} kept under x-langfuse`)
   return {
     syntax: 'handlebars',
     ...text,

@@ -42,7 +42,9 @@ export default [
     // The first two are tables of texts, the next has outlines of drawings; the others have lines that are still to be wrapped.
     ignores: [
       'src/registry/diagnostic/diagnostic-table.ts', 'console/text/{en,ru}.ts', 'console/parts/icons.tsx', 'src/http/routes/{agents,plans}.ts',
-      'src/engine/plan/*.ts', 'src/http/openai/responses/*.ts', 'src/http/typed/*.ts',
+      'src/engine/plan/{auto-context,change-reducer,change-result,context-blocks,judge-reply,memory,messages,model-request}.ts',
+      'src/engine/plan/{parse-plan,plan-engine,plan-input,plan-reducer,plan-reducer-base,record-read,validate-plan}.ts',
+      'src/http/openai/responses/*.ts', 'src/http/typed/*.ts',
       'src/registry/kinds/plan/plan-kind.ts'
     ],
     rules: {

@@ -33,7 +33,7 @@ await onStage(async ({ folder, start }) => {
   // A store of its own, into which all of them are pushed once.
   const store = join(folder, 'store')
   await mkdir(join(store, 'templates'), { recursive: true })
-  const service = await start('dist/main.js', { STORE_DIR: store, PORT: '0', LOG_LEVEL: 'warn' })
+  const service = await start('dist/main.js', { STORE_DIR: store, PORT: '0' })
   await aps(['push', prompts, '--yes'], service.origin)
   rows.push({ name: 'aps/push-unchanged-1000', figure: await medianOf(ROUNDS, () => aps(['push', prompts, '--yes'], service.origin)), unit: 'ms', details: `${FILES} prompts, the whole process, median of ${ROUNDS}` })
 

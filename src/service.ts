@@ -95,7 +95,15 @@ export interface ServiceOptions {
 }
 
 /** A cache's counts, by the name that its metrics have. */
-export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_results', () => { readonly hits: number, readonly misses: number, readonly entries: number, readonly bytes: number }>>
+export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_results', () => CacheCounts>>
+
+/** What a cache has answered since the start, and what it holds now. */
+export interface CacheCounts {
+  readonly hits: number
+  readonly misses: number
+  readonly entries: number
+  readonly bytes: number
+}
 
 /** The whole service without HTTP: what is registered, and the use cases over it. */
 export interface Service extends SessionServices {
@@ -144,7 +152,8 @@ export interface Service extends SessionServices {
  * them. HTTP, a command line and tests use what it gives.
  * @throws ConfigError, StoreError
  */
-export async function openService (config: Config, log: Log, { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed, onLabel }: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, options: ServiceOptions = {}): Promise<Service> {
+  const { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed, onLabel } = options
   const offered = await readOffered(config)
   refuseOpenTerminals(config, offered)
   const seals = sessionSealsOf(config, offered)
@@ -179,7 +188,7 @@ export async function openService (config: Config, log: Log, { store: given, kin
   const renderPrompt = observeRenders(render)
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
-  // A queue and a process each: whoever may only read, or types, must not be able to keep others from publishing.
+  // Each use has a queue and a process of its own: readers and people who type must not keep others from publishing.
   const [lints, previews, publications] = [createCandidateParser(), createCandidateParser(PREVIEW_PATIENCE), createCandidateParser()]
   const versions = new VersionReader({ store, keyPrefix: config.KEY_PREFIX, cache: registry.templates })
   const checkEntry = createEntryCheck({ lintCandidate: createLinter({ parser: publications, environs, versions }), toolReader })
@@ -202,7 +211,13 @@ export async function openService (config: Config, log: Log, { store: given, kin
   })
 
   const choosePrompt = createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, ...(onLabel === undefined ? {} : { onFallback: onLabel.missed }) })
-  const chatOptions = { models, toolLoop, systemMessage: config.CHAT_SYSTEM_MESSAGE, mediaTokens: mediaTokensIn(config.MEDIA_TOKENS), total: config.LLM_TIMEOUT_MS }
+  const chatOptions = {
+    models,
+    toolLoop,
+    systemMessage: config.CHAT_SYSTEM_MESSAGE,
+    mediaTokens: mediaTokensIn(config.MEDIA_TOKENS),
+    total: config.LLM_TIMEOUT_MS
+  }
 
   const loadWorkspaces = workspacesOf(offered, config)
   const foreignSkills = new ForeignSkills(executors)
@@ -211,12 +226,26 @@ export async function openService (config: Config, log: Log, { store: given, kin
     operator: offered,
     readPrompts: readSkillPrompts,
     foreignSkills,
-    // What holds terminals is made with the sessions, which are made with this.
+    // The holder of terminals is made with the sessions, and the sessions are made with this object.
     terminals: { targetOf: async (caller, id) => await sessionServices.terminals.targetOf(caller, id) },
     model: modelOfSkills(config),
     renderSkill: createSkillRenderer(languages, renderPrompt)
   })
-  const sessionServices: SessionServices = openSessions({ config, operator: offered, executors, seals, loadWorkspaces, log, models, tools, registry, kinds: sessionKinds, owners, observer: sessionObserver, logsLines: logsSessions })
+  const sessionServices: SessionServices = openSessions({
+    config,
+    operator: offered,
+    executors,
+    seals,
+    loadWorkspaces,
+    log,
+    models,
+    tools,
+    registry,
+    kinds: sessionKinds,
+    owners,
+    observer: sessionObserver,
+    logsLines: logsSessions
+  })
 
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
@@ -247,7 +276,16 @@ export async function openService (config: Config, log: Log, { store: given, kin
     tryTool: createToolTrial({ tools }),
     publisher,
     choosePrompt,
-    releases: new Releases({ store, keyPrefix: config.KEY_PREFIX, registry: { follow }, records, versions, publisher, protectedLabels: new Set(labelsIn(config.PROTECTED_LABELS)), audit }),
+    releases: new Releases({
+      store,
+      keyPrefix: config.KEY_PREFIX,
+      registry: { follow },
+      records,
+      versions,
+      publisher,
+      protectedLabels: new Set(labelsIn(config.PROTECTED_LABELS)),
+      audit
+    }),
     promptTests: new PromptTests(store, config.KEY_PREFIX),
     // What is only tested counts as no render of the prompt.
     runCase: createCaseRunner({ renderPrompt: render, chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt: render }), choosePrompt, environs }),

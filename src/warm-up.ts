@@ -31,7 +31,13 @@ export interface WarmUpOptions {
  * @param signal ends it at once
  * @returns how many requests were answered
  */
-export async function warmUp (milliseconds: number, level: string, log: Log, signal: AbortSignal, { requests = OWN_REQUESTS }: WarmUpOptions = {}): Promise<number> {
+export async function warmUp (
+  milliseconds: number,
+  level: string,
+  log: Log,
+  signal: AbortSignal,
+  { requests = OWN_REQUESTS }: WarmUpOptions = {}
+): Promise<number> {
   if (milliseconds === 0 || signal.aborted) return 0
   try {
     return await sendRequests(milliseconds, level, signal, requests)

@@ -35,11 +35,14 @@ export class Memories {
     const layer = workspace === undefined ? 'user' : 'project'
     const patch = Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${layer}.${name}`, value] as const))
     const { dropped } = readPatch(patch)
-    if (dropped.length > 0) throw requestInvalid(`body: expected fields of the memory with their values, as docs/plans.md has them; not so: ${dropped.map(key => JSON.stringify(key)).join(', ')}`, { part: 'body' })
+    if (dropped.length > 0) {
+      const wrong = dropped.map(key => JSON.stringify(key)).join(', ')
+      throw requestInvalid(`body: expected fields of the memory with their values, as docs/plans.md has them; not so: ${wrong}`, { part: 'body' })
+    }
     try {
       const workspaces = await this.#loadWorkspaces()
-      const { [layer]: now } = await workspaces.remember(workspace, patch, { owner: caller.name, signal: AbortSignal.timeout(PATIENCE) }) as Readonly<Record<typeof layer, Json>>
-      return now as JsonObject
+      const memory = await workspaces.remember(workspace, patch, { owner: caller.name, signal: AbortSignal.timeout(PATIENCE) })
+      return (memory as Readonly<Record<typeof layer, Json>>)[layer] as JsonObject
     } catch (error) {
       throw error instanceof FileRefusal ? memoryUnusable(error.message) : error
     }

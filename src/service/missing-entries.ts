@@ -1,5 +1,8 @@
 import { type EnvironNameList } from '../access/environ-view.ts'
-import { environNotFound, extensionNotFound, extensionNotUsable, promptNotFound, promptNotUsable, promptWithheld, type ServiceError, storeUnavailable, toolNotFound, toolNotUsable } from '../base/errors.ts'
+import {
+  environNotFound, extensionNotFound, extensionNotUsable, promptNotFound, promptNotUsable, promptWithheld, type ServiceError, storeUnavailable,
+  toolNotFound, toolNotUsable
+} from '../base/errors.ts'
 import { isOffered } from '../registry/kinds/extension/dependences.ts'
 import { inWords } from '../registry/diagnostic/diagnostic.ts'
 import { placed } from '../registry/diagnostic/diagnostic-table.ts'

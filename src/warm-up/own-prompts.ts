@@ -4,13 +4,22 @@ export const OWN_PREFIX = 'warm:'
 const numbers = Array.from({ length: 10 }, (_, index) => index)
 const PROSE = 'Answer in the language of the question, and name the file and the line that you speak of. '
 
-const HANDLEBARS = `${PROSE}\n${numbers.map(index => `{{own.fact${index}}}, {{variables.text${index}}}`).join('\n')}\n{{#each variables.items}}- {{name}} ({{size}}){{#if more}}, {{more}}{{/if}}\n{{/each}}`
-const GO = `${PROSE}\n${numbers.map(index => `{{.own.fact${index}}}, {{.variables.text${index}}}`).join('\n')}\n{{range .variables.items}}- {{.name}} ({{.size}}){{if .more}}, {{.more}}{{end}}\n{{end}}`
+const HANDLEBARS = [
+  PROSE,
+  ...numbers.map(index => `{{own.fact${index}}}, {{variables.text${index}}}`),
+  '{{#each variables.items}}- {{name}} ({{size}}){{#if more}}, {{more}}{{/if}}\n{{/each}}'
+].join('\n')
+const GO = [
+  PROSE,
+  ...numbers.map(index => `{{.own.fact${index}}}, {{.variables.text${index}}}`),
+  '{{range .variables.items}}- {{.name}} ({{.size}}){{if .more}}, {{.more}}{{end}}\n{{end}}'
+].join('\n')
+const textOf = (content: string): string => JSON.stringify({ messages: [{ role: 'system', content: PROSE }, { role: 'user', content }] })
 
 /** A prompt in each language and the shared variables that both use. */
 export const OWN_ENTRIES: ReadonlyMap<string, string> = new Map([
   ...numbers.map(index => [`${OWN_PREFIX}environs:own:fact${index}`, JSON.stringify(`what fact ${index} says`)] as const),
-  ...Object.entries({ handlebars: HANDLEBARS, go: GO }).map(([name, content]) => [`${OWN_PREFIX}templates:own:${name}`, JSON.stringify({ messages: [{ role: 'system', content: PROSE }, { role: 'user', content }] })] as const)
+  ...Object.entries({ handlebars: HANDLEBARS, go: GO }).map(([name, content]) => [`${OWN_PREFIX}templates:own:${name}`, textOf(content)] as const)
 ])
 
 const VARIABLES = {
@@ -20,6 +29,11 @@ const VARIABLES = {
 
 const BODY = JSON.stringify({ variables: VARIABLES })
 
-/** The requests of a warm-up, in their order: renders, and now and then a chat. Each is written at once, since two writes wait for an acknowledgement. */
-export const OWN_REQUESTS: readonly string[] = ['render/prompts/own.handlebars', 'render/prompts/own.go', 'render/prompts/own.handlebars', 'chat/prompts/own.handlebars', 'render/prompts/own.go'].map(path =>
+/** Four renders and a chat. */
+const PATHS = [
+  'render/prompts/own.handlebars', 'render/prompts/own.go', 'render/prompts/own.handlebars', 'chat/prompts/own.handlebars', 'render/prompts/own.go'
+]
+
+/** The requests of a warm-up, in their order. A request is one write, since a second write would wait for an acknowledgement of the first. */
+export const OWN_REQUESTS: readonly string[] = PATHS.map(path =>
   `POST /api/${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(BODY)}\r\n\r\n${BODY}`)

@@ -83,7 +83,7 @@ describe('A terminal at the console', { skip: noChromium }, () => {
     await waitFor('the keys', () => typed(frames) === 'ls -la\r\u0003')
     tell({ type: 'data', data: 'a.txt\r\n$ ' })
     await shown(page, 'a.txt')
-    const sizes = frames.filter(({ type }) => type === 'resize')
+    const sizes = frames.filter(({ type }) => type === 'resize' || type === 'terminal_attach')
     assert.ok(sizes.every(({ cols, rows }) => Number(cols) > 20 && Number(rows) > 10), JSON.stringify(sizes))
     const before = Number(sizes.at(-1)?.['cols'])
     await page.setViewportSize({ width: 1600, height: 900 })

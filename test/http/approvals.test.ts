@@ -33,7 +33,7 @@ describe('An approval', () => {
       owner: 'ann',
       title: 'walk',
       rule: 'commands are approved one by one',
-      effect: { kind: 'exec', target: 'here', folder: place.shop, command: 'echo one', origin: 'model', timeoutMs: 30_000, sandbox: 'off', network: false },
+      effect: { kind: 'exec', target: 'here', folder: place.shop, command: 'echo one', origin: 'model', timeoutMs: 120_000, sandbox: 'off', network: false },
       step: 1,
       maxSteps: 100
     })

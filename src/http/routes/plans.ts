@@ -11,13 +11,15 @@ import { Agreement, CommitMessage, Confirmation, Goal, Paths, PlanMessage, Previ
 import { visitorOf } from '../sessions/visitor.ts'
 import { SessionId } from './sessions.ts'
 
-/** The replies of what goes on with a plan. */
+/** The replies of routes that continue a plan. */
 const goesOn = { 200: PlanReply, 202: PlanReply }
 
-const WAITS = 'Waits up to 30 s for the plan to wait again; then 202, and `GET /api/sessions/{id}/events` has the rest. `Idempotency-Key` makes a request that is sent again count once.'
+const WAITS = 'Waits up to 30 s for the plan to wait again; then 202, and `GET /api/sessions/{id}/events` has the rest. ' +
+  '`Idempotency-Key` makes a request that is sent again count once.'
 
 /** What a plan tells its followers; docs/plans.md has what is in each. */
-const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the stages `preview`, `applied`, `undone` and `redone`, `approval`, `command` of checks, `memory`, `error`, `log` and `done`.'
+const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the stages `preview`, `applied`, `undone` and `redone`, ' +
+  '`approval`, `command` of checks, `memory`, `error`, `log` and `done`.'
 
 /** Plans: a model proposes changes of files, and they are made, undone and made again. */
 export function planRoutes (app: App, { door, sessionKinds: { plans }, planPreviews }: Pick<Service, 'door' | 'sessionKinds' | 'planPreviews'>): void {
@@ -122,6 +124,6 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
   app.post('/api/plans/:id/confirm', {
     config: { role: 'approve', fails: DECIDES },
     schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions or the commit of a plan', description: `Whoever may approve confirms plans of others too, and is not shown what the model has read. Where anything is not as it was shown, nothing is written: the reply has \`ERR_BASE_CHANGED\` with the paths, and waits with the new state and another digest. ${WAITS}`, params: SessionId, body: Confirmation, response: goesOn }
-  // What was confirmed, and is asked for again in another state, needs another look.
+  // A changed plan asks again: the person must look at its new state before confirming it.
   }, (request, reply) => answer(request, reply, visitor => door.approve(plans, visitor, request.params.id, { digest: request.body.digest, isStrict: true })))
 }

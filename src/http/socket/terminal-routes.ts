@@ -14,7 +14,7 @@ const OpenBody = Type.Object({
   target: Type.String({ minLength: 1, maxLength: 64, description: 'A target of the operator\'s file that has `terminal: true`', examples: ['shop'] }),
   cols: side('columns, 80 by default'),
   rows: side('lines, 24 by default')
-})
+}, { examples: [{ target: 'shop', cols: 120, rows: 32 }] })
 
 const Terminal = Type.Object({
   terminalId: Type.String({ description: 'Of the session that it is; skills are started in it with this as `terminalSessionId`' }),

@@ -1,7 +1,9 @@
 import { isJsonObject, type Json, type JsonObject, type MutableObject, setMember, stringifyJson } from '../../base/json.ts'
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name. */
-const SCHEMA: ReadonlySet<string> = new Set(['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'unevaluatedItems', 'unevaluatedProperties'])
+const SCHEMA: ReadonlySet<string> = new Set([
+  'items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'unevaluatedItems', 'unevaluatedProperties'
+])
 const SCHEMAS: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
@@ -12,7 +14,9 @@ const PLAIN: ReadonlySet<string> = new Set([
 ])
 
 /** Words of 2020-12 that draft-07 does not know: there they mean nothing, and may hold anything. */
-const NEWER: ReadonlySet<string> = new Set(['prefixItems', '$defs', 'dependentSchemas', 'unevaluatedItems', 'unevaluatedProperties', 'dependentRequired', 'minContains', 'maxContains', 'deprecated'])
+const NEWER: ReadonlySet<string> = new Set([
+  'prefixItems', '$defs', 'dependentSchemas', 'unevaluatedItems', 'unevaluatedProperties', 'dependentRequired', 'minContains', 'maxContains', 'deprecated'
+])
 
 /**
  * A registered schema as a part of an OpenAPI 3.1 document: in draft 2020-12, of known keywords, and with references that lead to where it

@@ -16,9 +16,29 @@ export interface PromptsDocument {
   readonly count: number
 }
 
-const PARTS = { type: 'array', items: { type: 'object', properties: { type: { type: 'string', enum: ['text', 'image_url', 'input_audio', 'file'] } }, required: ['type'] } }
+const PART = {
+  type: 'object',
+  properties: { type: { type: 'string', enum: ['text', 'image_url', 'input_audio', 'file'] } },
+  required: ['type']
+}
 
-const MESSAGES = { type: 'array', items: { type: 'object', properties: { role: { type: 'string' }, content: { anyOf: [{ type: 'string' }, PARTS] } }, required: ['role'] } }
+const MESSAGES = {
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: { role: { type: 'string' }, content: { anyOf: [{ type: 'string' }, { type: 'array', items: PART }] } },
+    required: ['role']
+  }
+}
+
+/** What a chat may be asked besides its variables. */
+const CHAT_FIELDS = {
+  model: { type: 'string' },
+  messages: MESSAGES,
+  stream: { type: 'boolean' },
+  temperature: { type: 'number' },
+  max_tokens: { type: 'integer' }
+}
 
 const SHARED_SCHEMAS = {
   PromptMessages: MESSAGES,
@@ -31,7 +51,11 @@ const SHARED_SCHEMAS = {
  * variables and answer. Works in slices.
  * @param prompts by the id that they are asked for by, sorted
  */
-export async function describePrompts (prompts: ReadonlyArray<readonly [id: string, prompt: Prompt]>, generation: Generation, environs: EnvironNames): Promise<PromptsDocument> {
+export async function describePrompts (
+  prompts: ReadonlyArray<readonly [id: string, prompt: Prompt]>,
+  generation: Generation,
+  environs: EnvironNames
+): Promise<PromptsDocument> {
   const slices = createSlices()
   const names = new OperationNames()
   const paths: [string, JsonObject][] = []
@@ -74,7 +98,12 @@ class OperationNames {
   }
 }
 
-function describePrompt (id: string, prompt: Prompt, name: string, generation: Generation, environs: EnvironNames): { paths: [string, JsonObject][], schemas: [string, JsonObject][] } {
+interface PromptDescription {
+  readonly paths: ReadonlyArray<[string, JsonObject]>
+  readonly schemas: ReadonlyArray<[string, JsonObject]>
+}
+
+function describePrompt (id: string, prompt: Prompt, name: string, generation: Generation, environs: EnvironNames): PromptDescription {
   const { entry } = prompt
   const variablesName = `variables_${name}`
   const answerName = `answer_${name}`
@@ -90,7 +119,11 @@ function describePrompt (id: string, prompt: Prompt, name: string, generation: G
   const isNeeded = Object.hasOwn(variables, 'required')
   const bodyOf = (properties: JsonObject): JsonObject => ({
     required: isNeeded,
-    content: { 'application/json': { schema: { type: 'object', properties: { variables: { $ref: `#/components/schemas/${variablesName}` }, ...properties }, ...(isNeeded ? { required: ['variables'] } : {}) } } }
+    content: json({
+      type: 'object',
+      properties: { variables: { $ref: `#/components/schemas/${variablesName}` }, ...properties },
+      ...(isNeeded ? { required: ['variables'] } : {})
+    })
   })
   const failure = { default: { $ref: '#/components/responses/Failure' } }
   const path = encodeURIComponent(id)
@@ -111,8 +144,14 @@ function describePrompt (id: string, prompt: Prompt, name: string, generation: G
           ...common,
           operationId: `chat_${name}`,
           summary: 'Ask the model with it',
-          requestBody: bodyOf({ model: { type: 'string' }, messages: MESSAGES, stream: { type: 'boolean' }, temperature: { type: 'number' }, max_tokens: { type: 'integer' } }),
-          responses: { 200: { description: 'A chat completion; with `stream: true` its pieces as events', content: { ...json(completion), 'text/event-stream': { schema: { type: 'string' } } } }, ...failure }
+          requestBody: bodyOf(CHAT_FIELDS),
+          responses: {
+            200: {
+              description: 'A chat completion; with `stream: true` its pieces as events',
+              content: { ...json(completion), 'text/event-stream': { schema: { type: 'string' } } }
+            },
+            ...failure
+          }
         }
       }]
     ]
@@ -126,5 +165,9 @@ function json (schema: JsonObject): JsonObject {
 /** A chat completion, by what the content of its message is. */
 function completionOf (content: JsonObject): JsonObject {
   const message = { type: 'object', properties: { role: { type: 'string' }, content } }
-  return { type: 'object', properties: { id: { type: 'string' }, model: { type: 'string' }, choices: { type: 'array', items: { type: 'object', properties: { message, finish_reason: { type: ['string', 'null'] } } } } } }
+  const choice = { type: 'object', properties: { message, finish_reason: { type: ['string', 'null'] } } }
+  return {
+    type: 'object',
+    properties: { id: { type: 'string' }, model: { type: 'string' }, choices: { type: 'array', items: choice } }
+  }
 }

@@ -119,7 +119,7 @@ function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContex
   if (parameters === undefined || !isSound(prompt.entry)) return []
   const { variables, partials, complete } = collectNeeds(prompt, prompts, environs)
   const read = new Set(variables.flatMap(({ path, line }) => line === undefined ? [] : [topOf(path)]))
-  // All of them are read by `{{json variables}}`, any of them by a name that is computed.
+  // `{{json variables}}` reads all variables, and a computed name may read any variable.
   if (!complete || read.has('') || read.has('*')) return []
   const unread = [...parameters.names].filter(name => !read.has(name))
   if (unread.length === 0) return []
@@ -132,7 +132,7 @@ function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContex
   }))
 }
 
-/** A render that has to do with such a default is refused, and its caller has not even sent it. */
+/** A render that uses an invalid default is refused, though the caller has not sent that value. */
 function lintDefaults ({ entry }: Prompt): Diagnostic[] {
   return (entry.parameters?.wrongDefaults ?? []).map(({ path, message }) => ({
     severity: 'warning',
@@ -141,10 +141,12 @@ function lintDefaults ({ entry }: Prompt): Diagnostic[] {
   }))
 }
 
-/** Whatever could be a name. Inside a block over a value of Handlebars, which context a name is looked up in shows only when it runs. */
+/** Every word that could be a name. Only a run shows in which context a block of Handlebars looks a name up. */
 function wordsInTags ({ entry }: Prompt): string[] {
-  if (entry.compiled.syntax === 'go') return []
-  return entry.definition.texts.flatMap(({ text }) => [...scanTags(text, entry.compiled.syntax ?? 'either')].flatMap(({ inner }) => inner.match(/[\p{L}\p{Nd}_$-]+/gu) ?? []))
+  const { definition, compiled: { syntax = 'either' } } = entry
+  if (syntax === 'go') return []
+  const tags = definition.texts.flatMap(({ text }) => [...scanTags(text, syntax)])
+  return tags.flatMap(({ inner }) => inner.match(/[\p{L}\p{Nd}_$-]+/gu) ?? [])
 }
 
 function lintUnreachable (prompt: Prompt): Diagnostic[] {

@@ -42,7 +42,9 @@ export function answerIn (compiled: AnswerSchema['compiled'], { choices }: JsonO
   const answer = parseContent(message['content'])
   if ('mistake' in answer) return { problem: `${ROOT} ${answer.mistake}` }
   const [violation, ...more] = compiled.validate(answer.value, ROOT)
-  return violation === undefined ? { value: answer.value } : { problem: [violation, ...more].slice(0, MAX_TOLD).map(({ path, message: wrong }) => `${path} ${wrong}`).join('; ') }
+  if (violation === undefined) return { value: answer.value }
+  const told = [violation, ...more].slice(0, MAX_TOLD)
+  return { problem: told.map(({ path, message: wrong }) => `${path} ${wrong}`).join('; ') }
 }
 
 function isNoAnswer ({ tool_calls: calls, refusal }: JsonObject): boolean {

@@ -28,7 +28,9 @@ export function createPromptChat (options: ChatOptions): ChatWithPrompt {
     async complete (request) {
       models.requireConfigured()
       const chat = await prepareChat(request, options)
-      const reply = await (chat.offered === undefined ? models.ask({ kind: 'chat', request: chat.body, call: chat.call }) : toolLoop.complete(chat, chat.offered))
+      const reply = chat.offered === undefined
+        ? await models.ask({ kind: 'chat', request: chat.body, call: chat.call })
+        : await toolLoop.complete(chat, chat.offered)
       if (chat.answer !== undefined) checkAnswer(chat.promptId, chat.answer, reply.value)
       return reply
     },

@@ -11,5 +11,6 @@ const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool'])
 export function checkConversation (messages: readonly JsonObject[]): readonly JsonObject[] {
   const index = messages.findIndex(message => !ROLES.has(message['role']))
   if (index === -1) return messages
-  throw requestInvalid(`body: messages.${index}.role must be "user" or "assistant" or "tool": the prompt's publisher writes the others`, { part: 'body', field: `messages.${index}.role` })
+  const field = `messages.${index}.role`
+  throw requestInvalid(`body: ${field} must be "user" or "assistant" or "tool": the prompt's publisher writes the others`, { part: 'body', field })
 }

@@ -1,13 +1,16 @@
 import { type Caller } from '../../access/caller.ts'
 import { type StreamFacts } from '../../runtime/activity.ts'
 import { modelNotConfigured } from '../../base/errors.ts'
-import { type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type Operation, type OperationKind, withOptions } from '../../llm/model-client.ts'
+import {
+  type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type Operation,
+  type OperationKind, withOptions
+} from '../../llm/model-client.ts'
 import { writtenBytes } from '../../llm/stream/written-bytes.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { estimateInputTokens, tokensOf } from './estimate-tokens.ts'
 import { readUsage, type TokenUsage, type UsageCounter } from './usage-counter.ts'
 
-/** One call, and whom and what it is counted under. */
+/** One call, with the caller and the prompt that its tokens are counted for. */
 export interface CountedCall extends CallOptions {
   readonly caller: Caller
   /** `''` when the caller wrote the messages. */
@@ -102,7 +105,7 @@ export function usageOfReply (request: ModelRequest, value: JsonObject): TokenUs
   return readUsage(value['usage']) ?? estimate(request, bytesOfReply(value))
 }
 
-/** A stream that was left or cut has used tokens too; then nobody knows how many. */
+/** A stream that was left or cut has used tokens too. The service estimates them if the provider has sent no usage. */
 export function usageOfStream (request: ModelRequest, { usage, bytes }: StreamFacts): TokenUsage {
   return readUsage(usage) ?? estimate(request, bytes)
 }

@@ -35,7 +35,9 @@ async function providersOf (config: Config, environment: Environment): Promise<r
     const { parseProviders } = await import('../../llm/client/providers.ts')
     return named('LLM_PROVIDERS_FILE', () => parseProviders(readFileSync(file, 'utf8'), environment))
   }
-  return baseUrl === '' ? [] : [{ ...BARE, name: 'default', baseUrl, models: [], limits: { concurrency: config.LLM_CONCURRENCY, queue: config.LLM_QUEUE }, ...(apiKey === '' ? {} : { apiKey }) }]
+  if (baseUrl === '') return []
+  const limits = { concurrency: config.LLM_CONCURRENCY, queue: config.LLM_QUEUE }
+  return [{ ...BARE, name: 'default', baseUrl, models: [], limits, ...(apiKey === '' ? {} : { apiKey }) }]
 }
 
 /** The API of skills has one model only: no other question goes to it. */

@@ -42,7 +42,8 @@ export interface TurnOptions {
  * results for the model, in its order. A failure is such a result too, so that the model may do without.
  * @throws TOOL_FAILED when a registration wants everything to end with its failure
  */
-export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<string, CallableTool>, { turn, call, callTool, onStep, onAnswer }: TurnOptions): Promise<JsonObject[]> {
+export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<string, CallableTool>, options: TurnOptions): Promise<JsonObject[]> {
+  const { turn, call, callTool, onStep, onAnswer } = options
   const timeLeft = Math.max(1, (call.deadline ?? Infinity) - performance.now())
   const answered = (id: Json, content: string): JsonObject => {
     const message = { role: 'tool', tool_call_id: id, content }
@@ -58,7 +59,9 @@ export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<st
       onStep({ ...step, outcome: 'failed', durationMs: 0, error: 'ARGUMENTS_INVALID' })
       return answered(id, describeError(values))
     }
-    const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId: call.requestId, activity: call.activity, ...(call.deadline === undefined ? {} : { time: { deadline: call.deadline, whole: timeLeft } }) })
+    const { requestId, activity, deadline } = call
+    const time = deadline === undefined ? {} : { time: { deadline, whole: timeLeft } }
+    const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId, activity, ...time })
     onStep({ ...step, outcome: outcome.outcome, durationMs: outcome.durationMs, ...(outcome.error === undefined ? {} : { error: outcome.error.code }) })
     if (outcome.abort) throw toolFailed(tool.name, outcome.error?.message ?? 'unknown')
     return answered(id, describeOutcome(outcome))

@@ -21,7 +21,8 @@ export async function streamTurns (turns: Turns, open: OpenTurn, chat: PreparedC
   return chatStream(allTurns(first, turns, open, chat), chat.call.signal)
 }
 
-async function * allTurns (first: FrameStream, turns: Turns, open: OpenTurn, { promptId, call, answer, onToolStep }: PreparedChat): AsyncGenerator<Buffer, void> {
+async function * allTurns (first: FrameStream, turns: Turns, open: OpenTurn, chat: PreparedChat): AsyncGenerator<Buffer, void> {
+  const { promptId, call, answer, onToolStep } = chat
   const role = new RoleOnce()
   for (let stream = first; ; stream = await open(turns.request())) {
     const reader = new TurnReader(role)

@@ -6,7 +6,7 @@ import { callForModel, type ToolStep } from './model-tool-calls.ts'
 import { type OfferedTools } from './offered-tools.ts'
 import { type PreparedChat } from './prepare-chat.ts'
 
-/** All turns of one chat together, as in a render. */
+/** How many calls of tools all turns of one chat may make together, as many as a render. */
 const MAX_CALLS = 100
 
 /** What all turns of one chat may add to its messages, in bytes of their JSON. */
@@ -55,12 +55,16 @@ export class Turns {
     this.#count(message)
     call.signal.throwIfAborted()
     const results = await callForModel(calls, byName, { turn: this.#turn, call, callTool: this.#callTool, onStep, onAnswer: answer => this.#count(answer) })
-    if (call.deadline !== undefined && performance.now() >= call.deadline) throw toolLoopEndless(promptId, 'its tools left no time for another turn within LLM_TIMEOUT_MS')
+    if (call.deadline !== undefined && performance.now() >= call.deadline) {
+      throw toolLoopEndless(promptId, 'its tools left no time for another turn within LLM_TIMEOUT_MS')
+    }
     this.#messages = [...this.#messages, message, ...results]
   }
 
   #count (message: JsonObject): void {
     this.#addedBytes += Buffer.byteLength(stringifyJson(message))
-    if (this.#addedBytes > MAX_ADDED_BYTES) throw toolLoopEndless(this.#chat.promptId, `its calls and their results are larger than ${MAX_ADDED_BYTES} bytes together`)
+    if (this.#addedBytes > MAX_ADDED_BYTES) {
+      throw toolLoopEndless(this.#chat.promptId, `its calls and their results are larger than ${MAX_ADDED_BYTES} bytes together`)
+    }
   }
 }

@@ -5,7 +5,7 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 export interface TokenUsage {
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Whether the provider sent no usage, so that we had to guess. */
+  /** Whether the provider sent no usage, so that the service has estimated the tokens. */
   readonly isEstimate: boolean
 }
 
@@ -25,7 +25,7 @@ export interface UsageTotals {
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** Callers may name models as they like, so the number of pairs is bounded, and so are the names, in characters. */
+/** Callers may name any model, so the number of pairs is bounded, and so is the length of a name, in characters. */
 const MAX_PAIRS = 5000
 const MAX_MODEL_NAME = 200
 
@@ -50,7 +50,10 @@ export class UsageCounter {
 
   #add (key: string, prompt: string, model: string, { inputTokens, outputTokens, isEstimate }: TokenUsage): void {
     let totals = this.#totals.get(key)
-    if (totals === undefined) this.#totals.set(key, totals = { prompt, model, calls: 0, estimatedCalls: 0, inputTokens: 0, outputTokens: 0, estimatedTokens: 0 })
+    if (totals === undefined) {
+      totals = { prompt, model, calls: 0, estimatedCalls: 0, inputTokens: 0, outputTokens: 0, estimatedTokens: 0 }
+      this.#totals.set(key, totals)
+    }
     totals.calls++
     totals.inputTokens += inputTokens
     totals.outputTokens += outputTokens

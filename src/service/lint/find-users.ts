@@ -19,11 +19,11 @@ const MAX_LOOKED_AT = 1000
 /** A prompt that uses something, or a label of one, `review.short@production`. */
 export interface User {
   readonly id: string
-  /** Whether its own text does. */
+  /** Whether the prompt's own text uses the thing. */
   readonly direct: boolean
-  /** The partials that it includes, directly or not, whose text does. */
+  /** The partials that the prompt includes, directly or not, whose text uses the thing. */
   readonly through: readonly string[]
-  /** Of a label: which of the versions that it means do. */
+  /** For a label: the versions of the label that use the thing. */
   readonly versions?: readonly number[]
 }
 
@@ -42,7 +42,7 @@ export interface UsersRequest {
 
 export type FindUsers = (request: UsersRequest) => Promise<readonly User[]>
 
-/** Who would notice that a shared variable, a tool or a prompt changes; sorted by id. */
+/** Finds the prompts that use a shared variable, a tool or a prompt, sorted by id. */
 export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
   return async function findUsers ({ generation, caller, used, id, after, limit }) {
     const environs = visibleEnvirons(everyEnviron, caller)
@@ -52,7 +52,8 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
     const direct = directUsers(generation, index, used, path, environs)
     const all = [...await withIncluders(direct, index)].filter(user => generation.prompts.has(user))
     const released = await findReleasedUsers(generation, usesOf(generation, used, path))
-    if (used === 'environs' && all.length + released.length === 0 && !environs.has(path) && !environs.hasBelow(path)) throw missingEnviron(generation, id, environs.index)
+    const isUsed = all.length + released.length > 0
+    if (used === 'environs' && !isUsed && !environs.has(path) && !environs.hasBelow(path)) throw missingEnviron(generation, id, environs.index)
     const labels = new Map(released.map(user => [user.id, user]))
     const page = [...all, ...labels.keys()].filter(user => user > after).sort().slice(0, limit)
     const users = await describe(page, whole, direct, labels)
@@ -90,7 +91,12 @@ async function withIncluders (direct: ReadonlySet<string>, { prompts }: UsageInd
   return all
 }
 
-async function describe (page: readonly string[], { prompts }: Generation, direct: ReadonlySet<string>, labels: ReadonlyMap<string, ReleasedUser>): Promise<User[]> {
+async function describe (
+  page: readonly string[],
+  { prompts }: Generation,
+  direct: ReadonlySet<string>,
+  labels: ReadonlyMap<string, ReleasedUser>
+): Promise<User[]> {
   const slices = createSlices()
   const users: User[] = []
   for (const id of page) {

@@ -19,7 +19,7 @@ import { type CandidateParser } from './candidate-parser.ts'
 import { requireLoaded } from '../missing-entries.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** What a prompt is called that was sent without an id; no key can be that. */
+/** The id of a prompt that was sent without one. No key in the store can have this id. */
 const UNNAMED = '(unnamed)'
 
 /** Diagnostics of one reply: a candidate can be wrong in more places than anybody reads. */
@@ -60,7 +60,7 @@ export function createLinter ({ parser, environs: all, versions }: LinterOptions
     const diagnostics: Diagnostic[] = [...parsed.diagnostics]
     if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
     diagnostics.push(...findToolProblems(parsed.toolUses ?? [], generation))
-    // What an extension brings is taken though a tool of it is missing, so that extensions may come in any order.
+    // An extension is accepted though a tool that it needs is missing, so that extensions may come in any order.
     for (const { kind: brought, id: of, toolUses } of parsed.broughtUses ?? []) {
       diagnostics.push(...asWarnings(findToolProblems(toolUses, generation)).map(diagnostic => ofContributed(brought, of, diagnostic)))
     }
@@ -78,7 +78,11 @@ function * chained (...maps: ReadonlyArray<ReadonlyMap<string, unknown>>): Gener
 }
 
 /** Links candidates, which see each other first, then what is registered, then versions that they pin. */
-export async function linkCandidates (generation: Generation, entries: ReadonlyArray<Prompt['entry']>, pinned: Pinned = new Map()): Promise<ReadonlyMap<string, Prompt>> {
+export async function linkCandidates (
+  generation: Generation,
+  entries: ReadonlyArray<Prompt['entry']>,
+  pinned: Pinned = new Map()
+): Promise<ReadonlyMap<string, Prompt>> {
   const candidates = new Map(entries.map(entry => [entry.id, entry]))
   // What is registered keeps its partials, also those that the caller does not see.
   const seenBy = (from: Prompt['entry']) => candidates.get(from.id) === from ? generation.prompts : generation.everyPrompt
@@ -103,8 +107,9 @@ function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generati
     return patterns.allows(name) && (patterns.allows(sibling) || !everyPrompt.has(sibling))
   }
   return entry.compiled.texts.flatMap(({ where, references }, text) => references
-    // What must be linked and is not has its diagnostic.
-    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || texts[text]?.links[index] !== undefined) && !isWithin(withoutPin(toPath(reference.name), everyPrompt)))
+    // A partial that must be linked and is not has a diagnostic already.
+    .filter((reference, index) => isPartial(reference) && (isOptional(reference) || texts[text]?.links[index] !== undefined))
+    .filter(({ name }) => !isWithin(withoutPin(toPath(name), everyPrompt)))
     .map(({ name, line, column }): Diagnostic => ({
       severity: 'error',
       code: 'PARTIAL_UNKNOWN',

@@ -65,7 +65,8 @@ function * subjects (generation: Generation, caller: Caller, registry: Registry,
   const { extensions, prompts, everyPrompt, releases, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
   // A caller who sees a shared variable need not see what is below it.
-  const isKept = ({ key, diagnostics }: EntryProblem) => diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, registry.environs.prefix))
+  const isKept = ({ key, diagnostics }: EntryProblem) =>
+    diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, registry.environs.prefix))
   const visible = registry.problems().filter(problem => isVisibleKey(problem.key, { keyPrefix, kinds: registry.kinds }, generation, caller) && !isKept(problem))
   const problems = new Map(visible.map(problem => [problem.key, problem]))
   for (const key of [...problems.keys()].sort()) yield ofProblem(problems.get(key) as EntryProblem)

@@ -16,8 +16,13 @@ export interface Mistake extends PlacedDiagnostic {
 
 /** What the registry would say of a prompt, for whoever writes it. */
 export function mistakeOf (diagnostic: Diagnostic): Mistake {
-  const { field } = diagnostic
-  return { ...placed(diagnostic), ...(field === undefined || diagnostic.line !== undefined ? {} : { field: field.map(step => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('') }) }
+  const { field, line } = diagnostic
+  return { ...placed(diagnostic), ...(field === undefined || line !== undefined ? {} : { field: pointerOf(field) }) }
+}
+
+/** A JSON pointer (RFC 6901). */
+function pointerOf (steps: ReadonlyArray<string | number>): string {
+  return steps.map(step => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
 /** Facts that the errors of a render may have. */
@@ -40,14 +45,28 @@ export function mistakesOfRender (error: ServiceError): readonly Mistake[] | und
   if (statusCode === 503 && code !== 'RENDER_BUDGET') return undefined
   const { missing = [], violations = [], problems = [], ...place } = (error.details ?? {}) as Facts
   const found = [
-    ...missing.map(({ path, near, ...at }) => ({ ...mistake(code, `${path} is missing`, at), path, ...(near === undefined ? { hint: 'give it a value' } : { near, hint: `${near} is there` }) })),
+    ...missing.map(({ path, near, ...at }) => {
+      const advice = near === undefined ? { hint: 'give it a value' } : { near, hint: `${near} is there` }
+      return { ...mistake(code, `${path} is missing`, at), path, ...advice }
+    }),
     ...violations.map(({ path, message: problem }) => ({ ...mistake(code, `${path} ${problem}`), path, hint: 'correct the value' })),
     ...problems.map(({ reason, ...at }) => ({ ...mistake(code, `${describeText(at).join(', ')} ${reason}`, at), hint: 'correct the value' }))
   ]
   return found.length > 0 ? found : [mistake(code, message, place)]
 }
 
-function mistake (code: string, message: string, { line = 1, column = 1, messageIndex, part, member, in: partial }: Omit<Facts, 'missing' | 'violations' | 'problems'> = {}): Mistake {
-  const where = { line, column, ...(messageIndex === undefined ? {} : { messageIndex }), ...(part === undefined ? {} : { part }), ...(member === undefined ? {} : { member }), ...(partial === undefined ? {} : { in: partial }) }
-  return { severity: 'error', code, message, hint: '', ...where }
+function mistake (code: string, message: string, place: Omit<Facts, 'missing' | 'violations' | 'problems'> = {}): Mistake {
+  const { line = 1, column = 1, messageIndex, part, member, in: partial } = place
+  return {
+    severity: 'error',
+    code,
+    message,
+    hint: '',
+    line,
+    column,
+    ...(messageIndex === undefined ? {} : { messageIndex }),
+    ...(part === undefined ? {} : { part }),
+    ...(member === undefined ? {} : { member }),
+    ...(partial === undefined ? {} : { in: partial })
+  }
 }

@@ -37,7 +37,7 @@ export interface PreviewRequest {
   readonly variables: JsonObject
   /** `live`: tools are called, and the reply has a bundle. `known`: none is. */
   readonly tools: 'live' | 'known'
-  /** Whose calls are known; only those of it are read. */
+  /** The bundle whose tool calls are known. Only these calls are read from it. */
   readonly known?: Pick<Bundle, 'tools'> | undefined
   readonly requestId: string
   readonly activity?: Activity | undefined
@@ -86,13 +86,13 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
       const entry = await templateParser('', ownTemplates(languages)).parse(path, text, createSlices())
       return (await linkCandidates(generation, [entry], await versions.pinned(generation, [entry]))).get(path)
     } catch (error) {
-      // The lint has said why.
+      // The lint has reported the reason already.
       if (error instanceof RejectedEntry) return undefined
       throw error
     }
   }
 
-  /** What is too large to be explained, and nothing else of it, is rendered without an explanation. */
+  /** A render that is too large only because it is explained is repeated without an explanation. */
   async function renderAsFarAsExplained (request: PreviewRequest, candidate: Prompt): Promise<Rendered> {
     try {
       return await render(request, candidate, true)
@@ -105,10 +105,13 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
   async function render (request: PreviewRequest, candidate: Prompt, isExplained: boolean): Promise<Rendered> {
     const { generation, caller, variables, tools, known, requestId, activity } = request
     let explanation: Explanation | undefined
-    const asked = { generation, caller, id: candidate.id, candidate, variables, requestId, activity, onExplained: isExplained ? (found: Explanation) => { explanation = found } : undefined }
-    const { messages, bundle } = tools === 'live'
-      ? await recordings.record(asked)
-      : { bundle: undefined, ...await renderPrompt({ ...asked, environment: { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) } }) }
+    const onExplained = isExplained ? (found: Explanation) => { explanation = found } : undefined
+    const asked = { generation, caller, id: candidate.id, candidate, variables, requestId, activity, onExplained }
+    const renderWithKnown = () => renderPrompt({
+      ...asked,
+      environment: { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) }
+    })
+    const { messages, bundle } = tools === 'live' ? await recordings.record(asked) : { bundle: undefined, ...await renderWithKnown() }
     return {
       rendered: promptOrMessages(candidate, messages),
       ...(explanation === undefined ? {} : { explanation: placeSpans(explanation, candidate) }),
@@ -125,7 +128,7 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
     const found = await lintCandidate(generation, { kind: promptKind.key, id, text }, caller)
     if (isGone?.() === true) throw clientClosed()
     const mistakes = found.map(mistakeOf)
-    // Not here either, then.
+    // A prompt that was too complex for the lint's process is not parsed in this one.
     if (found.some(({ code, severity }) => code === 'TOO_COMPLEX' && severity === 'error')) return { id, mistakes }
     const prompt = await read(generation, id, text)
     if (prompt === undefined || prompt.state === 'invalid') return { id, mistakes }

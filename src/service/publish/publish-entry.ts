@@ -86,10 +86,14 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
   }
 
   /**
-   * Reads, compares with what the caller expects, and changes only what was read: a writer that asks nobody, such as
-   * redis-cli, may come in between, and then all begins anew.
+   * Reads a value, compares it with what the caller expects, and changes it only if it is still what was read. Another writer,
+   * such as redis-cli, may come in between; then all begins anew.
    */
-  async function change<T extends WriteOutcome | RemoveOutcome> ({ kind, precondition }: EntryChange, key: string, make: (expected: Expected | undefined) => Promise<T>): Promise<T> {
+  async function change<T extends WriteOutcome | RemoveOutcome> (
+    { kind, precondition }: EntryChange,
+    key: string,
+    make: (expected: Expected | undefined) => Promise<T>
+  ): Promise<T> {
     let stored: StoredValue = { kind: 'missing' }
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       if (!isUnconditional(precondition)) {
@@ -112,7 +116,8 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
       const { outcome, version, before, keys } = kind === promptKind && isVersion
         ? await versions.publish({ id: path, key, text, caller, precondition, ...(about === undefined ? {} : { about }) })
         : { outcome: await change(publication, key, expected => store.write(key, text, expected)), version: undefined, before: undefined, keys: [key] }
-      audit({ action: about?.from === undefined ? 'publish' : 'restore', kind: kind.key, id: path, version, from: before, note: about?.note, by: caller.name, requestId })
+      const action = about?.from === undefined ? 'publish' : 'restore'
+      audit({ action, kind: kind.key, id: path, version, from: before, note: about?.note, by: caller.name, requestId })
       await registry.follow(keys)
       return { id: path, key, tag: contentTag(kind, text), isNew: outcome === 'created', version, diagnostics: diagnostics.map(placed) }
     },

@@ -1,12 +1,16 @@
 import { type Caller } from '../../access/caller.ts'
 import { mayPublish } from '../../access/may-publish.ts'
-import { entryChanged, entryForbidden, entryInvalid, labelNotFound, labelProtected, requestInvalid, versionLabelled, versionNotFound } from '../../base/errors.ts'
+import {
+  entryChanged, entryForbidden, entryInvalid, labelNotFound, labelProtected, requestInvalid, versionLabelled, versionNotFound
+} from '../../base/errors.ts'
 import { type Json, stringifyJson } from '../../base/json.ts'
 import { inWords, RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
 import { placed, type PlacedDiagnostic } from '../../registry/diagnostic/diagnostic-table.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
-import { isLabel, type LabelMove, type LabelTarget, LATEST, MAX_KEPT, MAX_LABELS, mistakeInTarget, type ReleaseRecord, sharesOf, type VersionNote } from '../../registry/kinds/release/release-record.ts'
+import {
+  isLabel, type LabelMove, type LabelTarget, LATEST, MAX_KEPT, MAX_LABELS, mistakeInTarget, type ReleaseRecord, sharesOf, type VersionNote
+} from '../../registry/kinds/release/release-record.ts'
 import { entryOfVersion, versionKey } from '../../registry/kinds/release/version-text.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { kindPrefix, pathToKey, toPath } from '../../store/keys.ts'
@@ -147,7 +151,17 @@ export class Releases {
     const { record } = await this.#options.records.read(id)
     noteOf(id, record, n)
     const text = stringifyJson(await this.#entryOf(id, record, n))
-    return await this.#options.publisher.publish({ generation, caller, kind: promptKind, id, text, precondition, requestId, isVersion: true, about: { ...about, note, from: n } })
+    return await this.#options.publisher.publish({
+      generation,
+      caller,
+      kind: promptKind,
+      id,
+      text,
+      precondition,
+      requestId,
+      isVersion: true,
+      about: { ...about, note, from: n }
+    })
   }
 
   /** Forgets a version for good, such as one with a secret in it. @throws VERSION_NOT_FOUND, VERSION_LABELLED */
@@ -160,7 +174,7 @@ export class Releases {
     await this.#change(id, {}, async ({ record }) => {
       const labels = [...record.labels].filter(([, target]) => sharesOf(target).some(({ version }) => version === n)).map(([label]) => label)
       if (labels.length > 0) throw versionLabelled(id, n, labels)
-      // A text that is recorded nowhere is what an earlier removal has left; above the next number it is about to be recorded.
+      // An unrecorded text below the next number was left by an earlier removal. A later one is about to be recorded.
       if (!record.versions.some(version => version.n === n) && (isThere !== true || n >= record.next)) throw versionNotFound(id, n, [...record.labels.keys()])
       const versions = record.versions.filter(version => version.n !== n)
       return versions.length === record.versions.length ? record : { ...record, versions }
@@ -176,7 +190,10 @@ export class Releases {
   }
 
   #guard (label: string, { name, roles, labels }: Caller): void {
-    if (!isLabel(label)) throw requestInvalid(`path: "${label.slice(0, 100)}" is no name of a label: expected a letter, then letters, digits, "-" and "_", and not "${LATEST}"`, { part: 'params', field: 'label' })
+    if (!isLabel(label)) {
+      const expected = `expected a letter, then letters, digits, "-" and "_", and not "${LATEST}"`
+      throw requestInvalid(`path: "${label.slice(0, 100)}" is no name of a label: ${expected}`, { part: 'params', field: 'label' })
+    }
     if (this.#options.protectedLabels.has(label) && !roles.has('admin') && labels?.has(label) !== true) throw labelProtected(name, label)
   }
 
@@ -185,7 +202,9 @@ export class Releases {
     const { records, registry } = this.#options
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const read = await records.read(id)
-      if (!holdsFor(precondition, read.tag, read.tag !== undefined)) throw entryChanged(read.key, read.tag, read.tag === undefined ? 'nothing is stored there' : undefined)
+      if (!holdsFor(precondition, read.tag, read.tag !== undefined)) {
+        throw entryChanged(read.key, read.tag, read.tag === undefined ? 'nothing is stored there' : undefined)
+      }
       const record = await make(read)
       if (record === read.record) return { record, tag: read.tag }
       const tag = await records.write(read, record)

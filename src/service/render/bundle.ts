@@ -72,7 +72,10 @@ export function checkBundle ({ hash, ...content }: Bundle, prompt: Prompt, calle
   if (hashOf(content) !== hash) throw bundleInvalid('its hash does not fit its content')
   if (content.prompt.id !== prompt.id) throw bundleInvalid(`it was recorded from prompt "${content.prompt.id}", not "${prompt.id}"`)
   if (Number.isNaN(Date.parse(content.now))) throw bundleInvalid(`its clock "${content.now}" is no time`)
-  if (!mayReplay(caller, content)) throw bundleInvalid(`it was recorded for the caller ${inShort(content.caller)}, and this one is ${inShort(caller.facts)}; only the role admin may replay what others have recorded`)
+  if (!mayReplay(caller, content)) {
+    const who = `it was recorded for the caller ${inShort(content.caller)}, and this one is ${inShort(caller.facts)}`
+    throw bundleInvalid(`${who}; only the role admin may replay what others have recorded`)
+  }
   if (content.prompt.revision !== prompt.revision) throw bundleStale(prompt.id, content.prompt.revision, prompt.revision)
 }
 

@@ -55,5 +55,7 @@ function explainMessages ({ messages, texts }: PromptDefinition, traced: Trace['
     const found = traced[index] ?? []
     spans[message]?.push(...part === undefined ? found : found.map(span => ({ ...span, part, ...(member === undefined ? {} : { member }) })))
   })
-  return messages.map((message, index) => message.kind === 'history' ? { placeholder: 'history', spans: [] } : { role: message.role, spans: spans[index] ?? [] })
+  return messages.map((message, index) => message.kind === 'history'
+    ? { placeholder: 'history', spans: [] }
+    : { role: message.role, spans: spans[index] ?? [] })
 }

@@ -4,10 +4,16 @@ import { type Generation, type Prompt } from '../../registry/generation/generati
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 
 /**
- * What a render has missed, and the required parameters that it did not come to use, each where the prompt or a partial
- * first reads it.
+ * What a render has missed, and the required parameters that the render did not come to use. Each has the place where the
+ * prompt or a partial first reads it.
  */
-export function withParameters (misses: readonly MissingPath[], required: readonly string[], prompt: Prompt, { everyPrompt }: Generation, environs: EnvironNames): readonly MissingPath[] {
+export function withParameters (
+  misses: readonly MissingPath[],
+  required: readonly string[],
+  prompt: Prompt,
+  { everyPrompt }: Generation,
+  environs: EnvironNames
+): readonly MissingPath[] {
   const unread = required.filter(path => !misses.some(miss => isWithin(miss.path, path)))
   if (unread.length === 0) return misses
   const { variables } = collectNeeds(prompt, everyPrompt, environs)

@@ -36,7 +36,14 @@ export function createEnvironReader ({ environs: all, timeout }: EnvironReaderOp
     const notFound = () => missingEnviron(generation, id, environs.index)
     if (!environs.has(name) && !environs.hasBelow(name)) throw notFound()
     const deadline = new Deadline(timeout)
-    const options = { environs, callTool: () => Promise.reject(new Error('no tools here')), deadline: deadline.at, timeout, signal: deadline.toAbortSignal(), limits: DEFAULT_LIMITS }
+    const options = {
+      environs,
+      callTool: () => Promise.reject(new Error('no tools here')),
+      deadline: deadline.at,
+      timeout,
+      signal: deadline.toAbortSignal(),
+      limits: DEFAULT_LIMITS
+    }
     const run = new Run(options)
     try {
       const value = await renderToFixpoint(run, id, () => readEnviron(run, name), options)

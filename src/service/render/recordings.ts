@@ -34,7 +34,10 @@ export interface Recordings {
 
 /** Wraps the renderer; how prompts are rendered does not change. */
 export function createRecordings ({ renderPrompt, environs, callTool, maxBody }: RecordingsOptions): Recordings {
-  const environmentFor = (caller: Caller, tools: RenderEnvironment['callTool']): RenderEnvironment => ({ environs: visibleEnvirons(environs, caller), callTool: tools })
+  const environmentFor = (caller: Caller, tools: RenderEnvironment['callTool']): RenderEnvironment => ({
+    environs: visibleEnvirons(environs, caller),
+    callTool: tools
+  })
 
   return {
     async record (request) {

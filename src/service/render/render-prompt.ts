@@ -1,5 +1,8 @@
 import { type Activity } from '../../runtime/activity.ts'
-import { renderFailed, renderTimeout, revisionMoved, ServiceError, templateCycle, templateLink, templateSyntax, variableMissing, variablesInvalid, type Violation } from '../../base/errors.ts'
+import {
+  renderFailed, renderTimeout, revisionMoved, ServiceError, templateCycle, templateLink, templateSyntax, variableMissing, variablesInvalid,
+  type Violation
+} from '../../base/errors.ts'
 import { inWords } from '../../registry/diagnostic/diagnostic.ts'
 import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
 import { diagnosticsOf } from '../../registry/lint/rejected-names.ts'
@@ -78,7 +81,8 @@ export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 /** The first use case: a prompt and variables become text. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
   return async function renderPrompt (request) {
-    const { generation, caller, id, chosen, candidate, revision, variables: given, history = [], body, requestId, activity, arrivedAt, onExplained, onToolDefaults } = request
+    const { generation, caller, id, chosen, candidate, revision, variables: given, history = [], body } = request
+    const { requestId, activity, arrivedAt, onExplained, onToolDefaults } = request
     const prompt = candidate ?? runnablePrompt(generation, id, revision, chosen?.prompt)
     const deadline = new Deadline(timeout, arrivedAt)
     const shared = visibleEnvirons(environs, caller)
@@ -91,7 +95,9 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
     const options = new RenderOptions({ environment, deadline, requestId, activity, trace, lacks: missing.length > 0 })
     const run = new Run(options)
     const declared = prompt.entry.parameters?.names
-    const root = trace === undefined ? new ScopeRoot(run, variables, caller.facts, declared) : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))
+    const root = trace === undefined
+      ? new ScopeRoot(run, variables, caller.facts, declared)
+      : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))
     try {
       const texts = await renderToFixpoint(run, prompt.id, () => prompt.texts.map(({ where, template, links }) => {
         run.text = where
@@ -104,9 +110,13 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
       if (options.failedTools.length > 0) onToolDefaults?.(options.failedTools)
       return { prompt, messages, passes: run.passes }
     } catch (error) {
-      if (error instanceof RenderError) throw renderFailed(prompt.id, error.message, { syntax: error.syntax, line: error.line, column: error.column, ...run.textName() })
+      if (error instanceof RenderError) {
+        const { message, syntax, line, column } = error
+        throw renderFailed(prompt.id, message, { syntax, line, column, ...run.textName() })
+      }
       if (error instanceof ServiceError && error.code === 'VARIABLE_MISSING') {
-        throw variableMissing(prompt.id, withNearNames(withParameters(run.misses, missing, prompt, generation, shared), present), prompt.entry.compiled, violations)
+        const misses = withParameters(run.misses, missing, prompt, generation, shared)
+        throw variableMissing(prompt.id, withNearNames(misses, present), prompt.entry.compiled, violations)
       }
       throw error
     } finally {

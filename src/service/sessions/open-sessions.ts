@@ -113,7 +113,13 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
         llm: askModelWith(models),
         tool: callToolsOf(registry, tools),
         exec: performing => performing.effect.terminal === undefined ? runOnTarget(performing) : runInTerminal(performing),
-        shell: openShellsOn({ executors, operator, terminals: held, folder: terminalFolder(config), onIdle: session => { void terminals.expire(session).catch(() => {}) } }),
+        shell: openShellsOn({
+          executors,
+          operator,
+          terminals: held,
+          folder: terminalFolder(config),
+          onIdle: session => { void terminals.expire(session).catch(() => {}) }
+        }),
         check: runChecksIn(executors, operator, lockOf),
         read: readFilesOf(executors, loadWorkspaces),
         commit: commitIn(executors, operator, lockOf),

@@ -113,7 +113,14 @@ export class TerminalDoor {
   async attach (who: () => Caller, id: string, reader: TerminalReader): Promise<OpenTerminal> {
     const { operator } = this.#options
     const { terminal, target } = await this.find(who(), id)
-    return new OpenTerminal({ id, target, terminal, reader, check: () => { targetForTerminal(operator, who(), target) }, end: reason => this.#stop(id, reason) })
+    return new OpenTerminal({
+      id,
+      target,
+      terminal,
+      reader,
+      check: () => { targetForTerminal(operator, who(), target) },
+      end: reason => this.#stop(id, reason)
+    })
   }
 
   /**

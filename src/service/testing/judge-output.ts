@@ -12,13 +12,21 @@ const QUOTED = 200
  * Has a stored prompt judge an output: it is given `output` and `rubric`, and its model answers `{ pass, score, reason }`.
  * @throws what a chat throws
  */
-export async function judgeOutput ({ value, threshold, isNegated }: Assertion, { text }: Output, request: CaseRequest, { chatWithPrompt, choosePrompt }: Pick<CaseRunnerOptions, 'chatWithPrompt' | 'choosePrompt'>): Promise<Verdict> {
+export async function judgeOutput (
+  { value, threshold, isNegated }: Assertion,
+  { text }: Output,
+  request: CaseRequest,
+  { chatWithPrompt, choosePrompt }: Pick<CaseRunnerOptions, 'chatWithPrompt' | 'choosePrompt'>
+): Promise<Verdict> {
   const { generation, caller, requestId, activity, signal, testCase: { judge } } = request
   const chosen = await choosePrompt(generation, caller, judge, {})
-  const { value: completion } = await chatWithPrompt.complete({ generation, caller, id: judge, chosen, variables: { output: text, rubric: value ?? '' }, requestId, activity, fields: {}, signal })
+  const variables = { output: text, rubric: value ?? '' }
+  const { value: completion } = await chatWithPrompt.complete({ generation, caller, id: judge, chosen, variables, requestId, activity, fields: {}, signal })
   const answer = answerIn(completion)
   const verdict = readVerdict(answer)
-  if (verdict === undefined) return { pass: false, reason: `${judge} gave no verdict { "pass": …, "reason": … }: ${JSON.stringify(beginningOf(answer, QUOTED))}` }
+  if (verdict === undefined) {
+    return { pass: false, reason: `${judge} gave no verdict { "pass": …, "reason": … }: ${JSON.stringify(beginningOf(answer, QUOTED))}` }
+  }
   const holds = verdict.pass && (threshold === undefined || (verdict.score ?? 0) >= threshold)
   return { ...verdict, pass: holds !== isNegated }
 }

@@ -55,11 +55,14 @@ export function createCaseRunner (options: CaseRunnerOptions): RunCase {
 /** Calls are answered from a recording, else with the default of each tool; `live` is the service as it is. @throws REQUEST_INVALID */
 function environmentOf ({ testCase: { tools }, generation, caller, known }: CaseRequest, { environs }: CaseRunnerOptions): RenderEnvironment | undefined {
   if (tools === 'live') return undefined
-  if (tools !== 'stub' && known === undefined) throw requestInvalid(`body: the calls of the file ${tools} are expected in known; aps test reads it from the folder`, { part: 'body', field: 'known' })
+  if (tools !== 'stub' && known === undefined) {
+    throw requestInvalid(`body: the calls of the file ${tools} are expected in known; aps test reads it from the folder`, { part: 'body', field: 'known' })
+  }
   return { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) }
 }
 
-function renderOf ({ generation, caller, id, chosen, testCase: { variables }, requestId, activity }: CaseRequest, environment: RenderEnvironment | undefined): RenderRequest {
+function renderOf (request: CaseRequest, environment: RenderEnvironment | undefined): RenderRequest {
+  const { generation, caller, id, chosen, testCase: { variables }, requestId, activity } = request
   return { generation, caller, id, chosen, variables, requestId, activity, ...(environment === undefined ? {} : { environment }) }
 }
 
@@ -70,8 +73,10 @@ async function render (request: CaseRequest, environment: RenderEnvironment | un
 
 async function ask (request: CaseRequest, environment: RenderEnvironment | undefined, { chatWithPrompt }: CaseRunnerOptions): Promise<string> {
   const { chosen, testCase: { model }, signal } = request
-  // What a model calls has no default that it could go on with.
-  if (environment !== undefined && chosen.prompt.entry.chat.toolLoop !== undefined) throw requestInvalid('the model of this prompt calls tools itself: a case with run: chat needs tools: live', { part: 'body', field: 'case' })
+  // A tool that the model calls has no default, so that a chat cannot go on without live tools.
+  if (environment !== undefined && chosen.prompt.entry.chat.toolLoop !== undefined) {
+    throw requestInvalid('the model of this prompt calls tools itself: a case with run: chat needs tools: live', { part: 'body', field: 'case' })
+  }
   const { value } = await chatWithPrompt.complete({ ...renderOf(request, environment), fields: model === undefined ? {} : { model }, signal })
   return answerIn(value)
 }

@@ -12,7 +12,10 @@ const CERTIFICATES = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]+-----
  * @throws Error that names the variable
  */
 export function readTlsFiles ({ TOOL_TLS_CA_FILE: caFile, TOOL_TLS_KEY_FILE: keyFile, TOOL_TLS_CERT_FILE: certFile }: Config): TlsFiles {
-  if ((keyFile === '') !== (certFile === '')) throw new Error(`TOOL_TLS_KEY_FILE and TOOL_TLS_CERT_FILE: expected both of them, got only TOOL_TLS_${keyFile === '' ? 'CERT' : 'KEY'}_FILE`)
+  if ((keyFile === '') !== (certFile === '')) {
+    const given = keyFile === '' ? 'TOOL_TLS_CERT_FILE' : 'TOOL_TLS_KEY_FILE'
+    throw new Error(`TOOL_TLS_KEY_FILE and TOOL_TLS_CERT_FILE: expected both of them, got only ${given}`)
+  }
   const ca = readPem('TOOL_TLS_CA_FILE', caFile, 'certificates', parseCertificates)
   const key = readPem('TOOL_TLS_KEY_FILE', keyFile, 'a private key without a passphrase', createPrivateKey)
   const cert = readPem('TOOL_TLS_CERT_FILE', certFile, 'a certificate', parseCertificates)
@@ -27,14 +30,14 @@ function readPem (variable: string, path: string, expected: string, parse: (pem:
   return pem
 }
 
-/** All that the file holds: one that is damaged is one that Node would pass over. */
+/** All certificates of a file. A damaged one is an error here, since Node would pass over it. */
 function parseCertificates (pem: Buffer): X509Certificate[] {
   const certificates = Array.from(pem.toString('latin1').matchAll(CERTIFICATES), ([text]) => new X509Certificate(text))
   if (certificates.length === 0) throw new Error('there is none in it')
   return certificates
 }
 
-/** A context takes a key of another kind than the certificate's, which therefore is asked first. */
+/** `createSecureContext` accepts a key of another kind than the certificate's, so the certificate is asked first. */
 function checkPair (key: Buffer, cert: Buffer): void {
   const variables = 'TOOL_TLS_KEY_FILE and TOOL_TLS_CERT_FILE'
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw new Error(`${variables}: expected the key of the certificate, got another one`)

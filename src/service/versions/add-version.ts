@@ -37,7 +37,14 @@ export function asVersion (stored: StoredValue): NewVersion | undefined {
  * crash now leaves a text that nothing means. An equal text that such a crash has left is adopted.
  * @throws ENTRY_INVALID for a text that is too long, STORE_READ_ONLY, STORE_UNAVAILABLE
  */
-export async function addVersion (store: Store, keyPrefix: string, id: string, record: ReleaseRecord, { entry, tag }: NewVersion, facts: VersionFacts): Promise<ReleaseRecord> {
+export async function addVersion (
+  store: Store,
+  keyPrefix: string,
+  id: string,
+  record: ReleaseRecord,
+  { entry, tag }: NewVersion,
+  facts: VersionFacts
+): Promise<ReleaseRecord> {
   const text = versionText(entry)
   const bytes = Buffer.byteLength(text)
   if (bytes > MAX_VALUE_BYTES) throw entryInvalid(id, [`as a version it is ${bytes} bytes long; at most ${MAX_VALUE_BYTES} are allowed`], [])

@@ -73,8 +73,12 @@ export function resolveId (generation: Generation, given: string): { readonly id
 /** @throws REQUEST_INVALID for two wishes that differ */
 function wished (generation: Generation, given: string, { label, version }: PromptWish) {
   const named = resolveId(generation, given)
-  if (named.label !== undefined && label !== undefined && named.label !== label) throw twoWishes(`the id says the label "${named.label}", and another place "${label}"`)
-  if (named.version !== undefined && version !== undefined && named.version !== version) throw twoWishes(`the id says version ${named.version}, and another place ${version}`)
+  if (named.label !== undefined && label !== undefined && named.label !== label) {
+    throw twoWishes(`the id says the label "${named.label}", and another place "${label}"`)
+  }
+  if (named.version !== undefined && version !== undefined && named.version !== version) {
+    throw twoWishes(`the id says version ${named.version}, and another place ${version}`)
+  }
   const wish = { id: named.id, label: named.label ?? label, version: named.version ?? version }
   if (wish.label !== undefined && wish.version !== undefined) throw twoWishes('a label and a version are both asked for')
   return wish

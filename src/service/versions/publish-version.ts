@@ -66,6 +66,14 @@ export function versionWith ({ versions }: ReleaseRecord, tag: string | undefine
   return versions.find(version => version.tag === tag)?.n
 }
 
+/** What became of the record. */
+interface Recorded {
+  /** The number of the version with the new text; `undefined` if there is no new text. */
+  readonly version: number | undefined
+  /** The versions that the record keeps no longer. */
+  readonly removed: readonly number[]
+}
+
 /**
  * Publishes prompts so that every content has its version. Three steps, each of one key: the version's text, which is only ever
  * created; the record, by comparing and setting; the plain key, by comparing and setting. What ends in between
@@ -124,18 +132,26 @@ export class VersionPublisher {
   }
 
   /**
-   * Records what is stored and is in no version, as the store's, and then the caller's text.
+   * Records the stored text as the store's version, if no version has it, and then the caller's text.
    * @param texts what is stored, and the new one, if there is one
    * @returns `undefined` where this process may not write versions: an ACL from before there were any
    */
-  async #record (id: string, read: ReadRecord, [stored, next]: readonly [StoredValue, StoredValue?], caller: Pick<Caller, 'name'>, about?: VersionAbout): Promise<{ readonly version: number | undefined, readonly removed: readonly number[] } | 'conflict' | undefined> {
+  async #record (
+    id: string,
+    read: ReadRecord,
+    [stored, next]: readonly [StoredValue, StoredValue?],
+    caller: Pick<Caller, 'name'>,
+    about?: VersionAbout
+  ): Promise<Recorded | 'conflict' | undefined> {
     const { store, keyPrefix, records, pinsOf } = this.#options
     let { record } = read
     try {
       const found = asVersion(stored)
-      if (found !== undefined && versionWith(record, found.tag) === undefined) record = await addVersion(store, keyPrefix, id, record, found, factsOf({ name: 'store' }))
+      if (found !== undefined && versionWith(record, found.tag) === undefined) {
+        record = await addVersion(store, keyPrefix, id, record, found, factsOf({ name: 'store' }))
+      }
       const given = next && asVersion(next)
-      // What is live already, and the newest, is no new version.
+      // A text that the newest version has already is no new version.
       if (given !== undefined && record.versions[0]?.tag !== given.tag) record = await addVersion(store, keyPrefix, id, record, given, factsOf(caller, about))
       const version = versionWith(record, given?.tag)
       if (record === read.record) return { version, removed: [] }

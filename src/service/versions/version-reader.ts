@@ -110,9 +110,12 @@ const callables = new WeakMap<Generation['tools'], ReadonlyMap<string, CallableT
 
 /** What templates can call, by function name. */
 export function callableTools ({ tools }: Generation): ReadonlyMap<string, CallableTool> {
-  const known = callables.get(tools) ?? new Map(Array.from(tools.values(), ({ callable }) => callable).filter(callable => callable !== undefined).map(callable => [callable.name, callable]))
-  callables.set(tools, known)
-  return known
+  const known = callables.get(tools)
+  if (known !== undefined) return known
+  const found = Array.from(tools.values(), ({ callable }) => callable).filter(callable => callable !== undefined)
+  const byName = new Map(found.map(callable => [callable.name, callable]))
+  callables.set(tools, byName)
+  return byName
 }
 
 function namesPinned ({ id, compiled }: PromptEntry): readonly string[] {

@@ -20,10 +20,10 @@ const tokens = ['reader:read', 'renderer:render', 'chatter:chat', 'writer:write'
 const withTokens = { API_TOKENS: tokens, HOST: '0.0.0.0' }
 
 /** Routes that anybody may call: they say whether the service is well, and what its API is. */
-const OPEN = /^\/(?:healthz|readyz|openapi\.json|swagger|documentation|docs.*|console.*|api\/caller|\*)?$/
+const OPEN = /^\/(?:healthz|readyz|openapi\.json|swagger|documentation|docs.*|console.*|examples\/term\.html|api\/caller|\*)?$/
 
 describe('roles', () => {
-  it('are asked for by every route but those of health, of the API\'s description, of the console\'s files and of who asks', async t => {
+  it('are asked for by every route but those of health, of the API\'s description, of the console and what leads there, and of who asks', async t => {
     const routes = await routesOf(() => startService(t, {}))
     assert.ok(routes.length > 20)
     const withoutRole = routes.filter(({ config }) => config?.role === undefined).map(({ url }) => url)

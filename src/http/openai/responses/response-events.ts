@@ -4,7 +4,7 @@ import { begun, callItem, finished, headOf, messageItem, newId, refusalPart, typ
 /** A message while it is written. */
 interface OpenMessage { readonly id: string, readonly place: number, readonly parts: JsonObject[], kind: 'text' | 'refusal', text: string }
 
-/** A call while it is written; all of them stay open to the end, since their pieces may take turns. */
+/** A call while it is written. All calls stay open to the end of the response, since their pieces may take turns. */
 interface OpenCall { readonly id: string, readonly place: number, readonly index: Json | undefined, readonly callId: Json, name: Json, arguments: string }
 
 /** Makes the events of a streamed response out of the pieces of a chat completion. Each method gives the events that are to be sent now. */
@@ -36,7 +36,7 @@ export class ResponseEvents {
     if (Array.isArray(calls)) for (const call of (calls as readonly Json[]).filter(isJsonObject)) yield * this.#call(call)
   }
 
-  /** What ends a response that has come to its true end. */
+  /** The events that end a response whose model has finished. */
   * end (): Generator<Buffer, void> {
     const head = yield * this.#begin({})
     yield * this.#closeMessage()
@@ -49,7 +49,7 @@ export class ResponseEvents {
     yield this.#event(`response.${String(response['status'])}`, { response })
   }
 
-  /** What ends one that has failed; OpenAI's clients raise it. */
+  /** The event that ends a failed response. OpenAI's clients raise it as an error. */
   fail (message: string, code: Json): Buffer {
     return this.#event('error', { code, message, param: null, error: { type: 'upstream_error', code, message, param: null } })
   }
@@ -76,7 +76,10 @@ export class ResponseEvents {
       yield this.#event('response.content_part.added', { ...placeOf(message), part: partOf(kind, '') })
     }
     message.text += piece
-    yield this.#event(kind === 'text' ? 'response.output_text.delta' : 'response.refusal.delta', { ...placeOf(message), delta: piece, ...(kind === 'text' ? { logprobs: [] } : {}) })
+    const added = { ...placeOf(message), delta: piece }
+    yield kind === 'text'
+      ? this.#event('response.output_text.delta', { ...added, logprobs: [] })
+      : this.#event('response.refusal.delta', added)
   }
 
   /** A piece without an index, or with the id of a call that is known, belongs to the last one. */
@@ -107,7 +110,9 @@ export class ResponseEvents {
     const { kind, text } = message
     const part = partOf(kind, text)
     const place = placeOf(message)
-    yield this.#event(kind === 'text' ? 'response.output_text.done' : 'response.refusal.done', { ...place, ...(kind === 'text' ? { text, logprobs: [] } : { refusal: text }) })
+    yield kind === 'text'
+      ? this.#event('response.output_text.done', { ...place, text, logprobs: [] })
+      : this.#event('response.refusal.done', { ...place, refusal: text })
     yield this.#event('response.content_part.done', { ...place, part })
     message.parts.push(part)
     message.text = ''

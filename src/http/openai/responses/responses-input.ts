@@ -1,6 +1,9 @@
 import { requestInvalid } from '../../../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 
+const NO_REFERENCES = 'is an item_reference, and no responses are stored: send the item itself; ' +
+  '@ai-sdk/openai does so with providerOptions: { openai: { store: false } }'
+
 /**
  * The input of a Responses request as the messages of a chat.
  * @param isPrompts whether a registered prompt is run, to which callers add what was said, and no instructions
@@ -13,21 +16,29 @@ export function messagesFrom (input: Json, isPrompts: boolean): readonly JsonObj
     const { type = 'message' } = item
     if (type === 'message') messages.push(messageOf(item, index, isPrompts))
     else if (type === 'function_call') addCall(messages, item)
-    else if (type === 'function_call_output') messages.push({ role: 'tool', tool_call_id: item['call_id'] ?? '', content: plainText(item['output'] ?? '', `input.${index}.output`) })
-    else if (type === 'item_reference') throw invalid(`input.${index}`, 'is an item_reference, and no responses are stored: send the item itself; @ai-sdk/openai does so with providerOptions: { openai: { store: false } }')
-    // What a model has thought belongs to the API that has encrypted it.
-    else if (type !== 'reasoning') throw invalid(`input.${index}.type`, `must be "message", "function_call" or "function_call_output", not ${JSON.stringify(type)}`)
+    else if (type === 'function_call_output') messages.push(resultOf(item, index))
+    else if (type === 'item_reference') throw invalid(`input.${index}`, NO_REFERENCES)
+    // The reasoning of a model is encrypted, and only the API that has encrypted it can use it.
+    else if (type !== 'reasoning') {
+      throw invalid(`input.${index}.type`, `must be "message", "function_call" or "function_call_output", not ${JSON.stringify(type)}`)
+    }
   }
   return messages
 }
 
+function resultOf (item: JsonObject, index: number): JsonObject {
+  return { role: 'tool', tool_call_id: item['call_id'] ?? '', content: plainText(item['output'] ?? '', `input.${index}.output`) }
+}
+
 function messageOf ({ role = 'user', content = '' }: JsonObject, index: number, isPrompts: boolean): JsonObject {
   const place = `input.${index}`
-  if (isPrompts && role !== 'user' && role !== 'assistant') throw invalid(`${place}.role`, 'must be "user" or "assistant": the prompt\'s publisher writes the others')
+  if (isPrompts && role !== 'user' && role !== 'assistant') {
+    throw invalid(`${place}.role`, 'must be "user" or "assistant": the prompt\'s publisher writes the others')
+  }
   if (typeof content === 'string' || role !== 'user') return { role, content: plainText(content, `${place}.content`) }
   const parts = partsOf(content, `${place}.content`)
   const [first] = parts
-  // A text is what every API takes.
+  // Every API takes a plain text.
   return { role, content: parts.length === 1 && first?.['type'] === 'text' ? first['text'] as Json : parts }
 }
 
@@ -48,7 +59,9 @@ function partOf (part: JsonObject, place: string): JsonObject {
   const { type, text, image_url: url, detail, file_data: data, filename, file_id: id, input_audio: audio } = part
   if (isText(part)) return { type: 'text', text: text as Json }
   if (type === 'input_image' && typeof url === 'string') return { type: 'image_url', image_url: { url, ...(typeof detail === 'string' ? { detail } : {}) } }
-  if (type === 'input_file' && typeof data === 'string') return { type: 'file', file: { file_data: data, ...(typeof filename === 'string' ? { filename } : {}) } }
+  if (type === 'input_file' && typeof data === 'string') {
+    return { type: 'file', file: { file_data: data, ...(typeof filename === 'string' ? { filename } : {}) } }
+  }
   if (type === 'input_file' && typeof id === 'string') return { type: 'file', file: { file_id: id } }
   if (type === 'input_audio' && isJsonObject(audio)) return { type, input_audio: audio }
   throw invalid(place, 'must be an input_text, an input_image with image_url, an input_file with file_data or file_id, or an input_audio')

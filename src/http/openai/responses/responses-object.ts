@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { messageOf } from '../../../engine/shared/choice.ts'
 import { type CountedReply } from '../../../service/chat/counted-models.ts'
 
-/** What a response says whatever is in it. */
+/** The members that every response has. */
 export interface ResponseHead {
   readonly id: string
   /** In seconds since 1970. */
@@ -20,14 +20,17 @@ export function newId (prefix: string): string {
 
 /** The head of a new response. @param completion a whole reply, or the first piece of one */
 export function headOf (completion: JsonObject, body: JsonObject): ResponseHead {
-  const { model } = completion
-  return { id: newId('resp'), createdAt: Math.floor(Date.now() / 1000), model: typeof model === 'string' ? model : typeof body['model'] === 'string' ? body['model'] : '', body }
+  const model = [completion['model'], body['model']].find(each => typeof each === 'string') ?? ''
+  return { id: newId('resp'), createdAt: Math.floor(Date.now() / 1000), model, body }
 }
 
 /** A response of the Responses API out of a chat completion. */
 export function responseFrom ({ value, usage }: CountedReply, body: JsonObject): JsonObject {
   const { content, refusal, tool_calls: calls } = messageOf(value) ?? {}
-  const parts = [...(typeof content === 'string' && content !== '' ? [textPart(content)] : []), ...(typeof refusal === 'string' && refusal !== '' ? [refusalPart(refusal)] : [])]
+  const parts = [
+    ...(typeof content === 'string' && content !== '' ? [textPart(content)] : []),
+    ...(typeof refusal === 'string' && refusal !== '' ? [refusalPart(refusal)] : [])
+  ]
   const choices = value['choices']
   const choice: Json = Array.isArray(choices) ? (choices as readonly Json[])[0] ?? null : null
   return finished(headOf(value, body), isJsonObject(choice) ? choice['finish_reason'] : undefined, [
@@ -42,10 +45,13 @@ export function responseFrom ({ value, usage }: CountedReply, body: JsonObject):
 /** A response that is over. @param reason the `finish_reason` of the chat */
 export function finished (head: ResponseHead, reason: Json | undefined, output: readonly JsonObject[], usage: JsonObject | null): JsonObject {
   const cut = reason === 'length' ? 'max_output_tokens' : reason === 'content_filter' ? 'content_filter' : undefined
-  return { ...describe(head), status: cut === undefined ? 'completed' : 'incomplete', incomplete_details: cut === undefined ? null : { reason: cut }, output, usage }
+  const end = cut === undefined
+    ? { status: 'completed', incomplete_details: null }
+    : { status: 'incomplete', incomplete_details: { reason: cut } }
+  return { ...describe(head), ...end, output, usage }
 }
 
-/** A response that has only begun. */
+/** A response whose model has written nothing yet. */
 export function begun (head: ResponseHead): JsonObject {
   return { ...describe(head), status: 'in_progress', incomplete_details: null, output: [], usage: null }
 }
@@ -89,7 +95,7 @@ export function messageItem (id: string, content: readonly JsonObject[], status:
 /** A call of a function. */
 export interface FunctionCall {
   readonly id: string
-  /** Under which the caller tells what it gave. */
+  /** The caller sends the result of the call under this id. */
   readonly callId: Json
   readonly name: Json
   readonly arguments: Json

@@ -12,8 +12,11 @@ const REFUSED: ReadonlyArray<readonly [field: string, harmless: readonly Json[],
   ['top_logprobs', [0], 'must be left out: POST /v1/chat/completions has log probabilities']
 ]
 
-/** Fields that are read here, or say nothing to a chat. */
-const TAKEN: ReadonlySet<string> = new Set([...REFUSED.map(([field]) => field), 'input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning', 'max_output_tokens', 'include', 'metadata', 'stream_options'])
+/** Fields of the request that this file reads, or that mean nothing to a chat. */
+const TAKEN: ReadonlySet<string> = new Set([
+  ...REFUSED.map(([field]) => field),
+  'input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning', 'max_output_tokens', 'include', 'metadata', 'stream_options'
+])
 
 /**
  * A request of the Responses API as one of chat completions, which may name a registered prompt as those do. Other fields stay as they are;
@@ -31,7 +34,10 @@ export function completionRequest (body: JsonObject): JsonObject {
   return {
     ...Object.fromEntries(Object.entries(given).filter(([field]) => !TAKEN.has(field))),
     ...(isJsonObject(prompt) ? { prompt: withPlainVariables(prompt) } : {}),
-    messages: [...(instructions === undefined ? [] : [{ role: 'system', content: instructions }]), ...(input === undefined ? [] : messagesFrom(input, isPrompts))],
+    messages: [
+      ...(instructions === undefined ? [] : [{ role: 'system', content: instructions }]),
+      ...(input === undefined ? [] : messagesFrom(input, isPrompts))
+    ],
     ...(declared.length === 0 ? {} : { tools: declared }),
     ...(given['tool_choice'] === undefined ? {} : { tool_choice: choiceOf(given['tool_choice']) }),
     ...(limit === undefined ? {} : { max_completion_tokens: limit }),
@@ -46,12 +52,19 @@ export function completionRequest (body: JsonObject): JsonObject {
 function withPlainVariables (prompt: JsonObject): JsonObject {
   const { variables } = prompt
   if (!isJsonObject(variables)) return prompt
-  return { ...prompt, variables: Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, isJsonObject(value) && value['type'] === 'input_text' && typeof value['text'] === 'string' ? value['text'] : value])) }
+  return { ...prompt, variables: Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, plainVariable(value)])) }
+}
+
+function plainVariable (value: Json): Json {
+  return isJsonObject(value) && value['type'] === 'input_text' && typeof value['text'] === 'string' ? value['text'] : value
 }
 
 function declare ({ type, name = '', description, parameters, strict }: JsonObject, index: number): JsonObject {
-  if (type !== 'function') throw invalid(`tools.${index}.type`, `must be "function": tools of OpenAI's own are not offered, such as ${JSON.stringify(type ?? null)}`)
-  const members = Object.entries({ name, description, parameters, strict }).filter((entry): entry is [string, Json] => entry[1] !== undefined && entry[1] !== null)
+  if (type !== 'function') {
+    throw invalid(`tools.${index}.type`, `must be "function": tools of OpenAI's own are not offered, such as ${JSON.stringify(type ?? null)}`)
+  }
+  const members = Object.entries({ name, description, parameters, strict })
+    .filter((entry): entry is [string, Json] => entry[1] !== undefined && entry[1] !== null)
   return { type, function: Object.fromEntries(members) }
 }
 
@@ -61,6 +74,10 @@ function choiceOf (choice: Json): Json {
   throw invalid('tool_choice', 'must be "auto", "none", "required" or {"type": "function", "name": …}')
 }
 
+function withoutNulls (members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
+}
+
 function formatOf (text: Json | undefined): JsonObject {
   if (!isJsonObject(text)) return {}
   const { format, verbosity } = text
@@ -68,6 +85,6 @@ function formatOf (text: Json | undefined): JsonObject {
   return {
     ...(typeof verbosity === 'string' ? { verbosity } : {}),
     ...(type === 'json_object' ? { response_format: { type } } : {}),
-    ...(type === 'json_schema' ? { response_format: { type, json_schema: Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null)) } } : {})
+    ...(type === 'json_schema' ? { response_format: { type, json_schema: withoutNulls(schema) } } : {})
   }
 }

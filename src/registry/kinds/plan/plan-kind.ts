@@ -7,7 +7,7 @@ import { type Definition } from '../definition.ts'
 
 const SCHEMA = entrySchema('plan')
 
-/** The limits that a profile may name; each of them is one of the service's. */
+/** The limits that a profile may name. The service has a limit of the same name for each. */
 export const PLAN_LIMITS = [
   'max_actions', 'max_file_bytes', 'max_total_content_bytes', 'max_context_rounds', 'context_max_files', 'context_max_file_chars',
   'context_max_total_chars', 'context_max_log_chars'
@@ -33,7 +33,7 @@ export interface PlanRepair {
   readonly then: 'rollback' | 'keep'
 }
 
-/** A plan profile: how they are made and checked. Plain data. */
+/** A plan profile: how plans are made and checked. Plain data. */
 export interface PlanProfile {
   /** Empty when there is none. */
   readonly description: string
@@ -80,6 +80,7 @@ export function parseProfile (value: Json): PlanProfile {
 type GivenProfile = Partial<Omit<PlanProfile, 'repair'>> & { readonly repair?: Partial<PlanRepair> }
 
 /** A profile with the defaults of what is left out. */
-export function profileFrom ({ description = '', schema = 2, confirm = 'diff', repair, commit = schema === 1 ? 'never' : 'request', limits = {}, ...rest }: GivenProfile): PlanProfile {
+export function profileFrom (given: GivenProfile): PlanProfile {
+  const { description = '', schema = 2, confirm = 'diff', repair, commit = schema === 1 ? 'never' : 'request', limits = {}, ...rest } = given
   return { description, schema, confirm, repair: { rounds: schema === 1 ? 0 : 3, confirm: false, then: 'rollback', ...repair }, commit, limits, ...rest }
 }

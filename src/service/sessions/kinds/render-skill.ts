@@ -8,8 +8,12 @@ import { linkCandidates } from '../../lint/lint-candidate.ts'
 import { type RenderPrompt } from '../../render/render-prompt.ts'
 import { type Starter } from './session-kind.ts'
 
-/** What a skill's body says: rendered, where the skill says that it is a template. */
-export type RenderSkill = (skill: Pick<SkillDefinition, 'id' | 'body' | 'isTemplate'>, variables: Readonly<Record<string, string>>, starter: Omit<Starter, 'session'>) => Promise<string>
+/** Gives what a skill's body says. The body is rendered where the skill says that it is a template. */
+export type RenderSkill = (
+  skill: Pick<SkillDefinition, 'id' | 'body' | 'isTemplate'>,
+  variables: Readonly<Record<string, string>>,
+  starter: Omit<Starter, 'session'>
+) => Promise<string>
 
 /**
  * Renders bodies as prompts are, with the shared variables, the tools and the partials that the caller may see; the parameters

@@ -1,7 +1,9 @@
 import { type Config } from '../../../config/config.ts'
 import { definitionsTooMany } from '../../../base/errors.ts'
 import { type JsonObject } from '../../../base/json.ts'
-import { type OfferedChild, type OfferedFunction, type OfferedTransfer, type ResolvedDefinition, type ResolvedDefinitions } from '../../../engine/shared/dialogue-start.ts'
+import {
+  type OfferedChild, type OfferedFunction, type OfferedTransfer, type ResolvedDefinition, type ResolvedDefinitions
+} from '../../../engine/shared/dialogue-start.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
 import { definitionsOf } from '../../../registry/generation/offered.ts'
 import { agentKind } from '../../../registry/kinds/agent/agent-kind.ts'
@@ -150,7 +152,8 @@ function parametersOfSkill (params: Extract<Found, { kind: 'skills' }>['skill'][
 function offeredTransfer (id: string, found: Found | undefined): OfferedTransfer | undefined {
   if (found?.kind !== 'agents' || found.agent.mode !== 'tools') return undefined
   const name = transferName(id)
-  const about = found.about === '' ? `Hands the dialogue over to ${id}, who answers from then on.` : `Hands the dialogue over to ${id}, who answers from then on: ${found.about}`
+  const handsOver = `Hands the dialogue over to ${id}, who answers from then on`
+  const about = found.about === '' ? `${handsOver}.` : `${handsOver}: ${found.about}`
   return { name, declaration: declared(name, about, {}), transfer: `agents/${id}` }
 }
 

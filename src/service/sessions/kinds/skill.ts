@@ -67,7 +67,7 @@ export interface SkillKindOptions {
   readonly operator: OperatorFile
   /** Reads what the system prompts begin with. */
   readonly readPrompts: () => Promise<SkillPrompts>
-  /** What nobody has registered. */
+  /** Finds skills that are not registered. */
   readonly foreignSkills: Pick<ForeignSkills, 'find'>
   readonly terminals: TerminalTargets
   /** Empty for the service's default. */
@@ -86,7 +86,9 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
     const { params, prompt, execution: wish, maxSteps: most, autoContinue, found, isChild } = request
     const { wanted, terminal } = await placeWanted(request, caller)
     const offered = operatorFor(operator, caller)
-    const { skill, on } = found === undefined ? await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted)) : { skill: found, on: undefined }
+    const { skill, on } = found === undefined
+      ? await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted))
+      : { skill: found, on: undefined }
     const { name, description, options } = skill
     const execution = wish ?? (options.execution === '' ? 'approve' : options.execution)
     const named = wanted ?? (options.target === '' ? on ?? MANUAL : options.target)
@@ -146,7 +148,7 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
   return { name: 'skills', engines: [SKILL], start }
 }
 
-/** A skill, and the target on which it stands when nobody has registered it. */
+/** A skill, and the target that has its file if the skill is not registered. */
 interface FoundSkill {
   readonly skill: Pick<SkillDefinition, 'id' | 'name' | 'description' | 'body' | 'isTemplate' | 'options' | 'hash'>
   readonly on?: string

@@ -49,15 +49,19 @@ async function makeStart (kinds: SessionKinds, generation: Generation, { caller,
   switch (found?.kind) {
     case 'agents': {
       const reach = withinReach(definitions, definition)
-      return startDialogue(found, { tools: found.tools, ...(Object.keys(reach).length === 0 ? {} : { definitions: reach }), ask: askOf(found.agent, definitions) }, { task: text })
+      const reachable = Object.keys(reach).length === 0 ? {} : { definitions: reach }
+      return startDialogue(found, { tools: found.tools, ...reachable, ask: askOf(found.agent, definitions) }, { task: text })
     }
-    case 'skills': return await kinds.skills.start({ id: found.id, found: found.skill, params, prompt: text, target: place, autoContinue: true, isChild: true }, by)
+    case 'skills': {
+      const { id, skill } = found
+      return await kinds.skills.start({ id, found: skill, params, prompt: text, target: place, autoContinue: true, isChild: true }, by)
+    }
     case 'plans': return await kinds.plans.start({ goal: text, workspace: place ?? '', mode: 'apply', confirm: 'diff', found }, by)
     default: throw definitionNotFound('definition', definition, [])
   }
 }
 
-/** A dialogue keeps what is within its reach. */
+/** The definitions that a session can reach, as its start has them. Only a dialogue has any. */
 function definitionsIn (start: Start): ResolvedDefinitions {
   return start.engine === LOOP.name ? startedAs(start, LOOP).setting.definitions ?? {} : {}
 }

@@ -9,7 +9,10 @@ import { ReplyAssembler } from '../../chat/reply-assembler.ts'
 import { type TokenUsage } from '../../chat/usage-counter.ts'
 import { type LiveAnswer } from './live-answer.ts'
 
-/** Waits between attempts at a stream that broke off, in ms; one more attempt than waits. What fails before its first event is tried again by the client of the model. */
+/**
+ * Waits between attempts at a stream that broke off, in ms. There is one more attempt than waits. The client of the model itself
+ * tries a stream again that fails before its first event.
+ */
 const WAITS = [100, 300]
 
 /** A whole answer. */
@@ -91,7 +94,7 @@ function refusesStreams (error: unknown): boolean {
 /** A signal that aborts when nothing comes for a time, or when all of it takes too long. */
 export interface PartLimit {
   readonly signal: CallerSignal
-  /** Something has come. */
+  /** Tells that a part has come. */
   progressed (): void
   end (): void
 }

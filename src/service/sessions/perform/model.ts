@@ -41,13 +41,19 @@ export function askModelWith (models: CountedModels): Perform<ModelEffect> {
   }
 }
 
-async function ask (models: CountedModels, performing: Performing<ModelEffect>, { signal, onProgress }: Pick<CountedCall, 'signal'> & { readonly onProgress: () => void }): Promise<WholeAnswer> {
+interface AskOptions extends Pick<CountedCall, 'signal'> {
+  readonly onProgress: () => void
+}
+
+async function ask (models: CountedModels, performing: Performing<ModelEffect>, { signal, onProgress }: AskOptions): Promise<WholeAnswer> {
   const { session: { id, start, open }, effect, caller, activity, publish } = performing
   const { messages, fields, timeout, returns } = effect
   const request = { ...fields, messages } as JsonObject
   const isLive = effect.live === true
+  const deadline = performance.now() + (isLive ? MAX_STREAM_TIME : timeout)
   // A format that an API does not know is no reason to fail: the answer is checked all the same.
-  const call = { caller, prompt: start.definition, signal, requestId: id, deadline: performance.now() + (isLive ? MAX_STREAM_TIME : timeout), activity, ...(returns === undefined ? {} : { optionalFormat: true }) }
+  const format = returns === undefined ? {} : { optionalFormat: true }
+  const call = { caller, prompt: start.definition, signal, requestId: id, deadline, activity, ...format }
   if (!isLive) return await models.ask({ kind: 'chat', request, call })
   const live = new LiveAnswer(effect.id, publish, open.get(effect.id)?.isAgain === true)
   return await askLive({ models, request, call, live, onProgress })

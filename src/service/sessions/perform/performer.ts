@@ -70,7 +70,9 @@ export function createPerformer ({ performers, tools, callerNamed, observer, sto
     async perform (session, effect, signal, publish) {
       const caller = callerNamed(session.start.owner)
       if (caller === undefined) return { kind: 'failure', code: 'OWNER_GONE', message: `there is no token "${session.start.owner}" any more` }
-      if (session.start.parent !== undefined && await stopOrphan?.(session, signal) === true) return { kind: 'failure', code: 'PARENT_ENDED', message: 'the session above it has ended' }
+      if (session.start.parent !== undefined && await stopOrphan?.(session, signal) === true) {
+        return { kind: 'failure', code: 'PARENT_ENDED', message: 'the session above it has ended' }
+      }
       const refusal = refusalOf(caller, session, effect)
       if (refusal !== undefined) return refusal
       return await observed({ session, effect, caller, signal, activity: observer?.beginEffect(session, effect), publish })

@@ -48,13 +48,14 @@ function outcomeOf (reason: 'exit' | 'ended' | 'lost', exitCode: number | null):
 }
 
 /** @throws ExecutorError */
-async function openOn (target: Target | undefined, { executors, folder, onIdle }: ShellOptions, { session: { id }, effect }: Performing<ShellEffect>): Promise<Terminal> {
+async function openOn (target: Target | undefined, options: ShellOptions, { session: { id }, effect }: Performing<ShellEffect>): Promise<Terminal> {
+  const { executors, folder, onIdle } = options
   const { cols, rows } = effect
   const executor = await executors.ofTarget(effect.target)
   if (target?.mayOpenTerminal !== true || executor === undefined) {
     throw new ExecutorError('TERMINAL_UNSUPPORTED', `the operator of this service allows no terminals on "${effect.target}"`)
   }
-  // What makes terminals is loaded with the first.
+  // The package that makes terminals is loaded with the first terminal.
   const [{ Recording }, terminals] = await Promise.all([import('../../../exec/terminal/recording.ts'), import('../../../exec/terminal/terminal.ts')])
   const size = { cols, rows }
   const recording = target.isRecorded === true ? await Recording.open(folder, id, size) : undefined

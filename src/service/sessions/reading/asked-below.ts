@@ -50,11 +50,13 @@ async function askOf ({ store, runner }: Opened, child: Session): Promise<JsonOb
   return { word: child.engine.view.stateName, text: (await lastSaid(store, child)).slice(0, MAX_SHOWN), seq: child.seq }
 }
 
-/** What a session has said last to whom it waits for. */
+/** The last text that a session has shown to the person it waits for. */
 async function lastSaid (store: SessionStore, { id, seq }: Session): Promise<string> {
   let said = ''
   for await (const { notices } of readShown(store, id, Math.max(0, seq - LAST))) {
-    const texts = notices.filter(({ type }) => type === 'ask' || type === 'stdout' || type === 'message').flatMap(({ data: { text } }) => typeof text === 'string' ? [text] : [])
+    const texts = notices
+      .filter(({ type }) => type === 'ask' || type === 'stdout' || type === 'message')
+      .flatMap(({ data: { text } }) => typeof text === 'string' ? [text] : [])
     if (texts.length > 0) said = texts.join('\n')
   }
   return said

@@ -11,13 +11,18 @@ import { type Session } from '../../../session/session.ts'
 import { isWanted, type Wanted } from '../kinds/session-kind.ts'
 
 /** Why an effect is not done for the owner of its session. The owner's token may allow less by now than when the session began. */
-export function refusalOf (owner: Caller, { start: { definition, owner: name }, engine }: Pick<Session, 'start' | 'engine'>, effect: Effect): Extract<Outcome, { kind: 'failure' }> | undefined {
+export function refusalOf (
+  owner: Caller,
+  { start: { definition, owner: name }, engine }: Pick<Session, 'start' | 'engine'>,
+  effect: Effect
+): Extract<Outcome, { kind: 'failure' }> | undefined {
   const refuse = (what: string) => ({ kind: 'failure', code: 'OWNER_MAY_NOT', message: `the token "${name}" may not ${what} any more` } as const)
   const usesTerminal = effect.kind === 'shell' || (effect.kind === 'exec' && effect.terminal !== undefined)
   if (usesTerminal && !owner.roles.has('terminal')) return refuse('use terminals')
   if (effect.kind !== 'shell' && !owner.roles.has('run')) return refuse('run sessions')
-  // A dialogue may be another agent's by now, and begin what is neither's.
-  const forbidden = [definition, engine.view.definition, effect.kind === 'child' ? effect.definition : undefined].find(each => each !== undefined && !mayGoOn(owner, each))
+  // Another agent may have the dialogue by now, and a child may be of a third definition.
+  const definitions = [definition, engine.view.definition, effect.kind === 'child' ? effect.definition : undefined]
+  const forbidden = definitions.find(each => each !== undefined && !mayGoOn(owner, each))
   if (forbidden !== undefined) return refuse(`run ${forbidden}`)
   const place = rowOf(effect).place(effect)
   return place === undefined || mayReach(owner, place) ? undefined : refuse(`use "${place}"`)

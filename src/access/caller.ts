@@ -45,8 +45,15 @@ export const ANYONE: Caller = {
   limits: { requests: undefined, tokens: undefined }
 }
 
-/** Who has shown no token that is known, where tokens are asked for: nothing exists for him. */
-export const NOBODY: Caller = { ...ANYONE, roles: new Set(), prompts: new NamePatterns([]), environs: new NamePatterns([]), runs: new NamePatterns([]), targets: new NamePatterns([]) }
+/** A caller without a known token, where tokens are asked for: nothing exists for this caller. */
+export const NOBODY: Caller = {
+  ...ANYONE,
+  roles: new Set(),
+  prompts: new NamePatterns([]),
+  environs: new NamePatterns([]),
+  runs: new NamePatterns([]),
+  targets: new NamePatterns([])
+}
 
 /** Whether a caller may know of all that is registered, so that counts and hashes of it tell him nothing new. */
 export function seesEverything ({ roles, prompts, environs }: Caller): boolean {

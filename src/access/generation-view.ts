@@ -36,9 +36,18 @@ export function wholeGeneration (view: Generation): Generation {
 function createView (generation: Generation, { prompts: patterns, environs, runs }: Patterns): Generation {
   const { prompts, extensions } = patterns === undefined ? generation : allowedPart(generation, patterns)
   const seen = { prompts: patterns, environs, runs, extensions }
-  const definitions = new Map(Array.from(generation.definitions, ([kind, all]) => [kind, new MapView(all, (definition, id) => mayRun(kind, id, seen) ? definition : undefined)]))
+  const definitions = new Map(Array.from(generation.definitions, ([kind, all]) => {
+    return [kind, new MapView(all, (definition, id) => mayRun(kind, id, seen) ? definition : undefined)]
+  }))
   const releases = patterns === undefined ? generation.releases : new MapView(generation.releases, (release, id) => patterns.allows(id) ? release : undefined)
-  const view: Generation = { ...generation, releases, prompts, extensions, definitions, findRejected: (kind, name) => isVisibleEntry(kind, name, seen) ? generation.findRejected(kind, name) : undefined }
+  const view: Generation = {
+    ...generation,
+    releases,
+    prompts,
+    extensions,
+    definitions,
+    findRejected: (kind, name) => isVisibleEntry(kind, name, seen) ? generation.findRejected(kind, name) : undefined
+  }
   wholes.set(view, generation)
   return view
 }

@@ -30,7 +30,9 @@ const EXTRAS: readonly string[] = ['prompts', 'environs', 'runs', 'targets', 'la
 
 /**
  * Reads `API_TOKENS`: one token a line, or several with commas between them, each
- * `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=600][:tokens=100000]`.
+ * `name:role+role:sha256`, and behind it, without a space,
+ * `[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern]`
+ * `[:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=600][:tokens=100000]`.
  * Lines may share a name, so that a token can be replaced while both are in use.
  *
  * @param defaults limits of tokens that name none
@@ -76,6 +78,7 @@ function parseLine (line: string, number: number, defaults: CallerLimits): { dig
     if (given[extra] !== undefined && !/^[1-9]\d{0,11}$/.test(given[extra])) fail(`expected ${extra}= with a number a minute`)
     return given[extra] === undefined ? defaults[extra] : Number(given[extra])
   }
+  const label = (text: string) => isLabel(text) ? text : fail(`labels=: "${text}" is no name of a label`)
   const caller = {
     name,
     roles: impliedRoles(roles as Role[]),
@@ -84,7 +87,7 @@ function parseLine (line: string, number: number, defaults: CallerLimits): { dig
     environs: patterns('environs'),
     runs: patterns('runs'),
     targets: patterns('targets'),
-    labels: given.labels === undefined ? undefined : new Set(given.labels.split('|').map(label => isLabel(label) ? label : fail(`labels=: "${label}" is no name of a label`))),
+    labels: given.labels === undefined ? undefined : new Set(given.labels.split('|').map(label)),
     serve: given.serve === undefined || isLabel(given.serve) || given.serve === LATEST ? given.serve : fail(`serve=: "${given.serve}" is no name of a label`),
     limits: { requests: count('requests'), tokens: count('tokens') }
   }

@@ -204,7 +204,8 @@ export const labelNotFound = define('LABEL_NOT_FOUND', 404,
   (id: string, label: string, labels: readonly string[]) => `Prompt "${id}" has no label "${label}"${labels.length > 0 ? `; it has ${quoted(labels)}` : ''}`,
   (id, label, labels) => ({ id, label, labels }))
 export const versionNotFound = define('VERSION_NOT_FOUND', 404,
-  (id: string, version: number, _labels: readonly string[], problem?: string) => `Prompt "${id}" has no version ${version}${problem === undefined ? '' : ` that can be read: ${problem}`}`,
+  (id: string, version: number, _labels: readonly string[], problem?: string) =>
+    `Prompt "${id}" has no version ${version}${problem === undefined ? '' : ` that can be read: ${problem}`}`,
   (id: string, version: number, labels: readonly string[], _problem?: string) => ({ id, version, labels }))
 
 // Sessions
@@ -305,9 +306,11 @@ export const variablesInvalid = define('VARIABLES_INVALID', 400,
 export const renderFailed = define('RENDER_FAILED', 500,
   (id: string, reason: string, at: TextName & Read & { readonly line: number, readonly column: number }) =>
     `Prompt "${id}" failed to render as ${at.syntax === 'go' ? 'Go' : 'Handlebars'} at ${describePlace(at)}: ${reason}`,
-  (id, reason, { syntax, line, column, messageIndex, part, member, in: partial }) => ({ id, reason, syntax, line, column, messageIndex, part, member, in: partial }))
+  (id, reason, { syntax, line, column, messageIndex, part, member, in: partial }) =>
+    ({ id, reason, syntax, line, column, messageIndex, part, member, in: partial }))
 export const partInvalid = define('PART_INVALID', 400,
-  (id: string, problems: readonly PartProblem[]) => `Prompt "${id}" made parts that no model can take: ${problems.map(problem => `${describeText(problem).join(', ')} ${problem.reason}`).join('; ')}`,
+  (id: string, problems: readonly PartProblem[]) =>
+    `Prompt "${id}" made parts that no model can take: ${problems.map(problem => `${describeText(problem).join(', ')} ${problem.reason}`).join('; ')}`,
   (id, problems) => ({ id, problems }))
 export const toolFailed = define('TOOL_FAILED', 502,
   (name: string, reason: string) => `Tool "${name}" failed, and its registration ends the render then: ${reason}`,
@@ -407,7 +410,8 @@ export const inputTooLong = define('INPUT_TOO_LONG', 400,
   (id: string, tokens: number, limit: number) => `The input for prompt "${id}" is about ${tokens} tokens; its maxInputTokens allows ${limit}`,
   (id, tokens, limit) => ({ id, estimatedTokens: tokens, maxInputTokens: limit }))
 export const inputUncounted = define('INPUT_UNCOUNTED', 400,
-  (id: string, type: string, _limit: number) => `The input for prompt "${id}" has a part of the type ${type}, and nobody knows how many tokens that is; the prompt's maxInputTokens allows it where MEDIA_TOKENS says so`,
+  (id: string, type: string, _limit: number) =>
+    `The input for prompt "${id}" has a part of the type ${type}, and nobody knows how many tokens that is; the prompt's maxInputTokens allows it where MEDIA_TOKENS says so`,
   (id, type, limit) => ({ id, type, maxInputTokens: limit }))
 export const revisionMoved = define('PROMPT_REVISION', 409,
   (id: string, wanted: string, current: string) => `Prompt "${id}" is not at revision ${wanted} any more, but at ${current}`,

@@ -36,13 +36,19 @@ export function loadConfig (environment: Readonly<Record<string, string | undefi
 function checkAccess (config: Config): void {
   const { HOST, AUTH, API_TOKENS: tokens, API_TOKENS_FILE: file } = config
   if (tokens !== '' && file !== '') throw new ConfigError('API_TOKENS and API_TOKENS_FILE: expected one of them, got both')
-  if (AUTH === 'off' && asksForTokens(config)) throw new ConfigError(`AUTH=off and ${file === '' ? 'API_TOKENS' : 'API_TOKENS_FILE'}: expected one of them, got both`)
+  if (AUTH === 'off' && asksForTokens(config)) {
+    throw new ConfigError(`AUTH=off and ${file === '' ? 'API_TOKENS' : 'API_TOKENS_FILE'}: expected one of them, got both`)
+  }
   if (asksForTokens(config) || AUTH === 'off' || isLoopback(HOST)) return
-  throw new ConfigError(`HOST: without API_TOKENS expected a loopback address such as 127.0.0.1, got "${HOST}"; set API_TOKENS or API_TOKENS_FILE (npm run token makes a token), or AUTH=off to let in everyone who can reach it`)
+  throw new ConfigError(
+    `HOST: without API_TOKENS expected a loopback address such as 127.0.0.1, got "${HOST}"; set API_TOKENS or API_TOKENS_FILE (npm run token makes a token), or AUTH=off to let in everyone who can reach it`
+  )
 }
 
 function checkLabels ({ DEFAULT_LABEL: label, PROTECTED_LABELS: text }: Config): void {
-  const wrong = [...label === '' || label === LATEST ? [] : [['DEFAULT_LABEL', label]], ...labelsIn(text).map(each => ['PROTECTED_LABELS', each])].find(([, each]) => !isLabel(each as string))
+  const served = label === '' || label === LATEST ? [] : [['DEFAULT_LABEL', label]]
+  const guarded = labelsIn(text).map(each => ['PROTECTED_LABELS', each])
+  const wrong = [...served, ...guarded].find(([, each]) => !isLabel(each as string))
   if (wrong !== undefined) throw new ConfigError(`${wrong[0] as string}: expected names of labels such as production, got "${wrong[1] as string}"`)
 }
 
@@ -74,7 +80,9 @@ export function isLoopback (host: string): boolean {
 }
 
 function checkStore (config: Config): void {
-  if (config.REDIS_URL === '' && config.STORE_DIR === '') throw new ConfigError('REDIS_URL or STORE_DIR: expected one of them, got neither; npm start serves the examples')
+  if (config.REDIS_URL === '' && config.STORE_DIR === '') {
+    throw new ConfigError('REDIS_URL or STORE_DIR: expected one of them, got neither; npm start serves the examples')
+  }
   if (config.REDIS_URL !== '' && config.STORE_DIR !== '') throw new ConfigError('REDIS_URL and STORE_DIR: expected one of them, got both')
   if (config.REDIS_URL !== '' && !/^rediss?(\+sentinel|\+cluster)?:\/\/./.test(config.REDIS_URL)) throw new ConfigError('REDIS_URL: expected redis://host:port, redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port; rediss for TLS')
 }
@@ -101,7 +109,10 @@ function describe (violation: ErrorObject, given: Readonly<Record<string, string
 }
 
 function expectation (property: Readonly<Record<string, unknown>>): string | undefined {
-  if (Array.isArray(property['anyOf'])) return `one of ${(property['anyOf'] as Array<Record<string, unknown>>).map(choice => choice['const'] ?? expectation(choice)).join(', ')}`
+  if (Array.isArray(property['anyOf'])) {
+    const choices = property['anyOf'] as Array<Record<string, unknown>>
+    return `one of ${choices.map(choice => choice['const'] ?? expectation(choice)).join(', ')}`
+  }
   if (property['type'] === 'boolean') return 'true or false'
   if (property['type'] !== 'integer') return undefined
   return `an integer from ${String(property['minimum'])}${property['maximum'] === undefined ? ' up' : ` to ${String(property['maximum'])}`}`

@@ -102,7 +102,8 @@ export class ObservedModelCall implements ModelWatch {
   }
 }
 
-function beginSpan (parent: Span, { operation, provider, request, prompt, promptRevision, promptVersion, promptLabel }: ModelCallOptions, model: string | undefined): Span {
+function beginSpan (parent: Span, options: ModelCallOptions, model: string | undefined): Span {
+  const { operation, provider, request, prompt, promptRevision, promptVersion, promptLabel } = options
   return parent.child(model === undefined ? operation : `${operation} ${model}`, 'client', {
     'gen_ai.operation.name': operation,
     'gen_ai.provider.name': provider,

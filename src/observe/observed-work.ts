@@ -52,7 +52,8 @@ export class ObservedWork implements Activity {
       this.promptVersion = version
       this.promptLabel = label
     }
-    const span = this.#span?.child('render', 'internal', revision === undefined ? {} : { 'gen_ai.prompt.name': prompt, ...spanVersion(revision, version, label) })
+    const attributes = revision === undefined ? {} : { 'gen_ai.prompt.name': prompt, ...spanVersion(revision, version, label) }
+    const span = this.#span?.child('render', 'internal', attributes)
     this.#current = span
     return {
       ended: (outcome, passes) => {
@@ -72,7 +73,11 @@ export class ObservedWork implements Activity {
     const started = performance.now()
     const clock = this.#tools ??= new OverlapClock()
     clock.enter(started)
-    const span = this.#current?.child(`execute_tool ${name}`, 'internal', { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.type': 'function' })
+    const span = this.#current?.child(`execute_tool ${name}`, 'internal', {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': name,
+      'gen_ai.tool.type': 'function'
+    })
     return {
       traceparent: span?.traceparent ?? this.#caller?.traceparent,
       ended: (outcome, code) => {
@@ -90,6 +95,18 @@ export class ObservedWork implements Activity {
   beginModelCall (operation: ModelOperation, provider: string, request: JsonObject): ModelWatch {
     const clock = this.#models ??= new OverlapClock()
     const { prompt, promptRevision, promptVersion, promptLabel } = this
-    return new ObservedModelCall({ metrics: this.#metrics, clock, operation, provider, request, prompt, promptRevision, promptVersion, promptLabel, caller: this.#caller, parent: this.#span })
+    return new ObservedModelCall({
+      metrics: this.#metrics,
+      clock,
+      operation,
+      provider,
+      request,
+      prompt,
+      promptRevision,
+      promptVersion,
+      promptLabel,
+      caller: this.#caller,
+      parent: this.#span
+    })
   }
 }

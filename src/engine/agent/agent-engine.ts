@@ -9,7 +9,10 @@ import { AgentReducer } from './agent-reducer.ts'
 /** The agent in steps: each question is classified, a tool is selected, validated and executed. */
 export const agentEngine: Engine<DialogueStart, AgentState, AgentResult> = {
   ...AGENT,
-  begin: ({ setting: { agent }, ...started }, moment) => new AgentReducer({ ...NOTHING_SAID, setting: agent, step: 'await_input', pending: undefined, awaits: undefined, codes: {} }, moment).start(taskOf(started)),
+  begin: ({ setting: { agent }, ...started }, moment) => {
+    const state: AgentState = { ...NOTHING_SAID, setting: agent, step: 'await_input', pending: undefined, awaits: undefined, codes: {} }
+    return new AgentReducer(state, moment).start(taskOf(started))
+  },
   next: (state, fact, moment) => takeFact(new AgentReducer(state, moment), fact),
   view: state => ({ stateName: state.step, outcome: state.step === 'ended' ? state.hasFailed ? 'failed' : 'completed' : 'open', result: describe(state) }),
   refuses: (state, _text, action) => refuseAction(state, action)

@@ -139,7 +139,9 @@ export class AgentReducer extends Dialogue<AgentState> {
       return this.goOn()
     }
     const chosen = chosenOf(tool, values)
-    const ready = Object.entries(tool.parameters).flatMap(([parameter, { ready: text }]) => text !== undefined && Object.hasOwn(chosen, parameter) ? [text] : [])
+    const ready = Object.entries(tool.parameters).flatMap(([parameter, { ready: text }]) => {
+      return text !== undefined && Object.hasOwn(chosen, parameter) ? [text] : []
+    })
     const shown = Object.fromEntries(Object.entries(chosen).map(([parameter, value]) => [parameter, textOf(value)]))
     this.say('valid', 'valid', shown, ready.join('\n'))
     this.state = { ...this.state, pending: { tool: name, arguments: { ...chosen, ...tool.arguments } } }
@@ -149,18 +151,26 @@ export class AgentReducer extends Dialogue<AgentState> {
   #execute (tool: AgentTool): Next<AgentState> {
     this.state = { ...this.state, step: 'execute' }
     this.say('execute', 'exec')
-    return tool.health === undefined ? this.#call(tool) : this.#await('health', this.outbox.callTool({ tool: tool.health, arguments: {}, timeout: this.state.setting.timeouts.health * SECOND }))
+    if (tool.health === undefined) return this.#call(tool)
+    const timeout = this.state.setting.timeouts.health * SECOND
+    return this.#await('health', this.outbox.callTool({ tool: tool.health, arguments: {}, timeout }))
   }
 
   #healthy (ended: Ended): Next<AgentState> {
     const tool = this.#pendingTool()
-    if ('failure' in ended) this.outbox.log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`, { brief: 'check_health // Unexpected error: …', code: ended.code })
-    if ('failure' in ended || !isJsonObject(ended.value) || ended.value['status'] !== 'ok') return this.#fail('unhealthy', tool, { reason: 'failure' in ended ? ended.failure : 'it says that it is not well' })
-    return this.#call(tool)
+    if ('failure' in ended) {
+      const brief = 'check_health // Unexpected error: …'
+      this.outbox.log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`, { brief, code: ended.code })
+      return this.#fail('unhealthy', tool, { reason: ended.failure })
+    }
+    const isWell = isJsonObject(ended.value) && ended.value['status'] === 'ok'
+    return isWell ? this.#call(tool) : this.#fail('unhealthy', tool, { reason: 'it says that it is not well' })
   }
 
   #call (tool: AgentTool): Next<AgentState> {
-    return this.#await('call', this.outbox.callTool({ name: tool.name, tool: tool.tool, arguments: this.state.pending?.arguments ?? {}, timeout: this.state.setting.timeouts.tool * SECOND }))
+    const { pending, setting: { timeouts } } = this.state
+    const call = { name: tool.name, tool: tool.tool, arguments: pending?.arguments ?? {}, timeout: timeouts.tool * SECOND }
+    return this.#await('call', this.outbox.callTool(call))
   }
 
   #called (ended: Ended): Next<AgentState> {
@@ -173,7 +183,9 @@ export class AgentReducer extends Dialogue<AgentState> {
     }
     if ('failure' in ended) return this.#fail('callFailed', tool, { reason: ended.failure, code: ended.code })
     const { value } = ended
-    if (isJsonObject(value) && Object.hasOwn(value, 'error')) return this.#fail('toolReported', tool, { errorLabel: tool.errorLabel, reason: textOf(value['error'] as Json) })
+    if (isJsonObject(value) && Object.hasOwn(value, 'error')) {
+      return this.#fail('toolReported', tool, { errorLabel: tool.errorLabel, reason: textOf(value['error'] as Json) })
+    }
     this.state = { ...this.state, codes: { ...this.state.codes, execute: 400 } }
     // What was asked for is shown as it was asked for, whatever the tool says of it: fewer may come than were asked for.
     const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.state.pending?.arguments }
@@ -210,7 +222,8 @@ export class AgentReducer extends Dialogue<AgentState> {
     const { setting: { history, model, timeouts }, messages, corrections } = this.state
     const sent = [{ role: 'system', content: system }, ...sentHistory(messages.map(message => ({ ...message })), history), ...corrections]
     this.state = { ...this.state, step }
-    return this.#await(purpose, this.outbox.askModel({ purpose, messages: sent, fields: model === '' ? fields : { ...fields, model }, timeout: timeouts.model * SECOND }))
+    const asked = model === '' ? fields : { ...fields, model }
+    return this.#await(purpose, this.outbox.askModel({ purpose, messages: sent, fields: asked, timeout: timeouts.model * SECOND }))
   }
 
   #await (purpose: NonNullable<AgentState['awaits']>['purpose'], effect: string): Next<AgentState> {
@@ -273,6 +286,9 @@ function isEmpty (message: JsonObject | undefined): boolean {
 
 /** As the model sees it. Nothing is required, so that what is missing can be asked for in plain words. */
 function declare ({ name, description, parameters }: AgentTool): JsonObject {
-  const properties = Object.entries(parameters).map(([parameter, { type, description: about }]) => [parameter, { type, ...(about === undefined ? {} : { description: about }) }])
-  return { type: 'function', function: { name, ...(description === undefined ? {} : { description }), parameters: { type: 'object', properties: Object.fromEntries(properties) as JsonObject } } }
+  const properties = Object.entries(parameters).map(([parameter, { type, description: about }]) => {
+    return [parameter, { type, ...(about === undefined ? {} : { description: about }) }]
+  })
+  const schema = { type: 'object', properties: Object.fromEntries(properties) as JsonObject }
+  return { type: 'function', function: { name, ...(description === undefined ? {} : { description }), parameters: schema } }
 }

@@ -20,7 +20,10 @@ export function findProblem ({ name, parameters }: AgentTool, values: JsonObject
 /** Of what a model chose, the values of declared parameters; texts as they were checked. */
 export function chosenOf ({ parameters }: AgentTool, values: JsonObject): JsonObject {
   const chosen = Object.entries(parameters).filter(([parameter]) => Object.hasOwn(values, parameter) && values[parameter] !== null)
-  return Object.fromEntries(chosen.map(([parameter, { type }]) => [parameter, type === 'string' ? textOf(values[parameter] as Json) : values[parameter] as Json]))
+  return Object.fromEntries(chosen.map(([parameter, { type }]) => {
+    const value = values[parameter] as Json
+    return [parameter, type === 'string' ? textOf(value) : value]
+  }))
 }
 
 /** A value as it is measured and shown: trimmed text. */

@@ -1,6 +1,8 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
-import { type AskedCall, askedMessage, callsOf, contentOf, describeError, describeResult, messageOf, parseArguments, resultMessage, unknownFunction } from '../shared/choice.ts'
+import {
+  type AskedCall, askedMessage, callsOf, contentOf, describeError, describeResult, messageOf, parseArguments, resultMessage, unknownFunction
+} from '../shared/choice.ts'
 import { clip } from '../shared/clip.ts'
 import { Dialogue } from '../shared/dialogue.ts'
 import { type OfferedChild, type OfferedTool, type OfferedTransfer } from '../shared/dialogue-start.ts'
@@ -56,7 +58,8 @@ export class LoopReducer extends Dialogue<LoopState> {
 
   #begin (turn: number): Next<LoopState> {
     const { handover } = this.state
-    this.state = { ...this.state, hasCompacted: false, value: undefined, ...(handover === undefined ? {} : { handover: { ...handover, count: 0, isRefused: false } }) }
+    const renewed = handover === undefined ? {} : { handover: { ...handover, count: 0, isRefused: false } }
+    this.state = { ...this.state, hasCompacted: false, value: undefined, ...renewed }
     return this.#askModel(turn)
   }
 
@@ -80,13 +83,21 @@ export class LoopReducer extends Dialogue<LoopState> {
   /** Asks for the answer alone, in its form, once the model has given another. */
   #close (content: string, problem: string): Next<LoopState> {
     const { setting: { model, returns = {} }, turn, corrections } = this.state
-    const wrong = [{ role: 'assistant', content: content.trim() === '' ? '(no answer)' : clip(content, MAX_RESULT) }, { role: 'user', content: `${this.instruction('close')}${problem}` }]
+    const wrong = [
+      { role: 'assistant', content: content.trim() === '' ? '(no answer)' : clip(content, MAX_RESULT) },
+      { role: 'user', content: `${this.instruction('close')}${problem}` }
+    ]
     this.state = { ...this.state, corrections: [...corrections, ...wrong] }
     const format = { type: 'json_schema', json_schema: { name: 'answer', schema: returns } }
     return this.#send('close', turn, this.#history(), { fields: { ...(model === '' ? {} : { model }), response_format: format }, returns })
   }
 
-  #send (purpose: 'turn' | 'close', turn: number, sent: readonly JsonObject[], request: { readonly fields: JsonObject, readonly live?: boolean, readonly returns?: JsonObject }): Next<LoopState> {
+  #send (
+    purpose: 'turn' | 'close',
+    turn: number,
+    sent: readonly JsonObject[],
+    request: { readonly fields: JsonObject, readonly live?: boolean, readonly returns?: JsonObject }
+  ): Next<LoopState> {
     const { setting: { system, returns, timeouts }, corrections } = this.state
     const told = [...system === '' ? [] : [system], ...returns === undefined ? [] : [`${this.instruction('returns')}${stringifyJson(returns)}`]]
     const messages = [...told.length === 0 ? [] : [{ role: 'system', content: told.join('\n\n') }], ...sent, ...corrections]
@@ -242,7 +253,8 @@ export class LoopReducer extends Dialogue<LoopState> {
     if ('tool' in offered) return { effect: this.#callTool(offered, values) }
     if ('child' in offered) {
       const before = asked.slice(0, index).filter(each => tools.some(tool => tool.name === each.name && 'child' in tool)).length
-      return before >= MAX_CHILD_CALLS ? { problem: `at most ${MAX_CHILD_CALLS} agents, skills and plans are called in one answer` } : this.#startChild(offered, values)
+      if (before >= MAX_CHILD_CALLS) return { problem: `at most ${MAX_CHILD_CALLS} agents, skills and plans are called in one answer` }
+      return this.#startChild(offered, values)
     }
     if (this.state.handover !== undefined) this.state = { ...this.state, handover: { ...this.state.handover, isRefused: true } }
     return { problem: TOO_MANY_HANDOFFS }

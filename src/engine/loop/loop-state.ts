@@ -42,7 +42,10 @@ export interface LoopState extends DialogueState {
   /** How often the model was asked since the user spoke last. */
   readonly turn: number
   /** The effect that asks the model, and for what: an answer, an answer in the right form alone, a summary of the first messages. */
-  readonly asked: { readonly effect: string, readonly purpose: 'turn' | 'close' } | { readonly effect: string, readonly purpose: 'compact', readonly upTo: number } | undefined
+  readonly asked:
+    | { readonly effect: string, readonly purpose: 'turn' | 'close' }
+    | { readonly effect: string, readonly purpose: 'compact', readonly upTo: number }
+    | undefined
   /** Stands for the first messages. */
   readonly summary: Summary | undefined
   /** Whether a summary was asked for since the user spoke. */

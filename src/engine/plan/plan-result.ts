@@ -6,7 +6,8 @@ import { type CacheStats, type PlanState } from './plan-state.ts'
 
 /** What a plan came to, as programs read it. */
 export function describePlan (state: PlanState): PlanResult {
-  const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, held, setting: { traceId, schemaVersion, schemaHash } } = state
+  const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, held } = state
+  const { traceId, schemaVersion, schemaHash } = state.setting
   const actions: readonly PlanAction[] = mode === 'apply' ? reply?.actions ?? [] : []
   return {
     ok: error === undefined,

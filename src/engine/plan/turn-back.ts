@@ -66,7 +66,10 @@ export abstract class TurnBack extends PlanReducerBase {
       this.state = { ...this.state, conflicts, turning: undefined }
       return this.#staysApplied('AUTO_CHECK_FAILED_NOT_ROLLED_BACK', `${checkFailed}\nThe change was not taken back: ${inWords(conflicts)}`)
     }
-    if ('failure' in ended) return this.#staysApplied('AUTO_CHECK_FAILED_NOT_ROLLED_BACK', `${checkFailed}\nThe change could not be taken back: ${ended.code}: ${ended.failure}`)
+    if ('failure' in ended) {
+      const reason = `The change could not be taken back: ${ended.code}: ${ended.failure}`
+      return this.#staysApplied('AUTO_CHECK_FAILED_NOT_ROLLED_BACK', `${checkFailed}\n${reason}`)
+    }
     const further = this.#goOn('rollback', conflicts)
     if (further !== undefined) return further
     const stays = (change: ChangedPath): boolean => conflicts.some(({ path }) => path === change.path)
@@ -97,11 +100,14 @@ export abstract class TurnBack extends PlanReducerBase {
     const paths = new Set((isNothing ? [] : changedIn(result) ?? from).map(({ path }) => path))
     const moved = from.filter(({ path }) => paths.has(path))
     const left = from.filter(({ path }) => !paths.has(path))
-    this.state = name === 'undo' ? { ...this.state, applied: left, undone: [...undone, ...moved] } : { ...this.state, undone: left, applied: [...applied, ...moved] }
+    this.state = name === 'undo'
+      ? { ...this.state, applied: left, undone: [...undone, ...moved] }
+      : { ...this.state, undone: left, applied: [...applied, ...moved] }
     this.outbox.notice('files', { stage: name === 'undo' ? 'undone' : 'redone', files: moved.map(each => ({ ...each })), ...withConflicts(conflicts) })
     const further = this.#goOn(name, conflicts)
     if (further !== undefined) return further
-    const error = conflicts.length === 0 ? undefined : { code: 'ERR_BASE_CHANGED', message: `not ${name === 'undo' ? 'taken back' : 'done again'}: ${inWords(conflicts)}` }
+    const message = `not ${name === 'undo' ? 'taken back' : 'done again'}: ${inWords(conflicts)}`
+    const error = conflicts.length === 0 ? undefined : { code: 'ERR_BASE_CHANGED', message }
     this.state = { ...this.state, conflicts, error, reversed: name === 'undo' ? this.state.changes.length : 0 }
     if (error !== undefined) this.keepError(error)
     if (name === 'undo') this.#tellOfCommit()

@@ -40,7 +40,15 @@ export interface DialogueState {
 }
 
 /** What a dialogue begins with. */
-export const NOTHING_SAID = { hasFailed: false, messages: [], error: undefined, retry: undefined, repaired: 0, corrections: [], answer: undefined } as const satisfies Omit<DialogueState, 'setting' | 'step'>
+export const NOTHING_SAID = {
+  hasFailed: false,
+  messages: [],
+  error: undefined,
+  retry: undefined,
+  repaired: 0,
+  corrections: [],
+  answer: undefined
+} as const satisfies Omit<DialogueState, 'setting' | 'step'>
 
 /** How a turn fails that the model has spoilt. */
 interface Spoilt {
@@ -176,7 +184,8 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     const { repaired, corrections, setting: { repairs } } = this.state
     if (repaired >= repairs) return false
     const said = clip(words.trim(), MAX_MESSAGE)
-    this.state = { ...this.state, repaired: repaired + 1, corrections: [...corrections, { role: 'assistant', content: said === '' ? NO_ANSWER : said }, { role: 'user', content: wrong }] }
+    const correction = [{ role: 'assistant', content: said === '' ? NO_ANSWER : said }, { role: 'user', content: wrong }]
+    this.state = { ...this.state, repaired: repaired + 1, corrections: [...corrections, ...correction] }
     return true
   }
 

@@ -50,7 +50,14 @@ export const ROWS = {
   absent: { text: 'unknownTool', toHistory: 'reply', log: 'validate_tool_call // Missing Param: {{name}}', level: 'warning', code: 301 },
   empty: { text: 'unknownTool', toHistory: 'reply', log: 'validate_tool_call // Empty Param: {{name}}', level: 'warning', code: 301 },
   tooLong: { text: 'unknownTool', toHistory: 'reply', log: 'validate_tool_call // Too Long Param: {{name}}', level: 'warning', code: 301 },
-  unknownTool: { text: 'unknownTool', toHistory: 'reply', log: 'validate_tool_call // Unknown tool: {{name}}', level: 'warning', code: 301, isModelsName: true },
+  unknownTool: {
+    text: 'unknownTool',
+    toHistory: 'reply',
+    log: 'validate_tool_call // Unknown tool: {{name}}',
+    level: 'warning',
+    code: 301,
+    isModelsName: true
+  },
   execute: { text: 'executing', log: 'AgentExecute', level: 'debug' },
   unhealthy: { text: 'toolFailed', toHistory: 'reply', log: '{{label}} // Health check failed', level: 'error', code: 402 },
   callFailed: { text: 'toolFailed', toHistory: 'reply', log: '{{label}} // Unexpected error: {{reason}}', level: 'error', code: 401 },

@@ -18,4 +18,11 @@ export function renderText (text: string, values: JsonObject): string {
   }
 }
 
-const NO_ENVIRONS = { has: () => false, hasBelow: () => false, namesBelow: () => [], segmentsBelow: () => [], cached: () => undefined, fetch: async () => new Map() }
+const NO_ENVIRONS = {
+  has: () => false,
+  hasBelow: () => false,
+  namesBelow: () => [],
+  segmentsBelow: () => [],
+  cached: () => undefined,
+  fetch: async () => new Map()
+}

@@ -57,7 +57,9 @@ function resultsFrom (messages: readonly JsonObject[], start: number): readonly 
 }
 
 function areAnswered (calls: readonly AskedCall[], results: readonly JsonObject[]): boolean {
-  const isOf = ({ id, name, isOlder }: AskedCall, { role, tool_call_id: of, name: called }: JsonObject): boolean => isOlder === true ? role === 'function' && called === name : role === 'tool' && of === id
+  const isOf = ({ id, name, isOlder }: AskedCall, { role, tool_call_id: of, name: called }: JsonObject): boolean => {
+    return isOlder === true ? role === 'function' && called === name : role === 'tool' && of === id
+  }
   return calls.length === results.length && calls.every((call, index) => isOf(call, results[index] as JsonObject))
 }
 

@@ -106,7 +106,7 @@ export interface RunningEngine {
 /** Begins an engine: nothing has happened yet. */
 export type EngineStart = () => RunningEngine
 
-/** Makes engines of different states alike. */
+/** Hides the types of an engine's state, so that engines of all kinds can be kept in one table. */
 export function startOf<Setting extends object, State, Result extends object> (engine: Engine<Setting, State, Result>): EngineStart {
   return () => running(engine, undefined)
 }

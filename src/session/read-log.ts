@@ -15,7 +15,7 @@ export interface Read {
   readonly size: number
 }
 
-/** The transitions behind a number, as the store has them: to be shown, never to be acted upon. @throws SessionStoreError */
+/** The stored transitions with numbers above `after`, for people to see. Nothing is decided by them: their seals are not checked. @throws SessionStoreError */
 export async function * readShown (store: SessionStore, id: string, after: number): AsyncGenerator<Transition> {
   const slices = createSlices()
   for await (const page of store.read(id, after)) {

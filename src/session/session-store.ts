@@ -94,7 +94,7 @@ export interface ListQuery {
   readonly definition?: string
   /** Children of this session above all others, and of theirs. Where neither is named, children are left out. */
   readonly root?: string
-  /** Of those, the children of this session. */
+  /** Lists only the children of the session with this id. */
   readonly parent?: string
   /** Children of the owner beside the others. With `isAsking` and `owner` alone. */
   readonly withChildren?: true

@@ -30,7 +30,7 @@ export const MAX_LOG_BYTES = 64 * 1024 * 1024
 /** An effect without an end. */
 export interface OpenEffect {
   readonly effect: Effect
-  /** `owed`: nobody has begun it. `held`: it waits for a person. */
+  /** How far the effect is. `owed`: nobody has begun it. `held`: it waits for a person's approval. `begun`: a replica performs it. */
   readonly phase: 'owed' | 'held' | 'begun'
   /** The replica that has begun it. */
   readonly by?: string

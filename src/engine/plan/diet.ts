@@ -14,7 +14,7 @@ export interface DietBlock {
 
 /** What is left of a context. */
 export interface Diet<B extends DietBlock> {
-  /** Blocks with what is left of their bodies, in the order of what was given. */
+  /** The blocks after they were shortened, each with what is left of its body, in the order of the input. */
   readonly blocks: readonly B[]
   readonly dropped: number
   readonly truncated: number

@@ -83,7 +83,7 @@ export function describeResult (value: unknown): string {
   return typeof value === 'string' ? value : stringifyJson(value)
 }
 
-/** A failure as such a content, so that the model may do without the call. */
+/** The content of the message that tells a model why its call failed, so that it can go on without the result. */
 export function describeError (reason: string): string {
   return stringifyJson({ error: reason })
 }

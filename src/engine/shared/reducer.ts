@@ -13,7 +13,7 @@ export function unknownOutcome (reason = 'it was interrupted'): string {
   return `${reason}. Nobody knows whether it was done`
 }
 
-/** One fact of a dialogue, once it has begun. */
+/** Takes one fact in, of a dialogue that has begun. */
 export interface Reducer<S> {
   /** The user says something. */
   hear (text: string, action?: Action): Next<S>

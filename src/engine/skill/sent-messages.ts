@@ -2,8 +2,8 @@ import { type JsonObject } from '../../base/json.ts'
 import { type SkillState } from './skill-state.ts'
 
 /**
- * What the model is sent: the system prompt and all of the dialogue, or its last messages. What is left out of a request
- * stays in the record. By calls the first message, which has the task, is always sent, and no result without its call.
+ * The messages of a request: the system prompt, and all of the dialogue or its last messages. The session keeps those that a request leaves
+ * out. Where the model calls functions, the first message, which has the task, is always sent, and a result only with its call.
  */
 export function sentMessages ({ system, messages, protocol, setting }: Pick<SkillState, 'system' | 'messages' | 'setting' | 'protocol'>): JsonObject[] {
   const { history, historyMax } = setting

@@ -94,7 +94,7 @@ export class ChangeFeed {
   }
 }
 
-/** What is said of each key, as a text to be compared. */
+/** The problems of each key as one text, so that two states can be compared. */
 function stampsOf (problems: readonly EntryProblem[]): ReadonlyMap<string, string> {
   return new Map(problems.map(({ key, servesLastGood, diagnostics }) => [
     key,

@@ -1,6 +1,6 @@
 import { type ErrorCode } from '../../base/error-codes.ts'
 
-/** What routes answer with that read a session. */
+/** The errors of routes that read a session. */
 export const READS_SESSION: readonly ErrorCode[] = ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE']
 
 /** What routes answer with that begin a session; what it runs is looked up too, and has errors of its own. */

@@ -2,7 +2,7 @@ import { type ServiceError } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type TSchema, Type } from '../../base/schema-builder.ts'
 
-/** Whether a path belongs to the runs of skills, whose clients have an envelope of their own; definitions are as all registrations are. */
+/** Whether a path is one of runs of skills: their replies are wrapped in `{ success, data }`, those about definitions of skills are not. */
 export function isSkillPath (path: string): boolean {
   return /^\/api\/skills\/(?!definitions(?:[/?]|$))/.test(path)
 }

@@ -42,7 +42,7 @@ const ModelParameters = Type.Object({ model: Type.String({ minLength: 1, maxLeng
 
 const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { additionalProperties: true, description: 'The upstream\'s reply, as it came' })
 
-/** Nobody tells us since when providers have their models; clients expect a number. */
+/** The time that each model is said to be created at, in seconds: clients expect one, and providers do not tell it. */
 const STARTED = Math.floor(Date.now() / 1000)
 
 /** How an answer is sent: as it came, or as what another API would have made of it. */

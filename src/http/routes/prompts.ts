@@ -45,7 +45,7 @@ const PromptReply = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply)
 })
 
-/** Who has changed what nobody has signed. */
+/** The author of a change that was made in the store itself, where nobody's name is kept. */
 const STORE = 'store'
 
 /** What prompts are registered. */

@@ -28,7 +28,7 @@ export const StartBody = Type.Object({
   maxSteps: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'No more than the skill itself has' }))
 }, { examples: [{ terminalSessionId: 'manual', skillId: 'git-quick-commit' }] })
 
-/** What a command came to that its user has run. */
+/** The result of a command that the user has run. */
 export const ResultBody = Type.Object({
   stdout: nullable(Type.String({ maxLength: MAX_OUTPUT })),
   stderr: nullable(Type.String({ maxLength: MAX_OUTPUT })),

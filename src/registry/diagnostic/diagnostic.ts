@@ -47,7 +47,7 @@ interface KindWords {
   readonly noun: string
 }
 
-/** A diagnostic of something that an extension brings, as the extension reports it. */
+/** The diagnostic of an entry that an extension brings, with the entry's kind and id in front of its message. */
 export function ofContributed ({ name, noun }: KindWords, id: string, diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, message: `${noun} ${id}: ${diagnostic.message}`, subject: { kind: name, id } }
 }

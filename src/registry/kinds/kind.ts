@@ -18,7 +18,7 @@ export interface Kind extends KindAccess {
   readonly reading: 'whole' | 'lazy' | 'asked'
   /** In a folder: the name of a file that is, as it is, the value of the folder that it is in. */
   readonly file?: string
-  /** In a folder: whether `.prompt` files of Dotprompt are values of the kind, too. */
+  /** Whether Dotprompt's `.prompt` files in a folder are entries of this kind, too. */
   readonly hasDotprompt?: boolean
   /** What a stored text means. @throws RejectedEntry */
   decode (text: string): DecodedValue

@@ -25,7 +25,7 @@ const UNNAMED = '(unnamed)'
 /** Diagnostics of one reply: a candidate can be wrong in more places than anybody reads. */
 const MAX_DIAGNOSTICS = 200
 
-/** What somebody may want to register, as it would be stored. */
+/** An entry that is checked before it is registered, in the form in which it would be stored. */
 export interface LintRequest {
   readonly kind: Candidate['kind']
   readonly text: string
@@ -97,8 +97,8 @@ export async function linkCandidates (
 }
 
 /**
- * What a limited caller includes must be within its patterns by the very name that is written: which prompt a name without
- * its module stands for changes whenever prompts come and go, and may then be one that the caller must not see.
+ * The partials beyond the patterns of a caller's token. The name as it is written must be within them: a name without its module may stand
+ * for another prompt tomorrow, when prompts come and go, and for one that the caller must not see.
  */
 function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generation, { prompts: patterns }: Caller): Diagnostic[] {
   if (patterns === undefined) return []

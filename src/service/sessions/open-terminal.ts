@@ -31,7 +31,7 @@ export class OpenTerminal {
     this.#options.terminal.attach(this.#options.reader)
   }
 
-  /** @throws ServiceError when the rights are gone; nothing is typed then */
+  /** Types a text into the terminal. @throws ServiceError when the caller has no right to it any more; nothing is typed then */
   async keys (text: string): Promise<void> {
     await this.check()
     this.#options.terminal.keys(text)

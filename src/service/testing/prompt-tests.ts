@@ -25,7 +25,7 @@ export interface StoredTests {
 /** Tests in a listing. */
 export interface TestsRow {
   readonly id: string
-  /** How many cases there are; 0 for what cannot be read, which has no tag either. */
+  /** How many cases the tests have; 0 for tests that cannot be read, which have no `tag` either. */
   readonly cases: number
   readonly tag: string | undefined
 }

@@ -20,7 +20,7 @@ export interface PromptWish {
 /** The prompt that a request gets. */
 export interface ChosenPrompt {
   readonly prompt: Prompt
-  /** `undefined` for content that is no version. */
+  /** The version that was chosen; `undefined` for a content that was never recorded as one. */
   readonly version: number | undefined
   readonly label: string | undefined
   /** Where its key fell between 0 and 100; left out where there was nothing to choose. */

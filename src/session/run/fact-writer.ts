@@ -15,7 +15,7 @@ import { type Residence } from './residence.ts'
 export interface Replica {
   /** Made up for this process: nobody else can be taken for it. */
   readonly id: string
-  /** How long it may be silent before another replica takes what it drives, in ms. */
+  /** How long a replica may be silent before another one takes over its sessions, in ms. */
   readonly lease: number
   /** Aborts when the process closes. */
   readonly closing: AbortSignal

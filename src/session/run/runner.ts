@@ -163,7 +163,7 @@ export class SessionRunner {
     return await this.#approvals.decide(id, effect, answer)
   }
 
-  /** What waits for a person in a session, as it is shown now. */
+  /** The approvals that a session waits for, as people are shown them now. */
   approvals (session: Session): readonly Approval[] {
     return this.#approvals.of(session)
   }

@@ -10,7 +10,7 @@ import { type EntryProblem } from '../../entries/entry-table.ts'
 /** How long a value is taken from memory while nothing tells of changes, in ms. */
 const FRESH_MILLISECONDS = 5000
 
-/** How long a render waits for a newer value where there is an older one, in ms: a Redis that drips takes seconds. */
+/** How long a render waits for a newer value before it takes the older one, in ms. A slow Redis may need seconds for an answer. */
 const PATIENCE_MILLISECONDS = 100
 
 /** What an entry is counted beside its text, in bytes, so that tiny values have a bound too. */

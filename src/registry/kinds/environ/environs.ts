@@ -116,7 +116,7 @@ export class Environs implements EnvironSource {
     return this.#read(this.#values.names())
   }
 
-  /** Reads those that are there, some at a time. Nobody waits for a value that cannot be read. */
+  /** Reads the values of those names that exist, a batch at a time. A value that cannot be read keeps nobody waiting. */
   async #read (names: readonly string[]): Promise<void> {
     for (let start = 0; start < names.length; start += READ_BATCH) {
       const batch = names.slice(start, start + READ_BATCH).filter(name => this.index.has(name))

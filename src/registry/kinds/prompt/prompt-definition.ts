@@ -20,7 +20,7 @@ export interface PromptDefinition {
   readonly texts: readonly PromptText[]
   readonly syntax: Syntax | undefined
   readonly supports: readonly string[]
-  /** As written; see `parseParameters`. */
+  /** The parameters as their author wrote them; `parseParameters` reads them. */
   readonly parameters: Json | undefined
 }
 

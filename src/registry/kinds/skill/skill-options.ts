@@ -43,7 +43,10 @@ export const EXECUTIONS = ['manual', 'approve', 'auto'] as const
 const PROTOCOLS = ['tools', 'text'] as const
 const LANGUAGES = ['en', 'ru'] as const
 
-/** Reads how a skill is run from its fields, or from its `metadata`. What is not as the schema says has its default: other programs read the same file. */
+/**
+ * Reads from a skill's fields, or from its `metadata`, how the skill is run. A field with a wrong value gets its default: the same file is
+ * written for other programs too, which may use that name for something else.
+ */
 export function readSkillOptions (source: JsonObject): SkillOptions {
   const metadata = fieldOf(source, 'metadata')
   const read = (name: string): Json | undefined => fieldOf(source, name) ?? (isJsonObject(metadata) ? fieldOf(metadata, name) : undefined)

@@ -34,7 +34,7 @@ export function readSkillText (text: string): SkillText {
   return { source: { ...fields as JsonObject, body }, head: whole }
 }
 
-/** The SKILL.md of a skill, whole. @param head as it is stored; empty for one that is stored as JSON */
+/** The whole text of a SKILL.md. @param head the front matter as it is stored; empty for a skill that is stored as JSON */
 export function wholeSkillText (head: string, { body, ...fields }: JsonObject): string {
   // Values in JSON are YAML.
   const lines = Object.entries(fields).map(([name, value]) => `${/^[\w-]+$/.test(name) ? name : stringifyJson(name)}: ${stringifyJson(value)}\n`)

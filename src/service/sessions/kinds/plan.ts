@@ -28,7 +28,7 @@ export interface PlanRequest {
   readonly mode?: PlanMode | undefined
   /** Dotted, or with `:`. @default the built-in one */
   readonly profile?: string | undefined
-  /** A check of the workspace that runs first; its failure is what the goal is about. */
+  /** The name of a check that runs before anything is planned. If it fails, the plan is to make it pass. */
   readonly fix?: string | undefined
   /** Only what is stricter than operator and profile counts. */
   readonly confirm?: PlanConfirm | undefined

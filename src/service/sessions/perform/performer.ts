@@ -47,7 +47,7 @@ export interface PerformerOptions {
   /** The holder of a token, as it is now; `undefined` when there is none of that name any more. */
   readonly callerNamed: (name: string) => Caller | undefined
   readonly observer: SessionObserver | undefined
-  /** Ends a session above which another one has ended. @default there are no such */
+  /** Ends a session when its parent, or one further above, has ended. @default no session has a parent */
   readonly stopOrphan?: (session: Session, signal: AbortSignal) => Promise<boolean>
 }
 

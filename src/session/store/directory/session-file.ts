@@ -99,8 +99,8 @@ async function writeWhole (file: FileHandle, line: string, size: number): Promis
 }
 
 /**
- * The transitions behind a number, in pages.
- * @param length how much of the file counts, in bytes
+ * The transitions with numbers above `after`, page by page.
+ * @param length how many bytes of the file are read
  */
 export async function * readPages (file: FileHandle, after: number, length: number): AsyncGenerator<readonly Entry[]> {
   let page: Entry[] = []

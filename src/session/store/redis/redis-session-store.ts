@@ -40,9 +40,9 @@ const LIST_FROM = 10
 const LIST_TO = 200
 
 /**
- * Keeps sessions in Redis, for all replicas of the service: in 16 shards, each on one node, so that what belongs together
- * changes in one script. It connects when it is used first, over connections of its own.
- * @throws SessionStoreError when the URL has another shape
+ * Keeps sessions in Redis, for all replicas of the service, in 16 shards. All keys of a shard are on one node of a cluster, so that one script
+ * can change them together. The store connects when it is used first, over connections of its own.
+ * @throws SessionStoreError when the URL is none of Redis
  */
 export function createRedisSessionStore (options: RedisSessionStoreOptions): SessionStore {
   return new RedisSessionStore(options)

@@ -10,7 +10,7 @@ import {
 import { type End, toolCalled, toolEnded, toolGivenUp } from './tool-notices.ts'
 import { acceptsInput, type Asked, type OpenEffect, openIn, type Session, type Used } from './session.ts'
 
-/** What identifies a transition beside its fact. */
+/** The time, token and writer of a transition. */
 export type Stamp = Pick<Transition, 'at' | 'token' | 'by'>
 
 /** A session after one more transition, and that transition. */
@@ -41,9 +41,9 @@ export function begin (id: string, start: Start, engine: EngineStart, gate: Gate
 }
 
 /**
- * Makes the next transition of a session: the engine takes the fact, the gate decides about each effect that is owed, and
- * what it denies is a further fact for the engine. Nothing is done yet: that comes after the transition is written. Whoever
- * reads a log goes the same way, with a gate that decides as the transition says.
+ * Computes the next transition of a session: the engine takes the fact, the gate decides about each owed effect, and each
+ * denial is a further fact for the engine. No effect is performed yet: that follows once the transition is written. A log is
+ * read by this same function, with a gate that repeats the recorded decisions.
  */
 export function advance (session: Session, fact: Fact, gate: Gate, stamp: Stamp): Advanced {
   return new Step(session, stamp).take(fact, gate)
@@ -133,7 +133,7 @@ class Step {
     }
   }
 
-  /** The engine reads which command began: a person may have edited the one that it asked for. */
+  /** Handles an effect whose end is unknown. The engine is told which command was begun: a person may have edited the command that it asked for. */
   #takeUnknown (fact: Extract<Fact, { kind: 'unknown' }>): void {
     const effect = this.#open.get(fact.effect)?.effect
     this.#doubt(fact.effect, true)
@@ -146,7 +146,7 @@ class Step {
     }
   }
 
-  /** Keeps in mind that a call or a command may have been done; its like is asked for then. */
+  /** Records whether a tool call or command may have been done without a known end. An equal one then needs a person's approval. */
   #doubt (id: string, isDoubtful: boolean): void {
     const effect = this.#open.get(id)?.effect
     if (effect?.kind !== 'tool' && effect?.kind !== 'exec') return
@@ -162,7 +162,7 @@ class Step {
     if (by !== 'cancel') this.#notices.push({ type: 'error', data: { code: by, message: reason } })
   }
 
-  /** The first effect that is owed and that the gate does not leave to others. */
+  /** The first owed effect about which the gate decides now, with its verdict. */
   #firstOwed (gate: Gate): [OpenEffect, Exclude<ReturnType<Gate>, { answer: 'owe' }>] | undefined {
     if (this.#stopped !== undefined || this.#engine.view.outcome !== 'open') return undefined
     const session = this.#session()
@@ -231,7 +231,7 @@ class Step {
     else this.#refuse(effect, 'person', reason ?? '')
   }
 
-  /** A command in place of the effect's own is judged anew by the gate. The engine hears of it: what was asked for is done now. */
+  /** Makes an approved effect owed again. Where a person edited its command, the gate judges the new one. The engine is told of the approval. */
   #approve (fact: Extract<Fact, { kind: 'decided' }>): void {
     const { effect: id, digest = '', command } = fact
     const effect = this.#open.get(id)?.effect
@@ -243,7 +243,7 @@ class Step {
     this.#close(effect, { kind: 'refused', effect, by, reason })
   }
 
-  /** Ends an effect; an end of what has ended already is no news. */
+  /** Ends an effect. Does nothing for an effect that has ended already. */
   #close (id: string, fact: End): void {
     const open = this.#open.get(id)
     if (open === undefined) return

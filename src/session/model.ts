@@ -3,21 +3,21 @@ import { type Json, type JsonObject } from '../base/json.ts'
 /** What a session is doing, as every client reads it. */
 export type Status = 'running' | 'waiting_input' | 'waiting_approval' | 'completed' | 'failed' | 'cancelled' | 'expired'
 
-/** The statuses of a session that goes on no more. */
+/** The final statuses of a session. */
 export const ENDED: ReadonlySet<Status> = new Set<Status>(['completed', 'failed', 'cancelled', 'expired'])
 
 /**
- * One step of a session: a fact, what it made the service begin, and what it told the session's readers. The list of
- * these is the session; everything else is computed from it.
+ * A transition is one entry of a session's log: a fact, the effects that the service began because of it, and the notices
+ * for the session's readers. The log is the session: everything else is computed from its transitions.
  */
 export interface Transition {
-  /** Counts from 1, without a gap. */
+  /** The number of the transition in its session's log. Numbers count from 1, without a gap. */
   readonly seq: number
   /** Milliseconds since 1970, by the clock of the replica that wrote it. */
   readonly at: number
-  /** Made up for this one append: a resend has the same. */
+  /** A random token made for this one append. A retry of the append sends the same token, so the store recognises it. */
   readonly token: string
-  /** The replica that wrote it and, where something is begun, does it. */
+  /** The id of the replica that wrote the transition. That replica also performs the effects that the transition begins. */
   readonly by: string
   readonly fact: Fact
   readonly begun: readonly Begun[]
@@ -26,13 +26,13 @@ export interface Transition {
   readonly notices: readonly Notice[]
 }
 
-/** An effect that the service has begun. The effect itself follows from the fold. */
+/** The record of an effect that the service has begun. The effect itself is computed again when the log is read. */
 export interface Begun {
   readonly id: string
   readonly kind: Effect['kind']
-  /** Of what must not differ when the log is read again; empty where nothing but the kind must be equal. */
+  /** A digest of the parts of the effect that must be equal when the log is read again; empty where only the kind must be equal. */
   readonly digest: string
-  /** What it is about, for people who read the audit. */
+  /** A short description of the effect, for people who read the audit. */
   readonly subject?: JsonObject
 }
 
@@ -40,9 +40,9 @@ export interface Begun {
 export interface Held {
   readonly effect: Effect
   readonly digest: string
-  /** The rule that asks. */
+  /** The rule because of which a person is asked. */
   readonly rule: string
-  /** What a person has to know beside the effect, as it was when it was asked for: the host, the folder, the sandbox. */
+  /** The circumstances that the person has to know beside the effect, as they were at the time of the question: the host, the folder, the sandbox. */
   readonly about: JsonObject
 }
 
@@ -53,21 +53,21 @@ export interface Denied {
   readonly reason: string
 }
 
-/** What happened. Engines compute from facts alone. */
+/** A fact is something that happened to a session. Engines compute their state from facts alone. */
 export type Fact =
   | { readonly kind: 'started', readonly start: Start }
   | { readonly kind: 'input', readonly id: string, readonly by: string, readonly text: string, readonly action?: Action }
   | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage, readonly spent?: Spent }
   | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string, readonly spent?: Spent }
-  /** It began, and nobody knows how it ended; behind the end of a session, of what was ended with it. */
+  /** The effect began, and nobody knows how it ended. After the end of a session: the effect was aborted with it, and may still run. */
   | {
     readonly kind: 'unknown',
     readonly effect: string,
     readonly reason?: string,
-    /** Of a command: the one that began, which a person may have edited. */
+    /** The command that was begun, for an effect that runs one. A person may have edited it. */
     readonly command?: string
   }
-  /** The digest is that of what was allowed; a command is there in place of the one that was asked for. */
+  /** A person answered an approval. `digest` is that of the allowed content; `command` replaces the command that the engine asked for. */
   | {
     readonly kind: 'decided',
     readonly effect: string,
@@ -78,7 +78,7 @@ export type Fact =
     readonly command?: string
   }
   | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
-  /** Another replica drives from here; what it may repeat is begun again under the same id. */
+  /** Another replica drives the session from this transition on. It begins the effects named in `repeats` again, under their ids. */
   | { readonly kind: 'took', readonly from?: string, readonly repeats: readonly string[] }
   | { readonly kind: 'stopped', readonly by: StopCause, readonly reason: string }
 
@@ -91,48 +91,48 @@ export interface Action {
 /** A person's answer to an approval. */
 export type Decision = 'approve' | 'reject'
 
-/** Why a session ended that its engine did not end. */
+/** The reason for which a session was ended by something other than its engine. */
 export type StopCause = 'cancel' | 'expiry' | 'budget' | 'fault'
 
-/** Everything an engine may see of the world outside: nothing that is edited later changes a running session. */
+/** A start holds everything that an engine may see of the outside world. Later edits of definitions do not change a running session. */
 export interface Start {
-  /** Which engine, and which version of it. */
+  /** The name of the engine with its version, such as `agent/1`. */
   readonly engine: string
-  /** The registry's entry, `agents/helper`, and the revision that started. */
+  /** The registry entry that the session runs, such as `agents/helper`. `revision` is the revision of that entry. */
   readonly definition: string
   readonly revision: string
   /** The parsed definition, with texts, numbers and the schemas of its tools. */
   readonly setting: Json
   readonly input: JsonObject
-  /** The name of the token that started it; empty without tokens. */
+  /** The name of the access token that started the session; empty where the service uses no tokens. */
   readonly owner: string
   readonly budget: Budget
-  /** Tools of which each call waits for an approval. */
+  /** The tools whose every call waits for an approval. */
   readonly ask: readonly string[]
-  /** What the operator says of commands; without it each of them is asked for. */
+  /** The operator's rules for commands. Without rules, every command waits for an approval. */
   readonly commands?: CommandPolicy
-  /** The session of the terminal in which its commands run: whoever holds that one drives this one. */
+  /** The id of the terminal's session, where commands run in a terminal. The process that holds the terminal also drives this session. */
   readonly terminal?: string
-  /** The session and the number of the transition up to which this one is a copy, and what that took in its log. */
+  /** The original of a fork: its session, the number of the last copied transition, and the size of the copied log in bytes. */
   readonly forkOf?: { readonly session: string, readonly seq: number, readonly bytes: number }
-  /** Of a session that another one has started. */
+  /** The parent of a child session; left out for a session that a client started. */
   readonly parent?: Parent
 }
 
-/** Which session has started another one, and for what. */
+/** The parent of a child session, with the ancestors above it. */
 export interface Parent {
   readonly session: string
-  /** Of the parent: what it began then. */
+  /** The id of the parent's effect that started the child. */
   readonly effect: string
-  /** The session that somebody has started, above all others. */
+  /** The id of the topmost ancestor: the session that a client started. */
   readonly root: string
-  /** How many sessions are above. */
+  /** How many ancestors the child has. */
   readonly depth: number
-  /** Those above, the root first and the parent last. */
+  /** All ancestors, the root first and the parent last. */
   readonly line: ReadonlyArray<{ readonly session: string, readonly definition: string }>
 }
 
-/** Which commands may run unasked, as the operator said when the session started. */
+/** The operator's policy for commands: which of them run without a person's approval. */
 export interface CommandPolicy {
   readonly rules: readonly CommandRule[]
   /** Whether a command for which there is no rule runs without being asked for. */
@@ -142,23 +142,23 @@ export interface CommandPolicy {
 /** A rule for commands; deny goes before ask, and ask before allow. */
 export interface CommandRule {
   readonly effect: 'allow' | 'ask' | 'deny'
-  /** Words, with `*` for any characters of a word; as the last word, for any further words, or none. */
+  /** The pattern for a command. `*` in a word stands for any characters of the word; `*` as the last word stands for any further words, or none. */
   readonly command: string
   /** @default all */
   readonly targets?: readonly string[]
 }
 
-/** Bounds of a session. */
+/** The budget of a session: what it may use at most. */
 export interface Budget {
-  /** Calls of models and tools in all. */
+  /** The number of calls of models and tools in all. */
   readonly steps: number
   /** Tokens of all models, in and out. */
   readonly tokens: number
-  /** How long it may wait for people in one go, in ms. */
+  /** How long the session may wait for people without a break, in ms. */
   readonly idle: number
 }
 
-/** What a child may use of its parent's budget, and what it has used. */
+/** An amount of a budget: what a child session may use of its parent's budget, or what it has used. */
 export interface Spent {
   /** Calls of models, tools and further children. */
   readonly steps: number
@@ -166,13 +166,13 @@ export interface Spent {
   readonly tokens: number
 }
 
-/** Tokens of one call of a model. */
+/** The tokens that one call of a model took. */
 export interface Usage {
   readonly input: number
   readonly output: number
 }
 
-/** Something that the service does for a session. Its id, `seq.n`, is the same in every fold. */
+/** An effect is something that the service does for a session. Its id, `seq.n`, is the same whenever the log is read. */
 export type Effect =
   | ModelEffect | ToolEffect | ExecEffect | ShellEffect | CheckEffect | ReadEffect | ApplyEffect | CommitEffect | RememberEffect | ChildEffect
   | WaitEffect
@@ -186,11 +186,11 @@ export interface ModelEffect {
   readonly messages: readonly JsonObject[]
   /** Further fields of the request: `tools`, `temperature`, … */
   readonly fields: JsonObject
-  /** Whether followers get the answer while it is written. `timeout` is then between two parts of it. */
+  /** Whether the model's answer is streamed to followers. `timeout` then bounds the time between two parts of the answer. */
   readonly live?: boolean
-  /** JSON Schema of the answer: the result has `value` when it fits, else `problem`, what is wrong with it. */
+  /** JSON Schema of the answer. The result has `value` when the answer fits the schema, else `problem`, which says what is wrong. */
   readonly returns?: JsonObject
-  /** Of the answer, in bytes of its JSON: a longer one is a failure. @default what the service keeps of any answer, cut */
+  /** The largest answer, in bytes of its JSON; a longer one is a failure. @default the answer is cut to what the service keeps of any answer */
   readonly maxAnswer?: number
   /** In ms. */
   readonly timeout: number
@@ -200,7 +200,7 @@ export interface ModelEffect {
 export interface ToolEffect {
   readonly id: string
   readonly kind: 'tool'
-  /** What the model calls; left out of what no model has asked for. */
+  /** The name by which the model called the tool; left out where no model asked for the call. */
   readonly name?: string
   readonly tool: string
   readonly arguments: JsonObject
@@ -208,23 +208,23 @@ export interface ToolEffect {
   readonly timeout: number
 }
 
-/** Runs a command on a target of the operator's. */
+/** Runs a command on a target that the operator configured. */
 export interface ExecEffect {
   readonly id: string
   readonly kind: 'exec'
   readonly target: string
   readonly command: string
-  /** Where the command before it ended, as its result says; the target's own folder without it. */
+  /** The folder in which the previous command ended. @default the target's own folder */
   readonly cwd?: string
-  /** `fallback`: the model did not say that it is a command. It never runs unasked. */
+  /** `fallback`: the model's answer was not marked as a command. Such a command always waits for an approval. */
   readonly origin: 'model' | 'fallback'
-  /** The session of the terminal in which it runs; it begins where that one is. */
+  /** The id of the terminal's session, for a command that runs in a terminal. It begins in the terminal's current folder. */
   readonly terminal?: string
   /** In ms. */
   readonly timeout: number
 }
 
-/** A shell that a person types into, while it is open. */
+/** Keeps a shell open that a person types into. */
 export interface ShellEffect {
   readonly id: string
   readonly kind: 'shell'
@@ -233,7 +233,7 @@ export interface ShellEffect {
   readonly rows: number
 }
 
-/** Runs a check of a workspace, which the operator named: no log and no model says what it runs. */
+/** Runs a check of a workspace by its name. The operator's file holds the command, so neither a log nor a model can choose it. */
 export interface CheckEffect {
   readonly id: string
   readonly kind: 'check'
@@ -243,12 +243,12 @@ export interface CheckEffect {
   readonly timeout: number
 }
 
-/** Reads what the operator lets be read. */
+/** Reads from a target or a workspace what the operator allows to be read. */
 export interface ReadEffect {
   readonly id: string
   readonly kind: 'read'
   readonly from: { readonly target: string } | { readonly workspace: string }
-  /** What is wanted, in the words of the engine; what is not there is left out of the result. */
+  /** The requests, in a form that each engine defines. The result leaves out what does not exist. */
   readonly requests: readonly JsonObject[]
   /** In ms. */
   readonly timeout: number
@@ -260,7 +260,7 @@ export interface ApplyEffect {
   readonly kind: 'apply'
   readonly workspace: string
   readonly change: JsonObject
-  /** Whether something is deleted by it: a person is asked then. */
+  /** Whether the change deletes something. A person has to approve a deletion. */
   readonly deletes: boolean
   /** In ms. */
   readonly timeout: number
@@ -271,9 +271,9 @@ export interface CommitEffect {
   readonly id: string
   readonly kind: 'commit'
   readonly workspace: string
-  /** What was changed for the goal: nothing else is committed. */
+  /** The paths of the files that were changed for the goal. Nothing else is committed. */
   readonly paths: readonly string[]
-  /** A trailer that names the session and the effect goes behind it. */
+  /** The commit message. The service appends a trailer that names the session and the effect. */
   readonly message: string
   /** In ms. */
   readonly timeout: number
@@ -293,19 +293,19 @@ export interface RememberEffect {
 export interface ChildEffect {
   readonly id: string
   readonly kind: 'child'
-  /** What the model calls. */
+  /** The name by which the model called the child. */
   readonly name: string
-  /** Among those that the session started with, as `agents/helper`. */
+  /** The child's definition, such as `agents/helper`. It is one of those that the session started with. */
   readonly definition: string
-  /** Words, and the parameters of a skill. */
+  /** The child's input: a text, and the parameters of a skill. */
   readonly input: ChildInput
-  /** Reserved as a whole. @default a part of what is left */
+  /** The budget that is reserved for the child. @default a part of the parent's remaining budget */
   readonly budget?: Spent
   /** The operator's target of a skill, or workspace of a plan. */
   readonly place?: string
 }
 
-/** What a child is asked for. */
+/** The input of a child session. */
 export interface ChildInput {
   readonly text: string
   readonly params?: JsonObject
@@ -325,7 +325,7 @@ export interface Notice {
   readonly data: JsonObject
 }
 
-/** Names one transition of a session: the number alone does not, once a store has lost its tail. */
+/** Names one transition of a session. The number alone is not enough: a store that lost its last transitions reuses their numbers. */
 export interface Position {
   readonly seq: number
   readonly token: string
@@ -338,19 +338,19 @@ export interface Head extends Position {
   readonly engine: string
   readonly definition: string
   readonly status: Status
-  /** Whether something of it waits for a person, while the rest may go on. */
+  /** Whether some effect of the session waits for a person's approval. Other effects may go on meanwhile. */
   readonly isAsking: boolean
   /** Milliseconds since 1970. */
   readonly createdAt: number
   readonly updatedAt: number
-  /** The replica that acts for it; undefined while nobody has to. */
+  /** The id of the replica that drives the session; undefined while the session needs no driver. */
   readonly driver: string | undefined
-  /** What a fork has copied, in bytes. */
+  /** The size of the log that a fork copied from its original, in bytes. */
   readonly copied?: number
-  /** Of a child: the session that has started it. */
+  /** The id of a child's parent session. */
   readonly parent?: string
-  /** Of a child: the session above all others. */
+  /** The id of a child's topmost ancestor. */
   readonly root?: string
-  /** The children that it waits for. */
+  /** The ids of the child sessions that run now. */
   readonly children?: readonly string[]
 }

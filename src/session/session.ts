@@ -3,52 +3,52 @@ import { type RunningEngine } from './engine.ts'
 import { childId, openChildrenIn, waitsForRoom } from './child.ts'
 import { type Effect, type Head, type Position, type Spent, type Start, type Status } from './model.ts'
 
-/** A session as its log says it is: the fold of all transitions. Never changed: a further transition gives another. */
+/** The state of a session, computed by folding all transitions of its log. It is immutable: a further transition gives a new object. */
 export interface Session extends Position {
   readonly id: string
   readonly start: Start
   readonly status: Status
   readonly engine: RunningEngine
-  /** What was asked for and has no end yet, by id. */
+  /** The effects that the engine asked for and that have not ended, by id. */
   readonly open: ReadonlyMap<string, OpenEffect>
   readonly used: Used
-  /** The id of the last input, so that one that is sent again counts once. */
+  /** The id of the last input, so that an input that a client sends twice counts once. */
   readonly lastInput: string | undefined
-  /** Digests of calls and commands of which nobody knows whether they were done; one that has ended well since is none. */
+  /** Digests of tool calls and commands that were interrupted, so that they may have been done. One that has succeeded since is removed. */
   readonly doubtful: ReadonlySet<string>
-  /** What a person was asked about, by the id of its effect. */
+  /** The questions that people were asked about effects, by the id of the effect. */
   readonly asked: ReadonlyMap<string, Asked>
-  /** What its log takes, in bytes; the last transition counts when it is written. */
+  /** The size of the session's log, in bytes. A new transition counts once it is written. */
   readonly bytes: number
   readonly createdAt: number
   readonly updatedAt: number
 }
 
-/** What the log of a session may take, in bytes. */
+/** The largest size of a session's log, in bytes. */
 export const MAX_LOG_BYTES = 64 * 1024 * 1024
 
-/** An effect without an end. */
+/** An effect that has not ended. */
 export interface OpenEffect {
   readonly effect: Effect
   /** How far the effect is. `owed`: nobody has begun it. `held`: it waits for a person's approval. `begun`: a replica performs it. */
   readonly phase: 'owed' | 'held' | 'begun'
-  /** The replica that has begun it. */
+  /** The id of the replica that began the effect. */
   readonly by?: string
-  /** When, in ms since 1970. */
+  /** When the effect was begun, in ms since 1970. */
   readonly since?: number
-  /** Whether another replica had begun it. */
+  /** Whether the effect had been begun once before. */
   readonly isAgain?: boolean
-  /** The digest of what a person has allowed: of anything else he is asked again. */
+  /** The digest of the content that a person has approved. Where the content differs by now, the person is asked again. */
   readonly approved?: string
-  /** What a person is asked, while it is held. */
+  /** The question to a person, while the effect is held. */
   readonly question?: Question
-  /** Of a child: what it may use of this session's budget. */
+  /** The part of this session's budget that is reserved for a child. */
   readonly reserved?: Spent
 }
 
 /** What a person is asked about an effect. */
 export interface Question {
-  /** The rule that asks. */
+  /** The rule because of which the person is asked. */
   readonly rule: string
   /** See `Held`. */
   readonly about: JsonObject
@@ -56,11 +56,11 @@ export interface Question {
   readonly at: number
 }
 
-/** Where in the log a person was asked, and answered. */
+/** The places in the log where a person was asked about an effect, and where the person answered. */
 export interface Asked {
   /** Number of the transition that asks. */
   readonly seq: number
-  /** Of what was shown. */
+  /** The digest of the content that was shown to the person. */
   readonly digest: string
   /** Number of the transition with the decision; without it nobody has decided. */
   readonly decided?: number
@@ -101,22 +101,22 @@ export function openIn ({ open }: Session, phase: OpenEffect['phase']): OpenEffe
   return [...open.values()].filter(each => each.phase === phase)
 }
 
-/** What is owed and may be begun now: a child may have to wait until another one has ended. */
+/** The owed effects that may be begun now. A child may have to wait until another child has ended. */
 export function owedNow (session: Session): OpenEffect[] {
   return openIn(session, 'owed').filter(each => !waitsForRoom(session, each))
 }
 
-/** Whether it waits for its user, so that an input is accepted. */
+/** Whether a session waits for its user, so that it accepts an input. */
 export function acceptsInput (session: Session): boolean {
   return [...session.open.values()].some(({ effect, phase }) => effect.kind === 'wait' && phase === 'begun')
 }
 
-/** The replica that has begun something of the session that has no end yet; nobody while it waits. */
+/** The id of the replica that performs an effect of a session now; `undefined` while the session only waits. */
 export function driverOf (session: Session): string | undefined {
   return [...session.open.values()].find(({ effect, phase }) => effect.kind !== 'wait' && phase === 'begun')?.by
 }
 
-/** Whether nobody has to do anything for it but its people. */
+/** Whether a session waits for people only: no effect runs, and none is owed. */
 export function isWaiting (session: Session): boolean {
   return driverOf(session) === undefined && openIn(session, 'owed').length === 0
 }

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 import { type ChildEffect, type Effect, type Spent, type Start } from './model.ts'
 
-/** How many sessions may be above one. */
+/** How many ancestors a session may have. */
 export const MAX_DEPTH = 3
 
 /** How many children of one session run at a time; the others begin as these end. */
 export const MAX_OPEN_CHILDREN = 4
 
-/** What a child is given of its parent's budget at most, where its call says nothing. */
+/** The largest part of its parent's budget that a child gets when its call names no budget. */
 export const CHILD_BUDGET: Spent = { steps: 50, tokens: 200_000 }
 
 const NOTHING: Spent = { steps: 0, tokens: 0 }
 
-/** As much of an effect without an end as counts here. */
+/** The part of an open effect that this module reads. */
 interface Open {
   readonly effect: Effect
   readonly phase: string
@@ -20,12 +20,12 @@ interface Open {
   readonly reserved?: Spent
 }
 
-/** As much of a session as counts here. */
+/** The part of a session that this module reads. */
 interface Opens {
   readonly open: ReadonlyMap<string, Open>
 }
 
-/** A session that has a budget. */
+/** The part of a session that shows its budget and what it has used. */
 interface Spending extends Opens {
   readonly start: Pick<Start, 'budget'>
   readonly used: Spent
@@ -37,12 +37,12 @@ export interface OpenChild {
   readonly reserved: Spent
 }
 
-/** The id of the session that an effect of a session starts: the same however often it is begun. */
+/** The id of the child session that an effect starts. It follows from the effect, so an effect that is begun twice starts one child. */
 export function childId (session: string, effect: string): string {
   return createHash('sha256').update(JSON.stringify([session, effect])).digest('hex').slice(0, 32)
 }
 
-/** How many sessions are above one. */
+/** How many ancestors a session has. */
 export function depthOf ({ parent }: Pick<Start, 'parent'>): number {
   return parent?.depth ?? 0
 }
@@ -52,19 +52,19 @@ export function openChildrenIn ({ open }: Opens): OpenChild[] {
   return [...open.values()].flatMap(({ effect, phase, reserved = NOTHING }) => phase === 'begun' && effect.kind === 'child' ? [{ effect, reserved }] : [])
 }
 
-/** What children that run may still use of a session's budget. @param but the effect that does not count */
+/** The part of a session's budget that is reserved for its running children. @param but id of an effect that does not count */
 export function reservedIn (session: Opens, but?: string): Spent {
   return openChildrenIn(session).filter(({ effect }) => effect.id !== but).reduce((sum, { reserved }) => addSpent(sum, reserved), NOTHING)
 }
 
-/** Both together. */
+/** Adds two amounts of a budget. */
 export function addSpent<S extends Spent> (sum: S, more: Spent | undefined): S {
   return more === undefined ? sum : { ...sum, steps: sum.steps + more.steps, tokens: sum.tokens + more.tokens }
 }
 
 /**
- * What of a session's budget is set aside for a child: what its call says, or the default, and never more than half of what is
- * left. @returns `undefined` where too little is left
+ * The part of a session's budget that is reserved for a new child: the budget that its call names, or else `CHILD_BUDGET` and
+ * at most half of what is left. @returns `undefined` where too little is left
  */
 export function reservationFor (session: Spending, { budget }: ChildEffect): Spent | undefined {
   const left = leftOf(session)
@@ -76,13 +76,13 @@ export function reservationFor (session: Spending, { budget }: ChildEffect): Spe
   return isEnough ? wanted : undefined
 }
 
-/** What nobody has used or reserved; the call itself is a step. */
+/** The part of a session's budget that is neither used nor reserved, less one step for the call that asks. */
 export function leftOf ({ open, start: { budget }, used }: Spending): Spent {
   const reserved = reservedIn({ open })
   return { steps: Math.max(0, budget.steps - used.steps - reserved.steps - 1), tokens: Math.max(0, budget.tokens - used.tokens - reserved.tokens) }
 }
 
-/** Whether a child has to wait until another one has ended. */
+/** Whether a child that was not begun yet has to wait until another child of its parent has ended. */
 export function waitsForRoom (session: Opens, { effect, by }: Open): boolean {
   return effect.kind === 'child' && by === undefined && openChildrenIn(session).length >= MAX_OPEN_CHILDREN
 }

@@ -8,33 +8,33 @@ export interface PersonsAnswer {
   readonly by: string
   readonly decision: Decision
   readonly reason?: string | undefined
-  /** In place of the command that was shown. */
+  /** A command that replaces the one that was shown. */
   readonly command?: string | undefined
-  /** Of what was shown to the person; without it, the answer is to what was said when it was asked for. */
+  /** The digest of the approval that was shown to the person. @default the digest at the time of the question */
   readonly digest?: string | undefined
 }
 
-/** What a person has answered. */
+/** A person's answer that was written to the log. */
 export interface Decided extends Omit<PersonsAnswer, 'digest'> {
-  /** In ms since 1970. */
+  /** When the answer was written, in ms since 1970. */
   readonly at: number
 }
 
-/** What a person was asked some time ago. */
+/** An approval that was asked for earlier, with its answer. */
 export interface PastApproval {
   readonly effect: Effect
-  /** As it was shown then. */
+  /** The approval as it was shown at that time. */
   readonly asked: Approval
-  /** `undefined` where the session ended before anybody answered. */
+  /** The answer; `undefined` where the session ended before anybody answered. */
   readonly decided: Decided | undefined
 }
 
-/** What becomes of an answer: it counts, or the person is asked anew, because what was shown is not what would happen now. */
+/** The fact that an answer leads to. `decided`: the answer counts. `took`: the person is asked again, because the content has changed since. */
 export type AnswerFact = Extract<Fact, { readonly kind: 'decided' | 'took' }>
 
 /**
- * The fact that an answer makes of an effect that is held; `undefined` for one that is not.
- * @throws APPROVAL_OUTDATED when the person was shown something else; REQUEST_INVALID for a command in place of a tool
+ * Turns a person's answer about a held effect into a fact; `undefined` for an effect that is not held.
+ * @throws APPROVAL_OUTDATED when the person was shown another content; REQUEST_INVALID for a command as the answer to another kind of effect
  */
 export function decisionOn (
   session: Session,
@@ -48,7 +48,7 @@ export function decisionOn (
   const asked = session.asked.get(effect)?.digest
   const isSeen = decision === 'approve' || digest !== undefined
   if (isSeen && (digest ?? asked) !== waiting.digest) {
-    // The operator has another file by now: all who follow are told what would happen under it.
+    // The operator's file has changed since the question: asking again tells all followers the current content.
     if (asked !== waiting.digest) return { kind: 'took', repeats: [effect] }
     throw approvalOutdated(session.id, describeApproval(waiting))
   }
@@ -60,7 +60,7 @@ export function decisionOn (
   return { kind: 'decided', effect, by, decision, digest: approvalDigest(session.id, edited, aboutOf(session, edited)), command, ...why }
 }
 
-/** Whether an answer is the one that has been given: a request that is sent again, a second click. */
+/** Whether an answer equals the one that was given already, as with a repeated request or a second click. */
 export function isSameAnswer (answer: PersonsAnswer, asked: Effect, decided: Decided): boolean {
   const proposed = commandOf(asked)
   return decided.by === answer.by && decided.decision === answer.decision && (decided.command ?? proposed) === (answer.command ?? proposed)

@@ -2,32 +2,32 @@ import { contentHash, type JsonObject } from '../base/json.ts'
 import { beginningOf } from '../base/text.ts'
 import { type Effect } from './model.ts'
 
-/** What the service knows of one kind of effect, apart from how it is done. */
+/** The properties of one kind of effect, apart from how an effect is performed. */
 export interface EffectRow<E extends Effect = Effect> {
   /**
-   * What must be equal in every fold of a log, beside the kind of the effect. Logs keep it: a value that was written once can
-   * never be computed otherwise.
+   * The digest of what must be equal whenever a log is read, beside the kind of the effect. Logs hold digests, so the way to
+   * compute them must never change.
    */
   digest (effect: E): string
-  /** What a person has to see of the effect to decide about it, beside its kind. Digests of approvals cover it. */
+  /** The content that a person has to see to decide about the effect, beside its kind. Digests of approvals cover this content. */
   shown (effect: E): JsonObject
-  /** What the effect is about, in short: the audit keeps it for each effect that was begun. */
+  /** A short description of the effect, which the audit keeps for each effect that was begun. */
   subject (effect: E): JsonObject | undefined
-  /** The operator's target or workspace that the effect reaches, so that tokens can be limited to some. */
+  /** The operator's target or workspace that the effect reaches. Access tokens can be limited to some of these places. */
   place (effect: E): string | undefined
-  /** The rule by which a person is asked about the effect, whatever the session; without the method nobody is asked. */
+  /** The rule by which the effect needs an approval in every session; `undefined`, or no such method, where it needs none. */
   asks? (effect: E): string | undefined
-  /** Whether the effect may be done again when nobody knows how far it came. @param registry knows the tools of now */
+  /** Whether the effect may be repeated when nobody knows how far it came. @param registry the tools as they are registered now */
   isRepeatable (effect: E, registry: ToolKnowledge): boolean
 }
 
-/** What is known of registered tools. */
+/** The properties of registered tools that effects depend on. */
 export interface ToolKnowledge {
   /** @param tool id of a registration */
   isRepeatableTool (tool: string): boolean
 }
 
-/** A row for each kind of effect. */
+/** A table with a row for each kind of effect. */
 export type EffectTable = { readonly [K in Effect['kind']]: EffectRow<Extract<Effect, { readonly kind: K }>> }
 
 /** A command is shown up to this length in an audit, in UTF-16 units. */
@@ -38,7 +38,7 @@ const nowhere = (): undefined => undefined
 const always = (): boolean => true
 const inTerminal = (terminal: string | undefined): JsonObject => terminal === undefined ? {} : { terminal }
 
-/** All that sessions do. */
+/** The table of all kinds of effects. */
 export const EFFECTS: EffectTable = {
   llm: {
     // A digest of what the model is sent would hash the whole dialogue at every step, and a repeated question changes nothing.
@@ -134,12 +134,12 @@ export function rowOf (effect: Effect): EffectRow {
   return EFFECTS[effect.kind]
 }
 
-/** What must be equal in every fold of a log, beside the kind of an effect. */
+/** The digest of what must be equal whenever a log is read, beside the kind of an effect. */
 export function digestOf (effect: Effect): string {
   return rowOf(effect).digest(effect)
 }
 
-/** What a person has to see of an effect to decide about it. */
+/** The content that a person has to see to decide about an effect. */
 export function contentOf (effect: Effect): JsonObject {
   return { kind: effect.kind, ...rowOf(effect).shown(effect) }
 }

@@ -2,17 +2,17 @@ import { type Json } from '../base/json.ts'
 import { type Action, type Effect, type Fact, type Notice, type Start } from './model.ts'
 
 /**
- * Names an engine, and the types of what its sessions start with and come to. A key holds no code: whoever reads a session
- * by a key loads no engine.
+ * An engine key names an engine, and has the types of its sessions' setting and result. A key holds no code: reading a
+ * session by a key loads no engine.
  */
 export interface EngineKey<Setting extends object = object, Result extends object = object> {
-  /** With its version, `agent/1`: a log is only ever read by the version that wrote it. */
+  /** The name with the version, such as `agent/1`. A log is only read by the version that wrote it. */
   readonly name: string
-  /** Never there: it carries the types. */
+  /** Always absent at run time: the field only carries the types. */
   readonly types?: { readonly setting: Setting, readonly result: Result }
 }
 
-/** What a session of an engine starts with. */
+/** A session's start, with the setting typed for its engine. */
 export type Started<Setting extends object> = Omit<Start, 'setting'> & { readonly setting: Setting }
 
 /** A fact that follows the start of a session. */
@@ -28,15 +28,15 @@ export interface Engine<Setting extends object, State, Result extends object> ex
   /** Takes one fact. @param moment of the transition that holds the fact */
   next (state: State, fact: LaterFact, moment: Moment): Next<State>
   view (state: State): EngineView<Result>
-  /** Why an input is of no use now, or wrong; without the method all words are taken, and no action. */
+  /** The reason why the engine refuses an input now, if it does. Without the method, every text is accepted and every action refused. */
   refuses? (state: State, text: string, action: Action | undefined): Refused | undefined
 }
 
-/** An input that is not taken: nothing of it is written. */
+/** The refusal of an input. Nothing of a refused input is written. */
 export interface Refused {
   /**
-   * `busy`: the session does not wait for such a thing. `invalid`: it does, and this one is wrong. `outdated`: it agrees to something that waits
-   * no more. `disabled`: the operator has it turned off.
+   * `busy`: the session does not wait for such an input. `invalid`: it does, and this input is wrong. `outdated`: the input agrees to
+   * something that no longer waits. `disabled`: the operator has turned the action off.
    */
   readonly kind: 'busy' | 'invalid' | 'outdated' | 'disabled'
   readonly message: string
@@ -44,21 +44,21 @@ export interface Refused {
 
 /** When a fact happened, as its transition says. */
 export interface Moment {
-  /** Of the session. */
+  /** The id of the session. */
   readonly session: string
   readonly seq: number
   /** Milliseconds since 1970. */
   readonly at: number
   /** How many effects the transition has asked for already. */
   readonly effects: number
-  /** How many notices it has already. */
+  /** How many notices the transition has already. */
   readonly notices: number
 }
 
 /** What an engine makes of a fact. */
 export interface Next<S> {
   readonly state: S
-  /** With ids that `effectId` makes. */
+  /** The new effects. Their ids come from `effectId`. */
   readonly effects: readonly Effect[]
   readonly notices: readonly Notice[]
 }
@@ -68,23 +68,23 @@ export interface EngineView<Result extends object = object> {
   /** The engine's own name of its state: `classify`. */
   readonly stateName: string
   readonly outcome: 'open' | 'completed' | 'failed'
-  /** What it acts as now, as `agents/helper`, where it is no more what it started as. */
+  /** The definition that the session acts as now, such as `agents/helper`; left out while it is the one that it started with. */
   readonly definition?: string
-  /** Whether it may change files and run checks now. The gate holds it to that. */
+  /** Whether the session may change files and run checks now. The gate enforces this. */
   readonly mayWrite?: boolean
-  /** What it came to, for programs. */
+  /** The result of the session, for programs. */
   readonly result?: Result
-  /** What a person who decides about it has to know of the rest. */
+  /** The progress, for a person who decides about an approval. */
   readonly progress?: Progress
 }
 
 /** How far a session is, for people who may not read it. */
 export interface Progress {
-  /** What it is about, in one line. */
+  /** The subject of the session, in one line. */
   readonly title: string
   readonly step?: number
   readonly maxSteps?: number
-  /** What its last command printed. */
+  /** The output of the session's last command. */
   readonly lastOutput?: string
 }
 
@@ -93,7 +93,7 @@ export function effectId ({ seq, effects }: Moment, n: number): string {
   return `${seq}.${effects + n}`
 }
 
-/** An engine in the middle of a session. What state it keeps is its own affair. */
+/** An engine together with its state in one session. */
 export interface RunningEngine {
   readonly name: string
   readonly view: EngineView
@@ -103,7 +103,7 @@ export interface RunningEngine {
   take (fact: Fact, moment: Moment): { readonly engine: RunningEngine, readonly effects: readonly Effect[], readonly notices: readonly Notice[] }
 }
 
-/** Begins an engine: nothing has happened yet. */
+/** Creates a running engine for a new session, before the first fact. */
 export type EngineStart = () => RunningEngine
 
 /** Hides the types of an engine's state, so that engines of all kinds can be kept in one table. */
@@ -111,7 +111,7 @@ export function startOf<Setting extends object, State, Result extends object> (e
   return () => running(engine, undefined)
 }
 
-/** What a session came to, in the form of its engine. @throws Error for a session of another engine */
+/** The result of a session, typed for its engine. @throws Error for a session of another engine, and for one without a result */
 export function resultOf<Setting extends object, Result extends object> (
   { engine }: { readonly engine: RunningEngine },
   key: EngineKey<Setting, Result>
@@ -122,7 +122,7 @@ export function resultOf<Setting extends object, Result extends object> (
   return result as Result
 }
 
-/** What a session started with, in the form of its engine. @throws Error for a session of another engine */
+/** The start of a session, typed for its engine. @throws Error for a session of another engine */
 export function startedAs<Setting extends object, Result extends object> (start: Start, key: EngineKey<Setting, Result>): Started<Setting> {
   if (start.engine !== key.name) throw new Error(`a session of ${start.engine} did not start as one of ${key.name}`)
   return withSetting(start)

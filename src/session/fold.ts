@@ -5,12 +5,12 @@ import { type Gate } from './gate.ts'
 import { type Transition } from './model.ts'
 import { type OpenEffect, type Session } from './session.ts'
 
-/** A log that this program reads otherwise than the one that wrote it. */
+/** The engine computes other effects from a log than the engine that wrote the log did. */
 export class EngineDiverged extends Error {
   override readonly name = 'EngineDiverged'
 }
 
-/** No engine of that name and version is here. */
+/** This program has no engine of the name and version that a session asks for. */
 export class EngineUnknown extends Error {
   override readonly name = 'EngineUnknown'
 }
@@ -19,8 +19,8 @@ export class EngineUnknown extends Error {
 export type Engines = ReadonlyMap<string, EngineStart>
 
 /**
- * Computes a session from its log, one transition after the other.
- * @param session as it was before; `undefined` for the first transition
+ * Computes the session after one more transition of its log.
+ * @param session the session before the transition; `undefined` for the first transition
  * @throws EngineDiverged when the engine now wants other effects than those that were recorded; EngineUnknown
  */
 export function foldTransition (id: string, session: Session | undefined, transition: Transition, engines: Engines): Session {
@@ -41,7 +41,7 @@ function first (id: string, transition: Transition, engines: Engines, gate: Gate
   return begin(id, fact.start, engine, gate, transition).session
 }
 
-/** Decides as a transition says; what it does not name was left to others. */
+/** A gate that repeats the decisions recorded in a transition. An effect that the transition does not name stays owed. */
 function recordedGate ({ seq, begun, held, denied }: Transition): Gate & { readonly seen: ReadonlySet<string> } {
   const seen = new Set<string>()
   const decide = (_session: Session, { effect }: OpenEffect): ReturnType<Gate> => {

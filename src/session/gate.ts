@@ -6,37 +6,37 @@ import { digestOf, rowOf } from './effects.ts'
 import { type ChildEffect, type CommandPolicy, type CommitEffect, type Effect, type ExecEffect } from './model.ts'
 import { MAX_LOG_BYTES, type OpenEffect, type Session, type Used } from './session.ts'
 
-/** May an effect be begun? `owe` leaves it to whoever drives the session. */
+/** The gate's decision on whether an effect may be begun. `owe` begins nothing yet: the effect stays owed. */
 export type Verdict =
   | Exclude<Judgement, { readonly answer: 'ask' }>
   | { readonly answer: 'ask', readonly rule: string, readonly about: JsonObject }
   | { readonly answer: 'deny', readonly by: 'budget', readonly reason: string }
   | { readonly answer: 'owe' }
 
-/** Decides about each effect in turn. @param session with all effects that were decided before */
+/** A gate decides whether an effect may be begun. @param session with all effects that were decided before this one */
 export type Gate = (session: Session, open: OpenEffect) => Verdict
 
-/** What the world around sessions is like now, whatever it was when they started. */
+/** The circumstances of the service as they are now, which may have changed since a session started. */
 export interface Circumstances {
   /** The operator's rules for a command; `undefined` where there is no operator. */
   readonly commands: (effect: ExecEffect) => CommandPolicy | undefined
-  /** What the operator says of a commit; `undefined` where there is no operator. */
+  /** The operator's rules, applied to a commit; `undefined` where there is no operator. */
   readonly commits: (effect: CommitEffect) => Judgement | undefined
   readonly about: AboutEffect
 }
 
-/** Nothing is known of the world: what a session started with decides. */
+/** Circumstances without an operator: the rules that a session started with decide alone. */
 export const NO_CIRCUMSTANCES: Circumstances = { commands: () => undefined, commits: () => undefined, about: () => ({}) }
 
-/** Of equal calls and commands since the user spoke last, a person is asked about this one and those after it. */
+/** The number from which on equal calls or commands since the user's last input need an approval: the third and all later ones. */
 const REPEATED_CALLS = 3
 
-/** A model that repeats what was interrupted may do it twice, whatever it was told. */
+/** The rule for a call that equals an interrupted one: to repeat it may do the same thing twice. */
 const DOUBTFUL = 'the same call was interrupted before, and may have been done'
 
 /**
- * The rules of a session: its budget, the calls for which people are asked, and of commands what the operator says, as it
- * started and now; the stricter of both counts.
+ * Creates the gate with the rules of sessions: the budget, the calls that need an approval, and the operator's rules for
+ * commands. Of the rules at the session's start and the rules of now, the stricter count.
  */
 export function createGate (circumstances: Circumstances): Gate {
   const { about: aboutOf } = circumstances
@@ -61,10 +61,10 @@ export function createGate (circumstances: Circumstances): Gate {
   }
 }
 
-/** The gate where nothing is known of the world around. */
+/** The gate for a service without an operator. */
 export const gate = createGate(NO_CIRCUMSTANCES)
 
-/** Begins nothing: for a replica that adds a fact to a session that another one drives. */
+/** A gate that begins no effect: for a replica that adds a fact to a session which another replica drives. */
 export const owingGate: Gate = (_session, { effect }) => effect.kind === 'wait' ? { answer: 'allow' } : { answer: 'owe' }
 
 function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { commands, commits }: Circumstances): Judgement {
@@ -96,7 +96,7 @@ function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { co
   }
 }
 
-/** Why a session starts no child now: sessions within sessions have an end, and none takes the budget of the others. */
+/** The denial of a child session that is nested too deeply, or for which too little of the budget is left; `undefined` when it may start. */
 function refuseChild (session: Session, effect: ChildEffect): Extract<Verdict, { answer: 'deny' }> | undefined {
   if (depthOf(session.start) >= MAX_DEPTH) {
     return { answer: 'deny', by: 'policy', reason: `${MAX_DEPTH} sessions are above this one, and it starts no further one` }
@@ -106,7 +106,7 @@ function refuseChild (session: Session, effect: ChildEffect): Extract<Verdict, {
   return { answer: 'deny', by: 'budget', reason: `too little of the budget is left: ${steps} steps and ${tokens} tokens` }
 }
 
-/** What the row of an effect says, whatever the session. */
+/** The judgement by the effect table alone, which is the same in every session. */
 function judgeByRow (effect: Effect): Judgement {
   const rule = rowOf(effect).asks?.(effect)
   return rule === undefined ? { answer: 'allow' } : { answer: 'ask', rule }

@@ -5,17 +5,17 @@ import { type Position, type Transition } from './model.ts'
 import { LogUntrusted, type Seals } from './seal.ts'
 import { type Entry, SessionStoreError, type SessionStore } from './session-store.ts'
 
-/** From which length on a text takes a while to parse, in UTF-16 units. */
+/** The length from which on a text takes noticeable time to parse, in UTF-16 units. */
 const LONG = 32 * 1024
 
-/** A transition of a log, and what it takes there. */
+/** A transition that was read from a log, with its size. */
 export interface Read {
   readonly transition: Transition
-  /** In bytes. */
+  /** The size of the transition's JSON, in bytes. */
   readonly size: number
 }
 
-/** The stored transitions with numbers above `after`, for people to see. Nothing is decided by them: their seals are not checked. @throws SessionStoreError */
+/** Reads the transitions with numbers above `after`, for display only: their seals are not checked. @throws SessionStoreError */
 export async function * readShown (store: SessionStore, id: string, after: number): AsyncGenerator<Transition> {
   const slices = createSlices()
   for await (const page of store.read(id, after)) {
@@ -26,7 +26,7 @@ export async function * readShown (store: SessionStore, id: string, after: numbe
   }
 }
 
-/** The transitions behind a position, each found to be this service's own. @throws LogUntrusted, SessionStoreError */
+/** Reads the transitions after a position, and checks the seal of each. @throws LogUntrusted, SessionStoreError */
 export async function * readGenuine (store: SessionStore, seals: Seals, id: string, after: Position | undefined): AsyncGenerator<Read> {
   const slices = createSlices()
   let before = after?.token ?? ''
@@ -41,7 +41,7 @@ export async function * readGenuine (store: SessionStore, seals: Seals, id: stri
   }
 }
 
-/** Many may read long logs at a time: what is long takes its turn. */
+/** Parses an entry. Long entries are parsed in turn, so that many readers of long logs do not block the process. */
 function parsed (id: string, entry: Entry): Transition | Promise<Transition> {
   return entry.text.length < LONG ? parseEntry(id, entry) : inTurn(() => parseEntry(id, entry))
 }

@@ -1,30 +1,30 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { type Entry } from './session-store.ts'
 
-/** A log has a transition that this service has not written, or not there. */
+/** A log holds a transition that this service did not write, or did not write at that place. */
 export class LogUntrusted extends Error {
   override readonly name = 'LogUntrusted'
 
-  /** @param seq of the first transition that is not genuine */
+  /** @param seq number of the first transition that is not genuine */
   constructor (seq: number) {
     super(`transition ${seq} is not as this service has written it`)
   }
 }
 
 /**
- * Seals transitions, so that whoever can write to the store cannot make a session act. A seal covers the session, the number,
- * the one before by its token, which is made up for that one alone and sealed itself, and the bytes.
+ * Seals are signatures (HMACs) of transitions, so that an attacker who can write to the store cannot make a session act. A seal
+ * covers the session id, the number, the token of the previous transition (random, and sealed itself), and the bytes.
  */
 export interface Seals {
-  /** @param before token of the transition before; '' for the first */
+  /** Computes the seal of an entry. @param before token of the previous transition; '' for the first */
   sealOf (id: string, before: string, entry: Omit<Entry, 'seal'>): string
   isGenuine (id: string, before: string, entry: Entry): boolean
 }
 
-/** Without a secret nothing is sealed, and every log is believed: the store belongs to this service alone. */
+/** Seals for a service without a secret: nothing is sealed, and every log is trusted, since nobody else can write to the store. */
 export const UNSEALED: Seals = { sealOf: () => '', isGenuine: () => true }
 
-/** @param secrets the first seals, and each of them verifies, so that one can take the place of another */
+/** Creates seals. @param secrets the first seals new entries, and all of them verify, so that secrets can be rotated */
 export function createSeals (secrets: readonly string[]): Seals {
   const keys = secrets.map(secret => createSecretKey(secret, 'utf8'))
   const [first] = keys

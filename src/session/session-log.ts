@@ -13,20 +13,20 @@ import { headOf, type Session } from './session.ts'
 import { type Append, type Entry, type SessionStore, SessionStoreError } from './session-store.ts'
 import { KeyedMutex } from './keyed-mutex.ts'
 
-/** How many logs are kept in mind that are not this service's. */
+/** How many untrusted logs are remembered, so that each is reported once. */
 const UNTRUSTED = 1000
 
-/** How often the end of a log is looked for that others write to. */
+/** The number of attempts to append to a log to which others write at the same time. */
 const END_ATTEMPTS = 5
 
-/** How often an append is sent when the store does not answer. */
+/** The number of attempts to send an append when the store does not answer. */
 const APPEND_ATTEMPTS = 8
 
 /** The store has lost transitions that were acknowledged. */
 export class LogLost extends Error {
   override readonly name = 'LogLost'
 
-  /** The last one that is left. */
+  /** The last transition that the store still has; undefined when none is left. */
   readonly top: Position | undefined
 
   constructor (top: Position | undefined, lost: number) {
@@ -40,17 +40,17 @@ export interface SessionLogOptions {
   readonly engines: Engines
   readonly seals: Seals
   readonly log: Log
-  /** The replica that writes. */
+  /** The id of the replica that writes. */
   readonly by: string
 }
 
-/** Reads sessions out of their logs, and adds to them. */
+/** Computes sessions from their logs, and appends transitions to the logs. */
 export class SessionLog {
   readonly #options: SessionLogOptions
   readonly #hot = new HotSessions()
   readonly #mutex = new KeyedMutex()
 
-  /** Those whose logs were found not to be this service's, so that each is told of once. */
+  /** The ids of sessions whose logs were found to be untrusted, so that each is reported once. */
   readonly #untrusted = new LRUCache<string, true>({ max: UNTRUSTED })
 
   constructor (options: SessionLogOptions) {
@@ -58,12 +58,12 @@ export class SessionLog {
   }
 
   /**
-   * The session as the log says it is; `undefined` for one that nobody has begun. One whose log is not this service's own is
-   * as it was before, and has failed.
+   * Computes a session from its log; `undefined` for a session that nobody has begun. Where a transition was not written by
+   * this service, the session is given as it was before that transition, with the status `failed`.
    * @throws EngineDiverged, EngineUnknown, SessionStoreError
    */
   async load (id: string): Promise<Session | undefined> {
-    // One after the other: of a long log, each would hold all of it.
+    // Loads of one session run one after the other: in parallel, each would hold all of a long log in memory.
     return await this.#mutex.run(id, () => this.#load(id))
   }
 
@@ -100,7 +100,7 @@ export class SessionLog {
     }
   }
 
-  /** Tells of a log that somebody else has written to, and ends its session. */
+  /** Reports a log to which somebody else has written, and ends its session. */
   async #distrust (id: string, { message }: LogUntrusted): Promise<void> {
     if (this.#untrusted.has(id)) return
     this.#untrusted.set(id, true)
@@ -111,7 +111,7 @@ export class SessionLog {
     await this.stopBroken(id, { code: 'LOG_UNTRUSTED', message })
   }
 
-  /** The replica that acts for a session by its head: who has appended to it last, or taken it since. @throws SessionStoreError */
+  /** The replica that drives a session according to the session's head in the store. @throws SessionStoreError */
   async driverOf (id: string): Promise<string | undefined> {
     return (await this.#options.store.head(id))?.driver
   }
@@ -124,15 +124,15 @@ export class SessionLog {
     return value
   }
 
-  /** What is in memory of a session, which others may have outdated. */
+  /** The session as it is in memory, if at all. Other replicas may have added to its log since. */
   peek (id: string): Session | undefined {
     return this.#hot.peek(id)
   }
 
   /**
-   * Writes a transition; sends it again, with the same token, while the store does not answer.
+   * Appends a transition to the log. Retries with the same token while the store does not answer.
    * @param driver see `Head`
-   * @returns false when another writer was first, or may be by now: then it is to be computed anew, and nothing of it is done
+   * @returns false when another writer was first, or may be by now: the caller then performs nothing, and computes the transition anew
    * @throws LogLost, SessionStoreError
    */
   async append ({ session, transition }: Advanced, before: Position | undefined, driver: string | undefined, due: Append['due']): Promise<boolean> {
@@ -163,7 +163,7 @@ export class SessionLog {
     return false
   }
 
-  /** Whether a session is still as it was left, and its driver the same. */
+  /** Whether the store still has the given transition of a session as the last one, and the given driver. */
   async #isDriven ({ id, token }: Session, driver: string): Promise<boolean> {
     const head = await this.#options.store.head(id)
     return head?.token === token && head.driver === driver
@@ -175,8 +175,8 @@ export class SessionLog {
   }
 
   /**
-   * Ends a session that cannot be gone on with, without a look at its log.
-   * @param top its last transition; the one that its head names when left out
+   * Ends a session that cannot be continued, without reading its log.
+   * @param top the last transition of the session. @default the one that the session's head names
    */
   async stopBroken (id: string, { code, message, top: given }: {
     readonly code: string,
@@ -189,7 +189,7 @@ export class SessionLog {
     if (head === undefined || ENDED.has(head.status)) return
     const notices = [{ type: 'error', data: { code, message } }, { type: 'done', data: { status: 'failed' } }] as const
     let after: Position | undefined = { seq: given?.seq ?? head.seq, token: given?.token ?? head.token }
-    // Where somebody else has written to it, the head does not know its end.
+    // Where somebody else has written to the log, the head does not name its last transition; the refused append does.
     for (let attempt = 0; after !== undefined && attempt < END_ATTEMPTS; attempt++) {
       const [seq, at, token]: [number, number, string] = [after.seq + 1, Date.now(), randomUUID()]
       const transition: Transition = {

@@ -4,38 +4,38 @@ import { contentOf } from './effects.ts'
 import { type Effect } from './model.ts'
 import { type OpenEffect, openIn, type Session } from './session.ts'
 
-/** An effect that waits for a person. */
+/** An approval: a held effect that waits for a person's decision, with what the person is shown. */
 export interface Approval {
   readonly session: Session
   /** Id of the effect. */
   readonly effect: string
   readonly rule: string
-  /** Of all that is shown, and of its place in the session: the same command at the next step is another approval. */
+  /** The digest of the shown content and of the effect's id in the session: an equal command at a later step has another digest. */
   readonly digest: string
-  /** What is shown. */
+  /** The content that the person is shown. */
   readonly content: JsonObject
-  /** In ms since 1970. */
+  /** When the person was asked, in ms since 1970. */
   readonly askedAt: number
 }
 
-/** What a person has to know of an effect beside itself, as it is now. */
+/** Gives the present circumstances of an effect that a person has to know to decide about it, such as host and folder. */
 export type AboutEffect = (session: Session, effect: Effect) => JsonObject
 
-/** What approvers who may not read a session are shown of its last output, in UTF-16 units. */
+/** The largest part of a session's last output in an approval, in UTF-16 units. Approvers may not be allowed to read the session itself. */
 const MAX_OUTPUT = 2048
 
-/** An approval is named by its session and its effect: `9f…:4.0`. */
+/** The id of an approval: its session's id and its effect's id, such as `9f…:4.0`. */
 export function approvalId (session: string, effect: string): string {
   return `${session}:${effect}`
 }
 
-/** Session and effect out of the id of an approval; `undefined` for what is none. */
+/** Splits the id of an approval into the ids of its session and its effect; `undefined` for a text that is no such id. */
 export function parseApprovalId (id: string): { readonly session: string, readonly effect: string } | undefined {
   const [, session, effect] = /^([0-9a-f]{32}):(\d{1,9}\.\d{1,9})$/.exec(id) ?? []
   return session === undefined || effect === undefined ? undefined : { session, effect }
 }
 
-/** All that a person is shown of an effect, which is all that he decides about. */
+/** The whole content that a person is shown of an effect: the effect itself, and its circumstances. */
 export function askedContent (effect: Effect, about: JsonObject): JsonObject {
   return { ...contentOf(effect), ...about }
 }
@@ -45,12 +45,12 @@ export function approvalDigest (session: string, effect: Effect, about: JsonObje
   return createHash('sha256').update(canonicalJson({ session, effect: effect.id, content: askedContent(effect, about) })).digest('hex')
 }
 
-/** What waits for a person in a session. @param aboutOf the circumstances of now; without it, of when it was asked for */
+/** The approvals that a session waits for. @param aboutOf gives the present circumstances. @default those at the time of the question */
 export function approvalsIn (session: Session, aboutOf?: AboutEffect): readonly Approval[] {
   return openIn(session, 'held').map(open => approvalOf(session, open, aboutOf))
 }
 
-/** An effect that is held, as a person decides about it. @param aboutOf see `approvalsIn` */
+/** The approval for a held effect. @param aboutOf see `approvalsIn` */
 export function approvalOf (session: Session, { effect, question }: Pick<OpenEffect, 'effect' | 'question'>, aboutOf?: AboutEffect): Approval {
   const about = aboutOf?.(session, effect) ?? question?.about ?? {}
   return {
@@ -63,12 +63,12 @@ export function approvalOf (session: Session, { effect, question }: Pick<OpenEff
   }
 }
 
-/** The effect that was shown with a digest, be it decided or not. */
+/** The id of the effect that was shown to a person with this digest, whether it was decided or not. */
 export function effectShownWith ({ asked }: Session, digest: string): string | undefined {
   return [...asked].find(([, shown]) => shown.digest === digest)?.[0]
 }
 
-/** An approval as every client reads it. */
+/** The form of an approval in replies to clients. */
 export function describeApproval ({ session, effect, rule, digest, content, askedAt }: Approval) {
   const { id, start: { definition, owner, budget, parent }, updatedAt, engine: { view: { progress } } } = session
   return {

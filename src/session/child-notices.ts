@@ -4,12 +4,12 @@ import { type ChildEffect, type Effect, type Notice } from './model.ts'
 import { type OpenEffect } from './session.ts'
 import { type End } from './tool-notices.ts'
 
-/** Tells followers that another session works for this one. @param session the parent */
+/** The notice that a child session has begun, for the parent's followers. @param session id of the parent */
 export function childBegun (session: string, effect: Effect): Notice[] {
   return effect.kind === 'child' ? [notice(session, effect, { status: 'running' })] : []
 }
 
-/** Tells followers how a child has ended, or that it was not allowed. @param session the parent */
+/** The notice of how a child session ended, or that it was refused, for the parent's followers. @param session id of the parent */
 export function childEnded (session: string, { effect }: OpenEffect, fact: End): Notice[] {
   return effect.kind === 'child' ? [notice(session, effect, statusOf(fact))] : []
 }

@@ -1,18 +1,18 @@
 import { type CommandPolicy, type CommandRule, type ExecEffect } from './model.ts'
 
-/** What rules say of an effect. */
+/** The judgement of an effect by rules: allowed, denied, or to be approved by a person. */
 export type Judgement =
   | { readonly answer: 'allow' }
   | { readonly answer: 'ask', readonly rule: string }
   | { readonly answer: 'deny', readonly by: 'policy', readonly reason: string }
 
-/** The rule by which a command waits where no other speaks of it. */
+/** The default rule: a command that no other rule matches needs an approval. */
 const ASKED = 'commands are approved one by one'
 
-/** What a shell reads as more than one simple command: separators, substitutions, redirections, ends of lines. */
+/** Characters by which a text is more than one simple command to a shell: separators, substitutions, redirections, ends of lines. */
 const COMPOUND = /[;|&$()<>`\r\n]/
 
-/** Where a shell may begin another command; a deny rule is held against each part. */
+/** The places in a text where a shell may begin another command. Deny and ask rules are matched against each part between them. */
 const SEPARATORS = /[;|&()`\r\n]|\$\(/
 
 /**
@@ -35,7 +35,7 @@ export function judgeCommand ({ command, target, origin }: ExecEffect, policy: C
   return allowed === undefined ? { answer: 'ask', rule: ASKED } : { answer: 'allow' }
 }
 
-/** The rule by which a commit waits where no other speaks of it. */
+/** The default rule: a commit that no other rule matches needs an approval. */
 export const COMMITS_ARE_ASKED = 'commits are approved one by one'
 
 /**
@@ -52,14 +52,14 @@ export function judgeCommit (targets: readonly string[], rules: readonly Command
 
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const
 
-/** The stricter of two judgements; the first of two that are alike. */
+/** The stricter of two judgements; the first where both are equally strict. */
 export function stricter (first: Judgement, second: Judgement): Judgement {
   return STRICTNESS[second.answer] > STRICTNESS[first.answer] ? second : first
 }
 
 /**
- * Whether a command is one that a pattern means, word by word: `*` stands for any characters of its word, and as the last word
- * for any further words, or none.
+ * Whether a command matches a pattern, word by word: `*` in a word stands for any characters of the word, and `*` as the last
+ * word for any further words, or none.
  */
 export function matchesCommand (pattern: string, command: string): boolean {
   const [wanted, words] = [wordsOf(pattern), wordsOf(command)]
@@ -73,7 +73,7 @@ function wordsOf (text: string): string[] {
   return text.split(/[ \t]+/).filter(word => word !== '')
 }
 
-/** In linear time: each part between stars is looked for behind the one before it. */
+/** Matches a word against a pattern with `*` in linear time: each part between stars is searched for after the previous part. */
 function matchesWord (pattern: string, word: string): boolean {
   const parts = pattern.split('*')
   const [first = '', last = ''] = [parts[0], parts.at(-1)]

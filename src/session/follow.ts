@@ -3,27 +3,27 @@ import { ENDED, type Transition } from './model.ts'
 import { readShown } from './read-log.ts'
 import { type SessionStore } from './session-store.ts'
 
-/** How often the log is read though nobody has said that there is more, in ms: word of an append may be lost. */
+/** How often the log is read without a message about a new append, in ms: such messages may be lost. */
 const LOOK = 5000
 
-/** How many live words wait for a slow reader, and their UTF-16 units; those beyond are dropped, since they are never repeated anyway. */
+/** How many live messages wait for a slow reader, and their largest total length in UTF-16 units. Further messages are dropped. */
 const [MAX_LIVE, MAX_LIVE_LENGTH] = [1000, 256 * 1024]
 
-/** Something said live. */
+/** A live message: it was published to followers, and is not stored. */
 interface Said {
   readonly words: JsonObject
-  /** The append that was heard of before it; `undefined` before the log was read. */
+  /** The number of the last append that was heard of before this message; `undefined` before the log was read. */
   readonly behind: number | undefined
 }
 
-/** What a follower of a session is given. */
+/** An item for a follower of a session: a transition, or a live message. */
 export type Followed = { readonly transition: Transition } | { readonly live: JsonObject }
 
 /**
- * Follows a session from a transition on: what is in its log, then what is added to it, by any replica, each once and in
- * order; between them what is said live. Ends with the session, or with the signal.
+ * Follows a session from a transition on: first the transitions in its log, then each new one from any replica, each once and in
+ * order, with live messages between them. Ends with the session, or with the signal.
  * @param after number of the last transition that the reader has; 0 for all
- * @param greet what is said live that the reader has not heard, since it was said before; asked once, behind what is in the log
+ * @param greet gives live messages that were published before the reader came; called once, after the transitions in the log
  */
 export async function * followSession (
   store: SessionStore,
@@ -86,12 +86,12 @@ export async function * followSession (
   }
 }
 
-/** Roughly: what is long is the text. */
+/** The approximate length of a live message, in UTF-16 units: only its text can be long. */
 function lengthOf ({ text }: JsonObject): number {
   return typeof text === 'string' ? text.length : 0
 }
 
-/** Takes what was said before an append was heard of that is behind this one. */
+/** Removes and yields the live messages that belong before any append with a number above `seq`. */
 function * saidUpTo (live: Said[], seq: number, isAll = false): Generator<Followed> {
   for (let [next] = live; next !== undefined && (next.behind === undefined ? isAll : next.behind <= seq); [next] = live) {
     live.shift()

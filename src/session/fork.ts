@@ -7,12 +7,12 @@ import { type Seals } from './seal.ts'
 import { acceptsInput, headOf, type Session } from './session.ts'
 import { type SessionStore, SessionStoreError } from './session-store.ts'
 
-/** Nowhere in the log the session waited for its user. */
+/** A session cannot be forked, because it never waited for its user. */
 export class NothingToFork extends Error {
   override readonly name = 'NothingToFork'
 }
 
-/** There is more to copy than may be. */
+/** The log to copy is larger than allowed. */
 export class ForkTooLarge extends Error {
   override readonly name = 'ForkTooLarge'
 }
@@ -24,16 +24,16 @@ export interface ForkOptions {
   readonly from: string
   readonly to: string
   readonly owner: string
-  /** The last transition that may be copied; the last of all when left out. */
+  /** The number of the last transition that may be copied. @default the last one of the log */
   readonly upTo?: number | undefined
-  /** What may be copied, in bytes. @default all */
+  /** The largest size of the copied log, in bytes. @default no limit */
   readonly most?: number | undefined
   readonly by: string
 }
 
 /**
- * Copies a session up to a transition after which it waited for its user, so that it can go on another way from there. The
- * copy is sealed as what it is: another session. The log is read twice, so that no more of it is in memory than its fold.
+ * Forks a session: copies its log up to a transition after which it waited for its user, so that the copy can continue
+ * differently. The copy is a session of its own with its own seals. The log is read twice, so that it is never in memory as a whole.
  * @throws NothingToFork, ForkTooLarge, EngineDiverged, EngineUnknown, LogUntrusted, SessionStoreError
  */
 export async function forkSession (options: ForkOptions): Promise<Session> {
@@ -70,7 +70,7 @@ export async function forkSession (options: ForkOptions): Promise<Session> {
   throw new SessionStoreError(`session ${from} has become shorter while it was copied`)
 }
 
-/** The last transition after which the session waited, and what the log takes up to it. */
+/** The number of the last transition after which the session waited for its user, and the size of the log up to it in bytes. */
 async function waitingIn ({ store, engines, seals, from, upTo = Infinity }: ForkOptions): Promise<{ readonly length: number, readonly bytes: number }> {
   let session: Session | undefined
   let [length, bytes, read] = [0, 0, 0]

@@ -3,24 +3,24 @@ import { LRUCache } from 'lru-cache'
 import { ENDED } from './model.ts'
 import { type Session } from './session.ts'
 
-/** How many sessions are kept at most. */
+/** The largest number of sessions in the cache. */
 const MOST = 1000
 
-/** What they may take of the heap, and at most, in bytes. */
+/** The largest share of the heap that the cache may take, and its largest size in bytes. */
 const [HEAP_SHARE, MOST_BYTES] = [1 / 8, 256 * 1024 * 1024]
 
-/** What a session takes beside the texts of its log, in bytes. */
+/** The assumed size of a session in memory beside the texts of its log, in bytes. */
 const OWN_BYTES = 4096
 
-/** How long one stays that has ended, in ms: those who followed it read how. */
+/** How long an ended session stays in the cache, in ms: its followers still read its end. */
 const ENDED_FOR = 5000
 
-/** What folds of logs have come to: of those sessions that were used last, as far as memory goes. */
+/** A least-recently-used cache of sessions that were computed from their logs, bounded in number and memory. */
 export class HotSessions {
   readonly #sessions = new LRUCache<string, Session>({
     max: MOST,
     maxSize: Math.min(MOST_BYTES, Math.floor(getHeapStatistics().heap_size_limit * HEAP_SHARE)),
-    // What engines keep are the texts of the log, most of them with two bytes a character.
+    // Engines keep the texts of the log in memory, where most texts take two bytes per character.
     sizeCalculation: ({ bytes }) => OWN_BYTES + 2 * bytes
   })
 
@@ -28,7 +28,7 @@ export class HotSessions {
     return this.#sessions.get(id)
   }
 
-  /** Gives one without counting as a use. */
+  /** Gives a cached session without counting as a use of it. */
   peek (id: string): Session | undefined {
     return this.#sessions.peek(id)
   }

@@ -2,23 +2,23 @@ import { type Json, type JsonObject, stringifyJson } from '../base/json.ts'
 import { type Effect, type Fact, type Notice, type ToolEffect } from './model.ts'
 import { type OpenEffect } from './session.ts'
 
-/** How an effect can end. */
+/** A fact that ends an effect. */
 export type End = Extract<Fact, { readonly effect: string }> & { readonly kind: 'result' | 'failure' | 'unknown' | 'refused' }
 
 /** Arguments whose JSON is longer are cut in events, in UTF-16 units. */
 const MAX_ARGUMENTS = 16_000
 
-/** Tells followers that a tool is called. @param isAgain whether another replica had called it, and may have come to its end */
+/** The notice that a tool is called. @param isAgain whether the call was begun once before, and may have been completed then */
 export function toolCalled (effect: Effect, isAgain: boolean): Notice[] {
   return effect.kind === 'tool' ? [notice(effect, 'called', isAgain ? { isAgain } : {})] : []
 }
 
-/** Tells followers how a call of a tool has ended, or that it was not allowed. @param at in ms since 1970 */
+/** The notice of how a tool call ended, or that it was refused. @param at when it ended, in ms since 1970 */
 export function toolEnded ({ effect, since }: OpenEffect, fact: End, at: number): Notice[] {
   return effect.kind === 'tool' ? [notice(effect, 'ended', { ...outcomeOf(fact), ...durationOf(since, at) })] : []
 }
 
-/** Tells followers of a call whose end nobody waits for any more. */
+/** The notice that a running tool call was given up because its session was stopped. */
 export function toolGivenUp ({ effect, since }: OpenEffect, at: number): Notice[] {
   return effect.kind === 'tool'
     ? [notice(effect, 'ended', {
@@ -42,7 +42,7 @@ function outcomeOf (fact: End): JsonObject {
   }
 }
 
-/** Clocks of replicas differ. */
+/** The duration of a call. It is never negative, though begin and end may come from the clocks of two replicas. */
 function durationOf (since: number | undefined, at: number): JsonObject {
   return since === undefined ? {} : { durationMs: Math.max(0, at - since) }
 }

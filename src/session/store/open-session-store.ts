@@ -1,7 +1,7 @@
 import { type Log } from '../../base/log.ts'
 import { type SessionStore } from '../session-store.ts'
 
-/** Where the operator says that sessions are kept. */
+/** The place where sessions are kept, as the operator configured it. */
 export type SessionPlace =
   | { readonly kind: 'memory' }
   | { readonly kind: 'directory', readonly path: string }
@@ -17,7 +17,7 @@ export interface SessionStoreOptions {
 const SEVEN_DAYS = 7 * 24 * 60 * 60_000
 
 /**
- * Opens a store of sessions. It touches nothing before it is used.
+ * Opens a session store. The store touches no file and opens no connection before its first use.
  * @throws SessionStoreError when the Redis URL has another shape
  */
 export async function openSessionStore (place: SessionPlace, { keep = SEVEN_DAYS, log }: SessionStoreOptions): Promise<SessionStore> {

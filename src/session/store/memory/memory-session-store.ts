@@ -8,22 +8,22 @@ import { type Entry, PAGE_SIZE, SessionStoreError, type SessionStore } from '../
 export interface MemorySessionStoreOptions {
   /** How long an ended session is kept, in ms. */
   readonly keep: number
-  /** In ms since 1970. @default Date.now */
+  /** The clock, in ms since 1970. @default Date.now */
   readonly now?: () => number
 }
 
 interface Kept { readonly entry: Entry, readonly token: string }
 
-/** Keeps sessions in this process, and nowhere else: for tests, and for trying things out. */
+/** A session store in the memory of this process, for tests and for trying things out. Its sessions end with the process. */
 export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessionStoreOptions): SessionStore {
   const logs = new Map<string, Kept[]>()
   const index = new SessionIndex()
-  /** When ended sessions go, the first to go first. */
+  /** When each ended session is forgotten, in ms since 1970, the earliest first. */
   const ends = new Map<string, number>()
   const listeners = new SessionListeners()
   let closed = false
 
-  /** Every method but `publish` comes through here. @throws SessionStoreError after `close` */
+  /** Runs first in every method but `publish`: forgets ended sessions whose time is over. @throws SessionStoreError after `close` */
   function enter (): void {
     if (closed) throw new SessionStoreError('the store is closed')
     for (const [id, end] of ends) {
@@ -49,7 +49,7 @@ export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessio
       index.put(entry)
       ends.delete(id)
       if (ENDED.has(entry.head.status)) ends.set(id, now() + keep)
-      // A listener's fault is not the writer's.
+      // Listeners are called later, so that an error of a listener does not fail the append.
       queueMicrotask(() => listeners.appended(id, seq))
       return 'ok'
     },

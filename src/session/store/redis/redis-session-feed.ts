@@ -4,14 +4,14 @@ import { type RedisConnection } from '../../../store/redis/redis-connection.ts'
 import { SessionListeners } from '../shared/session-listeners.ts'
 import { SessionStoreError, type SessionListener } from '../../session-store.ts'
 
-/** Until a lost connection is begun anew, in ms. */
+/** The delay before a lost connection is opened again, in ms. */
 const RETRY_MS = 500
 
-/** How often the connection is made sure of, in ms: nothing comes from a broken one, as from a quiet one. */
+/** How often the connection is checked with a ping, in ms: a broken connection is as silent as an idle one. */
 const HEARTBEAT_MS = 1000
 
 export interface RedisSessionFeedOptions {
-  /** A connection that answers now, to the node where these sessions are: in a cluster, others hear of them, but not for sure. */
+  /** Gives a working connection to the node that has these sessions. Other nodes of a cluster get its messages too, but may lose some. */
   readonly node: () => Promise<RedisConnection>
   readonly channelOf: (id: string) => string
 }
@@ -19,8 +19,8 @@ export interface RedisSessionFeedOptions {
 interface Subscriber { readonly own: Redis, readonly connection: RedisConnection }
 
 /**
- * What one node of Redis tells of sessions, over one connection for all that are followed. It is a companion of a connection that
- * finds the master again after a failover, and goes with it.
+ * A feed receives the messages about sessions from one node of Redis, over one connection for all followed sessions. Its connection
+ * is a companion of one that finds the master again after a failover, and closes with it.
  */
 export class RedisSessionFeed {
   readonly #options: RedisSessionFeedOptions
@@ -29,7 +29,7 @@ export class RedisSessionFeed {
   #connecting: Promise<Subscriber> | undefined
   #retry: NodeJS.Timeout | undefined
   #heartbeat: NodeJS.Timeout | undefined
-  /** Listeners may have missed something. */
+  /** Whether listeners may have missed messages since the connection was lost. */
   #hasGap = false
   #closed = false
 
@@ -78,7 +78,7 @@ export class RedisSessionFeed {
     })
     own.on('message', (channel: string, text: string) => this.#hear(channel.slice(-32), text))
     try {
-      // Its errors are told as those of the connection are.
+      // Errors of the companion are reported like those of the main connection.
       await connection.ask(async () => {
         await own.connect()
         const channels = this.#listeners.ids().map(this.#options.channelOf)
@@ -118,7 +118,7 @@ export class RedisSessionFeed {
     try {
       this.#listeners.live(id, parseOwnJson(text) as JsonObject)
     } catch {
-      // Somebody else has published here.
+      // The message is not of this service: somebody else has published on the channel.
     }
   }
 }

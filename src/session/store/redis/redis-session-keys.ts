@@ -1,31 +1,31 @@
 import { type Head } from '../../model.ts'
 
-/** The shards: what changes together lies together, in a cluster too. An id's first digit is its shard. */
+/** The names of the shards. The first digit of a session's id names its shard. All keys of a shard are on one node of a cluster. */
 export const SHARDS = [...'0123456789abcdef']
 
 /** The keys of one shard. */
 export interface ShardKeys {
-  /** What all of them begin with; scripts make the keys of single sessions of it. */
+  /** The common prefix of the shard's keys. Scripts build the keys of single sessions from it. */
   readonly prefix: string
-  /** Ids by the time at which they are due. */
+  /** Sorted set of the ids of sessions, by the time at which each is due. */
   readonly due: string
-  /** Ids by the time at which the session was begun. */
+  /** Sorted set of the ids of sessions, by the time at which each was begun. */
   readonly all: string
-  /** Ids and owners of ended sessions, by the time at which they expire. */
+  /** Sorted set of the ids and owners of ended sessions, by the time at which each expires. */
   readonly ended: string
-  /** As `all`, of one owner. */
+  /** Sorted set like `all`, for the sessions of one owner. */
   of (owner: string): string
-  /** As `of`, of the sessions that have not ended. */
+  /** Sorted set like `of`, for the sessions that have not ended. */
   open (owner: string): string
-  /** As `of`, of the children of a session above all others. */
+  /** Sorted set like `of`, for the descendants of a root session. */
   below (root: string): string
-  /** As `open`, of children. */
+  /** Sorted set like `open`, for the child sessions of one owner. */
   openBelow (owner: string): string
   /** The stream of a session's transitions. */
   log (id: string): string
   /** The hash of `head`, `driver` and `seq`. */
   head (id: string): string
-  /** Where appends of a session are told, and what is published of it. */
+  /** The Pub/Sub channel for appends to a session and for its live messages. */
   channel (id: string): string
 }
 
@@ -34,12 +34,12 @@ export function shardOf (id: Head['id']): string {
   return id.charAt(0)
 }
 
-/** What stands in place of an owner where the children of a session are listed. */
+/** The name used in place of an owner in the key that lists a root session's descendants. */
 export function belowName (root: string): string {
   return `>${root}`
 }
 
-/** The keys of a shard: `shenma:sessions:{7}:due`. What stands in braces keeps them on one node. */
+/** The keys of a shard, such as `shenma:sessions:{7}:due`. The hash tag in braces keeps them on one node of a cluster. */
 export function shardKeys (keyPrefix: string, shard: string): ShardKeys {
   const prefix = `${keyPrefix}sessions:{${shard}}:`
   return {

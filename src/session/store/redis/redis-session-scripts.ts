@@ -1,17 +1,17 @@
-/** Scripts that change or read one shard in one step. Redis' own clock counts: those of replicas differ. */
+/** Lua scripts that change or read one shard atomically. They use Redis' own clock, because the clocks of replicas differ. */
 
 const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
 /**
- * Appends one transition behind another, with all that goes with it. Plain XADD is not enough: it accepts a gap after a lost
- * tail, and takes a resend for a conflict. What fails first is XADD, before anything was written: a Redis that is full or
- * read-only changes nothing.
- * `KEYS`: log, head, due, all, of, ended, open. `ARGV`: number and token of the one before (0 and '' for none), number and token, the
- * transition, the head, the driver, due in ms or 'never' or 'keep', when it was begun, the ms that an ended one is kept or '',
- * the id, the owner or what stands in its place for a child, the channel, the seal.
- * Gives 'ok', 'again', or number and token of the last one that is there.
+ * Appends one transition after another, and updates head, sets and due time. Plain XADD is not enough: it accepts a gap after a
+ * lost tail, and takes a retry for a conflict. The script calls XADD before its other writes, so a Redis that is full or read-only
+ * fails there, and nothing is changed.
+ * `KEYS`: log, head, due, all, of, ended, open. `ARGV`: number and token of the previous transition (0 and '' for none), number and
+ * token of the new one, the transition, the head, the driver, due in ms or 'never' or 'keep', when the session was begun, how many
+ * ms an ended session is kept or '', the id, the owner (for a child, `belowName` of its root), the channel, the seal.
+ * Gives 'ok', 'again', or number and token of the log's last transition.
  */
 export const APPEND = `
 local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
@@ -52,8 +52,8 @@ redis.call('PUBLISH', ARGV[13], ARGV[3])
 return 'ok'`
 
 /**
- * Takes what is due, and removes from the sets what has expired: 100 at a time, so that no call is long.
- * `KEYS`: due, all, ended. `ARGV`: the taker, how many, the lease in ms, the shard's prefix.
+ * Takes sessions that are due, and removes expired sessions from the sets: 100 per call, so that no call takes long.
+ * `KEYS`: due, all, ended. `ARGV`: the replica that takes, the limit, the lease in ms, the shard's prefix.
  * Gives the ids, and in how many ms the next one is due, -1 for never.
  */
 export const TAKE = `
@@ -84,8 +84,8 @@ local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 return { ids, first[2] and math.max(0, first[2] - now) or -1 }`
 
 /**
- * Makes leases longer. `KEYS`: due. `ARGV`: the driver, the lease in ms, the shard's prefix, the ids.
- * Gives id, last number and 1 or 0 of each that exists.
+ * Renews leases. `KEYS`: due. `ARGV`: the driver, the lease in ms, the shard's prefix, the ids.
+ * Gives for each session that exists its id, the number of its last transition, and 1 if the driver still has it, else 0.
  */
 export const RENEW = `
 ${NOW}
@@ -102,9 +102,9 @@ end
 return renewed`
 
 /**
- * Sessions of a set from the newest on, behind a place. `KEYS`: all or of. `ARGV`: when that place was begun ('' for the
- * first page), its id, how many at least, the shard's prefix.
- * Gives id, time, head and driver of each; no head where it has expired.
+ * Lists the sessions of a sorted set after a place, the newest first. `KEYS`: the set. `ARGV`: time of that place ('' for the
+ * first page), id of that place, how many at least, the shard's prefix.
+ * Gives id, time, head and driver of each session; a session that has expired has no head.
  */
 export const LIST = `
 local count, offset, found = tonumber(ARGV[3]), 0, {}

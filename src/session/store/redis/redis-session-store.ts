@@ -21,9 +21,9 @@ import { withSafeEviction } from './safe-eviction.ts'
 export interface RedisSessionStoreOptions {
   /** One Redis, one that Sentinels name, or a cluster. @see parseRedisUrl */
   readonly url: string
-  /** What the Sentinels ask for, if anything. */
+  /** The password of the Sentinels, if they need one. */
   readonly sentinelPassword?: string
-  /** What every key begins with. @default 'shenma:' */
+  /** The prefix of every key. @default 'shenma:' */
   readonly keyPrefix?: string
   /** How long an ended session is kept, in ms. */
   readonly keep: number
@@ -32,17 +32,17 @@ export interface RedisSessionStoreOptions {
   readonly commandTimeout?: number
 }
 
-/** How many transitions a page of a log has that is asked for first. */
+/** The number of transitions in the first page that is read of a log. */
 const FIRST_PAGE = 4
 
-/** How many sessions of a shard a list reads at first, and at most at a time. */
+/** How many sessions of a shard a list reads with its first request, and at most with a later one. */
 const LIST_FROM = 10
 const LIST_TO = 200
 
 /**
  * Keeps sessions in Redis, for all replicas of the service, in 16 shards. All keys of a shard are on one node of a cluster, so that one script
  * can change them together. The store connects when it is used first, over connections of its own.
- * @throws SessionStoreError when the URL is none of Redis
+ * @throws SessionStoreError when the URL is not one for Redis
  */
 export function createRedisSessionStore (options: RedisSessionStoreOptions): SessionStore {
   return new RedisSessionStore(options)
@@ -52,11 +52,11 @@ class RedisSessionStore implements SessionStore {
   readonly #options: RedisSessionStoreOptions
   readonly #place: RedisPlace
   readonly #shards: ReadonlyMap<string, ShardKeys>
-  /** By the addresses of the nodes. */
+  /** The feeds of messages, by the address of their node. */
   readonly #feeds = new Map<string, RedisSessionFeed>()
   #nodes: RedisNodes | undefined
   #closed = false
-  /** The shard that is asked first: each in its turn. */
+  /** Counts the calls of `take`: each call begins with the next shard, so that none is preferred. */
   #first = 0
 
   constructor (options: RedisSessionStoreOptions) {
@@ -128,7 +128,7 @@ class RedisSessionStore implements SessionStore {
     return await mergePage(lists, query)
   }
 
-  /** The sessions of a shard, the newest first, behind a place. */
+  /** The sessions of a shard after a place, the newest first. */
   async * #listed (keys: ShardKeys, set: string, after: Place | undefined): AsyncGenerator<Listed> {
     for (let count = LIST_FROM; ; count = Math.min(2 * count, LIST_TO)) {
       const rows = await this.#run(keys, LIST, [set], [
@@ -188,7 +188,7 @@ class RedisSessionStore implements SessionStore {
     return await translating(this.#feedOf(id).then(feed => feed.watch(id, listener)))
   }
 
-  /** The bus of a cluster loses messages when its links break, without a word: who follows asks the node that publishes. */
+  /** The feed of the node that has a session. Nodes of a cluster silently lose each other's messages when a link breaks, so listeners use that node. */
   async #feedOf (id: string): Promise<RedisSessionFeed> {
     const { target: { address } } = await this.#opened().holder(this.#keys(id).log(id))
     const known = this.#feeds.get(address)
@@ -229,14 +229,14 @@ class RedisSessionStore implements SessionStore {
   }
 }
 
-/** What an entry of a stream holds, of whoever has written it. @throws SessionStoreError when it can be none of this service's */
+/** Converts an entry of a Redis stream; its seal is not checked here. @throws SessionStoreError when the entry's id is not one of this service */
 function entryOf ([name, fields]: [name: string, fields: string[]]): Entry {
   const seq = Number(name.split('-', 1)[0])
   if (!Number.isSafeInteger(seq)) throw new SessionStoreError(`entry ${name} of a session's log is not one of this service`)
   return { seq, text: fields[3] ?? '', seal: fields[5] ?? '' }
 }
 
-/** The smallest sets that hold all that a list asks for: nothing waits in a session that has ended. */
+/** The keys of the smallest sets that hold all matches of a query. Only open sessions can wait for an approval. */
 function setsOf (keys: ShardKeys, { owner, isAsking, root, withChildren }: ListQuery): string[] {
   if (root !== undefined) return [keys.below(root)]
   if (owner === undefined) return [keys.all]

@@ -3,12 +3,12 @@ import { type RedisConnection } from '../../../store/redis/redis-connection.ts'
 import { type Log } from '../../../base/log.ts'
 import { StoreError } from '../../../store/store.ts'
 
-/** Policies by which Redis takes no key away that has no time to live. */
+/** The eviction policies under which Redis never drops a key without an expiry. */
 const SAFE = /^(noeviction|volatile-\w+)$/
 
 /**
- * A connection that asks nothing of a Redis which may drop sessions when its memory is full. It looks once a connection; one
- * that was refused is looked at again with the next question.
+ * Wraps a connection, so that it refuses a Redis whose eviction policy may drop sessions when memory is full. The policy is
+ * checked once per connection, and after a refusal again with the next command.
  */
 export function withSafeEviction (connection: RedisConnection, log: Log): RedisConnection {
   const { client, target: { address }, ask } = connection
@@ -30,7 +30,7 @@ export function withSafeEviction (connection: RedisConnection, log: Log): RedisC
       const wrong = `its maxmemory-policy is ${policy}, and has to be noeviction or volatile-*`
       throw new StoreError(`Redis at ${address} may drop sessions when its memory is full: ${wrong}`)
     }
-    // While it loads, it says of everything that it is off.
+    // While Redis loads its data, it reports its append-only file as off.
     if (/^loading:1/m.test(info ?? '')) return
     if (/^aof_enabled:0/m.test(info ?? '')) warn('Redis keeps no append-only file: after a crash of it, sessions are as its last snapshot has them')
     isSafe = true
@@ -45,7 +45,7 @@ export function withSafeEviction (connection: RedisConnection, log: Log): RedisC
   }
 }
 
-/** What a command answers; nothing where this user may not use it. */
+/** The answer to a command; `undefined` where Redis does not permit the command to this user. */
 async function permitted<T> (answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer

@@ -1,7 +1,7 @@
 import { type Position } from '../../model.ts'
 import { type Append, type Appended } from '../../session-store.ts'
 
-/** What an id looks like; it becomes part of the names of files and keys. */
+/** The form of a session's id. The id becomes a part of file names and Redis keys. */
 const ID = /^[0-9a-f]{32}$/
 
 /** Whether a text is a session's id: 32 hexadecimal digits. */
@@ -10,8 +10,8 @@ export function isSessionId (text: string): boolean {
 }
 
 /**
- * Makes sure that an append makes sense by itself, so that no writer can leave a gap.
- * @throws RangeError which says what does not fit; the fault is the caller's
+ * Checks that the parts of an append fit together, so that no writer can leave a gap in the numbers.
+ * @throws RangeError which says what does not fit; the caller made a mistake
  */
 export function checkAppend ({ id, after, transition: { seq, token }, entry, head }: Append): void {
   if (!isSessionId(id)) throw new RangeError(`expected an id of 32 hexadecimal digits, not ${JSON.stringify(id.slice(0, 40))}`)
@@ -21,12 +21,12 @@ export function checkAppend ({ id, after, transition: { seq, token }, entry, hea
   }
 }
 
-/** The fence: whether an append follows the last transition that is there, by number and token. */
+/** The fence: whether an append follows the last transition of the log, by number and token. */
 export function isNext ({ after }: Append, top: Position | undefined): boolean {
   return top?.seq === after?.seq && top?.token === after?.token
 }
 
-/** What an append is answered that does not follow. @param token of the transition that has its number */
+/** The answer to an append that does not follow the log's last transition. @param token token of the stored transition with the same number, if any */
 export function refusal ({ transition }: Append, top: Position | undefined, token: string | undefined): Appended {
   return token === transition.token ? 'again' : { top: top && { seq: top.seq, token: top.token } }
 }

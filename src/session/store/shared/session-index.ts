@@ -2,14 +2,14 @@ import { ENDED, type Head } from '../../model.ts'
 import { compareNewest, isWanted, type Place } from './session-order.ts'
 import { type Append, type ListQuery, type Renewed, type SessionStore } from '../../session-store.ts'
 
-/** What is known of a session beside its log. */
+/** The head and the due time of a session, which are kept beside its log. */
 export interface IndexEntry {
   readonly head: Head
-  /** In ms since 1970; undefined for never. */
+  /** When a replica may take the session, in ms since 1970; undefined for never. */
   readonly due: number | undefined
 }
 
-/** What an append makes of a session's head and due time. @param now in ms since 1970 */
+/** The head and the due time of a session after an append. @param now in ms since 1970 */
 export function indexed ({ head, due }: Append, before: IndexEntry | undefined, now: number): IndexEntry {
   switch (due) {
     case 'keep': return { head: { ...head, driver: before?.head.driver }, due: before?.due }
@@ -18,7 +18,7 @@ export function indexed ({ head, due }: Append, before: IndexEntry | undefined, 
   }
 }
 
-/** Heads and due times in memory, for stores that one process has to itself. */
+/** An index of heads and due times in memory, for stores that belong to a single process. */
 export class SessionIndex<E extends IndexEntry = IndexEntry> {
   readonly #entries = new Map<string, E>()
 
@@ -66,7 +66,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return count
   }
 
-  /** The heads that a list asks for, in its order. @param after what they follow */
+  /** The heads that match a query, the newest first. @param after the place after which the list begins */
   list (query: ListQuery, after: Place | undefined): Head[] {
     const heads: Head[] = []
     for (const { head } of this.#entries.values()) {

@@ -1,13 +1,13 @@
 import { type JsonObject } from '../../../base/json.ts'
 import { type SessionListener } from '../../session-store.ts'
 
-/** Who follows which session in this process. */
+/** The listeners of this process, by the session that they follow. */
 export class SessionListeners {
   readonly #listeners = new Map<string, Set<SessionListener>>()
 
-  /** @returns removes the listener; doing so again does nothing */
+  /** Adds a listener. @returns a function that removes the listener; a second call does nothing */
   add (id: string, listener: SessionListener): () => void {
-    // One of its own for each call: who watches twice hears all twice, and ends one at a time.
+    // Each call gets an object of its own: a listener that is added twice hears everything twice, and is removed once per call.
     const own = bound(listener)
     const all = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, all.add(own))
@@ -33,7 +33,7 @@ export class SessionListeners {
     for (const listener of this.#listeners.get(id) ?? []) listener.onLive(live)
   }
 
-  /** Word may have been lost, of every session. */
+  /** Tells all listeners that messages may have been lost, for every session. */
   gap (): void {
     for (const all of this.#listeners.values()) for (const listener of all) listener.onGap()
   }

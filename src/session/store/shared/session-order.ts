@@ -1,15 +1,15 @@
 import { type Head } from '../../model.ts'
 import { type ListQuery } from '../../session-store.ts'
 
-/** A place in a list of sessions. */
+/** A session's place in a list, which is ordered by time and id. */
 export type Place = Pick<Head, 'createdAt' | 'id'>
 
-/** Orders sessions: the newest first, and of one millisecond those with the greater id. */
+/** Compares two sessions for sorting: the newest first, and within one millisecond the greater id first. */
 export function compareNewest (a: Place, b: Place): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
 }
 
-/** The cursor of what follows a session. */
+/** The cursor for the page that follows a session. */
 export function cursorOf ({ createdAt, id }: Place): string {
   return `${createdAt}-${id}`
 }
@@ -22,7 +22,7 @@ export function parseCursor (cursor: string | undefined): Place | undefined {
   return { createdAt: Number(createdAt), id }
 }
 
-/** Whether a session is what a list asks for. */
+/** Whether a session matches the query of a list. */
 export function isWanted (head: Head, { owner, statuses, isAsking, definition, root, parent, withChildren }: ListQuery): boolean {
   return (root === undefined ? head.root === undefined || withChildren === true : head.root === root) &&
     (parent === undefined || head.parent === parent) &&

@@ -6,31 +6,31 @@ import { type Fact } from '../model.ts'
 import { type Session } from '../session.ts'
 import { type SessionLog } from '../session-log.ts'
 
-/** Adds a fact to a session, or none. */
+/** Adds the fact that `decide` gives to a session's log; adds nothing when it gives `undefined`. */
 export type Commit = (id: string, decide: (session: Session) => Fact | undefined) => Promise<Session>
 
-/** What persons are asked in sessions, and what they have answered. */
+/** The approvals that sessions ask people for, and the answers to them. */
 export class Approvals {
   readonly #log: SessionLog
   readonly #about: Circumstances['about']
   readonly #commit: Commit
 
-  /** @param about what is to be known of an effect that a person is asked about */
+  /** @param about gives the present circumstances of an effect that a person is asked about */
   constructor (log: SessionLog, about: Circumstances['about'], commit: Commit) {
     this.#log = log
     this.#about = about
     this.#commit = commit
   }
 
-  /** What waits for a person in a session, as it is shown now. */
+  /** The approvals that a session waits for, with the present circumstances. */
   of (session: Session): readonly Approval[] {
     return approvalsIn(session, this.#about)
   }
 
   /**
-   * Decides about an effect that is held. The same answer of the same person counts once, however often it comes.
-   * @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND; APPROVAL_OUTDATED when something else is held than what the person was
-   * shown, APPROVAL_DECIDED for one that was decided otherwise or by somebody else, both with what waits now; SESSION_ENDED
+   * Decides about a held effect. An equal answer of the same person counts once, however often it comes.
+   * @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND; APPROVAL_OUTDATED when the content differs from what the person was shown;
+   * APPROVAL_DECIDED for an effect that was decided otherwise or by somebody else; both hold the approval that waits now; SESSION_ENDED
    */
   async decide (id: string, effect: string, answer: PersonsAnswer): Promise<{ readonly session: Session, readonly decided: Decided }> {
     let written: AnswerFact | undefined
@@ -46,7 +46,7 @@ export class Approvals {
     throw approvalDecided(approvalId(id, effect), { ...decided, at: new Date(decided.at).toISOString() }, next)
   }
 
-  /** What a person was asked, and has answered, out of the log; `undefined` for what nobody was asked. @throws SessionStoreError */
+  /** Reads a past approval and its answer from the log; `undefined` for an effect about which nobody was asked. @throws SessionStoreError */
   async past (session: Session, effect: string): Promise<PastApproval | undefined> {
     const asked = session.asked.get(effect)
     if (asked === undefined) return undefined

@@ -17,11 +17,11 @@ export interface EffectDriverOptions {
   readonly watches: Watches
   readonly log: Log
   readonly commit: Commit
-  /** Called when the end of an effect cannot be written. */
+  /** Called with a session's id when the end of one of its effects cannot be written. */
   readonly onFailed: (id: string, error: unknown) => Promise<void>
 }
 
-/** Performs effects that this process has begun, and writes how each of them ended. */
+/** Performs the effects that this process has begun, and writes to the log how each of them ended. */
 export class EffectDriver {
   readonly #options: EffectDriverOptions
 
@@ -29,27 +29,27 @@ export class EffectDriver {
     this.#options = options
   }
 
-  /** Performs an effect; resolves when its end is written. */
+  /** Performs an effect of a session; resolves when its end is written to the log. */
   async perform (session: Session, effect: ActiveEffect): Promise<void> {
     const { running, watches } = this.#options
     const { id } = session
     await running.run(id, effect.id, async signal => {
       watches.open(id)
       const outcome = await this.#outcomeOf(session, effect, signal)
-      // An effect that was aborted may have succeeded none the less; its failure says nothing.
+      // An aborted effect may have succeeded all the same, so its result is written. Its failure says nothing.
       if (!signal.aborted || outcome.kind === 'result') await this.#end(id, effect, outcome)
       else if (outcome.kind === 'unknown') await this.#endUnconfirmed(id, effect)
     })
     if (!running.hasAny(id)) watches.close(id)
   }
 
-  /** Aborts effects of a session that nobody wants from here any more: each has ended otherwise, or another replica performs it. */
+  /** Aborts effects that this process still performs though the session's log says that they have ended, or that another replica performs them. */
   abortStale ({ id, open }: Session): void {
     const { running, replica } = this.#options
     running.abort(id, effect => open.get(effect)?.by !== replica.id)
   }
 
-  /** Tells of an effect that was aborted and may run on. Where its session has not ended, the next replica finds it unknown. */
+  /** Reports an aborted effect that may still run. Only for an ended session is that written; else the next replica marks the effect as unknown. */
   async #endUnconfirmed (id: string, effect: ActiveEffect): Promise<void> {
     const target = effect.kind === 'exec' ? effect.target : undefined
     const about = { session: id, effect: effect.id, kind: effect.kind, target }
@@ -68,7 +68,7 @@ export class EffectDriver {
 
   /**
    * Writes how an effect ended, as soon as the store can be reached.
-   * @param isWanted whether that is to be written. @default unless it has ended otherwise, or another replica has begun it again
+   * @param isWanted whether the end has to be written. @default only while the log says that this replica performs the effect
    */
   async #end (id: string, effect: ActiveEffect, outcome: Outcome, isWanted = (session: Session): boolean => this.#isOwn(session, effect)): Promise<void> {
     const { replica: { closing }, commit, onFailed } = this.#options

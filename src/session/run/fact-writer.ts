@@ -11,9 +11,9 @@ import { LogLost, type SessionLog } from '../session-log.ts'
 import { type Append } from '../session-store.ts'
 import { type Residence } from './residence.ts'
 
-/** This process among those that run sessions. */
+/** A replica is one of the processes that run sessions; this is the present process. */
 export interface Replica {
-  /** Made up for this process: nobody else can be taken for it. */
+  /** A random id of this process. */
   readonly id: string
   /** How long a replica may be silent before another one takes over its sessions, in ms. */
   readonly lease: number
@@ -30,11 +30,11 @@ export interface FactWriterOptions {
   readonly log: Log
   /** Called with each transition that this process has written. */
   readonly onWritten: (advanced: Advanced) => void
-  /** Called with a session of whose log the store has lost a part. */
+  /** Called with the id of a session when the store has lost a part of its log. */
   readonly onLost: (id: string) => void
 }
 
-/** Adds facts to sessions: what follows from a fact is computed from the log, and written to it. */
+/** Adds facts to sessions: computes the transition that follows from a fact, and appends it to the log. */
 export class FactWriter {
   readonly #options: FactWriterOptions
   readonly #mutex = new KeyedMutex()
@@ -43,7 +43,7 @@ export class FactWriter {
     this.#options = options
   }
 
-  /** Begins a session, or gives the one that was begun under this id. @throws EngineUnknown, SessionStoreError */
+  /** Begins a session; gives the existing session when one was begun with this id already. @throws EngineUnknown, SessionStoreError */
   async start (id: string, start: Start): Promise<Session> {
     const { sessions, engines, residence, gate, onWritten } = this.#options
     return await this.exclusively(id, async () => {
@@ -62,8 +62,8 @@ export class FactWriter {
   }
 
   /**
-   * Adds a fact to a session. The fact is computed anew as often as another writer is first. A session in memory may be
-   * outdated: the store refuses what is computed from it then, and nothing is left undone or refused for its sake.
+   * Adds a fact to a session. When another writer is first, the fact is computed anew, as often as needed. A cached session may
+   * be outdated: the store then refuses the append. "No fact", or an error of `decide`, is believed only of a freshly loaded session.
    * @param decide gives the fact, or `undefined` to leave the session as it is
    * @param isTaken whether the store has given the session to this replica
    * @throws SESSION_NOT_FOUND, and SESSION_ENDED when a part of the log is lost; EngineDiverged, SessionStoreError; what `decide` throws
@@ -81,7 +81,7 @@ export class FactWriter {
         const driver = driverOf(before)
         const isElsewhere = driver === undefined && await residence.of(before) === 'elsewhere'
         const drives = isTaken || (driver === undefined && !isElsewhere) || driver === replica.id || fact.kind === 'stopped'
-        // All that is begun belongs to one replica: what another one has begun ends first.
+        // All running effects belong to one replica: effects that another replica had begun have to end first.
         const begins = drives && !this.#isClosed && !(isTaken && fact.kind === 'unknown')
         const advanced = advance(before, fact, begins ? gate : owingGate, this.#stamp())
         if (!await this.#append(advanced, before, drives, isElsewhere)) continue
@@ -91,12 +91,12 @@ export class FactWriter {
     })
   }
 
-  /** Does something for a session while this process adds nothing to it. */
+  /** Runs `work` while this process adds nothing to the session. */
   async exclusively<T> (id: string, work: () => Promise<T>): Promise<T> {
     return await this.#mutex.run(id, work)
   }
 
-  /** @param isElsewhere whether another process has to begin what follows; without it, whoever takes the session when it is due */
+  /** Appends a transition. @param isElsewhere whether another process holds the session's terminal and so has to drive the session */
   async #append (advanced: Advanced, before: Session, drives: boolean, isElsewhere: boolean): Promise<boolean> {
     const { sessions, log, onLost } = this.#options
     const { session } = advanced
@@ -121,7 +121,7 @@ export class FactWriter {
     return { at: Date.now(), token: randomUUID(), by: this.#options.replica.id }
   }
 
-  /** Who has to act for a session when this replica has written its last transition. */
+  /** The replica that has to drive a session after this replica has written its last transition; `undefined` for none. */
   #driverOf (session: Session): string | undefined {
     return isWaiting(session) || this.#isClosed ? undefined : this.#options.replica.id
   }

@@ -3,12 +3,12 @@ import { type Refused } from '../engine.ts'
 import { type Action, ENDED, type Fact, type StopCause } from '../model.ts'
 import { acceptsInput, MAX_LOG_BYTES, openIn, type Session } from '../session.ts'
 
-/** Transitions of one session; a fork goes on with its end. */
+/** The largest number of transitions at which a session still accepts an input. */
 const MAX_TRANSITIONS = 10_000
 
-/** Something that a session's user sends. */
+/** An input that a user sends to a session. */
 export interface SessionInput {
-  /** Of the request, so that one that is sent again counts once. */
+  /** The id of the request, so that a request that is sent twice counts once. */
   readonly id: string
   readonly by: string
   readonly text: string
@@ -16,7 +16,7 @@ export interface SessionInput {
 }
 
 /**
- * The fact that a user has sent something; `undefined` when the session has it already.
+ * The fact for an input of a session's user; `undefined` when the session has this input already.
  * @throws SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID, APPROVAL_OUTDATED, COMMIT_DISABLED
  */
 export function inputFact (session: Session, { id: input, by, text, action }: SessionInput): Fact | undefined {
@@ -31,7 +31,7 @@ export function inputFact (session: Session, { id: input, by, text, action }: Se
   return { kind: 'input', id: input, by, text, ...(action === undefined ? {} : { action }) }
 }
 
-/** Why an input is not taken, as whoever sent it is told. */
+/** The error for the sender of a refused input. */
 function refusalOf ({ kind, message }: Refused, { id, status }: Session): ServiceError {
   switch (kind) {
     case 'busy': return sessionBusy(id, status, message)
@@ -41,7 +41,7 @@ function refusalOf ({ kind, message }: Refused, { id, status }: Session): Servic
   }
 }
 
-/** The fact that somebody stops a session; `undefined` for one that has ended. @throws SESSION_BUSY while files are written */
+/** The fact that stops a session; `undefined` for a session that has ended. @throws SESSION_BUSY while files are written */
 export function stopFact (session: Session, by: StopCause, reason: string): Fact | undefined {
   if (ENDED.has(session.status)) return undefined
   const isWriting = openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply' || effect.kind === 'commit')

@@ -4,33 +4,33 @@ import { type Renewed, type SessionStore, SessionStoreError } from '../session-s
 /** How often the store is asked for sessions that are due when it names no earlier time, in ms. */
 const POLL = 5000
 
-/** How many sessions are taken at a time. */
+/** How many sessions are taken with one request at most. */
 const TAKEN = 50
 
 export interface LeasesOptions {
   readonly store: SessionStore
-  /** Who drives the sessions. */
+  /** The id of this replica, which drives the sessions. */
   readonly replica: string
-  /** How long a replica may be silent before another one takes what it drives, in ms. */
+  /** The length of a lease, in ms: how long a replica may be silent before another one takes its sessions. */
   readonly lease: number
   readonly log: Log
-  /** The sessions that this replica drives now. */
+  /** Gives the ids of the sessions that this replica drives now. */
   readonly driven: () => readonly string[]
-  /** Called with each session that was driven, and how it stands in the store. */
+  /** Called with the store's answer for each session whose lease was to be renewed. */
   readonly onRenewed: (renewed: Renewed) => Promise<void>
-  /** Called with each session that is this replica's from now on. */
+  /** Called with the id of each session that this replica has taken. */
   readonly onTaken: (id: string) => Promise<void>
-  /** Keeps work that nobody waits for. */
+  /** Keeps track of background work, so that closing can wait for it. */
   readonly track: (work: Promise<void>) => void
 }
 
-/** Keeps the sessions that this replica drives, and takes those that are due: nobody drives them, or they have waited too long. */
+/** Renews the leases of the sessions that this replica drives, and takes sessions that are due: those without a driver, or that have waited too long. */
 export class Leases {
   readonly #options: LeasesOptions
   #poll: NodeJS.Timeout | undefined
   #renewal: NodeJS.Timeout | undefined
   #isClosed = false
-  /** Why nothing could be taken when it was tried last. */
+  /** The error of the last attempt to take sessions, so that a repeated error is logged once. */
   #problem: string | undefined
 
   constructor (options: LeasesOptions) {
@@ -72,7 +72,7 @@ export class Leases {
       await Promise.all(taken.ids.map(onTaken))
     } catch (error) {
       const { message } = error as Error
-      // It is tried again and again, and told once.
+      // The attempt is repeated again and again, and an equal error is logged once.
       if (message !== this.#problem) log.warn({ reason: message }, 'no sessions could be taken that are due')
       this.#problem = message
     }

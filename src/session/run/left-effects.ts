@@ -3,11 +3,11 @@ import { type Performer } from '../performer.ts'
 import { driverOf, isWaiting, type OpenEffect, openIn, owedNow, type Session } from '../session.ts'
 import { type RunningEffects } from './running-effects.ts'
 
-/** What is known where a session is gone on with. */
+/** What a replica knows when it recovers a session: whether others may still drive it, and which effects run. */
 export interface Recovery {
-  /** The replica that goes on. */
+  /** The id of the replica that recovers the session. */
   readonly replica: string
-  /** Whether the lease of the session is over, so that whoever has begun something is gone. */
+  /** Whether this replica took the session because it was due: a replica that had begun effects of it is then gone. */
   readonly isTaken: boolean
   /** Whether the session has to be driven by this process. */
   readonly isHere: boolean
@@ -16,14 +16,14 @@ export interface Recovery {
 }
 
 /**
- * The fact by which a session goes on: effects that nobody performs any more are begun again, or end as unknown where
- * repeating would do harm; a session that has waited too long stops. `undefined` when there is nothing to do.
+ * The next fact in the recovery of a session. Effects that no replica performs any more are begun again, or end as unknown
+ * where repeating could do harm; a session that has waited too long stops. `undefined` when there is nothing to do.
  */
 export function factToGoOn (session: Session, recovery: Recovery): Fact | undefined {
   const { replica, isTaken, isHere, running, isRepeatable } = recovery
   if (ENDED.has(session.status)) return undefined
   const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, recovery))
-  // Begun here in an append that was given up on, though it had arrived: nobody has done it yet.
+  // Effects that this replica began in an append that it gave up on, though the append had arrived: nobody performs them.
   const undone = left.filter(({ by }) => by === replica)
   const lost = isTaken ? left.filter(({ by }) => by !== replica) : []
   const unknown = [...lost, ...undone.filter(({ effect }) => running.wasPerformed(session.id, effect.id))]
@@ -37,7 +37,7 @@ export function factToGoOn (session: Session, recovery: Recovery): Fact | undefi
   return isTaken && isOver ? { kind: 'stopped', by: 'expiry', reason: 'nobody answered in time' } : undefined
 }
 
-/** Whether an effect was begun and does not run in this process. */
+/** Whether a begun effect is not performed by this process. */
 function isLeft (id: string, { effect, by }: OpenEffect, { replica, running }: Recovery): boolean {
   return effect.kind !== 'wait' && !(by === replica && running.has(id, effect.id))
 }

@@ -2,7 +2,7 @@ import { ENDED } from '../model.ts'
 import { type Session } from '../session.ts'
 import { type SessionStore } from '../session-store.ts'
 
-/** Where a session has to be driven: by this process, by another one, or by whoever comes first. */
+/** The process that has to drive a session: this process, another one, or any one. */
 export type Place = 'here' | 'elsewhere' | 'anywhere'
 
 /** The terminals that this process holds. */
@@ -12,10 +12,10 @@ export interface HeldTerminals {
 
 export const NO_TERMINALS: HeldTerminals = { has: () => false }
 
-/** The word by which a process that has started a session in a terminal of another one tells it. */
+/** The type of the live message by which a process tells the holder of a terminal that it has started a session in that terminal. */
 export const IN_TERMINAL = 'terminal.session'
 
-/** Knows where sessions have to be driven: what runs in a terminal, where the terminal is. */
+/** Decides which process has to drive a session: a session in a terminal is driven by the process that holds the terminal. */
 export class Residence {
   readonly #store: Pick<SessionStore, 'head'>
   readonly #held: HeldTerminals
@@ -30,7 +30,7 @@ export class Residence {
     return terminal !== undefined && !ENDED.has(status) && this.#held.has(terminal)
   }
 
-  /** @throws SessionStoreError */
+  /** The process that has to drive a session. @throws SessionStoreError */
   async of (session: Pick<Session, 'start' | 'status'>): Promise<Place> {
     const { start: { terminal }, status } = session
     if (terminal === undefined || ENDED.has(status)) return 'anywhere'

@@ -26,15 +26,15 @@ import { Watches } from './watches.ts'
 /** How long a replica that drives a session may be silent before another one takes it, in ms. */
 const LEASE = 8000
 
-/** What running sessions needs. */
+/** The collaborators and settings of a session runner. */
 export interface RunnerOptions {
   readonly store: SessionStore
   readonly engines: Engines
   readonly performer: Performer
   readonly log: Log
-  /** @default what a session started with decides alone */
+  /** The operator's rules as they are now. @default only the rules at a session's start count */
   readonly circumstances?: Circumstances
-  /** @default nothing is sealed */
+  /** The seals of transitions. @default nothing is sealed */
   readonly seals?: Seals
   /** The terminals that this process holds: sessions in them are driven here. @default none */
   readonly terminals?: HeldTerminals
@@ -42,16 +42,16 @@ export interface RunnerOptions {
   readonly onWritten?: (session: Session, transition: Transition) => void
   /** Called with each session that this process has ended. */
   readonly onEnded?: (session: Session) => void
-  /** Called with each session that waits now or has ended, by what this process wrote; closing waits for it. */
+  /** Called with each session that waits or has ended after a transition of this process. `close` waits for the promise. */
   readonly onSettled?: (session: Session) => Promise<void>
-  /** In ms. @default 8 s */
+  /** The length of a lease, in ms. @default 8 s */
   readonly lease?: number
 }
 
 /**
- * Runs sessions: writes a transition, then does what it begins, and writes how that ended as the next one. Every replica
- * may add a fact to any session; only the one that drives a session begins effects. When it is gone, another takes what is
- * due.
+ * Runs sessions: writes a transition, then performs the effects that it begins, and writes the end of each as a further
+ * transition. Every replica may add a fact to any session; only the replica that drives a session begins effects. When that
+ * replica is gone, another one takes its sessions once they are due.
  */
 export class SessionRunner {
   readonly #options: RunnerOptions
@@ -119,8 +119,8 @@ export class SessionRunner {
   }
 
   /**
-   * Ends what runs in this process. A result that it comes to is still written. All else is left to the next replica, which
-   * need not wait for the end of a lease.
+   * Aborts the effects that run in this process. A result that an effect still gives is written. All other effects are left to
+   * the next replica, which need not wait for the end of a lease.
    */
   async close (): Promise<void> {
     const left = this.#running.sessions
@@ -132,7 +132,7 @@ export class SessionRunner {
     await this.#options.store.renew(this.#replica.id, left, 0).catch(() => {})
   }
 
-  /** Begins a session, or gives the one that was begun under this id. @throws EngineUnknown, SessionStoreError */
+  /** Begins a session; gives the existing session when one was begun with this id already. @throws EngineUnknown, SessionStoreError */
   async start (id: string, start: Start): Promise<Session> {
     const session = await this.#writer.start(id, start)
     const { terminal } = session.start
@@ -145,18 +145,18 @@ export class SessionRunner {
     return await this.#log.ownerOf(id)
   }
 
-  /** @throws EngineDiverged, SessionStoreError */
+  /** Computes a session from its log; `undefined` for a session that nobody has begun. @throws EngineDiverged, EngineUnknown, SessionStoreError */
   async load (id: string): Promise<Session | undefined> {
     return await this.#log.load(id)
   }
 
-  /** Gives a session what its user sends. @throws SESSION_NOT_FOUND, SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID */
+  /** Adds an input of its user to a session. @throws SESSION_NOT_FOUND, SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID */
   async input (id: string, input: SessionInput): Promise<Session> {
     return await this.#writer.commit(id, session => inputFact(session, input))
   }
 
   /**
-   * Decides about an effect that is held. The same answer of the same person counts once, however often it comes.
+   * Decides about a held effect. An equal answer of the same person counts once, however often it comes.
    * @throws SESSION_NOT_FOUND, SESSION_ENDED, APPROVAL_NOT_FOUND, APPROVAL_OUTDATED, APPROVAL_DECIDED
    */
   async decide (id: string, effect: string, answer: PersonsAnswer): Promise<{ readonly session: Session, readonly decided: Decided }> {
@@ -168,13 +168,13 @@ export class SessionRunner {
     return this.#approvals.of(session)
   }
 
-  /** What a person was asked, and has answered, out of the log; `undefined` for what nobody was asked. @throws SessionStoreError */
+  /** Reads a past approval and its answer from the log; `undefined` for an effect about which nobody was asked. @throws SessionStoreError */
   async pastApproval (session: Session, effect: string): Promise<PastApproval | undefined> {
     return await this.#approvals.past(session, effect)
   }
 
   /**
-   * Ends a session, whatever it does, but for the moment in which files are written; its children first.
+   * Stops a session and, before it, its children. Only a session that is writing files cannot be stopped.
    * @throws SESSION_NOT_FOUND, SESSION_BUSY
    */
   async stop (id: string, by: StopCause, reason: string): Promise<Session> {
@@ -186,12 +186,12 @@ export class SessionRunner {
       before = each
       return stopFact(each, by, reason)
     })
-    // One may have begun while the others were ended.
+    // A further child may have begun while the others were stopped.
     if (before !== undefined) await this.#stopBelow(before, stopped, by, reason)
     return session
   }
 
-  /** @param stopped ids of those that have been ended; they are added to */
+  /** Stops the children of a session. @param stopped ids of children that were stopped already; this call adds to it */
   async #stopBelow (parent: Session, stopped: Set<string>, by: StopCause, reason: string): Promise<void> {
     for (const { effect } of openChildrenIn(parent)) {
       const child = childId(parent.id, effect.id)
@@ -216,13 +216,13 @@ export class SessionRunner {
     }
   }
 
-  /** Hears of a session in a terminal of this process: others add to it what this process has to go on with. */
+  /** Watches a session in a terminal of this process: other processes may add facts to it, after which this process has to continue it. */
   #keepWatching (session: Session): void {
     if (this.#residence.isHere(session)) this.#watches.keep(session.id)
     else if (ENDED.has(session.status)) this.#watches.release(session.id)
   }
 
-  /** Goes on with a session that another process has started in a terminal of this one. */
+  /** Takes over a session that another process has started in a terminal of this process. */
   async #adopt (id: string): Promise<void> {
     const session = await this.#log.load(id)
     if (session === undefined || !this.#residence.isHere(session)) return
@@ -236,9 +236,9 @@ export class SessionRunner {
   }
 
   /**
-   * Goes on with a session: ends one that has waited too long, begins again what may be repeated of what a lost replica has
-   * begun, and what nobody has begun yet.
-   * @param isTaken whether its lease is over, so that whoever has begun something is gone
+   * Recovers a session: stops it when it has waited too long, begins those effects of a lost replica again that may be
+   * repeated, and begins owed effects.
+   * @param isTaken whether this replica took the session because it was due: a replica that had begun effects of it is then gone
    */
   async #recover (id: string, isTaken: boolean): Promise<void> {
     try {
@@ -272,13 +272,13 @@ export class SessionRunner {
     return session !== undefined && await this.#residence.of(session) === 'elsewhere'
   }
 
-  /** Makes a session due again that another process has to drive. */
+  /** Renews the lease of a taken session that another process has to drive, so that it is due again when the lease is over. */
   async #leaveToOthers (id: string): Promise<void> {
     const { id: replica, lease } = this.#replica
     await this.#options.store.renew(replica, [id], lease)
   }
 
-  /** Makes a session that was taken while it waits due when it has waited too long. */
+  /** Sets the due time of a taken session that only waits to the moment at which it has waited too long. */
   async #giveBack (id: string): Promise<void> {
     const session = this.#log.peek(id) ?? await this.#log.load(id)
     if (session === undefined || !isWaiting(session)) return
@@ -286,7 +286,7 @@ export class SessionRunner {
     await this.#options.store.renew(this.#replica.id, [id], Math.max(rest, 1))
   }
 
-  /** Tells of what could not be done for a session; ends a session that no replica can go on with. */
+  /** Logs an error in the recovery of a session; ends the session when no replica could continue it. */
   async #failed (id: string, error: unknown): Promise<void> {
     const { message } = error as Error
     // A replica that has the engine takes the session when it is due again.
@@ -302,7 +302,7 @@ export class SessionRunner {
     return this.#closing.signal.aborted
   }
 
-  /** Keeps work that nobody waits for, so that closing can. */
+  /** Keeps track of background work, so that `close` can wait for it. */
   #track (work: Promise<void>): void {
     const tracked = work.catch((error: unknown) => {
       this.#options.log.error({ reason: (error as Error).message }, 'sessions: unexpected')

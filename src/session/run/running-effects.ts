@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 
-/** How many effects are kept in mind that have run here. */
+/** How many performed effects this process remembers. */
 const REMEMBERED = 10_000
 
-/** The effects that this process performs now, by session, and those it has performed. */
+/** The effects that this process performs now, by session, and the last ones that it has performed. */
 export class RunningEffects {
   readonly #controllers = new Map<string, Map<string, AbortController>>()
   readonly #performed = new LRUCache<string, true>({ max: REMEMBERED })
 
-  /** The sessions in which something runs. */
+  /** The ids of sessions for which this process performs an effect now. */
   get sessions (): string[] {
     return [...this.#controllers.keys()]
   }
@@ -21,7 +21,7 @@ export class RunningEffects {
     return this.#controllers.has(session)
   }
 
-  /** Whether an effect was performed here, as far as is kept in mind: a log whose end was lost or taken away does not say so. */
+  /** Whether this process remembers to have performed an effect. A log that has lost its end does not tell. */
   wasPerformed (session: string, effect: string): boolean {
     return this.#performed.has(`${session}:${effect}`)
   }
@@ -38,7 +38,7 @@ export class RunningEffects {
     if (running.size === 0 && this.#controllers.get(session) === running) this.#controllers.delete(session)
   }
 
-  /** Aborts what runs for a session. @param isUnwanted which effects; all when left out */
+  /** Aborts running effects of a session. @param isUnwanted says which effects to abort. @default all */
   abort (session: string, isUnwanted: (effect: string) => boolean = () => true): void {
     for (const [effect, controller] of this.#controllers.get(session) ?? []) if (isUnwanted(effect)) controller.abort()
   }

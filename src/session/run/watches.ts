@@ -1,23 +1,23 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type SessionStore } from '../session-store.ts'
 
-/** Hears of what others add to the sessions that something runs for here: an end of it, or an approval. */
+/** Watches sessions for which this process performs effects, so that it hears of transitions that other replicas add, such as a stop or an approval. */
 export class Watches {
   readonly #store: SessionStore
   readonly #onNews: (id: string, seq: number) => void
   readonly #onLive: (live: JsonObject) => void
   readonly #open = new Map<string, Promise<() => void>>()
-  /** Sessions that are heard of while nothing runs for them, too. */
+  /** The ids of sessions that stay watched while no effect runs for them. */
   readonly #kept = new Set<string>()
 
-  /** @param onNews called with the number of a transition, or `Infinity` when there may be some @param onLive called with what is said live */
+  /** @param onNews called with the number of a new transition, or `Infinity` when there may be new ones @param onLive called with each live message */
   constructor (store: SessionStore, onNews: (id: string, seq: number) => void, onLive: (live: JsonObject) => void = () => {}) {
     this.#store = store
     this.#onNews = onNews
     this.#onLive = onLive
   }
 
-  /** Hears of a session until `release`, whatever runs for it. */
+  /** Watches a session until `release`, whether or not an effect runs for it. */
   keep (id: string): void {
     this.#kept.add(id)
     this.open(id)
@@ -34,7 +34,7 @@ export class Watches {
     const listener = { onAppend: (seq: number) => { this.#onNews(id, seq) }, onLive: this.#onLive, onGap: look }
     const watch = this.#store.watch(id, listener).catch(() => () => {})
     this.#open.set(id, watch)
-    // What was added before the store listened is heard of by nobody.
+    // The listener has missed transitions that were added before the store began to watch.
     void watch.then(look)
   }
 
@@ -45,7 +45,7 @@ export class Watches {
     void watch?.then(stop => { stop() })
   }
 
-  /** Settles when nothing is heard of any more. */
+  /** Ends all watches; resolves when they have ended. */
   async closeAll (): Promise<void> {
     for (const watch of this.#open.values()) (await watch)()
   }

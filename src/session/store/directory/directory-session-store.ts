@@ -8,24 +8,24 @@ import { ForeignChange } from './session-file.ts'
 import { SessionFolder } from './session-folder.ts'
 
 export interface DirectorySessionStoreOptions {
-  /** The folder; it is made with the first session. */
+  /** The path of the folder, which is created with the first session. */
   readonly path: string
   /** How long an ended session is kept, in ms. */
   readonly keep: number
   readonly log: Log
-  /** In ms since 1970. @default Date.now */
+  /** The clock, in ms since 1970. @default Date.now */
   readonly now?: () => number
 }
 
 /**
- * Keeps sessions in a folder that belongs to this process: on the disk before each append is answered. It stops for good when
- * another process has written there, as after a sleep through its lock: nobody knows then whose file it is.
+ * A session store in a folder that belongs to this process. Each append is on the disk before it is answered. The store stops
+ * for good when another process has written to the folder, for example after a sleep in which this process lost its lock.
  */
 export function createDirectorySessionStore ({ path, keep, log, now = Date.now }: DirectorySessionStoreOptions): SessionStore {
   const listeners = new SessionListeners()
   let folder: SessionFolder | undefined
   let opening: Promise<SessionFolder> | undefined
-  /** Why nothing is served any more. */
+  /** The reason why the store has stopped; undefined while it works. */
   let end: string | undefined
   let problem: string | undefined
 
@@ -45,7 +45,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
     }
   }
 
-  /** Works on the folder; gives `absent` while nobody has begun a session. @throws SessionStoreError whatever goes wrong */
+  /** Runs an action on the opened folder. Gives `absent`, if passed, while the folder does not exist. @throws SessionStoreError; RangeError of the action */
   async function use<T> (action: (folder: SessionFolder) => T | Promise<T>, absent?: T): Promise<T> {
     try {
       if (end === undefined && folder === undefined && absent !== undefined && !await isThere(path)) return absent
@@ -61,7 +61,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
     if (error instanceof RangeError) return error
     if (error instanceof ForeignChange) stop(error.message)
     const reason = error instanceof SessionStoreError ? error.message : `the sessions in ${path} cannot be used: ${(error as Error).message}`
-    // One damaged file is no problem of the others.
+    // A damaged file of one session does not make the whole store a problem.
     if (folder === undefined || !(error instanceof SessionStoreError)) problem = reason
     return new SessionStoreError(end ?? reason, { cause: error })
   }

@@ -10,15 +10,15 @@ import { readTail, type SessionTail } from './session-file.ts'
 /** How long the heads of a month stay in memory after they were listed last, in ms. */
 const LISTED_MS = 10 * 60_000
 
-/** How often files are looked for that are kept no longer, in ms. */
+/** How often expired files are searched for, in ms. */
 const SWEEP_MS = 60 * 60_000
 
 interface EndedHead { readonly head: Head, readonly written: number }
 interface Month { readonly heads: Map<string, EndedHead>, listed: number }
 
 /**
- * The sessions that have ended, in a folder for each month in which sessions were begun, so that lists read no more months
- * than they show. Nothing of them is in memory until they are listed.
+ * The files of ended sessions, in one folder per month of the session's begin, so that a list reads no more months than it
+ * shows. The heads of a month are in memory only after a list has read them.
  */
 export class EndedSessions {
   readonly #folder: string
@@ -28,19 +28,19 @@ export class EndedSessions {
   #swept = -Infinity
   #sweeping: Promise<void> | undefined
 
-  /** @param keep in ms */
+  /** @param keep how long an ended session is kept, in ms @param now the clock, in ms since 1970 */
   constructor (folder: string, keep: number, now: () => number) {
     this.#folder = folder
     this.#keep = keep
     this.#now = now
   }
 
-  /** Where a session's file is when it has ended. */
+  /** The path of an ended session's file. */
   path ({ createdAt, id }: Pick<Head, 'createdAt' | 'id'>): string {
     return join(this.#folder, monthOf(createdAt), `${id}.jsonl`)
   }
 
-  /** Moves the file of a session that has ended to the others. */
+  /** Moves the file of a session that has just ended into its month's folder. */
   async take (path: string, head: Head): Promise<void> {
     const target = this.path(head)
     await mkdir(join(target, '..'), { recursive: true, mode: PRIVATE_FOLDER })
@@ -49,12 +49,12 @@ export class EndedSessions {
     this.sweep()
   }
 
-  /** Keeps in mind what became of a session that is here. */
+  /** Updates the cached head of an ended session. */
   note (head: Head): void {
     this.#months.get(monthOf(head.createdAt))?.heads.set(head.id, { head, written: this.#now() })
   }
 
-  /** Keeps in mind that a session is here no more. */
+  /** Removes a session from the cached heads, because its file has moved away. */
   forget ({ createdAt, id }: Head): void {
     this.#months.get(monthOf(createdAt))?.heads.delete(id)
   }
@@ -67,13 +67,13 @@ export class EndedSessions {
     return undefined
   }
 
-  /** The months of which there are sessions, the last one first. */
+  /** The months that have a folder, the latest first. */
   async months (): Promise<string[]> {
     const names = await readdir(this.#folder).catch(orAbsent) ?? []
     return names.filter(name => /^-?\d{4,6}-\d\d$/.test(name)).sort().reverse()
   }
 
-  /** The heads of a month's sessions, in no order. */
+  /** The heads of a month's ended sessions, in no order. */
   async heads (month: string): Promise<Head[]> {
     let known = this.#months.get(month)
     if (known === undefined) {
@@ -84,7 +84,7 @@ export class EndedSessions {
     return [...known.heads.values()].filter(({ written }) => this.#isKept(written)).map(({ head }) => head)
   }
 
-  /** Begins, once an hour, to remove the files that are kept no longer, and forgets the months that nobody lists. */
+  /** Starts to remove expired files, at most once an hour, and drops the cached heads of months that nobody lists. */
   sweep (): void {
     if (this.#now() - this.#swept <= SWEEP_MS) return
     this.#swept = this.#now()
@@ -93,7 +93,7 @@ export class EndedSessions {
     this.#sweeping = this.#sweep().catch(() => {})
   }
 
-  /** Settles when no file is being removed. */
+  /** Resolves when no removal of files is running. */
   async idle (): Promise<void> {
     await this.#sweeping
   }
@@ -123,7 +123,7 @@ export class EndedSessions {
   }
 }
 
-/** Does something for each session's file in a folder, in slices; other files are none of ours. */
+/** Calls `action` for each session's file in a folder, with pauses for other work. Files with other names are skipped. */
 export async function forEachSession (folder: string, action: (id: string, path: string) => void | Promise<void>): Promise<void> {
   const slices = createSlices()
   for (const name of await readdir(folder).catch(orAbsent) ?? []) {
@@ -135,7 +135,7 @@ export async function forEachSession (folder: string, action: (id: string, path:
   }
 }
 
-/** The end of a session's file; undefined where there is none. @param onError what a damaged one comes to */
+/** The end of a session's file; undefined where there is no file. @param onError handles the errors of reading. @default all but absence are thrown */
 function readKnownTail (path: string, onError: (error: unknown) => undefined = orAbsent): SessionTail | undefined {
   try {
     return readTail(path)
@@ -144,7 +144,7 @@ function readKnownTail (path: string, onError: (error: unknown) => undefined = o
   }
 }
 
-/** The month of a time, as `2026-11`. */
+/** The month of a time, such as `2026-11`. @param time in ms since 1970 */
 export function monthOf (time: number): string {
   return new Date(time).toISOString().slice(0, -'-00T00:00:00.000Z'.length)
 }

@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { SessionStoreError } from '../../session-store.ts'
 
-/** How often the lock is made fresh, and after which time without that its process counts as dead, in ms. */
+/** How often the lock is refreshed, and how long it may stay without a refresh before its process counts as dead, in ms. */
 const HEARTBEAT_MS = 1000
 const STALE_MS = 5000
 
-/** How often a lock that another process has is looked at, in ms. */
+/** How often a lock of another process is checked, in ms. */
 const LOOK_MS = 200
 
 /**
- * Makes this process the only one that uses a folder, until it ends. A heartbeat works between containers too, where the
- * number of a process says nothing. After a kill the next process waits until the heart has stopped for `STALE_MS`.
- * @param onLost told when another process has taken the folder over, as after a long sleep
- * @returns gives the folder back
- * @throws SessionStoreError when another process lives that uses it
+ * Locks a folder, so that only this process uses it. The lock has a heartbeat, which works between containers too, where a
+ * process id says nothing. After a kill the next process waits until the heartbeat has stopped for `STALE_MS`.
+ * @param onLost called when another process has taken the folder over, for example after a long sleep of this machine
+ * @returns a function that releases the lock
+ * @throws SessionStoreError when a living process holds the lock
  */
 export async function lockFolder (folder: string, onLost: () => void): Promise<() => Promise<void>> {
   const { lock } = (await import('proper-lockfile')).default
@@ -33,7 +33,7 @@ export async function lockFolder (folder: string, onLost: () => void): Promise<(
   }
 }
 
-/** When the heart of a lock has beaten last; undefined without a lock. */
+/** The time of a lock's last heartbeat, in ms since 1970; undefined without a lock. */
 async function heartbeat (lockfilePath: string): Promise<number | undefined> {
   return await stat(lockfilePath).then(({ mtimeMs }) => mtimeMs, () => undefined)
 }

@@ -3,13 +3,13 @@ import { type FileHandle } from 'node:fs/promises'
 
 const LINE_END = 0x0a
 
-/** How much is read at a time, in bytes: little at first, for most lines are short. */
+/** The sizes of the first and of the largest block that is read at once, in bytes. The first is small, since most lines are short. */
 const FIRST_BLOCK = 4 * 1024
 const LARGEST_BLOCK = 256 * 1024
 
 /**
- * The lines of a file before a place, from the last one back, each without its end. It reads at once: for the ends of thousands
- * of files that takes a quarter of the time. Who wants many lines pauses between them.
+ * Yields the lines of a file before an offset, from the last one backwards, each without its line end. It reads synchronously, which
+ * takes a quarter of the time for the ends of thousands of files. A caller that reads many lines has to pause between them.
  */
 export function * linesBackwards (file: number, end: number): Generator<{ readonly start: number, readonly bytes: Buffer }> {
   let start = end
@@ -27,7 +27,7 @@ export function * linesBackwards (file: number, end: number): Generator<{ readon
   if (end > 0) yield { start, bytes }
 }
 
-/** The lines of a file from one place to another, each without its end. */
+/** Yields the lines of a file between two offsets, each without its line end. */
 export async function * linesForwards (file: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
   let begun: Buffer[] = []
   for (let at = start; at < end; at += LARGEST_BLOCK) {
@@ -55,7 +55,7 @@ async function readExactly (file: FileHandle, position: number, length: number):
   return buffer
 }
 
-/** @throws Error when the file ends before it should */
+/** Checks that a read gave at least one byte. @throws Error when the file ended early */
 function more (bytesRead: number): number {
   if (bytesRead === 0) throw new Error('has become shorter while it was read')
   return bytesRead

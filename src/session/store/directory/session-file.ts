@@ -8,7 +8,7 @@ import { type Entry, PAGE_BYTES, PAGE_SIZE } from '../../session-store.ts'
 import { linesBackwards, linesForwards } from './lines.ts'
 import { entryOfLine, parseLine, seqOfLine, type SessionLine } from './session-line.ts'
 
-/** The file is not as this process left it: another one has written it, or somebody has edited it. */
+/** A session's file is not as this process left it: another process has written to it, or somebody has edited it. */
 export class ForeignChange extends Error {
   override readonly name = 'ForeignChange'
 }
@@ -16,16 +16,16 @@ export class ForeignChange extends Error {
 /** The end of a session's file. */
 export interface SessionTail {
   readonly last: SessionLine
-  /** In bytes. */
+  /** The length of the file up to the end of its last whole line, in bytes. */
   readonly length: number
-  /** How many bytes were cut off, which a crash had left of a line. */
+  /** How many bytes of a torn line, left by a crash, were cut off. */
   readonly cut: number
 }
 
 /**
- * Reads the end of a session's file. A line that a crash has torn was never acknowledged, and is cut off: only one can be,
- * since each is on the disk before the next one is begun.
- * @returns undefined when nothing else is in the file
+ * Reads the end of a session's file. A line that a crash has torn was never acknowledged, and is cut off. Only the last line
+ * can be torn, since each line is on the disk before the next one is begun.
+ * @returns undefined when the file has no whole line
  * @throws Error when the file is damaged, or the disk is in trouble
  */
 export function readTail (path: string): SessionTail | undefined {
@@ -46,7 +46,7 @@ export function readTail (path: string): SessionTail | undefined {
 
 function findLast (file: number, size: number): { readonly last: SessionLine, readonly length: number } | undefined {
   let torn = 0
-  // The first one is what stands behind the last line end: nothing, in a file that is whole.
+  // The first part is the text after the last line end, which is empty in a file without a torn line.
   for (const { start, bytes } of linesBackwards(file, size)) {
     const end = start + bytes.length
     if (end === size) {
@@ -63,9 +63,9 @@ function findLast (file: number, size: number): { readonly last: SessionLine, re
 }
 
 /**
- * Adds a line to a session's file, and brings it to the disk.
- * @param length what the file must have, in bytes; undefined for a new one
- * @throws ForeignChange when it has another; what the file system throws otherwise, then nothing was added
+ * Appends a line to a session's file, and flushes it to the disk.
+ * @param length the expected length of the file, in bytes; undefined for a new file
+ * @throws ForeignChange when the length differs; other errors of the file system, after which nothing was added
  */
 export async function appendLine (path: string, line: string, length: number | undefined): Promise<void> {
   const mode = length === undefined ? constants.O_CREAT | constants.O_EXCL : 0
@@ -99,7 +99,7 @@ async function writeWhole (file: FileHandle, line: string, size: number): Promis
 }
 
 /**
- * The transitions with numbers above `after`, page by page.
+ * Reads the transitions with numbers above `after`, page by page.
  * @param length how many bytes of the file are read
  */
 export async function * readPages (file: FileHandle, after: number, length: number): AsyncGenerator<readonly Entry[]> {
@@ -116,7 +116,7 @@ export async function * readPages (file: FileHandle, after: number, length: numb
   if (page.length > 0) yield page
 }
 
-/** Where the line of a number begins. Followers ask for the last ones, so it is looked for from the end on. */
+/** The offset at which the line of a transition begins. The search goes backwards, since followers ask for the last transitions. */
 async function startOf (file: FileHandle, seq: number, length: number): Promise<number> {
   if (seq === 1) return 0
   const slices = createSlices()

@@ -17,10 +17,10 @@ import { lockFolder } from './folder-lock.ts'
 import { appendLine, readPages, readTail, type SessionTail } from './session-file.ts'
 import { formatLine } from './session-line.ts'
 
-/** A session whose file is known. */
+/** A session with the path and length of its file. */
 interface Kept extends IndexEntry {
   readonly path: string
-  /** In bytes, as this process left the file. */
+  /** The length of the file as this process left it, in bytes. */
   readonly length: number
 }
 
@@ -30,23 +30,23 @@ export interface SessionFolderOptions {
   readonly keep: number
   readonly now: () => number
   readonly log: Log
-  /** Told when another process has taken the folder over. */
+  /** Called when another process has taken the folder over. */
   readonly onLost: () => void
 }
 
 /**
- * A folder of sessions that belongs to this process: `open/<id>.jsonl` has a line for each transition, `ended/<month>/` what
- * has ended. Heads and due times of the open ones are in memory. Leases are there only and end with the process: what was
- * driven is due when the next one opens the folder, the rest no later than its last line says.
+ * A folder of sessions that belongs to this process: `open/<id>.jsonl` has a line for each transition, and `ended/<month>/` has
+ * the files of ended sessions. Heads and due times of open sessions are in memory. Leases are only in memory and end with the
+ * process: a session that had a driver is due when the next process opens the folder, any other at the due time of its last line.
  */
 export class SessionFolder {
   readonly #options: SessionFolderOptions
   readonly #unlock: () => Promise<void>
   readonly #index = new SessionIndex<Kept>()
   readonly #ended: EndedSessions
-  /** What each append of a session waits for. */
+  /** The last append of each session, for which its next append waits. */
   readonly #turns = new Map<string, Promise<unknown>>()
-  /** Why some files are of no use, by their ids. */
+  /** The sessions whose files are damaged, by id, each with the reason. */
   readonly #damaged = new Map<string, string>()
 
   private constructor (options: SessionFolderOptions, unlock: () => Promise<void>) {
@@ -56,8 +56,8 @@ export class SessionFolder {
   }
 
   /**
-   * Makes the folder if there is none, takes it for this process, and reads the last line of each open session.
-   * @throws SessionStoreError when another process has it; what the file system throws
+   * Opens a folder: creates it if it is missing, locks it for this process, and reads the last line of each open session.
+   * @throws SessionStoreError when another process holds the lock; errors of the file system
    */
   static async open (options: SessionFolderOptions): Promise<SessionFolder> {
     await makePrivateFolder(options.path)
@@ -94,12 +94,12 @@ export class SessionFolder {
     if (tail.cut > 0) this.#options.log.warn({ session: id, bytes: tail.cut }, 'a line of a session was torn, and is cut off')
     if (ENDED.has(tail.last.head.status)) return this.#ended.take(path, tail.last.head)
     const kept = keptOf(path, tail)
-    // The lock says that no other process lives: whoever drove it is gone.
+    // This process holds the lock, so the process that drove the session is gone.
     this.#index.put(kept.head.driver === undefined ? kept : { ...kept, due: this.#options.now() })
     return undefined
   }
 
-  /** One append of a session at a time, so that each sees what the one before has left. @throws ForeignChange */
+  /** Appends a transition. Appends of one session run one after the other, so that each sees the result of the previous one. @throws ForeignChange */
   async append (append: Append): Promise<Appended> {
     const { id } = append
     const before = this.#turns.get(id)
@@ -124,13 +124,13 @@ export class SessionFolder {
     const line = formatLine(kept, { head: entry.head, due: entry.due, written: now })
     const path = known?.path ?? this.#openPath(id)
     await appendLine(path, line, known?.length)
-    // A replica may have taken it meanwhile; what is on the disk is due earlier, which does no harm.
+    // A replica may have taken the session meanwhile. The due time on the disk is then the earlier one, which does no harm.
     const length = (known?.length ?? 0) + Buffer.byteLength(line)
     await this.#settle({ ...indexed(append, this.#index.get(id) ?? known, now), path, length })
     return 'ok'
   }
 
-  /** Puts a session's file where those of its status are; one that cannot be moved is served where it is. */
+  /** Moves a session's file between `open` and `ended` as its status says. A file that cannot be moved stays usable where it is. */
   async #settle (kept: Kept): Promise<void> {
     const { path, head } = kept
     const open = this.#openPath(head.id)
@@ -173,13 +173,13 @@ export class SessionFolder {
     return this.#index.countOpen(owner)
   }
 
-  /** @param after what the page follows, by the query's cursor */
+  /** Lists a page of sessions. @param after the place that the query's cursor names */
   async list (query: ListQuery, after: Place | undefined): Promise<SessionPage> {
     let found = this.#index.list(query, after)
     const months = query.statuses?.every(status => !ENDED.has(status)) === true ? [] : await this.#ended.months()
     for (const month of months) {
       if (after !== undefined && month > monthOf(after.createdAt)) continue
-      // All of a month are older than all of the months behind it.
+      // All sessions of an earlier month are older than all of a later one: no earlier month can add to this page.
       const last = found[query.limit]
       if (last !== undefined && month < monthOf(last.createdAt)) break
       const ended = (await this.#ended.heads(month)).filter(head => isWanted(head, query) && (after === undefined || compareNewest(after, head) < 0))
@@ -204,7 +204,7 @@ export class SessionFolder {
     return renewed.filter(one => one !== undefined)
   }
 
-  /** Gives the folder back when the appends that are under way have ended. */
+  /** Releases the folder's lock when the running appends have ended. */
   async close (): Promise<void> {
     await Promise.allSettled([...this.#turns.values(), this.#ended.idle()])
     await this.#unlock().catch(() => {})
@@ -232,7 +232,7 @@ export class SessionFolder {
     }
   }
 
-  /** A session that ends, or goes on, has moved meanwhile. */
+  /** Opens a session's file. Where the session has ended or was reopened meanwhile, its file is in the other folder. */
   async #openFile ({ path, head }: Kept): Promise<FileHandle> {
     try {
       return await open(path)

@@ -7,25 +7,25 @@ import { ExecutorError } from './executor.ts'
 /** How many processes one sandboxed command may have, where Linux counts them for each sandbox (since 5.14). For root Linux counts none. */
 const MAX_PROCESSES = 2048
 
-/** What a sandbox is of. */
+/** The settings of a sandbox. */
 export interface Sandbox {
-  /** The one folder that can be written; without links. */
+  /** The only folder that can be written, as a path without links. */
   readonly workspace: string
   readonly hasNetwork: boolean
-  /** Files and folders of the service that nothing in it may read. */
+  /** Files and folders of the service that no program in the sandbox may read. */
   readonly hidden: readonly string[]
   /** A folder that may be read under another path, which is in `/tmp`. */
   readonly shown?: { readonly from: string, readonly as: string }
 }
 
-/** Where programs keep what logs them in elsewhere, below a home. */
+/** Paths below a home folder where programs keep credentials. */
 const CREDENTIALS = [
   '.ssh', '.gnupg', '.aws', '.azure', '.config/gcloud', '.config/gh', '.docker', '.kube', '.netrc', '.npmrc', '.pypirc', '.git-credentials',
   '.password-store', '.vault-token'
 ]
 
 /**
- * The words that run a program in a sandbox of bubblewrap. The file system is read-only but for the workspace and an empty
+ * The argument list that runs a program in a sandbox of bubblewrap. The file system is read-only but for the workspace and an empty
  * `/tmp`. Processes are the sandbox's own, and it has no network and no capabilities. Everything ends with the first process
  * of the sandbox.
  * @throws ExecutorError when something that has to be hidden lies in the workspace: a command could move it out of its mask
@@ -46,13 +46,13 @@ function wordsOf (program: readonly string[], workspace: string, hasNetwork: boo
     // rights of root. Names of hosts are found through the second folder.
     '--tmpfs', '/run', '--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve', '--tmpfs', '/tmp',
     ...mounts,
-    // Last, since it may lie in a folder that is hidden.
+    // The workspace is mounted last, since it may lie in a folder that is hidden.
     '--bind', workspace, workspace,
     '--', '/bin/sh', '-c', `ulimit -u ${MAX_PROCESSES} 2>/dev/null || ulimit -p ${MAX_PROCESSES} 2>/dev/null; exec "$@"`, 'sh', ...program
   ]
 }
 
-/** Whether bubblewrap works here: `undefined`, or why not. */
+/** Tests whether bubblewrap works here: `undefined` if so, else the reason why not. */
 export async function whyNoSandbox (): Promise<string | undefined> {
   const [program, ...words] = wordsOf(['true'], '/tmp', false, [])
   return await new Promise(resolve => {
@@ -62,7 +62,7 @@ export async function whyNoSandbox (): Promise<string | undefined> {
   })
 }
 
-/** Puts nothing in the place of a file or folder; `undefined` where there is none. */
+/** The arguments that hide a file or folder behind an empty one; `undefined` where the path does not exist. */
 async function maskOf (path: string): Promise<{ readonly path: string, readonly words: readonly string[] } | undefined> {
   try {
     const real = await realpath(path)

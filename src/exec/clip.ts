@@ -1,13 +1,13 @@
 /**
- * Keeps the beginning and the end of a stream of any length: 60 % and 40 % of what is kept. What matters of an output is most
- * often in those two places.
+ * A clip keeps the beginning and the end of a stream of any length, in 60 % and 40 % of its size. The important parts of a
+ * command's output are most often at these two places.
  */
 export class Clip {
   readonly #head: Buffer
   readonly #tail: Buffer
   #total = 0
 
-  /** @param most bytes that are kept */
+  /** @param most how much is kept, in bytes */
   constructor (most: number) {
     const head = Math.floor(most * 0.6)
     this.#head = Buffer.alloc(head)
@@ -17,7 +17,7 @@ export class Clip {
   append (bytes: Buffer): void {
     const toHead = Math.min(bytes.length, Math.max(this.#head.length - this.#total, 0))
     bytes.copy(this.#head, this.#total, 0, toHead)
-    // Of what is longer than the ring only the end stays in it.
+    // The tail is a ring buffer. Of bytes that are longer than the ring, only the end is copied.
     const { length } = this.#tail
     const from = Math.max(toHead, bytes.length - length)
     const at = (this.#total + from - this.#head.length) % length
@@ -38,7 +38,7 @@ export class Clip {
   }
 }
 
-/** Before a character that is not whole at the end. */
+/** The length of the bytes without an incomplete UTF-8 character at their end. */
 function wholeEnd (bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] as number
@@ -48,7 +48,7 @@ function wholeEnd (bytes: Buffer): number {
   return bytes.length
 }
 
-/** Behind the rest of a character that has begun before. */
+/** The offset of the first whole UTF-8 character: skips the rest of a character that began earlier. */
 function wholeStart (bytes: Buffer): number {
   let at = 0
   while (at < Math.min(3, bytes.length) && ((bytes[at] as number) & 0xC0) === 0x80) at++

@@ -4,20 +4,20 @@ import { type Pty, type PtyOptions } from './pty.ts'
 /** Runs commands on one target. */
 export interface Executor {
   /**
-   * Runs a command of a shell. Returns when the command has ended and no process of it is left, as far as the target can
+   * Runs a shell command. Returns when the command has ended and no process of it is left, as far as the target can
    * tell.
    * @throws ExecutorError when no command was run
    */
   run (command: string, options: RunOptions): Promise<Ran>
   /**
-   * The text of a file. `undefined` where there is no file, the file may not be read, or has more than `limit` bytes. A
+   * Reads the text of a file. `undefined` where there is no file, the file may not be read, or has more than `limit` bytes. A
    * repository must not choose what is read here, so a link leads nowhere, and neither does a path out of the folder in which
    * commands begin.
    * @param path relative to the folder in which commands begin; on another machine `~/` stands for the user's home
    */
   readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined>
   /**
-   * All files of one name below a folder, with paths as `readText` takes them. Links are not followed. A folder that is not
+   * Finds all files of one name below a folder, with paths as `readText` takes them. Links are not followed. A folder that is not
    * there, or cannot be read, has no files.
    * @throws ExecutorError when the target cannot be reached
    */
@@ -28,7 +28,7 @@ export interface Executor {
 }
 
 export interface RunOptions {
-  /** The folder in which the command before it ended, as its `Ran` says. @default where the target's commands begin */
+  /** The folder in which the command begins, usually the `cwd` of the previous command's `Ran`. @default where the target's commands begin */
   readonly cwd?: string | undefined
   /** In ms. */
   readonly timeout: number
@@ -36,7 +36,7 @@ export interface RunOptions {
   readonly signal: AbortSignal
   /** How much of each stream is kept, in bytes: its beginning and its end. @default 1 MiB */
   readonly keep?: number
-  /** What the command reads from stdin. @default nothing: it is at its end */
+  /** The text that the command reads from stdin. @default stdin is empty */
   readonly input?: string
   /** Called with all that the command prints, as it comes. */
   readonly onOutput?: (stream: Stream, text: string) => void
@@ -46,25 +46,25 @@ export type Stream = 'stdout' | 'stderr'
 
 /** How a command ended. */
 export interface Ran {
-  /** `lost`: it began, and nobody knows whether it goes on. */
+  /** `lost`: the command began, and nobody knows whether it still runs. */
   readonly outcome: 'exited' | 'timeout' | 'cancelled' | 'lost'
-  /** As the shell tells it; null when a signal has ended the shell itself, and where nobody knows. */
+  /** The exit code that the shell reports; null when a signal has ended the shell itself, and where nobody knows the code. */
   readonly exitCode: number | null
   readonly signal?: string
   readonly stdout: string
   readonly stderr: string
-  /** Where it ended: absolute. */
+  /** The absolute path of the folder in which the command ended. */
   readonly cwd?: string
   readonly durationMs: number
 }
 
-/** What each stream keeps when nobody says otherwise, in bytes. */
+/** The default for how much is kept of each stream, in bytes. */
 export const KEPT = 1024 * 1024
 
-/** Longer commands are refused, in bytes: an argument of a process may not be much longer. */
+/** The largest length of a command, in bytes. An argument of a process cannot be much longer. */
 const MAX_COMMAND = 96 * 1024
 
-/** Nothing was run, and why. */
+/** No command was run; the code and the message say why. */
 export class ExecutorError extends Error {
   override readonly name = 'ExecutorError'
   readonly code: 'COMMAND_INVALID' | 'FOLDER_INVALID' | 'ROOT_REFUSED' | 'SANDBOX_MISSING' | 'TARGET_BUSY' | 'TARGET_UNREACHABLE' |
@@ -76,7 +76,7 @@ export class ExecutorError extends Error {
   }
 }
 
-/** @throws ExecutorError for a command that no shell can be given */
+/** Refuses an invalid command. @throws ExecutorError for a command with a NUL character, or one that is too long */
 export function refuseInvalid (command: string): void {
   if (command.includes('\0')) throw new ExecutorError('COMMAND_INVALID', 'expected a command without NUL characters')
   const bytes = Buffer.byteLength(command)

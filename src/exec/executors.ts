@@ -5,7 +5,7 @@ import { environmentOf, LocalExecutor, type LocalExecutorOptions } from './local
 
 export interface ExecutorsOptions {
   readonly operator: OperatorFile
-  /** Of the service: commands get what the operator lists of it. */
+  /** The environment of the service. Commands get the variables that the operator lists. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Files and folders of the service that sandboxed commands may not read. */
   readonly hidden: readonly string[]
@@ -25,7 +25,7 @@ export class Executors {
     this.#options = options
   }
 
-  /** `undefined` for a target that the operator does not offer. */
+  /** The executor of a target; `undefined` for a target that the operator does not offer. */
   async ofTarget (name: string): Promise<Executor | undefined> {
     const target = this.#options.operator.targets.get(name)
     return target === undefined ? undefined : await this.#opened(`target ${name}`, () => this.#openTarget(target))
@@ -44,7 +44,7 @@ export class Executors {
     await Promise.all(Array.from(this.#open.values(), async opening => { await (await opening.catch(() => undefined))?.close() }))
   }
 
-  /** A key has executors of one type. */
+  /** The executor for a key, opened at the first call. All calls with one key must name one type of executor. */
   #opened<E extends Executor> (key: string, open: () => Promise<E>): Promise<E> {
     const opening = this.#open.get(key) as Promise<E> | undefined ?? open()
     this.#open.set(key, opening)
@@ -53,7 +53,7 @@ export class Executors {
 
   async #openTarget (target: Target): Promise<Executor> {
     if (target.type === 'local') return this.#openLocal(target.workspace, target, target.environment)
-    // Takes a tenth of a second to load, which a service without such targets never pays.
+    // The SSH code takes a tenth of a second to load, so it is loaded only for a service with such targets.
     const { SshExecutor } = await import('./ssh/ssh-executor.ts')
     return new SshExecutor(target, this.#options.environment['SSH_AUTH_SOCK'])
   }

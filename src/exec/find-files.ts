@@ -1,28 +1,28 @@
-/** What is in a folder, as far as a search goes on with it; links and all else are left out. */
+/** An entry of a folder that a search looks at: a file or a folder. Links and all other kinds are left out. */
 export interface FolderEntry {
   readonly name: string
   readonly kind: 'file' | 'folder'
 }
 
-/** Reads a folder; `undefined` for what is none, or has a link on its way. */
+/** Reads a folder; `undefined` for a path that is not a folder, or has a link in it. */
 export type ReadFolder = (path: string) => Promise<readonly FolderEntry[] | undefined>
 
-/** What a search has found. */
+/** The result of a search. */
 export interface Found {
   readonly paths: readonly string[]
   /** Whether all folders were looked at. A search ends early where there are too many files, or when the caller has left. */
   readonly isWhole: boolean
 }
 
-/** What a search needs of something in a folder: nothing of a link. */
+/** Converts an entry of a folder for a search; gives an empty list for a link or any other kind. */
 export function entryOf (name: string, kind: { isFile (): boolean, isDirectory (): boolean }): FolderEntry[] {
   return kind.isFile() ? [{ name, kind: 'file' }] : kind.isDirectory() ? [{ name, kind: 'folder' }] : []
 }
 
-/** Below the first folder; deeper ones are not entered. */
+/** The deepest level of folders that is entered, counted from the first folder. */
 const MAX_DEPTH = 8
 
-/** More are not looked at. */
+/** The number of entries and the number of found files at which a search ends early. */
 export const MAX_ENTRIES = 5000
 const MAX_FOUND = 1000
 

@@ -13,7 +13,7 @@ export interface LocalExecutorOptions {
   readonly workspace: string
   readonly sandbox: 'auto' | 'required' | 'off'
   readonly hasNetwork: boolean
-  /** All that commands have in their environment. */
+  /** The whole environment of commands. */
   readonly environment: Readonly<Record<string, string>>
   /** Files and folders of the service that sandboxed commands may not read. */
   readonly hidden: readonly string[]
@@ -58,7 +58,7 @@ export class LocalExecutor implements Executor {
     this.#running.add(running)
     try {
       const ran = await running
-      // One that went elsewhere has not taken the next one with it.
+      // A command that ended outside of the workspace does not move the next command there.
       return { ...ran, cwd: await truePathInside(workspace, workspace, ran.cwd ?? cwd) ?? cwd }
     } finally {
       this.#running.delete(running)
@@ -101,13 +101,13 @@ export class LocalExecutor implements Executor {
     await Promise.allSettled(this.#running)
   }
 
-  /** @throws ExecutorError */
+  /** Refuses to run commands as root. @throws ExecutorError unless the operator allows it */
   #refuseRoot (): void {
     if (this.#options.mayRunAsRoot || process.getuid?.() !== 0) return
     throw new ExecutorError('ROOT_REFUSED', 'this service runs as root, and so runs no commands: run it as another user, or set ALLOW_ROOT=true')
   }
 
-  /** @returns the program itself where it runs without a sandbox */
+  /** The argument list that runs a program, in a sandbox if there is one. @returns `program` itself where it runs without a sandbox */
   async #wordsFor (program: readonly string[], shown?: Sandbox['shown']): Promise<readonly string[]> {
     const { sandbox, workspace, hasNetwork, hidden, onBare } = this.#options
     if (sandbox === 'off') return program
@@ -122,7 +122,7 @@ export class LocalExecutor implements Executor {
   }
 }
 
-/** What every command has in its environment, beside what the operator lists. */
+/** Variables of the service that every command gets beside those that the operator lists. */
 const ALWAYS = ['PATH', 'HOME', 'LANG']
 
 /**

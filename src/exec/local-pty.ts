@@ -9,35 +9,35 @@ import { type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT
 import { sessionKillScript } from './session-kill.ts'
 import { beginShell } from './shell-scripts.ts'
 
-/** How long a jail may take to end, in ms. */
+/** How long a killed shell may take to end, in ms. */
 const PATIENCE = 4000
 
-/** Where a shell of this machine is begun, and in what. */
+/** The place in which a shell of this machine is begun: folder, environment, sandbox. */
 export interface LocalPlace {
-  /** Without links. */
+  /** The folder in which the shell begins, as a path without links. */
   readonly cwd: string
   readonly environment: Readonly<Record<string, string>>
-  /** Folder of the service in which each terminal has a folder of its own. */
+  /** A folder of the service in which each terminal has a subfolder. */
   readonly state: string
   /**
-   * The words that run a program here.
-   * @param files a folder that the program may read
+   * Gives the argument list that runs a program in this place.
+   * @param files a folder that the program must be able to read
    */
   readonly wordsFor: (program: readonly string[], files: string) => Promise<LocalWords>
 }
 
-/** Words that run a program. */
+/** An argument list that runs a program, possibly in a sandbox. */
 export interface LocalWords {
   readonly words: readonly string[]
   readonly isJailed: boolean
-  /** As the program has it. */
+  /** The path of the folder `files` as the program sees it. */
   readonly files: string
 }
 
-/** Why this machine has no terminals. */
+/** The reason why this machine has no terminals. */
 export const NO_PTYS = 'this machine has none: the optional package @lydell/node-pty is not installed'
 
-/** The package that makes terminals, if it is there: it is optional, and has no build for some machines. */
+/** Loads the package that makes terminals; `undefined` where it is missing. It is optional, and has no build for some machines. */
 export async function loadPtys (): Promise<typeof NodePty | undefined> {
   try {
     return await import('@lydell/node-pty')
@@ -51,7 +51,7 @@ export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }
   const { cwd, environment, state, wordsFor } = place
   const ptys = await loadPtys()
   if (ptys === undefined) throw new ExecutorError('TERMINAL_UNSUPPORTED', NO_PTYS)
-  // Whoever finds it knows whether the process that made it still lives.
+  // The folder's name has this process's id, so that others can tell whether the process still lives.
   const own = join(state, `${process.pid}-${randomBytes(8).toString('hex')}`)
   await makePrivateFolder(own)
   await removeLeft(state)
@@ -66,7 +66,7 @@ export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }
   }
 }
 
-/** Removes the folders of processes that have ended without doing so. */
+/** Removes folders that processes have left behind when they ended. */
 async function removeLeft (state: string): Promise<void> {
   for (const name of await readdir(state)) {
     const [, pid] = /^(\d+)-[0-9a-f]+$/.exec(name) ?? []
@@ -78,7 +78,7 @@ function isAlive (pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // It is somebody else's.
+    // EPERM: the process lives, and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
@@ -98,7 +98,7 @@ class LocalPty implements Pty {
   constructor (pty: NodePty.IPty, options: LocalPtyOptions) {
     this.#pty = pty
     this.#options = options
-    // Without an encoding it gives bytes, whatever its type says.
+    // Without an encoding node-pty gives bytes, whatever its type says.
     pty.onData((bytes: unknown) => { options.onOutput(bytes as Buffer) })
     this.ended = new Promise(resolve => {
       pty.onExit(({ exitCode, signal }) => {
@@ -131,13 +131,13 @@ class LocalPty implements Pty {
 
   async kill (): Promise<boolean> {
     if (this.#isOver) return true
-    // What waits to be read keeps the end from being told.
+    // Unread output would delay the exit event of node-pty.
     this.#pty.resume()
     if (!this.#options.isJailed) {
       const isDead = await killSession(this.#pty.pid)
       return await this.#isGone() && isDead
     }
-    // The jail ends with its first process, and with all that is in it.
+    // The sandbox and all processes in it end with its first process.
     this.#pty.kill('SIGKILL')
     return await this.#isGone()
   }

@@ -36,13 +36,13 @@ export async function runInGroup (words: readonly string[], options: GroupOption
   })
   const captured = new Captured(options)
   const [, stdout, stderr, reporting, lifeline] = child.stdio as [unknown, Readable, Readable, Readable, Readable]
-  // A program may end without reading all of it.
+  // A program may end without reading all of its stdin, which is no error.
   child.stdin?.on('error', () => {}).end(options.input)
   stdout.on('data', (bytes: Buffer) => { captured.append('stdout', bytes) })
   stderr.on('data', (bytes: Buffer) => { captured.append('stderr', bytes) })
   let report = ''
   reporting.on('data', (bytes: Buffer) => { report = (report + bytes.toString()).slice(-MAX_REPORT) })
-  // The watcher's end may be gone first.
+  // The watcher may have closed its end of the pipe first, which is no error.
   lifeline.on('error', () => {})
   const closed = once(child, 'close').catch(() => {})
 
@@ -72,9 +72,9 @@ export async function runInGroup (words: readonly string[], options: GroupOption
   }
 }
 
-/** Ends a group when its time is over, or nobody wants it any more: SIGTERM, and SIGKILL later. */
+/** Ends a process group at its timeout, or when its signal aborts: by SIGTERM, and by SIGKILL after `GRACE` ms. */
 class GroupEnd {
-  /** Why it is ended; `undefined` while it is not. */
+  /** The reason why the group is being ended; `undefined` while it may run. */
   cause: 'timeout' | 'cancelled' | undefined
   sent: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'
   readonly #child: ChildProcess

@@ -1,4 +1,4 @@
-/** How large a terminal is, in characters. */
+/** The size of a terminal, in characters. */
 export interface Size {
   readonly cols: number
   readonly rows: number
@@ -10,7 +10,7 @@ export const MAX_SIDE = 500
 /** The size of a terminal whose client says none. */
 export const USUAL_SIZE: Size = { cols: 80, rows: 24 }
 
-/** How a shell is begun in a terminal. */
+/** Options for beginning a shell in a terminal. */
 export interface PtyOptions {
   readonly size: Size
   /** The shell with its arguments. @default bash without its files, else sh */
@@ -35,8 +35,8 @@ export interface Pty {
   pause (): void
   resume (): void
   /**
-   * Puts a text where the shell can read it, in place of what has been there under that name.
-   * @returns its path, as the shell has it
+   * Writes a text file that the shell can read; replaces an earlier file of that name.
+   * @returns the path of the file as the shell sees it
    * @throws Error
    */
   putFile (name: string, text: string): Promise<string>
@@ -45,7 +45,7 @@ export interface Pty {
 }
 
 /**
- * What a shell of a terminal has in its environment beside that of commands. No file is read by way of `ENV`, and no line gets into a history, of shells
- * that are begun in it neither. A pager would wait for a key.
+ * The variables that a terminal's shell has beside those of commands. The empty `ENV` and `HISTFILE` keep it and its child shells from reading a start
+ * file and from writing a history. `PAGER` is `cat`, since a pager would wait for a key.
  */
 export const TERMINAL_ENVIRONMENT = { TERM: 'xterm-256color', PAGER: 'cat', ENV: '', HISTFILE: '', VIRTUAL_ENV_DISABLE_PROMPT: '1' } as const

@@ -1,10 +1,10 @@
-/** How often the script looks, each 100 ms, before it sends SIGKILL, and before it gives up. */
+/** How many checks, one each 100 ms, the script makes before it sends SIGKILL, and before it gives up. */
 const [PATIENCE, MOST] = [20, 40]
 
 /**
- * A script that ends all processes of a session of Unix, and says whether they are gone: `dead` or `alive`, behind the mark that its input has. In an
- * interactive shell every job has a process group of its own, so that the group of the shell is not enough. A stopped job has to go on to hear of it.
- * @param session the number of the process that leads it
+ * A script that ends all processes of a Unix session. It prints the mark that it reads from stdin, and then `dead` or `alive`. Every job of an
+ * interactive shell has a process group of its own, so killing the shell's group is not enough. A stopped job handles a signal only once it is continued.
+ * @param session the id of the session: the process id of its leader
  */
 export function sessionKillScript (session: number): string {
   return `

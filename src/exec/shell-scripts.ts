@@ -1,26 +1,26 @@
-/** A text as one word of a shell. */
+/** Quotes a text as one word for a shell. */
 export function quoted (text: string): string {
   return `'${text.replaceAll('\'', '\'\\\'\'')}'`
 }
 
-/** Begins a shell that reads no files of anybody: prompts of others, and what they run, are what leaves a program waiting. */
+/** The command that begins a shell without start files: prompts and programs from a user's start files could leave the service waiting. */
 const BEGIN_SHELL = 'if command -v bash >/dev/null 2>&1; then exec bash --noprofile --norc -i; fi; exec sh -i'
 
-/** A shell's words as one command of another shell, which it takes the place of. */
+/** The command by which a shell replaces itself with the given interactive shell. @param shell its program and arguments. @default bash, else sh */
 export function beginShell (shell: readonly string[] | undefined): string {
   return shell === undefined ? BEGIN_SHELL : `exec ${shell.map(quoted).join(' ')}`
 }
 
 /**
- * The shell that keeps a command. It is the leader of the command's process group and outlives the command. On descriptor 3
- * it tells how the command ended, and it ends what the command left behind.
+ * The shell script that supervises a command. Its shell leads the command's process group and outlives the command. On descriptor
+ * 3 it reports how the command ended. Then it kills the processes that the command left behind.
  *
  * A watcher in the same group waits for the end of the service: the service alone holds the other end of the pipe on
  * descriptor 4, so that the pipe is closed even by SIGKILL. SIGTERM to the group ends the command, but neither this shell nor
  * the watcher.
  *
- * The command is a process of its own and not this shell, since its `wait` must not wait for the watcher. Words of this
- * shell, such as `Terminated`, are no output of the command.
+ * The command runs as a separate process, since its `wait` must not wait for the watcher. Messages of this shell itself, such
+ * as `Terminated`, are kept out of the command's output.
  */
 export const SUPERVISOR = `
 exec 5>&2 2>/dev/null
@@ -35,18 +35,18 @@ echo "exit $status" >&3
 kill -9 0
 `
 
-/** A command that tells on descriptor 3 where it ends. A command that sets a trap of its own, or becomes another program, tells nothing. */
+/** Makes a command report on descriptor 3 the folder in which it ends. A command that sets its own EXIT trap, or calls `exec`, reports nothing. */
 export function reportingFolder (command: string): string {
   return `trap 'printf "cwd %s\\n" "$(pwd -P)" >&3' EXIT\n${command}\n`
 }
 
-/** How a command ended, in the words of its two scripts. */
+/** The report on how a command ended: its exit code, and the folder in which it ended. */
 export interface Report {
   readonly exitCode: number | null
   readonly cwd: string | undefined
 }
 
-/** Reads descriptor 3. The command can write there, too, but gains nothing by it: what it says is checked before it is used. */
+/** Parses the report from descriptor 3. The command itself can write there too, but gains nothing: the folder is checked before it is used. */
 export function readReport (text: string): Report {
   const exit = Array.from(text.matchAll(/^exit (\d{1,3})$/gm)).at(-1)?.[1]
   return { exitCode: exit === undefined ? null : Number(exit), cwd: /^cwd (\/.*)$/m.exec(text)?.[1] }

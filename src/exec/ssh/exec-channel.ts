@@ -1,13 +1,13 @@
 import { type Client, type ClientChannel, type ExecOptions } from 'ssh2'
 import { ExecutorError } from '../executor.ts'
 
-/** For the answer to a request to run something, in ms. */
+/** How long a machine may take to answer a request to run a command, in ms. */
 const ANSWER = 10_000
 
 /**
- * Begins a command on another machine.
- * @param onOpen listens to the channel: its end may come with the same bytes as its beginning
- * @param options of the channel. @default it has no terminal
+ * Begins a command on a remote machine.
+ * @param onOpen adds its listeners to the channel at once, since a channel may end in the same packet in which it begins
+ * @param options options of the channel. @default a channel without a terminal
  * @returns `undefined` when the connection is gone or silent; the command may have begun then
  * @throws ExecutorError when the machine refuses the command
  */
@@ -31,11 +31,11 @@ export async function openExecChannel<T> (
         if (error === undefined) {
           const opened = onOpen(channel)
           settle(() => { resolve(opened) })
-          // When the connection has gone, this comes before its end is told.
+          // When the connection breaks, ssh2 reports this error before the connection's close: the close has to win.
         } else setImmediate(() => { settle(() => { reject(new ExecutorError('TARGET_UNREACHABLE', `the command was refused: ${error.message}`)) }) })
       })
     } catch (error) {
-      // Thrown at once when there is no connection any more: nothing was sent.
+      // ssh2 throws at once when the connection is closed already: nothing was sent.
       settle(() => { reject(new ExecutorError('TARGET_UNREACHABLE', (error as Error).message)) })
     }
   })

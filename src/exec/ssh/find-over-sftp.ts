@@ -2,20 +2,20 @@ import { promisify } from 'node:util'
 import { type Client, type FileEntryWithStats, type SFTPWrapper, type Stats } from 'ssh2'
 import { entryOf, findFilesBelow, type FolderEntry, type Found } from '../find-files.ts'
 
-/** What is looked for on another machine. */
+/** A search for files of one name on a remote machine. */
 export interface RemoteSearch {
-  /** The folder that is trusted, with the links that lead to it; relative to the user's home. */
+  /** The path of the trusted folder, relative to the user's home. Links on the way to this folder are followed. */
   readonly root: string
-  /** Of a folder below it, without `..`. */
+  /** The path below the root of the folder to search, without `..`. */
   readonly folder: string
-  /** Of files. */
+  /** The name of the files. */
   readonly name: string
   readonly signal: AbortSignal
 }
 
 /**
- * Files of one name, by their paths below the root. Links below the root are not followed.
- * @throws what the connection says
+ * Finds the files of one name on a remote machine. The paths are relative to the root. Links below the root are not followed.
+ * @throws errors of the connection
  */
 export async function findOverSftp (client: Client, { root, folder, name, signal }: RemoteSearch): Promise<Found> {
   const sftp = await promisify<SFTPWrapper>(done => { client.sftp(done as (error: Error | undefined, sftp: SFTPWrapper) => void) })()
@@ -36,7 +36,7 @@ async function readFolder (sftp: SFTPWrapper, root: string, path: string): Promi
     const stats = await Promise.all(ways.map(way => promisify<string, Stats>(sftp.lstat.bind(sftp))(way)))
     if (!stats.every(each => each.isDirectory())) return undefined
     const entries = await promisify<string, FileEntryWithStats[]>(sftp.readdir.bind(sftp))(ways.at(-1) as string)
-    // Servers tell of an entry what it is itself, not what it leads to.
+    // Servers give the attributes of a link itself, not of the file that it leads to.
     return entries.flatMap(({ filename, attrs }) => entryOf(filename, attrs))
   } catch {
     return undefined

@@ -1,13 +1,12 @@
-/** Of what comes before the first mark or behind the last one, in bytes: a greeting, a path. */
+/** How much is kept of the text before the first mark (a greeting) and after the last mark (a path), in bytes. */
 const MAX_ASIDE = 8192
 
 /**
- * Reads what a remote shell prints. Its wrapper puts in three marks: where the command begins, what the wrapper says, and
- * where the command ends, with the folder. Text of a login before the first mark, and text behind the last, is no output of
- * the command.
+ * Parses the output of a remote shell. The supervising script prints two marks: one where the command begins, and one where it
+ * ends, with the folder. Text before the first mark (a greeting of the login) and after the last is not output of the command.
  */
 export class MarkedOutput {
-  /** What the first mark says, once it has come. */
+  /** The text of the first mark (a process id, or `nowhere`); undefined until the mark has come. */
   begun: string | undefined
   readonly #begin: Buffer
   readonly #end: Buffer
@@ -29,14 +28,14 @@ export class MarkedOutput {
     if (this.#state === 'behind') this.#rest = this.#rest.subarray(0, MAX_ASIDE)
   }
 
-  /** Gives what was held back; the folder where the command ended, when it said so. */
+  /** Passes on output that was held back. @returns the folder in which the command ended, if the last mark has come */
   finish (): string | undefined {
     if (this.#state === 'behind') return /^(\/[^\n]*)\n/.exec(this.#rest.toString())?.[1]
     if (this.#state === 'inside' && this.#rest.length > 0) this.#onBytes(this.#rest)
     return undefined
   }
 
-  /** What came instead of the first mark. */
+  /** The text that came instead of the first mark. */
   get aside (): string {
     return this.#state === 'before' ? this.#rest.toString() : ''
   }
@@ -62,7 +61,7 @@ export class MarkedOutput {
   }
 }
 
-/** How many of the last bytes may be the beginning of a mark. */
+/** The number of bytes at the end of the output that may be the beginning of a mark. */
 function overlap (bytes: Buffer, mark: Buffer): number {
   for (let length = Math.min(mark.length - 1, bytes.length); length > 0; length--) {
     if (bytes.compare(mark, 0, length, bytes.length - length) === 0) return length

@@ -1,21 +1,21 @@
 import { promisify } from 'node:util'
 import { type Client, type SFTPWrapper, type Stats } from 'ssh2'
 
-/** What is read of another machine. */
+/** A file to read on a remote machine. */
 export interface RemoteFile {
-  /** The folder that is trusted, with the links that lead to it; relative to the user's home. */
+  /** The path of the trusted folder, relative to the user's home. Links on the way to this folder are followed. */
   readonly root: string
-  /** Of a file below it, in one form: no `.`, no `..`. */
+  /** The normalised path of the file below the root: without `.` and `..`. */
   readonly path: string
-  /** Longer ones are none, in bytes. */
+  /** The largest size of the file, in bytes. A larger file counts as absent. */
   readonly limit: number
   readonly signal: AbortSignal
 }
 
 /**
- * The text of a file of another machine. `undefined` for what is no file or no UTF-8, is longer than `limit` bytes, or has a
- * link on its way below the root.
- * @throws what the connection says
+ * Reads the text of a file on a remote machine. `undefined` when the path names no regular file, the file is longer than
+ * `limit` bytes, or a part of the path below the root is a link.
+ * @throws errors of SFTP, also for a file that does not exist; TypeError for text that is not UTF-8
  */
 export async function readOverSftp (client: Client, file: RemoteFile): Promise<string | undefined> {
   const sftp = await promisify<SFTPWrapper>(done => { client.sftp(done as (error: Error | undefined, sftp: SFTPWrapper) => void) })()
@@ -50,18 +50,18 @@ async function readWith (sftp: SFTPWrapper, { root, path, limit }: RemoteFile): 
         resolve(Buffer.concat(read))
       })
   })
-  // SFTP opens what a name leads to: one that has become a link meanwhile has led elsewhere.
+  // SFTP follows links when it opens a file. A path that has become a link meanwhile may have led elsewhere, so it is checked again.
   if (bytes.length > limit || await plainFile(sftp, parts) === undefined) return undefined
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
 
 /**
- * What is known of a file. `undefined` when it is no file, or a part of its way is a link.
- * @param parts paths of the folders on its way, and its own
+ * The attributes of a regular file. `undefined` when the path names no regular file, or a part of the path is a link.
+ * @param parts paths of the folders on the way to the file, and last the file's own path
  */
 async function plainFile (sftp: SFTPWrapper, parts: readonly string[]): Promise<Stats | undefined> {
   const all = await Promise.all(parts.map(part => promisify<string, Stats>(sftp.lstat.bind(sftp))(part)))
   const file = all.pop()
-  // A FIFO would wait for its other end.
+  // Only regular files are read: opening a FIFO would block until a process opens its other end.
   return all.every(folder => folder.isDirectory()) && file?.isFile() === true ? file : undefined
 }

@@ -2,11 +2,11 @@ import { type Client, type ClientChannel } from 'ssh2'
 import { openExecChannel } from './exec-channel.ts'
 import { killingScript } from './remote-scripts.ts'
 
-/** For all of it, in ms; the script on the other side takes up to 4 s. */
+/** The timeout of a remote kill, in ms. The remote script takes up to 4 s of it. */
 const KILL = 8000
 
 /**
- * Ends a process group of another machine over a channel of its own. Many servers ignore a signal that is sent over the
+ * Ends a process group on a remote machine over a separate channel. Many servers ignore a signal that is sent over the
  * command's channel (https://github.com/mscdex/ssh2/issues/1510).
  * @returns the signal that ended the group; `undefined` when no signal was confirmed
  */
@@ -17,8 +17,8 @@ export async function killRemotely (client: Client, pid: number, mark: string): 
 }
 
 /**
- * What a channel says until it closes, or nothing when that takes too long. The promise is in an object, since the caller
- * does not wait for it yet.
+ * Sends the mark to a channel, and collects the channel's output until it closes; gives '' when that takes too long. The
+ * promise is wrapped in an object, so that an async caller can return it without awaiting it.
  */
 export function answerOf (channel: ClientChannel, mark: string): { readonly text: Promise<string> } {
   const text = new Promise<string>(resolve => {

@@ -1,21 +1,21 @@
 import { quoted, reportingFolder } from '../shell-scripts.ts'
 
-/** How often a remote kill looks, each 100 ms, before it sends SIGKILL, and before it gives up. */
+/** How many checks, one each 100 ms, a remote kill makes before it sends SIGKILL, and before it gives up. */
 const [PATIENCE, MOST] = [20, 40]
 
 /**
- * The shell that keeps a command on another machine. It is the leader of the process group that sshd makes for each command.
- * Before the command it tells its number; behind the command it tells the folder in which the command ended.
+ * The shell script that supervises a command on a remote machine. Its shell leads the process group that sshd makes for each
+ * command. Before the command it prints its process id; after the command it prints the folder in which the command ended.
  *
- * Its words have a mark, which comes by its input. Any process of the machine can read a command line, so a mark in it could
- * be copied by the command. The command itself is a process of its own, and tells its folder on descriptor 3.
+ * These lines begin with a secret mark, which the shell reads from its stdin. The mark is not in the command line, since any
+ * process of the machine can read that. The command runs as a separate process, and reports its folder on descriptor 3.
  *
- * The watcher waits for the end of the input, which comes with the end of the service or of the connection. Then it ends the
- * group, and after 3 s it sends SIGKILL to what is left. SIGTERM to the group ends the command, but none of these shells.
- * Where sshd makes no groups, the watcher ends this shell alone. Words of these shells are no output of the command.
+ * The watcher waits for the end of stdin, which comes with the end of the service or of the connection. Then it sends SIGTERM to
+ * the group, and SIGKILL 3 s later. SIGTERM to the group ends the command, but none of these shells. Where sshd makes no groups,
+ * the watcher ends this shell alone. Messages of these shells themselves are kept out of the command's output.
  *
- * The reader of the report stops at the report's end, and does not wait until it is closed: a process that the command left
- * behind may hold it.
+ * The reader of the report stops at the report's last line, and does not wait until descriptor 3 is closed: a process that the
+ * command left behind may keep it open.
  */
 const SUPERVISOR = `
 exec 4>&1 5<&0 6>&2 </dev/null 2>/dev/null
@@ -53,16 +53,16 @@ code=$?
 exit $code
 `
 
-/** A command as a login shell of another machine gets it. Its input begins with a line that has the mark, and stays open. */
+/** The command line for a remote login shell that runs a command under supervision. Its stdin begins with a line that holds the mark, and stays open. */
 export function keptCommand (command: string, cwd = ''): string {
   return `exec /bin/sh -c ${quoted(SUPERVISOR)} sh ${quoted(cwd)} ${quoted(reportingFolder(command))}`
 }
 
 /**
- * Ends a process group of another machine, and says whether it is gone: `dead TERM`, `dead KILL` or `alive`, behind the mark
- * that its input has. A process that is not the leader of its group was begun by an sshd that makes no groups; then nobody
- * can say what else has to end. A process that has ended, but was not collected by its parent yet, counts as gone: an idle
- * init takes seconds to collect it.
+ * A script that ends a process group on a remote machine. It prints the mark that it reads from stdin and then `dead TERM`,
+ * `dead KILL` or `alive`. A process that does not lead its group was begun by an sshd that makes no groups; then nobody can say
+ * which other processes have to end. A zombie (a process that has ended, but whose parent has not collected it) counts as dead:
+ * an idle init takes seconds to collect it.
  */
 export function killingScript (pid: number): string {
   const script = `

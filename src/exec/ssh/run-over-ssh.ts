@@ -19,11 +19,11 @@ interface Exit {
   readonly signal: string | undefined
 }
 
-/** What has ended a command, or the waiting for it. */
+/** The reason why the wait for a command is over: the command ended, its time was over, or nobody wants it any more. */
 type Cause = 'ended' | 'timeout' | 'cancelled'
 
 /**
- * Runs a command over a connection. `lost` says that the connection went, or that the end of the command was not confirmed.
+ * Runs a command over a connection. The outcome `lost` means that the connection broke, or that the end of the command was not confirmed.
  * @throws ExecutorError when no command was run
  */
 export async function runOverSsh (client: Client, command: string, { cwd, ...options }: RunOptions): Promise<Ran> {
@@ -38,7 +38,7 @@ export async function runOverSsh (client: Client, command: string, { cwd, ...opt
 
   let exit: Exit | undefined
   const opened = await openExecChannel(client, keptCommand(command, cwd), channel => {
-    // It stays open: its end ends the command.
+    // The channel's input stays open: its end would end the command.
     channel.write(`${mark}\n`)
     channel.once('exit', (code: number | null, signal?: string) => { exit = { code, signal } })
     channel.on('data', (bytes: Buffer) => { output.append(bytes) })
@@ -51,7 +51,7 @@ export async function runOverSsh (client: Client, command: string, { cwd, ...opt
   if (cause !== 'ended') {
     const pid = Number(output.begun)
     const signal = Number.isSafeInteger(pid) && pid > 1 ? await killRemotely(client, pid, mark) : undefined
-    // What it printed at last is on its way.
+    // The last output of the command may still be on its way.
     if (signal !== undefined) await Promise.race([closed, silence(channel)])
     channel.destroy()
     return ranAs(signal === undefined ? { outcome: 'lost', exitCode: null } : { outcome: cause, exitCode: null, signal })
@@ -68,7 +68,7 @@ export async function runOverSsh (client: Client, command: string, { cwd, ...opt
   return ranAs({ outcome: 'exited', exitCode: exit.code, ...(exit.signal === undefined ? {} : { signal: exit.signal }) })
 }
 
-/** Resolves when nothing more comes of a channel. */
+/** Resolves when a channel or its connection has closed, or when the channel is silent after its command has ended. */
 async function closeOf (client: Client, channel: ClientChannel): Promise<'ended'> {
   await new Promise<void>(resolve => {
     const end = (): void => {
@@ -82,7 +82,7 @@ async function closeOf (client: Client, channel: ClientChannel): Promise<'ended'
   return 'ended'
 }
 
-/** Resolves when a channel has been silent for some time. */
+/** Resolves when a channel has been silent for `REST` ms, or has closed. */
 async function silence (channel: ClientChannel): Promise<void> {
   await new Promise<void>(resolve => {
     const timer = setTimeout(resolve, REST)
@@ -94,7 +94,7 @@ async function silence (channel: ClientChannel): Promise<void> {
   })
 }
 
-/** Resolves when the time is over or nobody wants the outcome any more. */
+/** Resolves when the command's time is over, or when its signal aborts. */
 async function wantedNoMore ({ timeout, signal }: RunOptions, started: number, closed: Promise<unknown>): Promise<Exclude<Cause, 'ended'>> {
   return await new Promise(resolve => {
     const cancel = (): void => { resolve('cancelled') }

@@ -4,19 +4,19 @@ import ssh2, { type Client, type ConnectConfig } from 'ssh2'
 import { type SshTarget } from '../../config/operator.ts'
 import { ExecutorError } from '../executor.ts'
 
-/** For a connection with its login, in ms. */
+/** How long a connection with its login may take, in ms. */
 const CONNECT = 10_000
 
 /** How long an unused connection is kept, in ms. */
 const IDLE = 300_000
 
-/** A connection, and how many use it. */
+/** An open connection, and the number of its users. */
 interface Kept {
   readonly client: Promise<Client>
   uses: number
 }
 
-/** The one connection to a target. It is opened when a command needs it, kept while commands use it, and closed some time later. */
+/** A connection to a target that commands share. It is opened when a command needs it, kept while commands use it, and closed some time later. */
 export class SshConnection {
   readonly #target: SshTarget
   readonly #agent: string | undefined
@@ -29,7 +29,7 @@ export class SshConnection {
     this.#agent = agent
   }
 
-  /** Does something over the connection. @throws ExecutorError when there is none */
+  /** Runs `work` with the connection. @throws ExecutorError when the target cannot be reached */
   async use<T> (work: (client: Client) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle)
     const kept = this.#kept ??= this.#open()
@@ -42,7 +42,7 @@ export class SshConnection {
     }
   }
 
-  /** Uses another connection from here on; who uses this one may go on. */
+  /** Makes later calls of `use` open a new connection. Present users may go on with the old one. */
   renew (): void {
     const kept = this.#kept
     this.#kept = undefined
@@ -65,12 +65,12 @@ export class SshConnection {
     const { name, host, port, user: username, hostKey } = this.#target
     const refuse = (reason: string) => new ExecutorError('TARGET_UNREACHABLE', `target "${name}" at ${host}:${port} cannot be reached: ${reason}`)
     const login = await this.#login().catch((error: unknown) => { throw refuse((error as Error).message) })
-    // Every command listens for its end, and of those there is a bound.
+    // Every command listens for the connection's end. The number of commands is bounded elsewhere, so no limit of listeners is needed.
     const client = new ssh2.Client().setMaxListeners(0)
     let seen: string | undefined
     return await new Promise((resolve, reject) => {
       client.once('ready', () => { resolve(client) })
-      // An error without a listener would end the process, also later.
+      // The listener stays for as long as the connection: an error event without a listener would end the process.
       client.on('error', error => {
         client.destroy()
         reject(refuse(seen !== undefined && seen !== hostKey ? `expected the host key ${hostKey}, got ${seen}` : error.message))
@@ -84,7 +84,7 @@ export class SshConnection {
         readyTimeout: CONNECT,
         keepaliveInterval: 10_000,
         keepaliveCountMax: 3,
-        // Comes before any key is offered.
+        // The host key is verified before any key of the client is offered.
         hostVerifier (key: Buffer) {
           seen = fingerprintOf(key)
           return isEqual(seen, hostKey)
@@ -93,7 +93,7 @@ export class SshConnection {
     })
   }
 
-  /** One way to log in, and no other: no password, no question, no agent of the host's. */
+  /** The single way to log in: the target's key file, or else the agent. Passwords and questions are never used. */
   async #login (): Promise<Pick<ConnectConfig, 'privateKey' | 'agent' | 'authHandler'>> {
     const { keyFile } = this.#target
     if (keyFile !== undefined) return { privateKey: await readFile(keyFile), authHandler: ['publickey'] }
@@ -106,7 +106,7 @@ function end ({ client }: Kept): void {
   client.then(opened => { opened.destroy() }, () => {})
 }
 
-/** As `ssh-keygen -l` prints it. */
+/** The fingerprint of a host key, as `ssh-keygen -l` prints it. */
 function fingerprintOf (key: Buffer): string {
   return `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
 }

@@ -8,10 +8,10 @@ import { readOverSftp } from './read-over-sftp.ts'
 import { runOverSsh } from './run-over-ssh.ts'
 import { SshConnection } from './ssh-connection.ts'
 
-/** Commands at a time. OpenSSH gives a connection 10 sessions, and ending a command or reading a file takes one of them, too. */
+/** The largest number of commands at a time. OpenSSH allows a connection 10 sessions, and ending a command or reading a file takes one too. */
 const MAX_RUNNING = 8
 
-/** Runs commands on another machine. */
+/** An executor that runs commands on a remote machine over SSH. */
 export class SshExecutor implements Executor {
   readonly #target: SshTarget
   readonly #agent: string | undefined
@@ -68,7 +68,7 @@ export class SshExecutor implements Executor {
   async #run (command: string, options: RunOptions): Promise<Ran> {
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
     const ran = await this.#connection.use(async client => {
-      // Nobody wants it any more since the connection was asked for.
+      // The command may have been cancelled while the connection was opened.
       if (signal.aborted) return { outcome: 'cancelled', exitCode: null, stdout: '', stderr: '', durationMs: 0 } as const
       return await runOverSsh(client, command, { ...options, cwd: options.cwd ?? this.#target.cwd, signal })
     })

@@ -10,21 +10,21 @@ import { openExecChannel } from './exec-channel.ts'
 import { answerOf } from './remote-kill.ts'
 import { SshConnection } from './ssh-connection.ts'
 
-/** For the shell to say that it begins, in ms. */
+/** How long a shell may take to report that it begins, in ms. */
 const HELLO = 10_000
 
 /** How long a channel may stay open after its shell has ended, in ms. */
 const REST = 1000
 
-/** What is said before the shell begins: its number, and the folder of its files. */
+/** The report before a shell begins: its process id, and the folder for its files; or `nowhere` where its folder does not exist. */
 // eslint-disable-next-line no-control-regex
 const FIRST_WORDS = /\x1b\]7717;(?:h;(\d{1,10});(\/[^\x07]{1,200})|nowhere)\x07/
 
-/** What comes before that, in UTF-16 units: a greeting. */
+/** The largest greeting that is kept before that report, in UTF-16 units. */
 const MAX_GREETING = 64 * 1024
 
 /**
- * Begins a shell on another machine, over a connection of its own: OpenSSH gives a connection 10 sessions, and commands need those of theirs.
+ * Begins a shell with a terminal on a remote machine, over a separate connection: OpenSSH allows a connection 10 sessions, and commands need those.
  * @param agent the socket of an agent that has the key, for a target without one
  * @throws ExecutorError
  */
@@ -45,7 +45,7 @@ async function begin (client: Client, cwd: string | undefined, options: PtyOptio
   const { size: { cols, rows }, shell } = options
   const command = `exec /bin/sh -c ${quoted(beginning(shell))} sh ${quoted(cwd ?? '')}`
   const pty = { term: TERMINAL_ENVIRONMENT.TERM, cols, rows }
-  // A key is a packet of its own, and must not wait for the answer to the one before it.
+  // Each key is sent at once (TCP_NODELAY), and does not wait for the answer to the previous packet.
   client.setNoDelay(true)
   const opened = await openExecChannel(client, command, channel => new Opening(client, channel, options), { pty })
   if (opened === undefined) throw new ExecutorError('TARGET_UNREACHABLE', 'the connection was lost while the shell was begun')
@@ -53,8 +53,8 @@ async function begin (client: Client, cwd: string | undefined, options: PtyOptio
 }
 
 /**
- * Begins a shell in a folder, with a folder for the files of its commands. The shell leads its session of Unix: it is the one that hears when the
- * connection is gone, and tells its jobs. A watcher beside it removes the files when it has ended, be it so.
+ * The script that begins a shell, and creates a folder for the files of its commands. The shell leads its Unix session, so that it gets the
+ * hangup when the connection is gone, and passes it to its jobs. A watcher process removes that folder when the shell has ended.
  */
 function beginning (shell: readonly string[] | undefined): string {
   const environment = Object.entries(TERMINAL_ENVIRONMENT).map(([name, value]) => `${name}=${quoted(value)}`).join(' ')
@@ -73,7 +73,7 @@ ${beginShell(shell)}
 `
 }
 
-/** A shell of which nobody knows yet whether it begins. */
+/** A shell that is being opened: it has not reported yet that it begins. */
 class Opening {
   readonly #client: Client
   readonly #channel: ClientChannel
@@ -121,7 +121,7 @@ class Opening {
   }
 }
 
-/** Resolves when nothing more comes of a channel. */
+/** Resolves with the shell's exit code when the channel or its connection has closed. */
 async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
   return await new Promise(resolve => {
     let exitCode: number | null = null
@@ -131,7 +131,7 @@ async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
     }
     channel.once('exit', (code: number | null) => {
       exitCode = code
-      // A process that the shell left behind may hold it.
+      // A process that the shell left behind may keep the channel open.
       setTimeout(() => { channel.destroy() }, REST)
     })
     channel.once('close', end)
@@ -142,7 +142,7 @@ async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
 type WriteFile = (path: string, text: string, options: object, done: (error: Error | null) => void) => void
 
 interface SshPtyOptions {
-  /** The session of Unix. */
+  /** The id of the shell's Unix session. */
   readonly session: number
   readonly files: string
   readonly ended: Promise<PtyEnd>
@@ -150,7 +150,7 @@ interface SshPtyOptions {
 
 class SshPty implements Pty {
   readonly ended: Promise<PtyEnd>
-  /** Whoever ends it needs its connection until this is settled. */
+  /** Settles when a kill of the shell has finished, which needs the connection until then; undefined where nobody has killed the shell. */
   killed: Promise<boolean> | undefined
   readonly #client: Client
   readonly #channel: ClientChannel
@@ -207,7 +207,7 @@ class SshPty implements Pty {
     return isDead
   }
 
-  /** Some machines have none. */
+  /** Opens SFTP; `undefined` on a machine that has none. */
   async #openSftp (): Promise<SFTPWrapper | undefined> {
     return await new Promise(resolve => {
       this.#client.sftp((error, sftp) => { resolve(error === undefined ? sftp.once('error', () => {}) : undefined) })

@@ -1,4 +1,4 @@
-/** Wakes all who wait for it. */
+/** A bell wakes all callers that wait for it to ring. */
 export class Bell {
   readonly #wakes = new Set<() => void>()
 
@@ -6,7 +6,7 @@ export class Bell {
     for (const wake of this.#wakes) wake()
   }
 
-  /** Resolves when it rings, after a time, or when a signal aborts. @param most in ms */
+  /** Resolves when the bell rings, when the time is over, or when the signal aborts. @param most the longest wait, in ms */
   async rung (most: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted === true) return
     await new Promise<void>(resolve => {

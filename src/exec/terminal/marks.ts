@@ -1,40 +1,40 @@
 import { MARK } from './shell-lines.ts'
 
-/** A part of what a terminal shows, or a mark in it. */
+/** A piece of a terminal's output: text, or a mark (an escape sequence by which the shell reports its state). */
 export type Piece =
   | { readonly kind: 'text', readonly text: string }
-  /** A prompt begins; `number` is that of an earlier one when it is only drawn anew. */
+  /** A prompt begins. A prompt that is only redrawn has the `number` of an earlier one. */
   | { readonly kind: 'prompt', readonly number: number, readonly status: number, readonly folder: string }
   /** A prompt has been shown. */
   | { readonly kind: 'shown' }
-  /** The shell asks for the secret. */
+  /** The shell asks for the secret that its marks will hold. */
   | { readonly kind: 'asks' }
   /** The shell ends with a code. */
   | { readonly kind: 'exit', readonly code: number }
   /** A command begins. */
   | { readonly kind: 'begin', readonly id: string }
 
-/** Longer marks are none, in UTF-16 units: they hold one path. */
+/** The largest length of a mark, in UTF-16 units; a mark holds one path at most. A longer sequence is not a mark. */
 const MAX_MARK = 8192
 
-/** What a mark may say, and what may end it. */
+/** The content of a mark after its introducer, and the sequence that ends it. */
 // eslint-disable-next-line no-control-regex
 const REST = /([^\x07\x1b]*)(\x07|\x1b\\|\x1b|$)/y
 
 /**
- * Takes the marks out of what a terminal shows. Only those are read that hold the secret, or begin a command; forged ones are taken out, too. Takes
- * linear time.
+ * Removes the marks from a terminal's output and parses them, in linear time. Marks without the shell's secret are forged and removed without effect;
+ * only the question for the secret and the begin of a command need none.
  */
 export class Marks {
   readonly #secret: string
   #held = ''
 
-  /** @param secret what the prompts of this shell say in their marks */
+  /** @param secret the secret that the marks of this shell's prompts hold */
   constructor (secret: string) {
     this.#secret = secret
   }
 
-  /** The pieces of a text, in order. What may be the beginning of a mark is held back until more comes. */
+  /** Splits further output into pieces, in order. An end of it that may be the beginning of a mark is held back until the next call. */
   read (more: string): Piece[] {
     const pieces: Piece[] = []
     const text = this.#held + more
@@ -44,12 +44,12 @@ export class Marks {
       addText(pieces, text.slice(from, at))
       REST.lastIndex = at + MARK.length
       const [whole = '', said = '', end = ''] = REST.exec(text) ?? []
-      // Not at its end yet, if it ever comes to one.
+      // The mark is not complete yet: it waits for more output.
       if ((end === '' || (end === '\x1b' && REST.lastIndex === text.length)) && whole.length <= MAX_MARK) {
         this.#held = text.slice(at)
         return pieces
       }
-      // An escape that does not end it begins something else.
+      // An escape that does not end the mark begins another sequence.
       from = at + MARK.length + whole.length - (end === '\x1b' ? 1 : 0)
       if (end === '\x07' || end === '\x1b\\') pieces.push(...this.#pieceOf(said))
     }
@@ -74,7 +74,7 @@ function addText (pieces: Piece[], text: string): void {
   if (text !== '') pieces.push({ kind: 'text', text })
 }
 
-/** How many characters at the end of a text may begin a mark. */
+/** The number of characters at the end of a text that may be the beginning of a mark. */
 function overlap (text: string, from: number): number {
   for (let length = Math.min(MARK.length - 1, text.length - from); length > 0; length--) {
     if (text.endsWith(MARK.slice(0, length))) return length

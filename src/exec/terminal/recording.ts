@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makePrivateFolder, PRIVATE_FILE } from '../../base/private-folder.ts'
 import { type Size } from '../pty.ts'
 
-/** How large a recording becomes, in bytes; what comes later is not recorded. */
+/** The largest size of a recording, in bytes. Later output is not recorded. */
 const MOST = 16 * 1024 * 1024
 
 /** How long a recording is kept, in ms. */
@@ -12,13 +12,13 @@ const KEPT = 30 * 24 * 60 * 60_000
 
 const ENDING = '.cast'
 
-/** What a terminal shows, written to a file as asciicast v2 (https://docs.asciinema.org/manual/asciicast/v2/). Keys are in none. */
+/** A recording writes a terminal's output to a file as asciicast v2 (https://docs.asciinema.org/manual/asciicast/v2/). It holds no typed keys. */
 export class Recording {
   readonly #file: WriteStream
   readonly #began = performance.now()
   #left = MOST
 
-  /** @param folder of recordings; those that are too old are removed @param id of the terminal @throws Error */
+  /** Begins a recording. @param folder folder of recordings, from which old ones are removed @param id id of the terminal @throws Error */
   static async open (folder: string, id: string, { cols, rows }: Size): Promise<Recording> {
     await makePrivateFolder(folder)
     await forgetOld(folder)
@@ -42,7 +42,7 @@ export class Recording {
     this.#event('r', `${cols}x${rows}`)
   }
 
-  /** Resolves when all of it is in the file. */
+  /** Ends the recording; resolves when all of it is in the file. */
   async close (): Promise<void> {
     if (this.#file.closed) return
     await new Promise<void>(resolve => {

@@ -1,16 +1,16 @@
 import { Clip } from '../clip.ts'
 import { KEPT } from '../executor.ts'
 
-/** How a command is run in a terminal. */
+/** Options for running a command in a terminal. */
 export interface ShellRunOptions {
-  /** In ms, from its begin mark on. A key renews it. */
+  /** The timeout in ms, from the command's begin mark on. Each key that a person types restarts it. */
   readonly timeout: number
-  /** Ends the command, or the waiting for its turn, when it aborts. */
+  /** Ends the command, or its wait for an empty line, when the signal aborts. */
   readonly signal: AbortSignal
-  /** How much of its output is kept, in bytes. @default 1 MiB */
+  /** How much of the command's output is kept, in bytes. @default 1 MiB */
   readonly keep?: number
   readonly onOutput?: (text: string) => void
-  /** Called once, when the command has to wait until the line of the person is empty. */
+  /** Called once, when the command has to wait until the terminal's input line is empty. */
   readonly onWait?: () => void
   /** Whether the command may begin in a folder. @default in any */
   readonly mayBeginIn?: (folder: string) => boolean
@@ -18,46 +18,46 @@ export interface ShellRunOptions {
 
 /** How a command in a terminal ended. */
 export interface ShellRan {
-  /** `lost`: it began, and nobody knows whether it goes on. */
+  /** `lost`: the command began, and nobody knows whether it still runs. */
   readonly outcome: 'exited' | 'timeout' | 'cancelled' | 'lost'
   readonly exitCode: number | null
-  /** Standard error, too: a terminal has one stream. */
+  /** The command's output, with standard error: a terminal has one stream only. */
   readonly stdout: string
-  /** Where it began, and where it ended. */
+  /** The folder in which the command began; `cwd` is the one in which it ended. */
   readonly begunIn: string
   readonly cwd: string
   readonly durationMs: number
 }
 
-/** However often a key renews its time, a command has no more, in ms. */
+/** How long after the start of a command a key may still restart its timeout, in ms. */
 const MOST_TIME = 600_000
 
-/** What bash tells a terminal before each line that is typed, and behind it. */
+/** The escape sequences by which bash turns bracketed paste on and off, before and after each typed line. */
 // eslint-disable-next-line no-control-regex
 const PASTE_MODE = /\x1b\[\?2004[hl]/g
 
 /** One command of a skill, from the moment in which its line is typed. */
 export class ShellCommand {
   readonly text: string
-  /** What its begin mark says. */
+  /** The random id in the command's begin mark. */
   readonly id: string
-  /** What came before its begin mark: the echo of the line. */
+  /** The output before the command's begin mark: the terminal's echo of the typed line. */
   echo = ''
   hasBegun = false
-  /** Whether a prompt has come, and no begin mark. */
+  /** Whether a prompt has come after the line was typed, without a begin mark. */
   isPassed = false
   readonly #options: ShellRunOptions
   readonly #folder: string
   readonly #clip: Clip
   readonly #since = performance.now()
   readonly #settle: (ran: ShellRan) => void
-  /** Resolves when it has ended. */
+  /** Resolves when the command has ended. */
   readonly ended: Promise<ShellRan>
-  /** Why it is to end. */
+  /** The reason why the command is being ended; undefined while it may run. */
   #cause: 'timeout' | 'cancelled' | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** @param folder in which it begins */
+  /** @param folder folder in which the command begins */
   constructor (text: string, id: string, folder: string, options: ShellRunOptions) {
     this.text = text
     this.id = id
@@ -69,7 +69,7 @@ export class ShellCommand {
     this.#settle = settle
   }
 
-  /** Its begin mark has come. @param onEnd called when its time is over or nobody wants it any more */
+  /** Records that the command's begin mark has come. @param onEnd called when the timeout is over or the signal aborts */
   begin (onEnd: () => void): void {
     this.hasBegun = true
     const end = (cause: 'timeout' | 'cancelled'): void => {
@@ -88,7 +88,7 @@ export class ShellCommand {
     if (signal.aborted) cancel()
   }
 
-  /** Somebody has typed: a password, an answer. */
+  /** Restarts the timeout, because a person has typed, such as a password or an answer. */
   renew (): void {
     if (this.#cause === undefined && performance.now() - this.#since < MOST_TIME) this.#timer?.refresh()
   }
@@ -100,12 +100,12 @@ export class ShellCommand {
     this.#options.onOutput?.(plain.replaceAll('\r\n', '\n'))
   }
 
-  /** A prompt has come behind it. */
+  /** Ends the command, because the prompt after it has come. */
   finish (exitCode: number, cwd: string): void {
     this.#end(this.#cause ?? 'exited', this.#cause === undefined ? exitCode : null, cwd)
   }
 
-  /** The shell has ended. @param exitCode of the shell @param isConfirmed whether nothing of it runs any more, where it was to end */
+  /** Ends the command, because the shell has ended. @param exitCode exit code of the shell @param isConfirmed whether no process of the shell runs any more */
   shellEnded (exitCode: number | null, isConfirmed: boolean): void {
     if (this.#cause !== undefined) this.#end(isConfirmed ? this.#cause : 'lost', null)
     else this.#end(exitCode === null ? 'lost' : 'exited', exitCode)

@@ -1,16 +1,16 @@
 import { quoted } from '../shell-scripts.ts'
 
-/** What all marks begin with: a private sequence that terminals pass over (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h3-Operating-System-Commands). */
+/** The introducer of all marks: a private OSC that terminals ignore (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h3-Operating-System-Commands). */
 export const MARK = '\x1b]7717;'
 
-/** The file with a command, and the one that puts the prompt back. */
+/** The names of the file that holds a command, and of the file that restores the prompt after it. */
 export const [COMMAND_FILE, PROMPT_FILE] = ['a', 'b'] as const
 
 /**
- * The line that is typed before anything is shown. It asks for a secret, which is typed then and not shown: a line may stay in the memory of a shell. From
- * then on every prompt tells a number, which the prompt itself raises, the status of the last command and the folder. A prompt that is drawn anew has
- * the number that it had. Nothing of it is exported.
- * @param name what the visible prompt begins with, of letters, digits, `_` and `-`
+ * The setup line that is typed into a new shell before its output is shown. It makes the shell ask for a secret, which is typed separately, since a
+ * line may stay in the memory of a shell. From then on every prompt reports a number (which the prompt itself increments), the status of the last
+ * command and the folder. A redrawn prompt keeps its number. None of the shell's variables for this is exported.
+ * @param name the beginning of the visible prompt: letters, digits, `_` and `-`
  */
 export function setupLine (name: string): string {
   const mark = (rest: string): string => `"$(printf '\\033]7717;%s;${rest}' "$__aps_k")"`
@@ -18,9 +18,9 @@ export function setupLine (name: string): string {
     'printf \'\\033]7717;k\\007\'',
     'IFS= read -r __aps_k',
     'unset PROMPT_COMMAND PS0',
-    // bash counts the columns of its line, and has to know what takes none.
+    // bash counts the columns of its line. `\[` and `\]` tell it which text takes no column.
     'if [ -n "$BASH_VERSION" ]; then set +o history; history -c; __aps_o=\'\\[\' __aps_c=\'\\]\'; else __aps_o= __aps_c=',
-    // In a jail dash loses its exit code on the way: the group that it gives the terminal back to is not in there.
+    // In a sandbox dash loses its exit code, because the process group to which it returns the terminal is outside: so a mark reports the code.
     'trap "printf \'\\033]7717;$__aps_k;x;%s\\007\' \\"\\$?\\"" EXIT; fi',
     '__aps_n=0',
     `PS1=$__aps_o${mark('p;')}'$((__aps_n=__aps_n+1));$?;$PWD'"$(printf '\\007')"$__aps_c'${name}:$PWD$ '$__aps_o${mark('e\\007')}$__aps_c`,
@@ -30,18 +30,18 @@ export function setupLine (name: string): string {
   return ` ${words.join('; ')}\r`
 }
 
-/** The text of the file with a command. @param begin of letters and digits: what its begin mark says */
+/** The text of the file that holds a command. @param begin id for the command's begin mark, of letters and digits */
 export function commandFile (command: string, begin: string): string {
   return `printf '\\033]7717;b;%s\\007' ${begin}\n${command}\n`
 }
 
-/** The text of a file that does nothing: that of a command which is not wanted any more. */
+/** The text of a command file that does nothing. It replaces the file of a command that is not wanted any more. */
 export const NOTHING = ':\n'
 
-/** Puts the prompt back behind a command, with the command's status. `set -x` shows nothing of it. */
+/** The text of the file that restores the prompt after a command, and keeps the command's status. `set -x` prints nothing of it. */
 export const RESTORE_PROMPT = '{ __aps_s=$?; PS1=$__aps_p; } 2>/dev/null\nreturn $__aps_s\n'
 
-/** The line that runs both files, as it is typed. */
+/** The line that is typed to run a command's two files. @param command path of the command file @param prompt path of the prompt file */
 export function runLine (command: string, prompt: string): string {
   return ` . ${quoted(command)}; . ${quoted(prompt)}\r`
 }

@@ -1,13 +1,13 @@
 /**
- * What a shell does, as far as its marks and the keys of its person tell. `typing`: something stands in its line. `command`: it runs what a skill has
- * asked for.
+ * The state of a shell, as far as its marks and the person's keys tell. `typing`: its input line is not empty. `command`: it runs a command that a
+ * skill asked for.
  */
 export type TerminalState = 'opening' | 'prompt' | 'typing' | 'busy' | 'command' | 'closed'
 
-/** How long nothing may come behind a prompt before it counts, where keys came while the shell was busy, in ms. */
+/** How long a prompt must be followed by silence before it counts as idle, if keys came while the shell was busy, in ms. */
 const QUIET = 300
 
-/** What terminals answer by themselves: where the cursor is, what they are. */
+/** Reports that terminals send by themselves as answers: the cursor's position, the type of the terminal. */
 // eslint-disable-next-line no-control-regex
 const REPORTS = /^(?:\x1b\[[?>=]?[\d;]*[Rcn])+$/
 
@@ -15,11 +15,11 @@ const REPORTS = /^(?:\x1b\[[?>=]?[\d;]*[Rcn])+$/
 // eslint-disable-next-line no-control-regex
 const ENDS_LINE = /[\r\n\x03]/
 
-/** What terminals do not show as text. */
+/** Escape sequences, which terminals do not show as text. */
 // eslint-disable-next-line no-control-regex
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])/g
 
-/** A prompt, as its mark tells it. */
+/** The content of a prompt's mark: the prompt's number, the status of the last command, and the folder. */
 export interface Prompt {
   readonly number: number
   readonly status: number
@@ -27,19 +27,19 @@ export interface Prompt {
 }
 
 /**
- * Knows whether a line that is typed now would be a command of its own. It errs on the careful side: a line that looks half typed and is not is healed
- * by Enter.
+ * Tracks whether the shell's input line is empty, so that a line that the service types would be a command by itself. In doubt the line counts as not
+ * empty; Enter corrects that.
  */
 export class ShellState {
   state: TerminalState = 'opening'
-  /** The newest. */
+  /** The newest prompt. */
   prompt: Prompt = { number: 0, status: 0, folder: '' }
   readonly #onChange: () => void
-  /** Whether keys stand behind the last one that ended a line. */
+  /** Whether keys came after the last key that ended a line. */
   #isPending = false
   /** Whether keys came while the shell was busy: a line of them may run next. */
   #isAhead = false
-  /** Runs while a prompt has to prove that nothing comes behind it. */
+  /** The timer that runs while a prompt still has to be followed by silence. */
   #quiet: NodeJS.Timeout | undefined
   #isShown = false
 
@@ -47,7 +47,7 @@ export class ShellState {
     this.#onChange = onChange
   }
 
-  /** @returns whether a person has typed: reports of terminals are no keys */
+  /** Takes keys for the shell. @returns whether a person has typed: reports of terminals are no keys */
   keys (text: string): boolean {
     if (text === '' || REPORTS.test(text)) return false
     const first = text.search(ENDS_LINE)
@@ -61,7 +61,7 @@ export class ShellState {
     return true
   }
 
-  /** @returns whether it is a new one, and not one that is drawn anew */
+  /** Takes the mark of a prompt. @returns whether the prompt is new, and not a redrawn one */
   mark (prompt: Prompt): boolean {
     if (prompt.number <= this.prompt.number) return false
     this.prompt = prompt
@@ -75,7 +75,7 @@ export class ShellState {
     return true
   }
 
-  /** The newest prompt has been shown whole. */
+  /** Records that the newest prompt has been shown to its end. */
   shown (): void {
     this.#isShown = true
     this.#quiet?.refresh()
@@ -85,21 +85,24 @@ export class ShellState {
     if (this.#quiet !== undefined && this.#isShown && text.replace(ESCAPES, '') !== '') this.#stopSettling()
   }
 
-  /** A command was typed. */
+  /** Records that the service has typed a command. */
   began (): void {
     this.#isPending = false
     this.#isAhead = false
     this.#become('command')
   }
 
-  /** A prompt has come, and the line of a command was read by something else before it, or is read next. */
+  /**
+   * Takes a prompt that comes before a typed command has begun: another program has read the command's line, or the shell reads it next.
+   * @returns whether the prompt is new
+   */
   passed (prompt: Prompt): boolean {
     if (prompt.number <= this.prompt.number) return false
     this.prompt = prompt
     return true
   }
 
-  /** Something else than the shell has read the line of a command. @param isAtPrompt whether a prompt has come since */
+  /** Records that another program than the shell has read a command's line. @param isAtPrompt whether a prompt has come since */
   misread (isAtPrompt: boolean): void {
     this.#isAhead = true
     this.#isShown = true
@@ -118,7 +121,7 @@ export class ShellState {
     this.#become('prompt')
   }
 
-  /** @returns whether a prompt was about to count */
+  /** Stops the timer for a prompt. @returns whether it was running */
   #stopSettling (): boolean {
     const isSettling = this.#quiet !== undefined
     clearTimeout(this.#quiet)

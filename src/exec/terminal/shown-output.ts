@@ -1,7 +1,7 @@
 /** How much of a terminal's output is kept for whoever attaches again, in UTF-16 units. */
 export const KEPT_OUTPUT = 256 * 1024
 
-/** The last of what a terminal has shown. */
+/** The last part of a terminal's output, for a reader that attaches later. */
 export class ShownOutput {
   #parts: string[] = []
   #length = 0
@@ -22,7 +22,7 @@ export class ShownOutput {
     if (this.#parts.length > 1000) this.#parts = [this.#parts.join('')]
   }
 
-  /** Where its beginning is cut off it begins with a line: half of an escape sequence would be shown as text. */
+  /** The kept output. Where its beginning was cut off, it starts at a new line, so that no half escape sequence is shown as text. */
   text (): string {
     const all = this.#parts.join('')
     return this.#isCut ? all.slice(all.indexOf('\n') + 1) : all

@@ -1,21 +1,21 @@
 import { type TerminalState } from './shell-state.ts'
 
-/** Somebody who sees a terminal. */
+/** A reader of a terminal's output, such as a client's connection. */
 export interface TerminalReader {
-  /** What was sent and has not been read yet, in bytes. */
+  /** How much was sent to the reader and has not been read yet, in bytes. */
   readonly unread: number
   data (text: string): void
   state (state: TerminalState): void
-  /** Nothing more comes. */
+  /** Tells the reader that nothing more comes. @param reason why */
   closed (reason: string): void
-  /** The reader is too slow. */
+  /** Tells the reader that it was cut off, because it is too slow. */
   cut (): void
 }
 
 /** How much a reader may leave unread, in bytes, before the terminal waits for it, and when the terminal goes on. */
 const [MOST, FEW] = [512 * 1024, 128 * 1024]
 
-/** How often it is looked whether a slow reader has read, in ms. */
+/** How often a slow reader's unread bytes are checked, in ms. */
 const LOOK = 50
 
 /** The one reader of a terminal. A slow one makes the terminal wait, except while a command of a skill runs: then the reader is cut off. */
@@ -25,7 +25,7 @@ export class ReaderSeat {
   #reader: TerminalReader | undefined
   #look: NodeJS.Timeout | undefined
 
-  /** @param isHurried whether nobody may make the terminal wait now */
+  /** @param isHurried says whether no reader may make the terminal wait now */
   constructor (pty: { pause (): void, resume (): void }, isHurried: () => boolean) {
     this.#pty = pty
     this.#isHurried = isHurried
@@ -35,19 +35,19 @@ export class ReaderSeat {
     return this.#reader !== undefined
   }
 
-  /** Whoever sits there is told that somebody else does from now on. */
+  /** Gives the seat to a reader. The present reader is told that another one has attached. */
   take (reader: TerminalReader): void {
     this.leave('attached elsewhere')
     this.#reader = reader
   }
 
-  /** Whoever sits there gets nothing more, and is told why. */
+  /** Frees the seat. The present reader gets nothing more, and is told the reason. */
   leave (reason: string): void {
     const reader = this.#free()
     reader?.closed(reason)
   }
 
-  /** A reader has gone, if it sits there still. */
+  /** Frees the seat if this reader still has it. */
   left (reader: TerminalReader): void {
     if (this.#reader === reader) this.#free()
   }

@@ -11,23 +11,23 @@ import { ShellState, type TerminalState } from './shell-state.ts'
 import { ShownOutput } from './shown-output.ts'
 import { ReaderSeat, type TerminalReader } from './terminal-reader.ts'
 
-/** How a terminal ended: the shell by itself, by whoever ended it, or nobody knows. */
+/** How a terminal ended. `exit`: its shell exited. `ended`: the service ended it. `lost`: the connection was lost, or the shell was killed. */
 export interface TerminalEnd {
   readonly reason: 'exit' | 'ended' | 'lost'
-  /** Of the shell. */
+  /** The exit code of the shell; null where nobody knows it. */
   readonly exitCode: number | null
 }
 
 export interface TerminalOptions {
-  /** What its visible prompt begins with. */
+  /** The beginning of the visible prompt. */
   readonly name: string
   readonly size: Size
   readonly open: (options: PtyOptions) => Promise<Pty>
   /** @default nothing is recorded */
   readonly recording?: Recording | undefined
-  /** How long it may be without a key, a command and a reader, in ms. @default half an hour */
+  /** How long the terminal may be without a key, a command and a reader, in ms. @default half an hour */
   readonly idle?: number
-  /** Called when that time is over. */
+  /** Called when the terminal has been unused for `idle` ms. */
   readonly onIdle?: () => void
   /** The shell with its arguments. @default bash without its files, else sh */
   readonly shell?: readonly string[]
@@ -35,31 +35,31 @@ export interface TerminalOptions {
   readonly patience?: number
 }
 
-/** For the first output of a shell, and for its first prompts, in ms. */
+/** How long a shell's first output and its first prompts may take, in ms. */
 const [FIRST_OUTPUT, FIRST_PROMPTS] = [1000, 15_000]
 
 const IDLE = 30 * 60_000
 
 const PATIENCE = 600_000
 
-/** How long the begin mark of a command may take, in ms: what has read its line in place of the shell tells nothing. */
+/** How long the begin mark of a command may take, in ms. It never comes where another program than the shell has read the line. */
 const BEGIN = 5000
 
-/** How long it may take where it comes next, in ms. */
+/** How long the begin mark may take after a prompt, where it comes next or never, in ms. */
 const SOON = 500
 
-/** How often a command is typed again that something else has read. */
+/** The number of attempts to type a command whose line other programs read. */
 const TRIES = 3
 
-/** How long a command may take to end after Ctrl-C, in ms, before all of the terminal is ended. */
+/** How long a command may take to end after Ctrl-C, in ms, before the whole terminal is ended. */
 const GRACE = 2000
 
-/** What is shown again of an echo that was none, in UTF-16 units. */
+/** The largest kept part of a greeting, and of the output between a typed line and its begin mark, in UTF-16 units. */
 const MAX_ECHO = 64 * 1024
 
 /** A shell that a person types into, and in which commands of skills run. */
 export class Terminal {
-  /** Resolves when it has ended. */
+  /** Resolves when the terminal has ended. */
   readonly ended: Promise<TerminalEnd>
   readonly #pty: Pty
   readonly #options: TerminalOptions
@@ -69,21 +69,21 @@ export class Terminal {
   readonly #shell: ShellState
   readonly #shown = new ShownOutput()
   readonly #seat: ReaderSeat
-  /** What came before the first prompt; its end. */
+  /** The last part of the output before the first prompt. */
   #greeting = ''
-  /** What came since a line was last ended by Enter, up to the next prompt. */
+  /** The output from the last line that was ended by Enter up to the next prompt. */
   #lastOutput = new ShownOutput()
   #isPrompting = false
   #command: ShellCommand | undefined
   /** Whether a command is about to be typed, or runs. */
   #isTaken = false
-  /** Rings when something has changed that a command may wait for. */
+  /** Rings when the state has changed, so that a waiting command checks it again. */
   readonly #bell = new Bell()
   #idle: NodeJS.Timeout | undefined
-  /** Why it is ended, if somebody ends it. */
+  /** The reason for which the terminal is ended; undefined while nobody ends it. */
   #ending: string | undefined
   #isEnded = false
-  /** As the shell itself has told it. */
+  /** The exit code that the shell itself has reported in a mark. */
   #exitCode: number | undefined
 
   /** Begins a shell; resolves at its first prompt. @throws ExecutorError */
@@ -111,17 +111,17 @@ export class Terminal {
     return this.#shell.state
   }
 
-  /** The folder that the newest prompt tells. */
+  /** The folder in which the shell is, as its newest prompt reports. */
   get folder (): string {
     return this.#shell.prompt.folder
   }
 
-  /** What came since a line was last ended by Enter, up to the next prompt. */
+  /** The output from the last line that was ended by Enter up to the next prompt. */
   get lastOutput (): string {
     return this.#lastOutput.text()
   }
 
-  /** Gives a reader its seat, with what the terminal has shown last. Whoever sat there gets nothing more. */
+  /** Attaches a reader, which gets the last output first. A reader that was attached before gets nothing more. */
   attach (reader: TerminalReader): void {
     this.#seat.take(reader)
     reader.state(this.state)
@@ -135,7 +135,7 @@ export class Terminal {
     this.#touch()
   }
 
-  /** A person types. */
+  /** Passes on keys that a person types. */
   keys (text: string): void {
     if (this.#shell.keys(text)) {
       this.#command?.renew()
@@ -150,8 +150,8 @@ export class Terminal {
   }
 
   /**
-   * Runs a command in the shell, when its line is empty.
-   * @throws ExecutorError when nothing was run: TERMINAL_BUSY, TERMINAL_GONE, TERMINAL_MOVED where it may not begin in the folder of now
+   * Runs a command in the shell as soon as the shell's input line is empty.
+   * @throws ExecutorError when nothing was run: TERMINAL_BUSY, TERMINAL_GONE, TERMINAL_MOVED where the command may not begin in the present folder
    */
   async run (text: string, options: ShellRunOptions): Promise<ShellRan> {
     refuseInvalid(text)
@@ -177,12 +177,12 @@ export class Terminal {
     }
   }
 
-  /** What its reader is told when somebody ends it. */
+  /** Sets the reason that the reader is told when the terminal is ended; the first reason counts. */
   endsFor (reason: string): void {
     this.#ending ??= reason
   }
 
-  /** Ends the shell and all that runs in it. @param reason for its reader @returns whether it is confirmed that nothing of it runs any more */
+  /** Ends the shell and all that runs in it. @param reason told to the reader @returns whether it is confirmed that no process of it runs any more */
   async end (reason: string): Promise<boolean> {
     this.endsFor(reason)
     this.#isEnded = true
@@ -191,7 +191,7 @@ export class Terminal {
     return isConfirmed
   }
 
-  /** Types what makes its prompts tell what they do. @throws ExecutorError */
+  /** Types the setup line, which makes the shell's prompts report its state. @throws ExecutorError */
   async #prepare (): Promise<void> {
     // A shell that begins prints a prompt of its own.
     await this.#bell.rung(FIRST_OUTPUT)
@@ -203,7 +203,7 @@ export class Terminal {
     throw new ExecutorError('TARGET_UNREACHABLE', `no shell was begun: ${this.#greeting.trim().slice(-200)}`)
   }
 
-  /** Types a command where the line is empty. @returns `undefined` where it was not, after all */
+  /** Types a command at an empty prompt. @returns `undefined` where the command did not begin, so that it can be tried again */
   async #attempt (text: string, options: ShellRunOptions): Promise<ShellRan | undefined> {
     this.#isTaken = true
     const { number } = this.#shell.prompt
@@ -244,7 +244,7 @@ export class Terminal {
     return command.hasBegun || this.state === 'closed'
   }
 
-  /** Something else than the shell has read the line. If the shell reads it later, it does nothing. @returns whether the command has not begun */
+  /** Withdraws a command whose line the shell has not read in time; read later, the line does nothing. @returns whether the command has not begun */
   async #takeBack (command: ShellCommand): Promise<boolean> {
     await this.#put(COMMAND_FILE, NOTHING)
     if (await this.#begins(command, SOON)) return false
@@ -254,7 +254,7 @@ export class Terminal {
     return true
   }
 
-  /** Ends what runs: by Ctrl-C, or else with all of the terminal. */
+  /** Ends a running command by Ctrl-C; ends the whole terminal when that does not help in time. */
   async #interrupt (command: ShellCommand): Promise<void> {
     this.#pty.write('\x03')
     let timer: NodeJS.Timeout | undefined
@@ -300,7 +300,7 @@ export class Terminal {
       case 'begin':
         if (command === undefined || command.hasBegun || command.id !== piece.id) break
         command.begin(() => { void this.#interrupt(command) })
-        // In place of the line that was typed.
+        // Readers are shown the command itself in place of the line that was typed.
         this.#show(`${revealHidden(command.text).replaceAll('\n', '\r\n')}\r\n`)
         this.#bell.ring()
     }
@@ -334,7 +334,7 @@ export class Terminal {
     this.#bell.ring()
   }
 
-  /** Begins to count anew how long nobody has used it. */
+  /** Restarts the idle timer. */
   #touch (): void {
     clearTimeout(this.#idle)
     const { idle = IDLE, onIdle } = this.#options
@@ -346,7 +346,7 @@ export class Terminal {
     clearTimeout(this.#idle)
     this.#shell.close()
     const reason = this.#isEnded ? 'ended' : exitCode === null ? 'lost' : 'exit'
-    // Whoever ends it tells its command whether that is confirmed.
+    // Where the service ends the terminal, `end` tells the command whether that is confirmed.
     if (reason !== 'ended') this.#command?.shellEnded(exitCode, true)
     this.#seat.leave(this.#ending ?? (exitCode === null ? 'the connection was lost' : `the shell has ended with code ${exitCode}`))
     await this.#options.recording?.close()

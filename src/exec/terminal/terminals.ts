@@ -1,9 +1,9 @@
 import { type Terminal } from './terminal.ts'
 
-/** How many terminals one process holds, those that are being opened counted. */
+/** The largest number of terminals in one process, including those that are being opened. */
 export const MAX_TERMINALS = 32
 
-/** A terminal, and whose it is. */
+/** A terminal with its owner. */
 export interface HeldTerminal {
   readonly terminal: Terminal
   /** Name of the token that has opened it. */
@@ -15,23 +15,23 @@ export class Terminals {
   readonly #open = new Map<string, HeldTerminal>()
   readonly #opening = new Map<string, { readonly opened: (terminal: Terminal) => void, readonly failed: (error: Error) => void }>()
 
-  /** Those that are being opened counted. */
+  /** The number of terminals, including those that are being opened. */
   get size (): number {
     return this.#open.size + this.#opening.size
   }
 
-  /** `undefined` for one that is not open here, or is somebody else's. */
+  /** An open terminal of an owner; `undefined` for a terminal that is not open here, or has another owner. */
   get (id: string, owner: string): Terminal | undefined {
     const held = this.#open.get(id)
     return held?.owner === owner ? held.terminal : undefined
   }
 
-  /** The folder that the newest prompt of a terminal tells; `undefined` for one that is not open here. */
+  /** The folder in which a terminal is, as its newest prompt reports; `undefined` for a terminal that is not open here. */
   folderOf (id: string): string | undefined {
     return this.#open.get(id)?.terminal.folder
   }
 
-  /** Says what the reader of a terminal is told when it is ended next. */
+  /** Sets the reason that a terminal's reader is told when the terminal is ended. */
   endsFor (id: string, reason: string): void {
     this.#open.get(id)?.terminal.endsFor(reason)
   }
@@ -45,7 +45,7 @@ export class Terminals {
     return await new Promise((resolve, reject) => { this.#opening.set(id, { opened: resolve, failed: reject }) })
   }
 
-  /** Nobody waits for it any more. */
+  /** Ends the wait of `expect` for a terminal. */
   forget (id: string): void {
     this.#opening.delete(id)
   }

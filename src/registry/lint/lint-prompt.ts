@@ -55,7 +55,7 @@ function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<P
 /** Names that nothing can give, parameters that are not declared, names without `variables.`: each once, at its first place. */
 function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): Diagnostic[] {
   const declared = prompt.entry.parameters?.names
-  // Variables of a Dotprompt template can only be named without `variables.`.
+  // Dotprompt templates always name their variables without `variables.`.
   const isDotprompt = Object.hasOwn(prompt.entry.definition.source, 'x-dotprompt')
   const found = new Map<string, Diagnostic>()
   const read = [...ownPaths(prompt)].filter(({ need }) => need.path !== '').map(each => ({ ...each, owned: ownerOf(each.need.path, declared, environs) }))

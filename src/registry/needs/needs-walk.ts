@@ -218,7 +218,7 @@ function costOf ({ entry }: Text): number {
   return entry.compiled.texts.reduce((sum, { paths, references }) => sum + paths.length + references.length, 1)
 }
 
-/** The version that a link leads to. The link itself has it, since versions are in no map of prompts; `undefined` for other links. */
+/** The prompt or version that a link leads to, where the link itself has it: a version is in no map of prompts. */
 function promptOf (link: LinkedPartial): Text | undefined {
   return 'prompt' in link ? (link as PromptPartial).prompt : undefined
 }

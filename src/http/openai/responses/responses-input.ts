@@ -42,7 +42,7 @@ function messageOf ({ role = 'user', content = '' }: JsonObject, index: number, 
   return { role, content: parts.length === 1 && first?.['type'] === 'text' ? first['text'] as Json : parts }
 }
 
-/** Adds a call to the last message of the model, if there is one: a chat has all calls of a turn in one message, beside its text. */
+/** Adds a call. All calls of one turn go into one message of the assistant, which may hold a text too. */
 function addCall (messages: JsonObject[], { call_id: id = '', name = '', arguments: text = '' }: JsonObject): void {
   const call = { id, type: 'function', function: { name, arguments: text } }
   const last = messages.at(-1)

@@ -43,7 +43,7 @@ function describe (found: readonly ErrorObject[], part: string): string {
   return `${message.replace(' NOT ', ' not ')}${keyword === 'minimum' || keyword === 'maximum' ? `, not ${String(data)}` : ''}`
 }
 
-/** The type or value that a failed keyword expected, in words; `undefined` for other keywords. */
+/** The type, value or pattern that a failed keyword expected, in words; `undefined` for other keywords. */
 function expectation ({ keyword, params, parentSchema }: ErrorObject): string | undefined {
   if (keyword === 'pattern') return parentSchema?.['title'] as string | undefined
   if (keyword === 'enum') return (params['allowedValues'] as readonly string[]).map(value => JSON.stringify(value)).join(' or ')

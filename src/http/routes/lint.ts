@@ -38,7 +38,7 @@ function bodyOf (linted: readonly Linted[]) {
   }, {
     additionalProperties: false,
     oneOf: [...linted.map(({ field }) => field), 'template'].map(name => ({ required: [name] })),
-    // Only a bare template needs `syntax` beside it: a prompt has its own.
+    // `syntax` is allowed only beside a bare template: a prompt holds its own.
     dependentRequired: { syntax: ['template'] },
     examples: [{ template: 'Say hello to {{variables.name}}.' }]
   })

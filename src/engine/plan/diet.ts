@@ -1,7 +1,7 @@
 import { cutMiddle } from '../shared/cut-middle.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
-/** What kind of block it is: what is cut first stands last. A file that the model asked for is cut last. */
+/** The kinds of blocks: the last one is cut first. A file that the model asked for is cut last. */
 const ORDER = ['file', 'found', 'env', 'logs', 'search'] as const
 
 /** A block of context: its head stays as it is, its body may be cut. */
@@ -12,7 +12,7 @@ export interface DietBlock {
   readonly body: string
 }
 
-/** What is left of a context. */
+/** A context after it was cut to its limits. */
 export interface Diet<B extends DietBlock> {
   /** The blocks after they were shortened, each with what is left of its body, in the order of the input. */
   readonly blocks: readonly B[]

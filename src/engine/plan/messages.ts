@@ -70,7 +70,7 @@ summary: what was done and how to check it (project.default_test_command, where 
   }
 }
 
-/** @param profile and memory go behind it; empty where there is none */
+/** The system message of a request. @param profile the text of the plan's profile, empty without one @param memory what is remembered, empty without */
 export function systemMessage (mode: PlanMode, version: number, language: Language, profile: string, memory: string): string {
   const messages = MESSAGES[language]
   return [messages.contract(version), messages.mode(mode, version), `LLM_PLAN_SCHEMA_VERSION=${version}`, profile, memory].filter(part => part !== '').join('\n\n')

@@ -32,7 +32,7 @@ export class Outbox {
     return this.#moment.session
   }
 
-  /** Milliseconds since 1970. */
+  /** The time of the fact, in milliseconds since 1970. */
   get at (): number {
     return this.#moment.at
   }

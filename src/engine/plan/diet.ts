@@ -18,18 +18,18 @@ export interface Diet<B extends DietBlock> {
   readonly blocks: readonly B[]
   readonly dropped: number
   readonly truncated: number
-  /** Of the blocks as they are written, with a line between them. */
+  /** The length of all blocks as they are written, with a line end between them, in UTF-16 units. */
   readonly totalChars: number
   readonly logsChars: number
 }
 
-/** A file that the model asked for keeps so much of its body, whatever else there is. */
+/** The part of its body that a file which the model asked for keeps, whatever the limits are, in UTF-16 units. */
 export const LEAST_OF_A_FILE = 4096
 
-/** What `cutMiddle` puts in the place of what it cuts is no longer, for texts of up to ten digits. */
+/** The length of the longest mark that `cutMiddle` leaves in place of a cut: one with a number of ten digits. */
 export const MARK = '\n...[TRUNCATED 0123456789 chars]...\n'.length
 
-/** Less is not worth its head. */
+/** The least length of a body that is kept, in UTF-16 units: a shorter one is not worth the head of its block. */
 const LEAST_OF_A_BLOCK = 200
 
 /**
@@ -68,7 +68,7 @@ function fitInto ({ kind, body }: DietBlock, room: number): string | undefined {
   return room < least + MARK ? undefined : cutTo(body, room)
 }
 
-/** @param most with the mark */
+/** A text, cut in its middle where it is too long. @param most the length with the mark of the cut, in UTF-16 units */
 function cutTo (text: string, most: number): string {
   return text.length <= most ? text : cutMiddle(text, Math.max(0, most - MARK))
 }

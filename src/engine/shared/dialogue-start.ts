@@ -26,7 +26,7 @@ export interface OfferedChild {
     readonly parameters: Readonly<Record<string, ChildParameter>>
     /** The Handlebars template that makes the child's task from the values of the parameters. */
     readonly input: string
-    /** @default a part of what is left */
+    /** The budget of the child. @default a part of what its parent has left */
     readonly budget?: Spent
     readonly place?: string
   }

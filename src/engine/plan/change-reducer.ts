@@ -99,7 +99,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.change(purpose, change, isAsked)
   }
 
-  /** Whether a diff waits for consent. A round of repair needs none for files that the user has agreed to before. */
+  /** Whether a diff waits for consent. A round of repair needs none for files that were agreed to before, unless `repair.confirm` is set. */
   #waitsForUser (paths: readonly string[]): boolean {
     const { setting: { confirm, repair }, agreed, hasApplied } = this.state
     if (confirm !== 'diff') return false

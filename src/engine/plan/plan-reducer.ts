@@ -79,7 +79,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
         return this.#askModel()
       case 'undo':
       case 'redo': {
-        // An undo asks for consent to deletions when it runs. A redo shows deletions that a person had to allow, and asks again.
+        // An undo needs no further consent, even where it deletes a created file. A redo shows deletions again, and asks for consent again.
         return intent.wants === 'undo' ? this.takeBack('undo', intent.paths) : this.doAgain(intent.paths)
       }
     }

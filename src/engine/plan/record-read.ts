@@ -23,7 +23,7 @@ export function recordRead (state: PlanState, ended: Ended): PlanState {
   return { ...state, pending: [], context, ...recalled }
 }
 
-/** The memory of the workspace as fields of the state. Its `output_format` chooses the mode where neither the user's words nor the request did. */
+/** The memory and the branch as fields of the state. The memory's `output_format` chooses the mode where neither the words nor the request did. */
 function recall ({ isRouted }: PlanState, block: JsonObject | undefined): Partial<PlanState> {
   const memory = cleanMemory(block?.['user'], block?.['project'])
   const { output_format: format } = memory.user

@@ -33,7 +33,7 @@ export function addExportCommands (program: Command, cli: Cli): void {
 /** Providers that render a prompt, and ask no model. */
 const RENDERS = [{ label: 'render', query: '?tools=stub' }, { label: 'render with tools', query: '' }]
 
-/** What they give of a reply. */
+/** The expression that takes the rendered prompt from a reply. */
 const RENDERED = 'typeof json.rendered_prompt === "string" ? json.rendered_prompt : JSON.stringify(json.rendered_prompt)'
 
 /** One case of a prompt, as the service keeps it. */

@@ -3,7 +3,7 @@ import { type EnvironSource, type EnvironValue } from '../template/run/environ-s
 import { type Caller } from './caller.ts'
 import { isBelow, type NamePatterns } from './name-patterns.ts'
 
-/** The names of shared variables, as listings go through them. */
+/** The sorted names of shared variables, for listings that read them page by page. */
 export interface EnvironNameList extends Iterable<string> {
   /** All names that begin with `prefix` and come after `after`, sorted, at most `limit`. */
   page (prefix: string, after: string, limit: number): readonly string[]
@@ -14,17 +14,17 @@ export interface VisibleEnvirons extends EnvironSource {
   readonly index: EnvironNameList
 }
 
-/** The shared variables as a caller may see them: all, or those that its token's patterns allow. */
+/** The shared variables that a caller may see: all, or those that the patterns of its token allow. */
 export function visibleEnvirons (environs: VisibleEnvirons, { environs: patterns }: Pick<Caller, 'environs'>): VisibleEnvirons {
   return patterns === undefined ? environs : new EnvironView(environs, patterns)
 }
 
-/** Names that a listing reads at a time. */
+/** The number of names that an iteration reads at a time. */
 const PAGE = 1000
 
 /**
- * A part of the shared variables. Whatever way leads to a name, by its path, a dynamic one, iteration or a partial, goes
- * through here: what the patterns do not allow is not there.
+ * The shared variables that a caller's patterns allow; others do not exist in this view. Templates reach every name through
+ * the view, be it by a fixed path, a computed path, iteration or a partial.
  */
 class EnvironView implements VisibleEnvirons {
   readonly index: EnvironNameList
@@ -49,7 +49,7 @@ class EnvironView implements VisibleEnvirons {
     return this.#branchesBelow(name).some(branch => this.#all.hasBelow(branch)) || this.#namesAllowedBelow(name).length > 0
   }
 
-  /** A module that is there for others must not be forged with a bare variable. */
+  /** Whether a name exists for other callers only. A request must not forge a hidden module with a variable of its own of that name. */
   hides (name: string): boolean {
     return (this.#all.has(name) || this.#all.hasBelow(name)) && !this.has(name) && !this.hasBelow(name)
   }

@@ -8,15 +8,16 @@ import { mayRun } from './may-run.ts'
 import { type NamePatterns } from './name-patterns.ts'
 import { isVisibleEntry } from './visible-key.ts'
 
-/** What limits a caller to a part of what is registered. */
+/** The patterns that limit a caller to a part of the registry. */
 type Patterns = Pick<Caller, 'prompts' | 'environs' | 'runs'>
 
 const views = new WeakMap<Generation, Map<NamePatterns, Generation>>()
 const wholes = new WeakMap<Generation, Generation>()
 
 /**
- * A generation as a caller may see it: prompts and definitions that its token's patterns do not allow are not there, nor are
- * extensions without a prompt that is. A prompt that is allowed keeps its partials, whatever they are called.
+ * The view that a caller has of a registry generation: prompts and definitions that the patterns of its token do not allow
+ * are missing, and so are extensions none of whose prompts is allowed. An allowed prompt keeps its partials, whatever they
+ * are called.
  */
 export function visibleGeneration (generation: Generation, caller: Patterns): Generation {
   const patterns = caller.prompts ?? caller.environs ?? caller.runs
@@ -28,7 +29,7 @@ export function visibleGeneration (generation: Generation, caller: Patterns): Ge
   return view
 }
 
-/** What a view shows a part of: a prompt that is allowed may read through partials that are not. */
+/** The whole generation behind a caller's view: an allowed prompt may include partials that the caller may not see. */
 export function wholeGeneration (view: Generation): Generation {
   return wholes.get(view) ?? view
 }
@@ -59,7 +60,7 @@ function allowedPart ({ prompts, extensions }: Generation, patterns: NamePattern
   }
 }
 
-/** An extension with those of its prompts that are allowed, as if it had no others. */
+/** An extension cut down to its allowed prompts, as if it had no others; `undefined` when no prompt is allowed. */
 function withAllowed (extension: Extension, patterns: NamePatterns): Extension | undefined {
   const { definition, diagnostics } = extension
   const idOf = (prompt: JsonObject) => contributedId(definition, prompt)

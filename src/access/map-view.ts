@@ -1,9 +1,9 @@
-/** A part of a map, found out when it is asked for: a view of many entries costs nothing until somebody lists them. */
+/** A lazily filtered view of a map: a view of many entries costs nothing until somebody lists them. */
 export class MapView<T> implements ReadonlyMap<string, T> {
   readonly #all: ReadonlyMap<string, T>
   readonly #show: (value: T, key: string) => T | undefined
 
-  /** @param show what is seen of an entry; `undefined` for one that is not seen */
+  /** @param show turns an entry into its visible form; `undefined` hides the entry */
   constructor (all: ReadonlyMap<string, T>, show: (value: T, key: string) => T | undefined) {
     this.#all = all
     this.#show = show

@@ -3,9 +3,9 @@ import { type Caller } from './caller.ts'
 import { mayRun } from './may-run.ts'
 
 /**
- * Whether a caller's patterns let it change an entry. What no patterns are for concerns everybody, so a caller who is
- * limited to a part of the prompts or shared variables changes none of it.
- * @param id dotted
+ * Whether a caller's patterns let it change an entry. Entries of kinds that no pattern can name concern all callers, so a
+ * caller who is limited to a part of the prompts or shared variables may change none of them.
+ * @param id the dotted id of the entry
  */
 export function mayPublish ({ access, key }: KindAccess, id: string, { prompts, environs, runs }: Pick<Caller, 'prompts' | 'environs' | 'runs'>): boolean {
   if (access === 'prompts') return prompts?.allows(id) ?? true

@@ -1,17 +1,17 @@
-/** One dotted name, or everything below one: a `*` stands at the end, as a whole segment. */
+/** The shape of a pattern: a dotted name, or one that ends in the segment `*` for all names below it. */
 const SHAPE = /^(?:\*|[^.*\s]+(?:\.[^.*\s]+)*(?:\.\*)?)$/
 
 /**
  * Names that a token is limited to: `team.review` is that name alone, `team.*` everything below `team`, `*` everything.
- * Nothing else matches, so that a question about a whole branch is answered by its prefix, however many names there are.
+ * No other wildcards exist, so that whether a whole branch is allowed follows from its prefix, however many names there are.
  */
 export class NamePatterns {
-  /** Names that are allowed by themselves. */
+  /** Names that are allowed one by one. */
   readonly names: ReadonlySet<string>
-  /** Names below which everything is allowed; `''` for all there is. */
+  /** Names below which all names are allowed; `''` allows every name. */
   readonly branches: readonly string[]
 
-  /** @throws Error when a pattern has another shape */
+  /** @throws Error when a pattern is neither a dotted name nor one that ends in `*` */
   constructor (patterns: readonly string[]) {
     const wrong = patterns.find(pattern => !SHAPE.test(pattern))
     if (wrong !== undefined) throw new Error(`"${wrong}" is no pattern: expected a name such as team.review, or everything below one, team.*`)
@@ -20,7 +20,7 @@ export class NamePatterns {
     this.branches = branches.includes('') ? [''] : branches
   }
 
-  /** As they are written in `API_TOKENS`. */
+  /** The patterns as `API_TOKENS` writes them. */
   get written (): string[] {
     return [...this.names, ...this.branches.map(branch => branch === '' ? '*' : `${branch}.*`)]
   }

@@ -1,7 +1,7 @@
 import { type OperatorFile } from '../config/operator.ts'
 import { type Caller } from './caller.ts'
 
-/** What the operator offers to a caller: no target and no workspace that the caller's token does not name. */
+/** The part of the operator file that a caller may use: the targets and workspaces that its token's patterns allow, and all rules. */
 export function operatorFor ({ workspaces, targets, rules }: OperatorFile, { targets: patterns }: Pick<Caller, 'targets'>): OperatorFile {
   if (patterns === undefined) return { workspaces, targets, rules }
   const allowed = <T>(all: ReadonlyMap<string, T>): ReadonlyMap<string, T> => new Map([...all].filter(([name]) => patterns.allows(name)))

@@ -1,47 +1,47 @@
 import { type SharedCounters } from '../store/redis/redis-counters.ts'
 import { type Caller, type CallerLimits } from './caller.ts'
 
-/** What is limited. */
+/** The name of a limit on a caller: `requests` or `tokens`. */
 export type Rated = keyof CallerLimits
 
 /** How far a caller has used up one of its limits. */
 export interface RateState {
-  /** Of one minute. */
+  /** The most that the caller may use in one minute. */
   readonly limit: number
   readonly remaining: number
-  /** Until the next minute begins. */
+  /** Seconds until the next minute begins. */
   readonly seconds: number
 }
 
-/** What replicas have in common is asked for so long after something was counted, in ms: many requests share one question. */
+/** The delay between a count and the report of it to the shared store, in ms: many requests share one report. */
 const SHARE_AFTER = 200
 
 const MINUTE = 60_000
 
-/** One caller's use of one thing in one minute. */
+/** The use of one limit by one caller in one minute. */
 interface Window {
   readonly minute: number
-  /** By all replicas, as far as it is known here. */
+  /** The use on all replicas, as far as this replica knows. */
   used: number
-  /** Counted here. */
+  /** The use that this replica has counted. */
   own: number
-  /** Of that, what the others are known to have received. */
+  /** The part of `own` that has been added to the shared counters. */
   reported: number
 }
 
 export interface RatesOptions {
-  /** What all replicas share; `undefined`: each counts by itself. */
+  /** The counters that all replicas share; `undefined`: this replica counts alone. */
   readonly shared: SharedCounters | undefined
-  /** Of the keys in it: `shenma:rates:counts:`. */
+  /** The prefix of the shared counters' keys: `shenma:rates:counts:`. */
   readonly prefix: string
-  /** In ms since 1970. */
+  /** The clock, in ms since 1970. */
   readonly now?: () => number
 }
 
 /**
- * Counts what callers use each minute. A request never waits for it: counts are kept here, reported to the other replicas in
- * the background and corrected by what those have counted. Without the others, as in an outage, each replica allows the
- * whole limit. There are as many windows as tokens have limits, since names come from the operator.
+ * Counts what callers use each minute. A request never waits for the shared counters: each replica counts in memory,
+ * reports its counts in the background and takes over the totals of all replicas. While the shared counters cannot be
+ * reached, each replica allows the whole limit. Memory is bounded by the operator: one window for each limit of each caller.
  */
 export class Rates {
   readonly #shared: SharedCounters | undefined
@@ -57,7 +57,7 @@ export class Rates {
     this.#now = now
   }
 
-  /** How much a caller has left; `undefined` for one without that limit. */
+  /** How much of a limit a caller has left; `undefined` for a caller without that limit. */
   remaining ({ name, limits }: Caller, rated: Rated): RateState | undefined {
     const limit = limits[rated]
     if (limit === undefined) return undefined
@@ -66,7 +66,7 @@ export class Rates {
     return { limit, remaining: Math.max(0, limit - used), seconds: Math.ceil((MINUTE - now % MINUTE) / 1000) }
   }
 
-  /** Counts what a caller has used; does nothing for one without that limit. */
+  /** Counts an amount that a caller has used of a limit; does nothing for a caller without that limit. */
   count ({ name, limits }: Caller, rated: Rated, amount: number): void {
     if (limits[rated] === undefined) return
     const window = this.#window(name, rated, this.#now())
@@ -101,7 +101,7 @@ export class Rates {
     const totals = await shared.report(new Map(Array.from(reports, ([key, { own }]) => [key, own])), 2 * MINUTE)
     for (const [key, { window, own }] of reports) {
       const total = totals.get(key)
-      // The connection logs its troubles. What was counted here stays counted, and is reported next time.
+      // A total is missing when the store failed, which the connection logs. The counts stay, and are reported next time.
       if (total === undefined) continue
       window.reported = own
       window.used = total + window.own - own

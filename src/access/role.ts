@@ -1,9 +1,11 @@
-/** What a caller may be allowed to do; docs/security.md says which call asks for which. */
+/** All roles of callers; docs/security.md says which call needs which role. */
 export const ROLES = ['read', 'render', 'chat', 'write', 'run', 'approve', 'admin', 'terminal'] as const
 
 export type Role = typeof ROLES[number]
 
-/** All that the given roles allow: `admin` stands for every one but `terminal`, whose holder runs anything unasked. */
+/**
+ * The roles that the given roles include: `admin` includes all but `terminal`, whose holder runs any command without approval.
+ */
 export function impliedRoles (given: readonly Role[]): ReadonlySet<Role> {
   return new Set(given.includes('admin') ? [...ROLES.filter(role => role !== 'terminal'), ...given] : given)
 }

@@ -3,22 +3,22 @@ import { type Log } from '../base/log.ts'
 import { type Caller, type CallerLimits } from './caller.ts'
 import { parseTokens, type TokenHolders } from './tokens.ts'
 
-/** How long after a reading the next one begins, in ms: a token that is taken out is refused within about that time. */
+/** The pause between two reads of the token file, in ms: a token removed from the file is refused within about that time. */
 const INTERVAL = 1000
 
 export interface TokenFileOptions {
   readonly path: string
-  /** Limits of tokens that name none. */
+  /** Limits of callers whose tokens name no limits of their own. */
   readonly defaults: CallerLimits
   readonly log: Log
 }
 
 /**
  * Tokens from a file that is read again while the service runs, so that a token is given or revoked without a restart. A
- * file that cannot be used changes nothing, and is logged: a slip must lock nobody out.
+ * file that cannot be parsed is logged, and the last good tokens stay in force: a mistake in the file must lock nobody out.
  *
- * The whole file is read each time: it is small, and what watches files misses the links that Kubernetes swaps behind a
- * mounted Secret, and changes within one tick of a file's time.
+ * The whole file is read each time, since it is small. File watchers would miss the symbolic links that Kubernetes swaps
+ * behind a mounted Secret; a check of the modification time would miss two changes within one tick of the clock.
  */
 export class TokenFile {
   readonly #options: TokenFileOptions
@@ -28,7 +28,10 @@ export class TokenFile {
   #holders: TokenHolders
   #problem: string | undefined
 
-  /** @throws Error when the file cannot be used, with the reason and without a hash */
+  /**
+   * Reads the token file and begins to watch it.
+   * @throws Error when the file cannot be used; its message gives the reason and quotes no hash
+   */
   static async open (options: TokenFileOptions): Promise<TokenFile> {
     const text = await readFile(options.path, 'utf8')
     return new TokenFile(options, text, parse(text, options.defaults))
@@ -41,22 +44,22 @@ export class TokenFile {
     this.#schedule()
   }
 
-  /** Who presents a token, by the last version of the file that could be used. */
+  /** Finds the caller who holds a token, by the last good version of the file. */
   find (token: string): Caller | undefined {
     return this.#holders.findCaller(token)
   }
 
-  /** Who is called so, by the same version. */
+  /** Finds the caller of a name, by the last good version of the file. */
   named (name: string): Caller | undefined {
     return this.#holders.callerNamed(name)
   }
 
-  /** What all holders are called, by the same version. */
+  /** The names of all callers, by the last good version of the file. */
   names (): readonly string[] {
     return this.#holders.names()
   }
 
-  /** Reads the file again, as happens every second. */
+  /** Reads the token file again; a timer calls this about once a second. */
   async refresh (): Promise<void> {
     const { path, defaults, log } = this.#options
     try {
@@ -83,13 +86,13 @@ export class TokenFile {
     clearTimeout(this.#timer)
   }
 
-  /** One reading at a time, however slow the file's disk is. */
+  /** Plans the next read only when the last one is over, so that reads never overlap on a slow disk. */
   #schedule (): void {
     if (!this.#isClosed) this.#timer = setTimeout(() => { void this.refresh().then(() => { this.#schedule() }) }, INTERVAL).unref()
   }
 }
 
-/** A file without a token is more likely to be half written than meant. */
+/** Parses the token file. An empty file is refused: more likely it is half written than meant to lock everybody out. */
 function parse (text: string, defaults: CallerLimits): TokenHolders {
   if (text.trim() === '') throw new Error('expected at least one token, and the file is empty')
   return parseTokens(text, defaults)

@@ -4,26 +4,26 @@ import { isLabel, LATEST } from '../registry/kinds/release/release-record.ts'
 import { NamePatterns } from './name-patterns.ts'
 import { impliedRoles, isRole, type Role, ROLES } from './role.ts'
 
-/** The holders of tokens. */
+/** The callers who hold tokens, by token and by name. */
 export interface TokenHolders {
-  /** Who presents a token; `undefined` for a token that nobody has. */
+  /** Finds the caller who holds a token; `undefined` for an unknown token. */
   findCaller (token: string): Caller | undefined
-  /** Who is called so; of several tokens with one name the last one counts. */
+  /** Finds the caller of a name; of several tokens with one name the last one counts. */
   callerNamed (name: string): Caller | undefined
-  /** What all of them are called. */
+  /** The names of all callers. */
   names (): readonly string[]
 }
 
-/** The holders of tokens as sessions know them: by name, while no token is shown. */
+/** The callers as sessions look them up: by name, since no token is presented there. */
 export type Owners = Pick<TokenHolders, 'callerNamed' | 'names'>
 
-/** The parts that may follow a token's hash. */
+/** The names of the optional parts of an entry, behind the hash of its token. */
 type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'labels' | 'serve' | 'requests' | 'tokens'
 
-/** What `npm run token` prints first, above the line that is meant for `API_TOKENS`. */
+/** The form of a token itself, which `npm run token` prints above the line for `API_TOKENS`. */
 const TOKEN = /^aps_[\w-]{16,}/
 
-/** Longer names are not shown: somebody may have put a secret of his own making where a name belongs. */
+/** The longest name that errors quote, in characters: a longer one may be a secret that was put where a name belongs. */
 const LONGEST_SHOWN = 16
 
 const EXTRAS: readonly string[] = ['prompts', 'environs', 'runs', 'targets', 'labels', 'serve', 'requests', 'tokens'] satisfies Extra[]
@@ -35,8 +35,8 @@ const EXTRAS: readonly string[] = ['prompts', 'environs', 'runs', 'targets', 'la
  * `[:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=600][:tokens=100000]`.
  * Lines may share a name, so that a token can be replaced while both are in use.
  *
- * @param defaults limits of tokens that name none
- * @throws Error that names the line and what was expected, and shows neither a hash nor what may be a token
+ * @param defaults limits of callers whose tokens name no limits of their own
+ * @throws Error that names the entry and what was expected, and quotes neither a hash nor a text that may be a token
  */
 export function parseTokens (text: string, defaults: CallerLimits): TokenHolders {
   const callers = new Map<string, Caller>()
@@ -47,12 +47,12 @@ export function parseTokens (text: string, defaults: CallerLimits): TokenHolders
     callers.set(digest, caller)
     names.set(caller.name, caller)
   }
-  // A look-up takes a time that depends on the digest of what was presented. Nobody can choose that digest digit by
-  // digit, as he could with the token, so the time tells nothing of the tokens there are.
+  // The time of a look-up depends on the digest of the presented token. An attacker cannot choose that digest digit by
+  // digit, as he could choose the token, so the time reveals nothing about the valid tokens.
   return { findCaller: token => callers.get(hashToken(token)), callerNamed: name => names.get(name), names: () => [...names.keys()] }
 }
 
-/** What is kept of a token. Tokens are made at random with 256 bits, which no slow hash needs to protect. */
+/** The hash that is kept in place of a token. A fast hash is safe here: tokens are random, of 256 bits, and cannot be guessed. */
 export function hashToken (token: string): string {
   return hash('sha256', token, 'hex')
 }

@@ -4,18 +4,18 @@ import { keyToPath, kindPrefix } from '../store/keys.ts'
 import { type Caller } from './caller.ts'
 import { mayRun } from './may-run.ts'
 
-/** What decides what a caller sees: its patterns, and what they leave of the extensions. */
+/** The facts that decide which entries a caller sees: its patterns, and the extensions that these leave visible. */
 interface Seen extends Pick<Caller, 'prompts' | 'environs' | 'runs'>, Pick<Generation, 'extensions'> {}
 
-/** The table of kinds, and what keys begin with. */
+/** The known kinds of entries, and the prefix of the store's keys. */
 export interface KnownKeys {
   readonly keyPrefix: string
   readonly kinds: readonly KindAccess[]
 }
 
 /**
- * Whether a caller may know of an entry of the store by its key, be it good or not. What patterns say nothing of, such as a
- * kind that is not known here, is hidden from every caller that has some.
+ * Whether a caller may know that the store has an entry at a key, valid or not. An entry of an unknown kind is hidden from
+ * every caller who has patterns for prompts or shared variables, since these cannot allow it.
  * @param generation as the caller sees it
  */
 export function isVisibleKey (
@@ -29,7 +29,7 @@ export function isVisibleKey (
   return isVisibleEntry(kind, keyToPath(key, kindPrefix(keyPrefix, kind.key)), { prompts, environs, runs, extensions })
 }
 
-/** The same for one by its kind and its dotted name. */
+/** Whether a caller may know of an entry, given by its kind and its dotted name. */
 export function isVisibleEntry (kind: KindAccess, path: string, { prompts, environs, runs, extensions }: Seen): boolean {
   switch (kind.access) {
     case 'open': return true

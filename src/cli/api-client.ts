@@ -27,7 +27,7 @@ type Headers = Readonly<Record<string, string>>
 interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
-  /** As it is sent. */
+  /** The text of the body, exactly as it is sent. */
   readonly text?: string
   readonly headers?: Headers
 }
@@ -59,7 +59,7 @@ export class ApiClient {
     return this.#base.href.replace(/\/$/, '')
   }
 
-  /** Whether it sends a token. */
+  /** Whether the client sends a token. */
   get hasToken (): boolean {
     return this.#options.token !== ''
   }
@@ -73,7 +73,7 @@ export class ApiClient {
     return { json: await readJson(response, this.#base), etag: response.headers.etag ?? '' }
   }
 
-  /** @param headers further ones */
+  /** Posts a body as JSON, and reads the reply. @param headers further headers */
   async post (path: string, body: Json, headers: Headers = {}): Promise<Json> {
     return readJson(await this.#open({ method: 'POST', path, text: stringifyJson(body), headers }), this.#base)
   }

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, parseJson } from '../base/json.ts'
 import { CliError, EXIT } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
 
-/** Refusals of what was given to the command; other 4xx say no to what is there. */
+/** The error codes that blame the input of the command. Other errors with a status of 4xx end with the exit code for "no". */
 const USAGE_CODES: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ARGUMENTS_INVALID', 'VARIABLE_MISSING', 'VARIABLES_INVALID'])
 
 /** Statuses below 500 that say nothing about the request: it may be answered later. */
@@ -11,7 +11,7 @@ const LATER: ReadonlySet<number> = new Set([408, 429])
 /** An answer of the service that is none of success. */
 export class ApiError extends CliError {
   readonly status: number
-  /** As docs/errors.md has it; `''` for none. */
+  /** The code of the error, as in docs/errors.md; `''` for none. */
   readonly code: string
   readonly details: JsonObject
 
@@ -30,13 +30,13 @@ export class ApiError extends CliError {
 export function apiError (status: number, body: string, requestId: string | undefined): ApiError {
   const { message, code, details } = wordsOf(body)
   const facts = [code, requestId === undefined ? '' : `request ${requestId}`].filter(fact => fact !== '')
-  // The routes of skills say no codes, and 404 for what is not there.
+  // The routes of skills give errors without codes: 400 for wrong input, 404 for what does not exist.
   const exitCode = status === 400 && code === '' && message !== '' ? EXIT.USAGE : exitCodeOf(status, code)
   const words = message === '' ? `the service answered with status ${status}` : message
   return new ApiError(exitCode, `${words}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`, { status, code, details })
 }
 
-/** What the program ends with for an error of the service. */
+/** The exit code of the program for an error of the service. */
 export function exitCodeOf (status: number, code: string): number {
   if (status === 401 || status === 403) return EXIT.TOKEN
   if (status < 400 || status >= 500 || LATER.has(status)) return EXIT.UNREACHABLE

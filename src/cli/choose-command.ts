@@ -2,9 +2,9 @@ import { revealHidden } from '../base/text.ts'
 import { type Lines } from './lines.ts'
 import { type Output } from './output.ts'
 
-/** What a person wants of a command that is proposed. */
+/** The decision of a person about a proposed command. */
 export type CommandChoice =
-  /** Possibly another command than the one that was proposed. */
+  /** The command to run, which the person may have edited. */
   | { readonly kind: 'run', readonly command: string }
   | { readonly kind: 'skip' | 'cancel' | 'paste' }
 

@@ -2,13 +2,13 @@ import { type JsonObject } from '../base/json.ts'
 import { environmentOf, LocalExecutor } from '../exec/local-executor.ts'
 import { type Cli } from './cli.ts'
 
-/** How long a command may run that somebody watches, in ms. */
+/** How long a command may run while its user watches, in ms. */
 const TIMEOUT = 3_600_000
 
 /** How much of each stream is sent to the service, in bytes; a model reads less. */
 const TOLD = 64 * 1024
 
-/** What the tools of a person need, beside what every command has. Nothing of it is a secret of a service. */
+/** The variables that a person's tools need, beside those of every command. None of them is a secret of a service. */
 const ENVIRONMENT = ['USER', 'LOGNAME', 'TMPDIR', 'LC_ALL', 'XDG_CONFIG_HOME', 'SSH_AUTH_SOCK']
 
 /** Runs commands for the person at the terminal, where that person is: each begins where the one before it has ended. */

@@ -23,7 +23,7 @@ export class CliError extends Error {
   }
 }
 
-/** What was given cannot be used. */
+/** The error of an input that the command cannot use. */
 export function usageError (message: string): CliError {
   return new CliError(EXIT.USAGE, message)
 }

@@ -11,7 +11,7 @@ export type OutputStream = Writable & { readonly isTTY?: boolean, readonly colum
 /** How a text looks on a terminal. */
 export type Style = 'bold' | 'green' | 'red' | 'cyan' | 'blue' | 'yellow' | 'dim'
 
-/** Between two columns of a table. */
+/** The space between two columns of a table. */
 const GAP = '  '
 
 /**
@@ -60,7 +60,7 @@ export class Output {
     return columns === undefined || rows === undefined ? undefined : { cols: columns, rows }
   }
 
-  /** Calls a function when that changes. @returns ends it */
+  /** Calls a function whenever the size of the terminal changes. @returns a function that ends this */
   onResize (changed: () => void): () => void {
     this.#stdout.on('resize', changed)
     return () => { this.#stdout.off('resize', changed) }
@@ -77,7 +77,7 @@ export class Output {
     await this.#data(`${revealInJson(stringifyJson(fields.length === 0 ? value : select(value, fields), 2))}\n`)
   }
 
-  /** JSON of one of many things, in a line. @throws CliError for a field that is not there */
+  /** Prints a value as one line of JSON, for commands that print many. @throws CliError for a field that is not there */
   async jsonLine (value: JsonObject): Promise<void> {
     const fields = this.#fields ?? []
     await this.#data(`${revealInJson(stringifyJson(fields.length === 0 ? value : select(value, fields)))}\n`)
@@ -100,7 +100,7 @@ export class Output {
     await this.#data(text === '' || text.endsWith('\n') ? text : `${text}\n`)
   }
 
-  /** The same of what is said in a dialogue. */
+  /** Prints a text of a dialogue, with hidden characters made visible. */
   async said (text: string): Promise<void> {
     await this.text(revealHidden(text))
   }

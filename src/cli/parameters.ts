@@ -5,7 +5,7 @@ import { type Command } from 'commander'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../base/json.ts'
 import { usageError } from './exit-codes.ts'
 
-/** What a command is given for a prompt's variables. */
+/** The options of a command that give values to a prompt's variables. */
 export interface GivenParameters {
   /** Each `name=value`, `name=@file` or `name=@-`. */
   readonly param?: readonly string[] | undefined

@@ -94,20 +94,20 @@ async function terminalFor (given: string | boolean, target: string | undefined,
   throw usageError(`--terminal: expected the id of a terminal, for ${found}`)
 }
 
-/** Where a skill itself wants its commands to run: whoever starts it over HTTP has to say it. */
+/** The target that a skill itself names for its commands, since a start over HTTP has to name one. */
 async function targetOf (id: string, api: ApiClient): Promise<string> {
   const { readSkillOptions } = await import('../registry/kinds/skill/skill-options.ts')
   const { target } = readSkillOptions(objectOf(await api.get(apiPath('api', 'skills', 'definitions', id))))
   return target === '' ? 'manual' : target
 }
 
-/** What a skill that waits has asked, out of what the model said last. */
+/** The open question of a skill that waits, from the last reply of its model. */
 function askedIn ({ type, question = '', required = true, command = '' }: JsonObject): DialogueEvent[] {
   if (type === 'ASK') return [{ type: 'ask', data: { text: question, required } }]
   return type === 'CMD' ? [{ type: 'command', data: { phase: 'proposed', command } }] : []
 }
 
-/** Some lines are for the service itself; where it waits in `idle`, any line lets it go on. */
+/** Reads a line of the user. Some words are actions; in the state `idle` any line lets the skill go on. */
 export function readSkillLine (line: string, word: string): Said {
   switch (line.trim().toLowerCase()) {
     case 'skill:cancel': return 'cancel'

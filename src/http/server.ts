@@ -57,16 +57,16 @@ import { typedRoutes } from './typed/typed-routes.ts'
 import { schemaController } from './openapi/schema-controller.ts'
 import { consoleRoutes } from './console/console-routes.ts'
 
-/** The service, and what HTTP alone needs. */
+/** The service, and the options that only the HTTP server needs. */
 export interface ServerOptions {
   readonly service: Service
   readonly log: FastifyBaseLogger
   readonly access: Access
-  /** Origins whose pages may call. */
+  /** Origins whose pages may call the service. */
   readonly corsOrigins: readonly string[]
   readonly observer: RequestObserver
   readonly readMetrics: ReadMetrics
-  /** Called now and then while somebody asks for readiness. */
+  /** Called from time to time while readiness is checked. */
   readonly onWatched: () => void
   /** Whether values of variables may be logged. */
   readonly logValues: boolean
@@ -78,7 +78,7 @@ export interface ServerOptions {
   readonly mcpServer: boolean
   /** Whether the console is served at `/console/`. */
   readonly console: boolean
-  /** What the routes of each kind are called. */
+  /** The names of each kind's routes. */
   readonly kindRoutes: readonly KindRoute[]
 }
 
@@ -86,7 +86,7 @@ export interface ServerOptions {
 const REQUEST_TIMEOUT = 30_000
 const HEADERS_TIMEOUT = 10_000
 
-/** What a request may wait in the queue of a render's time; the rest is for the render. */
+/** The share of `renderTimeout` that a request may wait in the admission queue; the rest is left for its render. */
 const SHARE_OF_WAITING = 1 / 5
 
 /** The HTTP server with all its routes. */
@@ -177,7 +177,7 @@ function followGeneration (app: App, registry: Registry): void {
   })
 }
 
-/** A caller's own request id, if it is one that logs and headers can carry. */
+/** The caller's own request id; `undefined` when logs and headers could not carry it. */
 function acceptableId (given: string | string[] | undefined): string | undefined {
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : undefined
 }

@@ -10,7 +10,7 @@ import { TESTS, VERSIONS } from './kinds/release/version-text.ts'
 import { skillKind } from './kinds/skill/skill-kind.ts'
 import { toolKind } from './kinds/tool/tool-kind.ts'
 
-/** The kinds that the service knows. Whoever needs them is given them; only where the service is put together is this read. */
+/** The kinds that the service knows. Only the code that puts the service together reads this table; other code is given the kinds that it needs. */
 export const KINDS: readonly Kind[] = [extensionKind, promptKind, environKind, toolKind, agentKind, skillKind, planKind, releaseKind]
 
 /** Keys whose values are read when something names them; no listing goes through them. */

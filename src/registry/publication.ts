@@ -3,7 +3,7 @@ import { type Generation } from './generation/generation.ts'
 import { offeredOf } from './generation/offered.ts'
 import { isEntryKind, type Kind } from './kinds/kind.ts'
 
-/** The generation in force, and those who are told of the next. */
+/** The generation in force, and the listeners that are told of the next one. */
 export class Publication {
   readonly #kinds: readonly Kind[]
   readonly #log: Log
@@ -20,7 +20,7 @@ export class Publication {
     return this.#generation
   }
 
-  /** Calls back after each generation that is published; gives the way to end that. */
+  /** Calls `listener` after each generation that is published; returns a function that ends this. */
   onPublished (listener: (generation: Generation) => void): () => void {
     this.#listeners.add(listener)
     return () => { this.#listeners.delete(listener) }

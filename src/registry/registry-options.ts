@@ -13,7 +13,7 @@ export interface RegistryOptions {
   readonly store: Store
   readonly keyPrefix: string
   readonly languages: readonly Language[]
-  /** Between two refreshes while the store does not tell of changes, in ms. */
+  /** The pause between two refreshes while the store does not push changes, in ms. */
   readonly pollInterval: number
   /** How long a kind that became empty without deletes being seen is held, in ms. */
   readonly emptyHold: number
@@ -29,18 +29,18 @@ export interface RegistryOptions {
   readonly onServed?: (milliseconds: number) => void
 }
 
-/** What is known of the registry's health, for readiness. */
+/** The health of the registry, for readiness. */
 export interface RegistryStatus {
-  /** Everything has been read at least once. */
+  /** Whether everything has been read at least once. */
   readonly loaded: boolean
   readonly store: StoreStatus & { readonly variant: Store['variant'] }
   /** When everything was last verified against the store; `undefined` before the first time. */
   readonly verifiedAt: Date | undefined
   /** Why the last refresh failed, when it did. */
   readonly problem: string | undefined
-  /** Keys of the kinds that are held although the store shows none. */
+  /** The keys of the kinds whose entries are held although the store shows none. */
   readonly held: readonly string[]
-  /** Nodes of the store that show no key, and whose keys are held. */
+  /** The nodes of the store that show no key, and whose keys are held. */
   readonly heldNodes: readonly string[]
   /** Why labels are not served, where the store does not let this process read what they mean. */
   readonly labelsProblem: string | undefined

@@ -25,13 +25,13 @@ import { createTemplateCache, type CountedTemplateCache } from './entries/templa
 /** How often everything is verified while changes are pushed, in ms. */
 const RECONCILE_MILLISECONDS = 60_000
 
-/** How soon the store is asked again after it could not be read, in ms: what is back is fresh within 2 s. */
+/** The pause before the store is asked again after a failure, in ms: after an outage everything is fresh within 2 s. */
 const RETRY_MILLISECONDS = 500
 
 /** What is registered now. Reads the store, keeps the last good of everything, and publishes generations. */
 export class Registry {
   readonly environs: Environs
-  /** What compiled templates come from. */
+  /** The cache of compiled templates. */
   readonly templates: CountedTemplateCache
   readonly #options: RegistryOptions
   readonly #environPrefix: string
@@ -48,7 +48,7 @@ export class Registry {
   readonly #following = oneAtATime(() => this.#followOnce())
   readonly #readers = new Set<(environKeys: readonly string[]) => void>()
   readonly #seeker = new Seeker(key => this.#ask(key))
-  /** Tables and generation change by one hand at a time; reading goes on beside it. */
+  /** Changes of tables and generation run one at a time; reads go on beside them. */
   readonly #exclusively = pLimit(1)
   /** When the last refresh ended, on the clock of `performance.now()`. */
   #refreshedAt = -Infinity
@@ -87,7 +87,7 @@ export class Registry {
     return this.#publication.generation
   }
 
-  /** Calls back after each generation that is published; gives the way to end that. */
+  /** Calls `listener` after each generation that is published; returns a function that ends this. */
   onPublished (listener: (generation: Generation) => void): () => void {
     return this.#publication.onPublished(listener)
   }
@@ -130,10 +130,10 @@ export class Registry {
   async follow (keys: readonly string[]): Promise<void> {
     const read = this.#reads.begin()
     await this.#changed(new Set(keys), performance.now())
-    // The store's own word of the same write may come while it is being read, which outdates that reading: the next has it.
+    // The store may report the same write during the read, which makes this read outdated: the next read has the value.
     await this.#following.idle()
     read.end()
-    // Then nothing of that counts, and everything is read.
+    // An interruption makes this read void, and everything is read again.
     if (read.isInterrupted) await this.#refreshing.idle()
   }
 
@@ -151,7 +151,7 @@ export class Registry {
     return this.#builder.pinsOf(id)
   }
 
-  /** Publishes anew what is held, because the tools that a server offers have changed. */
+  /** Publishes a new generation of the same entries, because the tools that a server offers have changed. */
   relink (): void {
     void this.#exclusively(() => this.#publish(true))
   }
@@ -161,9 +161,9 @@ export class Registry {
     this.#holds.release()
     this.environs.expireAll()
     await this.refresh()
-    // What was written just before is told while it is being read, which outdates that reading: the next has it.
+    // The store may report an earlier write during the read, which makes this read outdated: the next read has the value.
     await this.#following.idle()
-    // Also when the store could not be read: what it has lost by the time it is back is held.
+    // The hold is settled even when the store could not be read: if it comes back empty, its keys are held.
     this.#holds.settle()
   }
 
@@ -185,7 +185,7 @@ export class Registry {
     return allProblems([...this.#entries.problems(), ...this.environs.problems()], this.generation.conflicts)
   }
 
-  /** An outage finds nothing, and is reported by those who read everything. */
+  /** Asks the store for one key. In an outage nothing is found; whoever reads everything reports the outage. */
   async #ask (key: string): Promise<boolean> {
     try {
       const [exists] = await this.#options.store.has([key])
@@ -200,7 +200,7 @@ export class Registry {
   #isRefreshDue (): boolean {
     if (this.#refreshing.isRunning()) return false
     if (this.#health.problem !== undefined || this.environs.index.needsCompaction) return true
-    // What is held waits for keys to come back, or for its time to run out; nothing tells of either.
+    // A hold ends when keys come back or its time runs out. Nothing reports either, so the store is polled meanwhile.
     const isPushed = this.#options.store.status().changes === 'pushed' && !this.#holds.isHolding
     return performance.now() - this.#refreshedAt >= (isPushed ? RECONCILE_MILLISECONDS : this.#options.pollInterval)
   }
@@ -220,7 +220,7 @@ export class Registry {
     return this.refresh()
   }
 
-  /** Reads what the store has told of, and nothing else. */
+  /** Reads the keys that the store has reported as changed, and nothing else. */
   async #followOnce (): Promise<void> {
     const { keys, since } = this.#announced.take()
     if (keys.length === 0) return

@@ -1,19 +1,19 @@
-/** Which keys of a store are read: `shenma:templates:…` */
+/** The keys of a store that are read: `shenma:templates:…`. */
 export interface StoreKeys {
-  /** What every key begins with: `shenma:`. */
+  /** The beginning of every key: `shenma:`. */
   readonly prefix: string
   readonly kinds: readonly KeyKind[]
 }
 
 /** One kind of keys. */
 export interface KeyKind {
-  /** What comes after the prefix, and what its folder is called: `templates`. */
+  /** The name of the kind, in its keys after the prefix and as its folder: `templates`. */
   readonly key: string
-  /** In a folder: the name of a file that is, as it is, the value of the folder that it is in, `SKILL.md`. */
+  /** The name of the file in a folder whose text, unchanged, is the value of that folder's key: `SKILL.md`. */
   readonly file?: string
-  /** In a folder: whether `.prompt` files of Dotprompt are values of the kind, too. */
+  /** Whether Dotprompt's `.prompt` files in a folder are values of this kind, too. */
   readonly hasDotprompt?: boolean
-  /** Left out of the listing of everything: such keys are read by name, and listed when their own prefix is asked for. */
+  /** Whether the listing of everything leaves these keys out: they are read by name, and listed when their own prefix is asked for. */
   readonly onDemand?: boolean
 }
 

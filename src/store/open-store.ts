@@ -3,7 +3,7 @@ import { type StoreKeys } from './keys.ts'
 import { type Log } from '../base/log.ts'
 import { type Store } from './store.ts'
 
-/** Where the operator says that registrations are. */
+/** The place of the registrations that the operator has configured. */
 export type StorePlace =
   /** `inTurn` keeps the processes of one service from writing into the folder at the same time. Redis does that by itself. */
   | { readonly directory: string, readonly inTurn?: InTurn | undefined }

@@ -75,15 +75,15 @@ export type ChangeListener = (keys: ReadonlySet<string> | undefined, since: numb
 export type StoredValue =
   | { readonly kind: 'text', readonly text: string, readonly expiresAt?: number }
   | { readonly kind: 'missing' }
-  /** There is something, and it cannot be used: a wrong Redis type, over the size limit, invalid UTF-8, broken YAML. */
+  /** A value that is stored and cannot be used: a wrong Redis type, over the size limit, invalid UTF-8, broken YAML. */
   | {
     readonly kind: 'bad'
     readonly reason: string
     readonly place?: TextPlace
     readonly hint?: string
-    /** Of the diagnostic that it becomes, where it has one of its own. */
+    /** The code of the diagnostic for this value, where it has a code of its own. */
     readonly code?: string
-    /** This process may not read there at all. */
+    /** Set when this process has no right to read the key. */
     readonly isWithheld?: true
   }
 
@@ -115,7 +115,7 @@ export interface StoreStatus {
   readonly problem?: string
 }
 
-/** The store could not be asked. */
+/** The error that the store could not be asked. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
 }

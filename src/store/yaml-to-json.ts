@@ -8,13 +8,13 @@ import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 /** Larger YAML is refused: parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. JSON has no such limit. */
 const MAX_YAML_BYTES = 128 * 1024
 
-/** Aliases of one text: for each, the library walks the document from its beginning. */
+/** The greatest number of aliases in one text: for each alias, the library walks the document from its beginning. */
 const MAX_ALIASES = 100
 
 /** Advice about a mistake at a place. Most of these mistakes are templates that YAML takes for something else. */
 const HINT = 'correct the YAML there; a text with braces, ": " or " #" wants quotes, or lines of its own below "|"'
 
-/** What is wrong with a YAML text, and where. */
+/** The mistake in a YAML text, and its place. */
 class YamlError extends Error {
   override readonly name = 'YamlError'
   readonly place: TextPlace | undefined
@@ -27,7 +27,7 @@ class YamlError extends Error {
 
 let library: typeof Yaml | undefined
 
-/** Loaded when the first YAML comes: no start without YAML pays for it. */
+/** The YAML library, loaded with the first YAML text: a start without YAML does not pay for it. */
 function yamlLibrary (): typeof Yaml {
   library ??= createRequire(import.meta.url)('yaml') as typeof Yaml
   return library

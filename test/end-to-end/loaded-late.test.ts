@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { startProcess } from '../helpers/service-process.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -33,5 +35,20 @@ describe('The service', () => {
     assert.deepEqual(await late(), [])
     assert.equal(await post('/mcp', { jsonrpc: '2.0', id: 1, method: 'prompts/list', params: {} }), 200)
     assert.ok((await late()).length > 0)
+  })
+})
+
+describe('The command line', () => {
+  it('loads no package before a command needs one', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('hooks.mjs', HOOKS)
+    await folder.write('begin.mjs', 'import { register } from \'node:module\'\nregister(new URL(\'hooks.mjs\', import.meta.url))\n')
+    const imported = join(folder.path, 'imported')
+    const begin = pathToFileURL(join(folder.path, 'begin.mjs')).href
+    await promisify(execFile)(process.execPath, ['--import', begin, 'dist/cli/aps.js', '--version'], { env: { PATH: process.env['PATH'], IMPORTED: imported } })
+    const names = (await readFile(imported, 'utf8')).trim().split('\n')
+    assert.ok(names.length > 1)
+    assert.deepEqual(names.filter(name => !/^(?:node:|file:|\.|\/)/.test(name)), [])
   })
 })

@@ -4,7 +4,7 @@ import { type Profile, readProfiles } from './profiles.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where the service is when nobody says where. */
+/** The address of the service when none is given. */
 export const DEFAULT_URL = 'http://127.0.0.1:8080'
 
 /** How long a command may take to print a token, in ms: some ask a person first. */
@@ -20,16 +20,16 @@ export interface AddressOptions {
 /** A service, and how it is asked. */
 export interface Address {
   readonly url: string
-  /** Whether somebody has said so. */
+  /** Whether an option, a variable or a profile gave the address. */
   readonly isGiven: boolean
-  /** The profile's, where it is the profile that says so. */
+  /** The profile that gave the address; left out where none did. */
   readonly profile?: Profile
   /** Finds the token; `''` for none. @throws CliError */
   token (): string
 }
 
 /**
- * Which service is meant: options before variables, those before the user's own file. A profile's token goes to the profile's address only.
+ * The address of the service: options go before variables, variables before the user's own file. A profile's token goes to its own address only.
  * @throws CliError for a profile that is not there
  */
 export function addressOf ({ url, at: profile }: AddressOptions, environment: Environment): Address {
@@ -45,7 +45,7 @@ export function addressOf ({ url, at: profile }: AddressOptions, environment: En
     const known = [...profiles.named.keys()]
     throw usageError(`there is no profile "${name}"${known.length === 0 ? '; aps login makes one' : `: expected one of ${known.join(', ')}`}`)
   }
-  // An option goes before a variable: the token of another service is not sent to this one.
+  // The token of a profile named by an option goes before `APS_TOKEN`, which may be the token of another service.
   const token = profile === undefined ? () => ofVariable() || tokenOf(chosen) : () => tokenOf(chosen) || ofVariable()
   return { url: chosen.url || DEFAULT_URL, isGiven: true, profile: chosen, token }
 }

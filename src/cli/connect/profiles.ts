@@ -18,7 +18,7 @@ export interface Profile {
 
 /** The user's own file. */
 export interface Profiles {
-  /** Which one is asked when nobody says. */
+  /** The name of the profile that is used when none is named. */
   readonly current: string | undefined
   readonly named: ReadonlyMap<string, Profile>
 }

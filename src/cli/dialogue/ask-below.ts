@@ -6,17 +6,17 @@ import { type Lines } from '../lines.ts'
 import { type Output } from '../output.ts'
 import { ShownChange } from '../show-preview.ts'
 
-/** What a session below another one waits for. */
+/** The open questions of a child session. */
 export interface AskedBelow {
   readonly session: string
-  /** Who asks, in words. */
+  /** The name of the child session, in words. */
   readonly title: string
-  /** As the session itself would tell of them. */
+  /** The approvals that wait, as the events that the child session itself would send. */
   readonly approvals: readonly DialogueEvent[]
   readonly question: { readonly word: string, readonly text: string } | undefined
 }
 
-/** Reads what is told live of a session below; `undefined` where it waits for nothing new. @param answered what was asked before; it is added to */
+/** Reads the open questions of a child session from a live event; `undefined` without new ones. @param answered earlier questions; new ones are added */
 export function askBelow (data: JsonObject, answered: Set<string>): AskedBelow | undefined {
   const { session: id = '', definition = '', path = [], ask: given } = data
   if (given === undefined) return undefined

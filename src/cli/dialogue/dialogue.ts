@@ -6,38 +6,38 @@ import { type ApiClient } from '../api-client.ts'
 
 /** Something that happens in a dialogue. */
 export interface DialogueEvent {
-  /** As in `GET /api/sessions/{id}/events`: stdout, log, state, message, live, … */
+  /** The type of the event, as in `GET /api/sessions/{id}/events`: stdout, log, state, message, live, … */
   readonly type: string
   readonly data: JsonObject
 }
 
-/** How far a dialogue is. */
+/** The present state of a dialogue. */
 export interface DialogueState {
   readonly id: string
   readonly status: string
-  /** In the words of its engine. */
+  /** The name of the state, in the words of the engine. */
   readonly word: string
-  /** How many transitions it has. */
+  /** How many transitions the session has. */
   readonly seq: number
-  /** What it waits for an answer to, as events. */
+  /** The open questions of the session, as events. */
   readonly asked: readonly DialogueEvent[]
 }
 
-/** What dialogues of one command begin with. */
+/** The way in which a command begins and finds its dialogues. */
 export interface Beginning {
-  /** What their sessions are listed under, as `agents/helper`; with a `/` at its end, all below it. */
+  /** The definition of the sessions, such as `agents/helper`; one with a `/` at its end stands for all definitions below it. */
   readonly definition: string
-  /** Begins one in a service, and gives the id of its session. @throws CliError */
+  /** Begins a dialogue in a service, and gives the id of its session. @throws CliError */
   startAt (api: ApiClient): Promise<string>
-  /** Begins one in this process. @throws ServiceError */
+  /** Begins a dialogue in this process. @throws ServiceError */
   start (service: Service, visitor: Visitor): Promise<Progress>
   /** The command that goes on with a session. */
   resume (id: string): string
-  /** Whether nothing is left undone where its user leaves a session that waits in a word. */
+  /** Whether a user who leaves a session in this state leaves nothing unanswered. */
   isSettled (word: string): boolean
   /** Whether a turn that has failed is one of many, so that only a script is told by the exit code. @default false */
   readonly hasTurns?: boolean
-  /** What a session has asked last: it is shown again when it is gone on with. @default nothing is */
+  /** The last question of a session, which is shown again when the dialogue is resumed. @default nothing is shown */
   readonly recall?: {
     of (session: Session): readonly DialogueEvent[]
     /** @throws CliError */
@@ -48,15 +48,15 @@ export interface Beginning {
 /** How many of the newest sessions are looked at for one of a kind. */
 export const LOOKED_AT = 200
 
-/** What a user says: words, something else that the session knows, or that it is to end. */
+/** An input of a user: words, an action, or `cancel` to end the session. */
 export type Said = { readonly text: string } | { readonly action: { readonly name: string, readonly data: JsonObject } } | 'cancel'
 
 /** A person's decision about an effect. */
 export interface Decided {
   readonly decision: 'approve' | 'reject'
-  /** Of what was shown. */
+  /** The digest of the effect that was shown. */
   readonly digest: string
-  /** In place of the command that was shown. */
+  /** The command to run in place of the one that was shown. */
   readonly command?: string
 }
 
@@ -66,7 +66,7 @@ export type PreviewQuery = { readonly after: number } | { readonly path: string,
 /** Dialogues of one kind. Variants: of a service over HTTP, and in this process. Every method throws CliError. */
 export interface Dialogues {
   start (): Promise<DialogueState>
-  /** The session of an id, or the last of the kind that goes on still. */
+  /** The session of an id; without an id, the last session of the kind that is still open. */
   find (id?: string): Promise<DialogueState>
   say (id: string, said: Said): Promise<void>
   /** Decides about an effect that waits for a person. */

@@ -17,7 +17,7 @@ import { type Cli } from '../cli.ts'
 import { type Beginning, type Dialogues, type DialogueState, LOOKED_AT } from './dialogue.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 
-/** Of a change so many paths are asked for at a time. */
+/** The number of paths of a change that are asked for at a time. */
 const MAX_PAGE = 500
 
 /**
@@ -68,7 +68,7 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
     close: () => service.close()
   }
 
-  /** The state of a session, with what sessions below wait for in the form of live events. */
+  /** The state of a session, with the questions of its child sessions as live events. */
   async function withBelow (session: Session): Promise<DialogueState> {
     const state = stateOf(session)
     if (session.status !== 'running') return state

@@ -47,7 +47,7 @@ export function remoteDialogues ({ definition, startAt, recall }: Beginning, api
   }
 }
 
-/** What waits for a person in a session, whoever owns it. Whoever may not decide is told so. @throws CliError */
+/** The approvals of a session that wait for a person, whoever owns the session. A caller who may not decide gets an error. @throws CliError */
 export async function approvalsIn (api: ApiClient, session: string): Promise<DialogueEvent[]> {
   const { approvals } = objectOf(await api.get(`/api/approvals?${new URLSearchParams({ session }).toString()}`))
   return listOf(approvals).map(objectOf).map(({ id, rule = '', digest = '', effect: shown }) => {

@@ -4,7 +4,7 @@ import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 import { showFile } from '../show-preview.ts'
 
-/** So many deletions are named in the question; the diffs have shown all of them. */
+/** The number of deletions that a question names; the diffs before it have shown all of them. */
 const MAX_NAMED = 50
 
 /** Shows what happens in a dialogue: what it says and what it changes on stdout, all else as words. */
@@ -13,7 +13,7 @@ export async function showEvent ({ type, data }: DialogueEvent, output: Output):
     case 'stdout': return await output.said(textOf(data['text']))
     case 'files': return await showFiles(data, output)
     case 'step': return await output.words(`step ${String(data['step'])} of ${String(data['max'])}`)
-    // A session that keeps a list of messages tells of them too, and shows them otherwise.
+    // A message without `text` is an entry in a session's list of messages, which the session shows by another event.
     case 'message': return data['text'] === undefined ? undefined : await output.said(textOf(data['text']))
     case 'ask': return await showQuestion(data, output)
     case 'command': return data['check'] === undefined ? await showCommand(data, output) : await output.words(checkInWords(data))
@@ -47,12 +47,12 @@ async function showCommand (data: JsonObject, output: Output): Promise<void> {
   if (data['exitCode'] !== 0) await output.words(`exit code ${String(data['exitCode'])}`)
 }
 
-/** Where somebody has allowed another command than the one that was proposed, that is the one that runs. */
+/** Shows the command of a decision that allowed another command than the proposed one. */
 async function showDecision ({ command }: JsonObject, output: Output): Promise<void> {
   if (command !== undefined) await showEdited(textOf(command), output)
 }
 
-/** A command that runs in place of the one that was proposed. */
+/** Shows a command that runs in place of the proposed one. */
 export async function showEdited (command: string, output: Output): Promise<void> {
   await output.said(`edited: $ ${command}`)
 }
@@ -69,7 +69,7 @@ async function showFiles (data: JsonObject, output: Output): Promise<void> {
   }
 }
 
-/** What a person is asked to allow. */
+/** The effect that a person is asked to allow, in words. */
 function inWords (data: JsonObject): string {
   if (data['kind'] === 'apply') return deletionsOf(objectOf(data['change']))
   if (data['kind'] === 'commit') return `commit ${listOf(data['paths']).map(textOf).join(', ')}\n${textOf(data['message'])}\n`

@@ -11,7 +11,7 @@ import { openLines } from '../lines.ts'
 import { type Output } from '../output.ts'
 import { remoteDialogues } from './remote-dialogues.ts'
 
-/** What every dialogue on a terminal may be told. */
+/** The options of commands that open a dialogue on a terminal. */
 export interface TalkOptions { readonly resume?: string | boolean, readonly log?: string }
 
 export interface Talk {
@@ -50,7 +50,7 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
     if (left.status !== 'waiting_input' || !beginning.isSettled(left.word)) throw new CliError(EXIT.NO, `the session waits for an answer; to go on: ${onwards}`)
     const missed = left.missed === 1 ? '1 path is as somebody else has left it' : `${left.missed} paths are as somebody else has left them`
     if (left.missed > 0) throw new CliError(EXIT.NO, `not all was done: ${missed}; to go on: ${onwards}`)
-    // A person at a dialogue has read it; a script has its exit code alone.
+    // A person at a terminal has read the error; a script has only the exit code.
     const isRead = beginning.hasTurns === true && (cli.stdin as { readonly isTTY?: boolean }).isTTY === true
     if (left.failed !== undefined && !isRead) throw new CliError(EXIT.NO, `the last turn has failed: ${left.failed}; to go on: ${onwards}`)
     await output.words(`to go on: ${onwards}`)

@@ -17,10 +17,10 @@ import { showEdited, showEvent } from './show-event.ts'
 /** Writes one line of the detailed log. */
 export type WriteLog = (line: string) => void | Promise<void>
 
-/** Where a session waits for a command that its user runs. */
+/** The word of a session that waits until its user has run a command by hand. */
 const BY_HAND = 'waiting_cmd'
 
-/** Where a plan waits for its user's consent to a diff. */
+/** The word of a plan that waits for its user's consent to a diff. */
 const DIFF_WAITS = 'awaiting_confirmation'
 
 export interface TerminalSessionOptions {
@@ -28,20 +28,20 @@ export interface TerminalSessionOptions {
   readonly lines: Lines
   readonly output: Output
   readonly cli: Cli
-  /** What a line of the user's means, where the session waits in this word. */
+  /** Reads a line of the user. @param word the state in which the session waits */
   readonly readLine: (line: string, word: string) => Said
   readonly writeLog: WriteLog
   /** Whether the user has agreed beforehand to each diff, once the whole diff was shown. @default no */
   readonly agrees?: boolean
 }
 
-/** Where a session waits, and nobody has answered. */
+/** The state of a session that still waits after its user has left. */
 export interface Left {
   readonly status: string
   readonly word: string
   /** How many paths the last undo or redo has left alone. */
   readonly missed: number
-  /** Code of what went wrong last, if nothing was said since. */
+  /** The code of the last error, unless the user has spoken since. */
   readonly failed: string | undefined
 }
 
@@ -53,15 +53,15 @@ export class TerminalSession {
   #command = ''
   #here: CommandsHere | undefined
   readonly #change: ShownChange
-  /** What the last undo or redo has left alone. */
+  /** How many paths the last undo or redo has left alone. */
   #missed = 0
-  /** Code of what went wrong since the user spoke. */
+  /** The code of the last error since the user spoke. */
   #failed: string | undefined
   /** An answer that is being shown while it is written: its effect, and what was shown of it. */
   #written = { effect: '', text: '' }
-  /** What the last turn came to, for programs. */
+  /** The result of the current turn, for programs. */
   #turn: JsonObject = {}
-  /** Questions of sessions below that were shown here. */
+  /** The questions of child sessions that were shown here. */
   readonly #answered = new Set<string>()
   /** Whether the output of the running command ends within a line. */
   #isMidLine = false
@@ -74,7 +74,8 @@ export class TerminalSession {
   }
 
   /**
-   * @returns where the session waits on, when its user has left; nothing when it has come to its end
+   * Talks with the user until the session ends or the user leaves.
+   * @returns the state in which the session waits on, when its user has left; `undefined` when it has ended
    * @throws CliError, also when the session has failed, and when its events end before it does
    */
   async hold ({ id, status, word, seq, asked }: DialogueState): Promise<Left | undefined> {
@@ -99,7 +100,7 @@ export class TerminalSession {
     return { status, word, missed: this.#missed, failed: this.#failed }
   }
 
-  /** @returns false when nobody answers what was asked: it waits on */
+  /** Takes one event of the session. @returns false when nobody answers its question, so that the session goes on waiting */
   async #take (event: DialogueEvent): Promise<boolean> {
     const { type, data } = event
     if (type === 'files' && data['stage'] === 'preview') this.#change.begin(data)
@@ -120,13 +121,13 @@ export class TerminalSession {
     return true
   }
 
-  /** Keeps in mind what is asked about, and what was left alone. */
+  /** Keeps the proposed command, and the number of paths that an undo or redo has left alone. */
   #keep ({ type, data }: DialogueEvent): void {
     if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
   }
 
-  /** Keeps in mind what the turn comes to. */
+  /** Adds an event to the result of the turn. */
   #note ({ type, data }: DialogueEvent): void {
     if (type === 'input') {
       this.#turn = {}
@@ -139,7 +140,7 @@ export class TerminalSession {
     this.#turn = { ...this.#turn, error: { code: data['code'] ?? null, message: data['message'] ?? null } }
   }
 
-  /** Prints for programs what the turn came to, in one line; nothing for a turn that came to nothing. */
+  /** Prints the result of the turn for programs, as one line of JSON; prints nothing for a turn without a result. */
   async #tellTurn (): Promise<void> {
     const { output } = this.#options
     if (output.wantsJson && Object.keys(this.#turn).length > 0) await output.jsonLine({ type: 'turn', data: this.#turn })
@@ -178,7 +179,7 @@ export class TerminalSession {
     }
   }
 
-  /** Shows what is left of an answer of which its reader has seen the beginning. @returns false where that is none of it */
+  /** Shows the rest of an answer whose beginning was shown while it was written. @returns false for a text that is not that answer */
   async #finish ({ effect, text }: JsonObject): Promise<boolean> {
     const { effect: written, text: shown } = this.#written
     this.#written = { effect: '', text: '' }
@@ -194,7 +195,7 @@ export class TerminalSession {
     await this.#options.output.piece(revealHidden(text))
   }
 
-  /** Asks whether something may be done; of all but a command, all but a clear yes is no. */
+  /** Asks the user to decide about an effect. For a command there are several choices; for other effects anything but a clear yes is no. */
   async #decide ({ data }: DialogueEvent, session = this.#id): Promise<boolean> {
     const [effect, digest] = [textOf(data['effect']), textOf(data['digest'])]
     if (data['kind'] !== 'exec') {
@@ -236,7 +237,7 @@ export class TerminalSession {
     }
   }
 
-  /** A session below waits for its user: what he answers goes there. @returns false when nobody answers */
+  /** Asks the user in place of a child session, and sends the answer to the child. @returns false when nobody answers */
   async #askedBelow (data: JsonObject): Promise<boolean> {
     const { dialogues, lines, output } = this.#options
     const asked = askBelow(data, this.#answered)
@@ -251,7 +252,7 @@ export class TerminalSession {
     return said !== undefined && (said === 'elsewhere' || await this.#say(said, asked.session))
   }
 
-  /** Sends what the user answers; what comes of it comes with the events. */
+  /** Sends the user's answer. The result of it comes with later events. */
   async #answer (word: string): Promise<boolean> {
     if (word === BY_HAND) return await this.#answerCommand()
     if (word === DIFF_WAITS) await this.#change.finish(this.#id)
@@ -263,7 +264,7 @@ export class TerminalSession {
     }
   }
 
-  /** What a line of the user's means. Consent to a diff names the diff that was shown. */
+  /** Reads a line of the user. Consent to a diff is sent with the digest of the diff that was shown. */
   #read (line: string, word: string): Said {
     const { digest } = this.#change
     return word === DIFF_WAITS && digest !== undefined && isConsent(line) ? this.#consent(digest) : this.#options.readLine(line, word)
@@ -283,7 +284,7 @@ export class TerminalSession {
     }
   }
 
-  /** @returns nothing where nothing was done */
+  /** Carries out the user's choice about a command. @returns `undefined` where nothing was done */
   async #carryOut (choice: CommandChoice): Promise<Said | 'interrupted' | undefined> {
     switch (choice.kind) {
       case 'cancel': return 'cancel'
@@ -319,7 +320,7 @@ export class TerminalSession {
     return { action: { name: 'command_result', data: { stdout: printed.join('\n'), stderr: '', exitCode: Number.isInteger(exitCode) ? exitCode : 1 } } }
   }
 
-  /** @returns false when it is not what the session waits for, and it waits on */
+  /** Sends the session what the user said. @returns false when the session refuses it and goes on waiting */
   async #say (said: Said, session = this.#id): Promise<boolean> {
     const { dialogues, output } = this.#options
     this.#failed = undefined

@@ -3,7 +3,7 @@ import { beginningOf } from '../../base/text.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 
-/** Of an address, or of data, so much is shown, in characters. */
+/** The length to which addresses and data are cut, in characters. */
 const MAX_SHOWN = 200
 
 /** Prints a rendered prompt: a text as it is, messages below the names of their roles. */

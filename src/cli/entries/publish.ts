@@ -5,9 +5,9 @@ import { type Output } from '../output.ts'
 import { type EntryKind } from './entry-kinds.ts'
 import { type EntryText } from './entry-text.ts'
 
-/** What is said of a publication beside its text. */
+/** The data that is sent with an entry beside its text. */
 export interface Publication {
-  /** `If-Match`, `If-None-Match`. */
+  /** The headers that make the publication conditional: `If-Match`, `If-None-Match`. */
   readonly conditions?: Readonly<Record<string, string>>
   /** What has changed, and where the entry comes from; kept where versions are recorded. */
   readonly about?: Readonly<Record<string, string>>

@@ -31,7 +31,7 @@ export async function applyEntries (
       await tellDiagnostics(output, objectOf(json)['diagnostics'])
       await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(objectOf(json)['id'])}`)
     } catch (error) {
-      // A token that may not, or a service that is gone, is so for all.
+      // A token without the right, or a service that is gone, fails all entries.
       if (!(error instanceof CliError) || error.exitCode !== EXIT.NO) throw error
       refused++
       await output.words(`not ${each}: ${error.message}`)

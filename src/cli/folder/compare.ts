@@ -14,7 +14,7 @@ export interface RemoteEntry {
   readonly tag: string
 }
 
-/** An entry that is not the same here and there. */
+/** An entry that differs between the folder and the service. */
 export interface Difference {
   readonly name: string
   readonly kind: EntryKind
@@ -25,14 +25,14 @@ export interface Difference {
   readonly known: string | undefined
 }
 
-/** A folder and a service beside each other. */
+/** The result of comparing a folder with a service. */
 export interface Comparison {
   readonly folder: Folder
   readonly differences: readonly Difference[]
-  /** What both have in common, by name. */
+  /** The tags of the entries that are the same on both sides, by name. */
   readonly same: KnownTags
   readonly known: KnownTags
-  /** How many entries are only there, in modules of which the folder has nothing. */
+  /** How many entries only the service has, in modules of which the folder has nothing. */
   readonly others: number
 }
 
@@ -66,7 +66,7 @@ export async function compareFolder (
   return { folder, differences, same, known, others }
 }
 
-/** All entries with keys of their own; what an extension brings is none. */
+/** All entries of a service that have keys of their own, which excludes those that an extension brings. */
 export async function listRemote (api: ApiClient): Promise<ReadonlyMap<string, RemoteEntry>> {
   const listings = await Promise.all(ENTRY_KINDS.map(async kind => {
     const rows = await api.list(`/api/${kind.name}`, { limit: '1000', detail: 'true', ...(kind.key === 'extensions' ? { type: 'all' } : {}) })
@@ -76,7 +76,7 @@ export async function listRemote (api: ApiClient): Promise<ReadonlyMap<string, R
   return new Map(listings.flat().map(entry => [nameOf(entry.kind, entry.id), entry]))
 }
 
-/** What entries that belong together begin with. */
+/** The module of an entry: the first part of its id. */
 function moduleOf (id: string): string {
   return id.split('.', 1)[0] as string
 }

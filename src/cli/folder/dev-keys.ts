@@ -3,7 +3,7 @@ import { emitKeypressEvents } from 'node:readline'
 import { type Readable } from 'node:stream'
 import { type Output } from '../output.ts'
 
-/** What opens an address; elsewhere it is xdg-open. */
+/** The programs that open an address in a browser, by platform; on all others it is xdg-open. */
 const OPENERS: ReadonlyMap<string, string> = new Map([['darwin', 'open'], ['win32', 'explorer']])
 
 /** A terminal that gives keys one by one. */
@@ -22,10 +22,10 @@ export async function listenToKeys (stdin: Keyboard, address: string, output: Ou
   await output.words('c opens the console, Ctrl-C ends')
   emitKeypressEvents(stdin)
   stdin.setRawMode(true)
-  // The shell that comes after wants its lines back.
+  // The terminal goes back to reading lines at the end, for the shell.
   process.once('exit', () => { stdin.setRawMode?.(false) })
   stdin.on('keypress', (_text: string | undefined, { name = '', ctrl = false }: Key) => {
-    // A key like any other, as long as keys come one by one.
+    // Ctrl-C sends no signal while keys are read one by one.
     if (ctrl && name === 'c') process.kill(process.pid, 'SIGINT')
     else if (name === 'c') {
       // Where there is no browser, the user opens it elsewhere.

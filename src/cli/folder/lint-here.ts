@@ -15,14 +15,14 @@ import { openHere } from './open-here.ts'
 import { FOLDER_KEYS } from './read-folder.ts'
 import { createPlaceFinder } from './text-places.ts'
 
-/** As many notices are asked for at a time. */
+/** The number of notices that are asked for at a time. */
 const PAGE = 500
 
 /** The part of an extension that brings prompts. */
 const PROMPTS = ['contributes', 'prompts'] as const
 
 /**
- * What the service says of a folder: the service itself, in this process, which goes into the folder for its `.env`.
+ * The findings of the service about a folder. The service runs in this process, which changes into the folder for its `.env`.
  * @param warn told of files that are not read
  * @throws CliError
  */
@@ -88,7 +88,7 @@ async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<
   }
 }
 
-/** The key of what a notice is about, and where in its value: an extension has the prompts that it brings. */
+/** The key of the entry that a notice is about, and the place in its value: prompts of an extension stand in the entry of the extension. */
 function sourceOf ({ key, cursor, id = '' }: Notice, { prompts, extensions }: Generation): { readonly key: string, readonly within: JsonPath } {
   if (key !== undefined) return { key, within: [] }
   const kind = ENTRY_KINDS.find(({ name }) => cursor.startsWith(`${name}/`))

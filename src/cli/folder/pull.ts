@@ -11,7 +11,7 @@ import { type Step } from './push.ts'
 import { FOLDER_KEYS } from './read-folder.ts'
 import { remoteValue } from './remote-value.ts'
 
-/** What a pull would do. @param prune whether files of what is not there go */
+/** The plan of a pull. @param prune whether files of entries that the service does not have are removed */
 export function planPull (differences: readonly Difference[], prune: boolean): readonly Step[] {
   return differences.flatMap((difference): Step[] => {
     const { local, remote, known } = difference
@@ -20,7 +20,7 @@ export function planPull (differences: readonly Difference[], prune: boolean): r
       return [{ what: 'remove', difference, ...(local?.tag === known ? {} : { conflict: 'it was never there, or was edited here' }) }]
     }
     if (local === undefined) return [{ what: 'create', difference }]
-    // Only this side has changed: the next push has it.
+    // A change that only the folder has is left to the next push.
     if (remote.tag === known) return []
     if (local.tag === known) return [{ what: 'change', difference }]
     const conflict = known === undefined ? 'it differs here, and was not pushed or pulled from there' : 'it was edited on both sides'

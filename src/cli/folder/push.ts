@@ -8,34 +8,34 @@ import { objectOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 import { type Difference } from './compare.ts'
 
-/** As many writes are made at a time. */
+/** The number of writes that are made at a time. */
 const AT_A_TIME = 8
 
-/** Kinds that need nothing of others, and go first. */
+/** The kinds of entries that refer to no other entries, and are written first. */
 const FIRST: ReadonlySet<string> = new Set(['tools', 'environs'])
 
-/** What a push would do with an entry. */
+/** The planned change of one entry. */
 export interface Step {
   readonly what: 'create' | 'change' | 'remove'
   readonly difference: Difference
-  /** Why it would undo what somebody else has done. */
+  /** The reason why the change would undo a change of somebody else. */
   readonly conflict?: string
 }
 
-/** What became of a push. */
+/** The result of a push. */
 export interface Pushed {
   readonly made: readonly Step[]
   readonly refused: ReadonlyMap<Step, CliError>
-  /** The version that each prompt has become, by the names of entries; none where no versions are recorded. */
+  /** The new version of each prompt, by the names of entries; empty where no versions are recorded. */
   readonly versions: ReadonlyMap<string, number>
 }
 
-/** What a push would do, in words that `aps` prints. @param prune whether what is only there goes */
+/** The plan of a push. @param prune whether entries that only the service has are removed */
 export function planPush (differences: readonly Difference[], prune: boolean): readonly Step[] {
   return differences.flatMap((difference): Step[] => {
     const { local, remote, known } = difference
     if (local === undefined) return prune ? [{ what: 'remove', difference, ...conflictUnless(remote?.tag === known, known) }] : []
-    // A user who removed an entry that was pushed and has not changed here since wanted it gone.
+    // An entry that was pushed, has not changed here since, and is gone from the service was removed there on purpose.
     if (remote === undefined) return [{ what: 'create', difference, ...(known === local.tag ? { conflict: 'it was removed there' } : {}) }]
     return [{ what: 'change', difference, ...conflictUnless(remote.tag === known, known) }]
   })
@@ -48,8 +48,8 @@ function conflictUnless (isOurs: boolean, known: string | undefined): { readonly
 
 /**
  * Carries out a push, and tells each step. Tools and shared variables go first. An entry that is refused for want of another one is tried again at the end.
- * @param about kept with each version, where there are some
- * @throws CliError for what concerns all of them
+ * @param about the note and the source that the service keeps with each version, where it records versions
+ * @throws CliError for an error that concerns all entries
  */
 export async function push (
   steps: readonly Step[],
@@ -90,7 +90,7 @@ export async function push (
   }
 }
 
-/** Whether an error is about one entry: a token that may not, or a service that is gone, is so for all. */
+/** Whether an error is about one entry. A token without the right, or a service that is gone, fails all entries. */
 function isOfThis ({ exitCode, code }: ApiError): boolean {
   return exitCode === EXIT.NO || exitCode === EXIT.USAGE || code === 'LINT_BUSY'
 }
@@ -107,7 +107,7 @@ function conditionsFor (remote: Difference['remote']): Readonly<Record<string, s
   return { 'if-match': remote.tag === '' ? '*' : `"${remote.tag}"` }
 }
 
-/** Makes one write, of what the plan has seen and nothing else. @returns the version that it made */
+/** Makes one write, unless the entry has changed since the plan was made. @returns the version that the write made */
 async function make (
   { what, difference: { kind, id, local, remote } }: Step,
   about: Readonly<Record<string, string>>,

@@ -11,34 +11,34 @@ import { ENTRY_KINDS, type EntryKind, tagOf } from '../entries/entry-kinds.ts'
 import { type EntryText } from '../entries/entry-text.ts'
 import { usageError } from '../exit-codes.ts'
 
-/** As many files are read at a time. */
+/** The number of files that are read at a time. */
 const OPEN_FILES = 32
 
-/** Keys of a folder: only their order and their segments are looked at. */
+/** The form of keys by which the files of a folder are read. Only the order and the segments of keys matter here. */
 export const FOLDER_KEYS: StoreKeys = { prefix: 'shenma:', kinds: ENTRY_KINDS }
 
 /** An entry of a folder. */
 export interface LocalEntry {
   readonly kind: EntryKind
   readonly id: string
-  /** Relative to the folder. */
+  /** The path of the file, relative to the folder. */
   readonly file: string
   readonly entry: EntryText
-  /** As the service tags it. */
+  /** The entity tag that the service gives an entry with this content. */
   readonly tag: string
 }
 
-/** What a folder holds. */
+/** The entries of a folder. */
 export interface Folder {
-  /** Without links. */
+  /** The path of the folder, with symbolic links resolved. */
   readonly root: string
-  /** By the names that `nameOf` gives. */
+  /** The entries by the names that `nameOf` gives them. */
   readonly entries: ReadonlyMap<string, LocalEntry>
-  /** What cannot be read, as `file: reason`. */
+  /** The files that cannot be read, as `file: reason`. */
   readonly problems: readonly string[]
 }
 
-/** What an entry of a kind is called where all kinds are: `prompts/review.short`. */
+/** The name of an entry among entries of all kinds, such as `prompts/review.short`. */
 export function nameOf ({ name }: Pick<EntryKind, 'name'>, id: string): string {
   return `${name}/${id}`
 }
@@ -80,7 +80,7 @@ async function fileOf (root: string, key: string): Promise<string> {
   return files[0] as string
 }
 
-/** A SKILL.md is a text, whatever is in it; YAML and Dotprompt are JSON by now. */
+/** The text and the type by which a file is sent. A SKILL.md is a text, whatever it contains; YAML and Dotprompt are JSON by now. */
 function sentAs (file: string, text: string): EntryText {
   return isValueFile(file.slice(file.lastIndexOf('/') + 1)) || isDotpromptFile(file) ? { text, type: 'application/json' } : { text, type: 'text/plain' }
 }

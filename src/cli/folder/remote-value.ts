@@ -3,7 +3,7 @@ import { type ApiClient } from '../api-client.ts'
 import { pathOf } from '../entries/publish.ts'
 import { type RemoteEntry } from './compare.ts'
 
-/** What a service has registered, if its reply tells it whole: a credential in clear is not told. */
+/** The value of an entry at a service, and whether the reply has all of it: the service leaves out credentials in clear text. */
 export async function remoteValue (api: ApiClient, { kind, id, tag }: RemoteEntry): Promise<{ readonly value: Json, readonly isWhole: boolean }> {
   const value = kind.registeredIn(await api.get(pathOf(kind, id)))
   return { value, isWhole: contentHash(value) === tag }

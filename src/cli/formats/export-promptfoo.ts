@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises'
 import { type Command } from 'commander'
-import { stringify } from 'yaml'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { type ApiClient, apiPath } from '../api-client.ts'
 import { ApiError } from '../api-error.ts'
@@ -23,6 +22,7 @@ export function addExportCommands (program: Command, cli: Cli): void {
     .action(async (ids: readonly string[], { output: file, label }: ExportOptions, command: Command) => {
       const { api, output } = cli.open(command)
       const cases = (await Promise.all(ids.map(async id => await casesOf(api, id, label)))).flat()
+      const { stringify } = await import('yaml')
       const text = stringify(configuration(api, ids, label, cases), { lineWidth: 0 })
       if (file === undefined) return await output.text(text)
       await writeFile(file, text).catch((error: NodeJS.ErrnoException) => { throw usageError(`-o: ${file} cannot be written: ${error.code ?? error.message}`) })
@@ -33,7 +33,7 @@ export function addExportCommands (program: Command, cli: Cli): void {
 /** Providers that render a prompt, and ask no model. */
 const RENDERS = [{ label: 'render', query: '?tools=stub' }, { label: 'render with tools', query: '' }]
 
-/** What they give of a reply. */
+/** The expression that takes the rendered prompt from a reply. */
 const RENDERED = 'typeof json.rendered_prompt === "string" ? json.rendered_prompt : JSON.stringify(json.rendered_prompt)'
 
 /** One case of a prompt, as the service keeps it. */

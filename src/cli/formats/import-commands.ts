@@ -4,9 +4,7 @@ import { type Command } from 'commander'
 import { type Json, JsonError, parseJson } from '../../base/json.ts'
 import { type Cli } from '../cli.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
-import { entriesOf, publishImported } from './import-langfuse.ts'
-import { readLangfuse } from './langfuse/langfuse-prompts.ts'
-import { type FolderEntry, writeEntries } from './write-files.ts'
+import { type FolderEntry } from './write-files.ts'
 
 interface ImportOptions { readonly output?: string, readonly overwrite?: boolean, readonly publish?: boolean }
 
@@ -20,6 +18,7 @@ export function addImportCommands (program: Command, cli: Cli): void {
     .action(async (paths: readonly string[], { output: folder = '', overwrite = false }: ImportOptions, command: Command) => {
       const { output } = cli.open(command)
       const { readDotprompt } = await import('../../store/dotprompt/read-dotprompt.ts')
+      const { writeEntries } = await import('./write-files.ts')
       const { DotpromptError } = await import('../../store/dotprompt/dotprompt-error.ts')
       const entries: FolderEntry[] = []
       const wrong: string[] = []
@@ -43,6 +42,9 @@ export function addImportCommands (program: Command, cli: Cli): void {
     .option('--overwrite', 'replace files that are there')
     .option('--publish', 'publish to the service, which numbers the versions itself')
     .action(async (paths: readonly string[], { output: folder, overwrite = false, publish = false }: ImportOptions, command: Command) => {
+      const [{ entriesOf, publishImported }, { readLangfuse }, { writeEntries }] = await Promise.all([
+        import('./import-langfuse.ts'), import('./langfuse/langfuse-prompts.ts'), import('./write-files.ts')
+      ])
       if ((folder === undefined) !== publish) throw usageError('expected either -o with a folder, or --publish')
       const { api, output } = publish ? cli.open(command) : { ...cli.open(command), api: undefined }
       const found = await Promise.all(paths.map(async path => {

@@ -10,7 +10,7 @@ import { CliError, EXIT } from '../exit-codes.ts'
 export interface FolderEntry {
   /** The folder of its kind: `templates`, `versions`, `releases`. */
   readonly kind: string
-  /** Dotted. */
+  /** The id of the entry, with dots between its parts. */
   readonly id: string
   readonly value: Json
 }

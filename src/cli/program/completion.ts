@@ -7,10 +7,10 @@ import { objectOf, textOf } from '../json-members.ts'
 /** How long ids are waited for while somebody presses Tab, in ms. */
 const PATIENCE = 1500
 
-/** As many ids are offered. */
+/** The number of ids that are offered. */
 const MAX_IDS = 200
 
-/** What each shell is told: the words so far go to `aps complete`, which prints what may come next. */
+/** The completion script of each shell. It gives the words so far to `aps complete`, which prints the words that may come next. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `_aps_complete() {
   local IFS=$'\\n'

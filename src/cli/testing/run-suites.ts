@@ -3,13 +3,13 @@ import { type JsonObject } from '../../base/json.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Case, type Suite } from './suites.ts'
 
-/** As many cases are run at a time. */
+/** The number of cases that are run at a time. */
 const AT_A_TIME = 8
 
 /** Runs one case of a prompt's tests; gives what `POST /api/prompts/{id}/tests/run` answers. */
 export type RunOne = (id: string, testCase: Case) => Promise<JsonObject>
 
-/** What became of a case. */
+/** The result of one case. */
 export interface CaseReport {
   readonly id: string
   readonly testCase: Case
@@ -17,7 +17,7 @@ export interface CaseReport {
   /** What does not hold, a line each. */
   readonly failures: readonly string[]
   readonly durationMs: number
-  /** As the service has told it. */
+  /** The reply of the service for the case. */
   readonly result: JsonObject
 }
 

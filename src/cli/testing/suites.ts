@@ -13,20 +13,20 @@ import { listOf, objectOf, textOf } from '../json-members.ts'
 
 /** The tests of one prompt. */
 export interface Suite {
-  /** Of the prompt. */
+  /** The id of the prompt. */
   readonly id: string
   readonly cases: readonly Case[]
 }
 
 /** One case, and where it is written. */
 export interface Case {
-  /** As it is written. */
+  /** The case, as it is written in its file. */
   readonly value: JsonObject
-  /** What reports call it. */
+  /** The name of the case in reports. */
   readonly name: string
-  /** As it is reached from where the user is; left out for what a service has stored. */
+  /** The place of the case, with the path as the user reaches the file; left out for a case that a service has stored. */
   readonly place?: { readonly file: string, readonly line: number, readonly column: number }
-  /** The bundle of the file that it names. */
+  /** The content of the bundle file that the case names. */
   readonly known?: Json
 }
 

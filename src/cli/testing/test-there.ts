@@ -12,7 +12,7 @@ export function testThere (api: ApiClient, label: string | undefined): RunOne {
       const path = `${apiPath('api', 'prompts', id, 'tests', 'run')}${search}`
       return objectOf(await api.post(path, { case: value, ...(known === undefined ? {} : { known }) }))
     } catch (error) {
-      // A token that may not, or a service that is gone, is so for all cases.
+      // A token without the right, or a service that is gone, fails all cases.
       if (!(error instanceof ApiError) || ![EXIT.NO, EXIT.USAGE].includes(error.exitCode as 1)) throw error
       return { id, pass: false, checks: [], error: { code: error.code, message: error.message } }
     }

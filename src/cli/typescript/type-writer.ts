@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../b
 /** What the type of one prompt may be made of: a schema that leads to itself in many ways would have no end. Beyond it stands `unknown`. */
 const MAX_PARTS = 3000
 
-/** More of `allOf` make types that the compiler gives up; without some of them a type takes more, never less. */
+/** The number of members of `allOf` that are written: the compiler gives up on more. A type without some of them takes more values, never fewer. */
 const MAX_CONJUNCTS = 4
 
 const TYPES: ReadonlyMap<string, string> = new Map([

@@ -16,7 +16,7 @@ import { chosenOf, findProblem, textOf } from './validate-params.ts'
 /** An answer that is neither yes nor no is logged up to this length, in code points. */
 const MAX_SHOWN_ANSWER = 200
 
-/** One fact of a dialogue: the state that it leads to, and what is said and done on the way. */
+/** The reducer of the agent in steps. An instance takes one fact: it computes the next state, the effects and the notices. */
 export class AgentReducer extends Dialogue<AgentState> {
   /** An effect has ended. */
   end (effect: string, ended: Ended): Next<AgentState> {
@@ -83,7 +83,7 @@ export class AgentReducer extends Dialogue<AgentState> {
     return this.goOn()
   }
 
-  /** What the model was told in the step before is not repeated. */
+  /** Drops the corrections of the step before, so that the model does not read them in the next one. */
   #beginStep (): void {
     this.state = { ...this.state, repaired: 0, corrections: [] }
   }
@@ -187,7 +187,7 @@ export class AgentReducer extends Dialogue<AgentState> {
       return this.#fail('toolReported', tool, { errorLabel: tool.errorLabel, reason: textOf(value['error'] as Json) })
     }
     this.state = { ...this.state, codes: { ...this.state.codes, execute: 400 } }
-    // What was asked for is shown as it was asked for, whatever the tool says of it: fewer may come than were asked for.
+    // The arguments hide members of the result that have the same name: a tool may report fewer items than were asked for.
     const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.state.pending?.arguments }
     for (const { to, text } of tool.show) this.#showResult(tool, to, renderText(text, values))
     return this.goOn()
@@ -240,7 +240,7 @@ export class AgentReducer extends Dialogue<AgentState> {
     this.outbox.show(this.state.setting.help)
   }
 
-  /** Keeps the row's code, and in the history what the row has there. */
+  /** Shows and logs an outcome, and keeps its code. Its text goes to the history where its row in `ROWS` says so. */
   protected override say (outcome: Outcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): string | undefined {
     const row: Row = ROWS[outcome]
     const shown = super.say(outcome, prefix, values, own)
@@ -258,7 +258,7 @@ const SECOND = 1000
 
 const STEPS: Readonly<Record<Exclude<Prefix, 'turn'>, Step>> = { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute' }
 
-/** A call; nothing when the model chose none; or what is wrong with the answer. */
+/** The model's choice: a call, `undefined` when it chose none, or a text that says what is wrong with its answer. */
 type Choice = { readonly tool: string, readonly arguments: JsonObject } | undefined | string
 
 function callInMessage (message: JsonObject): Choice {

@@ -21,13 +21,13 @@ export interface AgentState extends DialogueState {
   readonly messages: readonly DialogueMessage[]
   /** The call that is being validated or made. */
   readonly pending: { readonly tool: string, readonly arguments: JsonObject } | undefined
-  /** What the pending effect is for. */
+  /** The effect that the dialogue waits for, and the purpose of it. */
   readonly awaits: { readonly effect: string, readonly purpose: 'classify' | 'select' | 'select-json' | 'health' | 'call' } | undefined
   /** The last outcome of each step. */
   readonly codes: Readonly<Partial<Record<Step, number>>>
 }
 
-/** What a turn of a dialogue came to, as programs read it. */
+/** The result of the last turn of a dialogue, as programs read it. */
 export interface AgentResult {
   readonly last_state: Step
   readonly codes: AgentState['codes']

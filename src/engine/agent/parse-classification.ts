@@ -1,9 +1,9 @@
 import { isJsonObject, type Json, JsonError, parseJson } from '../../base/json.ts'
 
-/** No answer of one word is longer, in UTF-16 units. */
+/** The length up to which an answer of one word is read, in UTF-16 units. */
 const MAX_ANSWER = 100
 
-/** Of an answer so much is looked at, in UTF-16 units, behind what the model says to itself. */
+/** The length up to which a longer answer is read, in UTF-16 units. The model's thoughts before the answer do not count. */
 const MAX_LENIENT = 4000
 
 /**
@@ -17,7 +17,7 @@ export function parseClassification (answer: string): boolean | undefined {
 }
 
 /**
- * The same for whatever models make of one word: thoughts, a fence, JSON with one field, a sentence that begins with it. It is
+ * Whether an answer in a loose form is yes or no: with thoughts, in a fence, as JSON with one field, as a sentence that begins with the word. This is
  * a filter of questions and no rule of security: "Yes, it is about …" is yes.
  * @returns `undefined` for an answer that says neither
  */
@@ -35,7 +35,7 @@ function meaningOf (word: string | undefined): boolean | undefined {
   return /^(?:нет|no)$/iu.test(word) ? false : undefined
 }
 
-/** Of thoughts that have no end nothing is an answer. */
+/** An answer without the thoughts of the model, which stand before `</think>`. Thoughts without an end have no answer behind them. */
 function withoutThoughts (answer: string): string {
   const end = answer.lastIndexOf('</think>')
   if (end >= 0) return answer.slice(end + '</think>'.length)
@@ -52,7 +52,7 @@ function withoutFence (text: string): string {
   return (end < 0 ? body : body.slice(0, end)).trim()
 }
 
-/** What JSON says: a boolean, or an object with one boolean or one yes or no. */
+/** The meaning of an answer in JSON: a boolean, or an object with one boolean or one yes or no. */
 function parsedMeaning (text: string): boolean | undefined {
   const value = jsonIn(text)
   if (typeof value === 'boolean') return value

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type AgentParameter, type AgentTool } from '../../registry/kinds/agent/agent-setting.ts'
 
-/** What is wrong with the parameters that a model chose; `name` is of the tool and the parameter. */
+/** A problem with a parameter that a model chose; `name` has the names of tool and parameter, as `tool::parameter`. */
 export interface ParameterProblem {
   readonly reason: 'absent' | 'empty' | 'tooLong'
   readonly name: string
@@ -17,7 +17,7 @@ export function findProblem ({ name, parameters }: AgentTool, values: JsonObject
   return undefined
 }
 
-/** Of what a model chose, the values of declared parameters; texts as they were checked. */
+/** The values that a model chose for declared parameters. Texts are trimmed, as they were when they were checked. */
 export function chosenOf ({ parameters }: AgentTool, values: JsonObject): JsonObject {
   const chosen = Object.entries(parameters).filter(([parameter]) => Object.hasOwn(values, parameter) && values[parameter] !== null)
   return Object.fromEntries(chosen.map(([parameter, { type }]) => {
@@ -36,6 +36,6 @@ function problemOf (value: Json, { absent, maxLength = Infinity }: AgentParamete
   if (value === null) return absent === undefined ? undefined : 'absent'
   const text = textOf(value)
   if (text === '' && absent !== undefined) return 'empty'
-  // In code points, as people count; what has the very length is accepted.
+  // The length is in code points, as people count. A text of exactly that length is accepted.
   return Array.from(text).length > maxLength ? 'tooLong' : undefined
 }

@@ -6,10 +6,10 @@ import { clip } from '../shared/clip.ts'
 import { type OfferedChild } from '../shared/dialogue-start.ts'
 import { renderText } from '../shared/render-text.ts'
 
-/** Agents, skills and plans that one answer of a model may call. */
+/** The number of calls of agents, skills and plans that one answer of a model may make. */
 export const MAX_CHILD_CALLS = 8
 
-/** The session that a call starts, or what is wrong with its arguments, for the model to read. */
+/** The child session that a call starts, or a text for the model that says what is wrong with the arguments. */
 export function childOf ({ name, child }: OfferedChild, values: JsonObject): Omit<ChildEffect, 'id' | 'kind'> | string {
   const { definition, parameters, input, budget, place } = child
   const problem = problemOf(parameters, values)
@@ -51,7 +51,7 @@ function isOfType (value: Json, type: string): boolean {
   }
 }
 
-/** Numbers of JSON may keep all of their digits. */
+/** Whether a value is a number. A number of JSON that keeps all of its digits is an object. */
 function isNumber (value: Json): boolean {
   return typeof value === 'number' || (typeof value === 'object' && value !== null && !Array.isArray(value) && Number.isFinite(Number(value)))
 }

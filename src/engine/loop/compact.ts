@@ -4,29 +4,29 @@ import { clip } from '../shared/clip.ts'
 import { cutMiddle } from '../shared/cut-middle.ts'
 import { startOfTurns } from '../shared/sent-history.ts'
 
-/** So many results at the end of a dialogue are sent whole. */
+/** The number of results, from the end of a dialogue, that are sent whole. */
 const WHOLE_RESULTS = 8
 
-/** Of an older result its beginning is sent, in code points. */
+/** The length to which older results are cut before they are sent, in code points. */
 const OLD_RESULT = 400
 
-/** What a summary is made of, in UTF-16 units; the middle of more is left out. */
+/** The length of the text that is summarised, in UTF-16 units; a longer one loses its middle. */
 const MAX_TRANSCRIPT = 200_000
 
 /** A summary is cut at this length, in code points: it is sent with every question. */
 export const MAX_SUMMARY = 8000
 
-/** A token is so many characters, roughly. */
+/** The number of characters in a token, roughly. */
 const CHARACTERS = 4
 
-/** What a summary stands for. */
+/** A summary of the first messages of a dialogue, which is sent in their place. */
 export interface Summary {
   readonly text: string
-  /** How many messages, from the first on. */
+  /** How many messages the summary replaces, from the first on. */
   readonly upTo: number
 }
 
-/** The same dialogue with the beginnings of its older results, which a model reads again at every question. */
+/** A dialogue with its older results cut to their beginnings, since a model reads all of them again at every question. */
 export function withShortResults (messages: readonly JsonObject[]): readonly JsonObject[] {
   const results = messages.flatMap((message, index) => isResult(message) ? [index] : [])
   const old = new Set(results.slice(0, -WHOLE_RESULTS))
@@ -38,13 +38,13 @@ export function tokensOf (messages: readonly JsonObject[]): number {
   return Math.ceil(messages.reduce((sum, message) => sum + stringifyJson(message).length, 0) / CHARACTERS)
 }
 
-/** Where a summary may end, so that the last turns stay; `undefined` where it would add nothing. @param keep turns */
+/** The index before which messages may be summarised; `undefined` where there are no new ones. @param keep how many of the last turns stay as they are */
 export function endOfSummary (messages: readonly JsonObject[], summary: Summary | undefined, keep: number): number | undefined {
   const end = startOfTurns(messages, keep)
   return end > (summary?.upTo ?? 0) && end < messages.length ? end : undefined
 }
 
-/** What was said up to a message, as a text to be summarised. */
+/** The text that a model summarises: the summary so far, and the messages from there to `end`. */
 export function transcriptOf (messages: readonly JsonObject[], summary: Summary | undefined, end: number): string {
   const lines = withShortResults(messages.slice(summary?.upTo ?? 0, end)).map(lineOf)
   return cutMiddle([...summary === undefined ? [] : [summary.text], ...lines].join('\n'), MAX_TRANSCRIPT)

@@ -4,17 +4,17 @@ import { callsOf, contentOf } from '../shared/choice.ts'
 /** How often a dialogue is handed over for one message of its user. */
 export const MAX_HANDOFFS = 5
 
-/** What the model reads that hands over once more. */
+/** The error for a model that hands the dialogue over more often than `MAX_HANDOFFS`. */
 export const TOO_MANY_HANDOFFS = `the dialogue was handed over ${MAX_HANDOFFS} times for this message; answer it yourself`
 
 /**
- * A dialogue as another agent is sent it: its words, and nothing of the calls that came before. An API may refuse calls of functions
+ * The messages that the next agent is sent: the words from before the handover without the calls. An API may refuse calls of functions
  * that it is not offered.
- * @param from how many messages came before it was handed over
+ * @param from how many messages came before the handover
  */
 export function wordsBefore (messages: readonly JsonObject[], from: number): readonly JsonObject[] {
   const before = messages.slice(0, from)
-  // Of the message that is being answered the user's words alone: what was said on the way is no answer.
+  // What the former agent said after the user's last message is left out: it is no answer to that message.
   const asked = before.findLastIndex(({ role }) => role === 'user')
   return [...before.slice(0, asked + 1).flatMap(wordsOf), ...messages.slice(from)]
 }

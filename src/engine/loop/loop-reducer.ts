@@ -13,23 +13,23 @@ import { childOf, MAX_CHILD_CALLS } from './child-call.ts'
 import { MAX_HANDOFFS, TOO_MANY_HANDOFFS, wordsBefore } from './handoff.ts'
 import { type LoopCall, type LoopState } from './loop-state.ts'
 
-/** Calls of one answer; those beyond are refused, so that no answer begins work without end. */
+/** The number of calls that one answer may make; more are refused, so that no answer begins endless work. */
 const MAX_CALLS = 32
 
 /** A result is cut at this length, in code points: the model reads it again at every turn. */
 const MAX_RESULT = 16_000
 
-/** What the model reads of a call that may have been done. */
+/** The result that the model reads for an interrupted call, which may have been done. */
 const UNKNOWN_RESULT = stringifyJson({ error: 'interrupted', outcome: 'unknown', note: 'It may have happened. Do not repeat it without asking the user.' })
 
 const SECOND = 1000
 
-/** Of a turn that the model spoils. */
+/** The fields of a failure that all failed turns of a free agent have. */
 const ABOUT = { step: 'answer', prefix: 'turn', retry: 'turn' } as const
 
-/** One fact of a free dialogue: the state that it leads to, and what is said and done on the way. */
+/** The reducer of the free agent. An instance takes one fact: it computes the next state, the effects and the notices. */
 export class LoopReducer extends Dialogue<LoopState> {
-  /** An effect has ended: the model's answer is there, or one result that it waits for. */
+  /** Takes the end of an effect: the model's answer, or the result of one call that it waits for. */
   end (effect: string, ended: Ended): Next<LoopState> {
     const { asked } = this.state
     if (asked?.effect === effect) {
@@ -63,7 +63,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#askModel(turn)
   }
 
-  /** @param turn how often the model is asked then since the user spoke; what it is sent back does not count */
+  /** Asks the model. @param turn the number of this request since the user spoke; repairs of an answer do not count */
   #askModel (turn: number): Next<LoopState> {
     const { setting: { maxTurns, model, stream, returns, history: { compact } }, tools } = this.state
     const sent = this.#history()
@@ -74,13 +74,13 @@ export class LoopReducer extends Dialogue<LoopState> {
     const fields: JsonObject = {
       ...(model === '' ? {} : { model }),
       ...(tools.length === 0 ? {} : { tools: tools.map(({ declaration }) => declaration) }),
-      // It has to answer with what it knows.
+      // In its last turn the model may call no tool: it has to answer with what it knows.
       ...(tools.length === 0 || turn < maxTurns ? {} : { tool_choice: 'none' })
     }
     return this.#send('turn', turn, sent, { fields, ...(returns === undefined ? stream ? { live: true } : {} : { returns }) })
   }
 
-  /** Asks for the answer alone, in its form, once the model has given another. */
+  /** Asks the model to repeat its answer in the form of the schema, after an answer that did not fit it. */
   #close (content: string, problem: string): Next<LoopState> {
     const { setting: { model, returns = {} }, turn, corrections } = this.state
     const wrong = [
@@ -106,7 +106,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.goTo('ask_model')
   }
 
-  /** What the model is sent of the dialogue, behind a summary of what came before. */
+  /** The part of the dialogue that the model is sent, behind the summary of the messages before it, where there is one. */
   #history (): readonly JsonObject[] {
     const { setting: { history }, messages, summary, handover } = this.state
     const upTo = summary?.upTo ?? 0
@@ -115,7 +115,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return summary === undefined ? sent : alternating([{ role: 'user', content: `${this.instruction('before')}${summary.text}` }, ...sent])
   }
 
-  /** Asks for a summary of what came before the last turns. @returns nothing where that would add nothing, or was tried for this question */
+  /** Asks for a summary of the messages before the last turns. @returns `undefined` where there is none to make, or it was tried for this question */
   #compact (turn: number, keep: number): Next<LoopState> | undefined {
     const { setting: { model, timeouts, history: { compact, messages: most } }, messages, summary, hasCompacted } = this.state
     if (compact === false || most !== undefined || hasCompacted) return undefined
@@ -132,7 +132,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.goTo('ask_model')
   }
 
-  /** Where there is no summary, the last turns alone are sent. */
+  /** Takes the summary, and asks the model. Where the summary failed, the dialogue goes on without it. */
   #compacted (ended: Ended, upTo: number): Next<LoopState> {
     const message = 'failure' in ended ? undefined : messageOf(ended.value)
     const text = message === undefined ? '' : contentOf(message).trim()
@@ -158,7 +158,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#tell(content, effect)
   }
 
-  /** The service has checked the answer against what the agent returns. */
+  /** Takes an answer that the service has checked against the schema of what the agent returns. */
   #returned (checked: Json, content: string, effect: string, purpose: 'turn' | 'close'): Next<LoopState> {
     const { value, problem = 'it calls tools' } = isJsonObject(checked) ? checked : {}
     if (value !== undefined) {
@@ -170,7 +170,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#close(content, String(problem))
   }
 
-  /** @param effect that the answer is of: whoever has followed it live knows that it is the same */
+  /** Gives the user the model's answer. @param effect the request that it answers, by which a client that showed it live recognises it */
   #tell (content: string, effect: string, more: JsonObject = {}): Next<LoopState> {
     this.outbox.notice('stdout', { text: content, effect })
     this.outbox.notice('message', { role: 'assistant', content, effect, ...more })
@@ -212,7 +212,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return asked.flatMap(({ name }) => tools.find((each): each is OfferedTransfer => each.name === name && 'transfer' in each) ?? [])[0]
   }
 
-  /** Another agent answers from here on, with a model, words and tools of its own. @param said beside the call */
+  /** Hands the dialogue over to another agent, with its own model, words and tools. @param said the model's words beside the call */
   #handOver (said: string, { transfer }: OfferedTransfer): Next<LoopState> {
     const { definitions = {}, handover, messages } = this.state
     const next = Object.hasOwn(definitions, transfer) ? definitions[transfer] : undefined
@@ -230,7 +230,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#askModel(1)
   }
 
-  /** Begins a call, or answers at once one that nobody can make. */
+  /** Begins a call; a call that cannot be made is answered with its error at once. */
   #call (call: AskedCall, index: number, asked: readonly AskedCall[]): LoopCall {
     const { id, name, isOlder } = call
     const as = { id, name, ...(isOlder === undefined ? {} : { isOlder }) }
@@ -282,7 +282,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#proceed()
   }
 
-  /** Gives the model its results, in its own order, once all are there. */
+  /** Sends the model the results, in the order of its calls, once all calls have ended. */
   #proceed (): Next<LoopState> {
     const { calls } = this.state
     const results = calls.flatMap(call => call.content === undefined ? [] : [resultMessage(call, call.content)])

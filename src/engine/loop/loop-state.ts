@@ -6,38 +6,38 @@ import { type DialogueStart, type OfferedFunction, type ResolvedDefinitions } fr
 
 /** A call of the model's last answer. */
 export interface LoopCall {
-  /** As the model gave it. */
+  /** The id of the call, as the model gave it. */
   readonly id: Json
   readonly name: string
-  /** Asked for in the older dialect. */
+  /** Whether the model asked in the older dialect, by `function_call`. */
   readonly isOlder?: true
-  /** The effect that makes it; `undefined` for one that is answered without. */
+  /** The effect that makes the call; `undefined` for a call that was refused at once. */
   readonly effect: string | undefined
-  /** The content of its result, once it has ended. */
+  /** The content of the message with the result, once the call has ended. */
   readonly content: string | undefined
 }
 
-/** Who has the dialogue by now. */
+/** The state of a dialogue that was handed over to another agent. */
 export interface Handover {
-  /** As `agents/helper`; setting and tools are its own. */
+  /** The key of the agent that answers now, such as `agents/helper`. */
   readonly active: string
-  /** How many messages came before: of these the texts are sent alone. */
+  /** How many messages came before the handover: of these only the words are sent, without calls. */
   readonly from: number
-  /** How often the dialogue was handed over since the user spoke. */
+  /** How often the dialogue was handed over since the user spoke last. */
   readonly count: number
-  /** Whether one more was refused since then. */
+  /** Whether one more handover was refused since the user spoke last. */
   readonly isRefused: boolean
 }
 
 /** A dialogue in which the model calls tools as it likes. */
 export interface LoopState extends DialogueState {
   readonly tools: readonly OfferedFunction[]
-  /** What it may call and hand over to; left out without any. */
+  /** The definitions that the dialogue may call or hand over to; left out when there are none. */
   readonly definitions?: ResolvedDefinitions
-  /** Left out until the dialogue is handed over for the first time. */
+  /** The last handover; left out until the dialogue is handed over for the first time. */
   readonly handover?: Handover
   readonly step: 'await_input' | 'ask_model' | 'call_tools' | 'ended'
-  /** All of them, as the model's API has them, without the system message. */
+  /** All messages of the dialogue in the form of the model's API, without the system message. */
   readonly messages: readonly JsonObject[]
   /** How often the model was asked since the user spoke last. */
   readonly turn: number
@@ -46,27 +46,27 @@ export interface LoopState extends DialogueState {
     | { readonly effect: string, readonly purpose: 'turn' | 'close' }
     | { readonly effect: string, readonly purpose: 'compact', readonly upTo: number }
     | undefined
-  /** Stands for the first messages. */
+  /** The summary that is sent in place of the first messages. */
   readonly summary: Summary | undefined
-  /** Whether a summary was asked for since the user spoke. */
+  /** Whether a summary was asked for since the user spoke last. */
   readonly hasCompacted: boolean
-  /** What the model's provider counted last, in tokens; 0 when it does not count for the next question. */
+  /** The size of the last request in tokens, as the provider counted it; 0 when it is unknown, or says nothing of the next request. */
   readonly lastInput: number
-  /** The last answer, of an agent that returns one of a form. */
+  /** The last answer as a value, for an agent that returns JSON of a schema. */
   readonly value: Json | undefined
-  /** Of the model's last answer, in its order; empty when none is open. */
+  /** The calls of the model's last answer, in its order; empty when none is open. */
   readonly calls: readonly LoopCall[]
 }
 
-/** What a free dialogue came to, as programs read it. */
+/** The result of a dialogue with a free agent, as programs read it. */
 export interface LoopResult {
   readonly last_state: LoopState['step']
   readonly messages: readonly JsonObject[]
   /** What the user was answered in the last turn. */
   readonly answer: string | null
-  /** The same of an agent that returns one of a form. */
+  /** The answer as a value, for an agent that returns JSON of a schema. */
   readonly value?: Json
-  /** The agent that has the dialogue, as `agents/helper`, where it was handed over. */
+  /** The key of the agent that answers now, such as `agents/helper`; left out where nothing was handed over. */
   readonly active?: string
   /** Why the last turn has failed. */
   readonly error: TurnError | null

@@ -1,35 +1,35 @@
 import { type JsonObject } from '../../base/json.ts'
 import { normalisePath } from '../../files/path-rules.ts'
 
-/** Something that is read before the model is asked, because of what the user has said. */
+/** A read that the service makes before it asks the model, because the user's words mention its subject. */
 export interface AutoRequest {
   readonly header: 'AUTO_TRACEBACK' | 'DEPS' | 'ENV'
-  /** Of these the first that exists is meant. */
+  /** Alternative requests: the first one whose file exists counts. */
   readonly requests: readonly JsonObject[]
 }
 
-/** Lines before and after one of a traceback. */
+/** The number of lines that are read before and after a line of a traceback. */
 const AROUND = 80
 
-/** Places of tracebacks; those beyond are mostly the same again. */
+/** The number of places in tracebacks that are read; further ones mostly repeat them. */
 const MAX_PLACES = 8
 
-/** A traceback may be long, and only its frames count; in UTF-16 units. */
+/** The length of the text that is searched for tracebacks, in UTF-16 units. */
 const MAX_TEXT = 200_000
 
-/** Where a project says what it needs. */
+/** The files in which projects list their dependencies. */
 const DEPENDENCIES = ['pyproject.toml', 'requirements.txt', 'package.json', 'poetry.lock']
 
-/** Of each of these so much is read, in UTF-16 units: their lines may be many, and short. */
+/** The length up to which a file of dependencies is read, in UTF-16 units: its lines may be many, and short. */
 const MAX_DEPENDENCIES = 8000
 
 /** `File "a.py", line 3` of Python; `(a.ts:3:7)`, `at a.ts:3`, `--> a.rs:3:7` and `a.go:3` of others. A path begins where a word does, so that each is looked at once. */
 const FRAME = /File "([^"\n]{1,400})", line (\d{1,7})|(?<![\w@./\\~:-])((?:[A-Za-z]:)?[\w@./\\~-]{1,400}\.[A-Za-z]\w{0,7}):(\d{1,7})/g
 
-/** Folders of what others wrote. */
+/** Paths inside folders of installed packages, whose files are not read. */
 const FOREIGN = /(?:^|\/)(?:node_modules|site-packages|dist-packages|lib\/python[\d.]+)(?:\/|$)/
 
-/** What a goal and a report speak of: files of tracebacks around their lines, and what a missing module may be missing in. */
+/** The reads that a goal and a report call for: files around the lines of a traceback; for a missing module, the environment and the dependencies. */
 export function autoContext (goal: string, report: string): AutoRequest[] {
   const text = `${goal}\n${report}`.slice(0, MAX_TEXT)
   const places = /traceback|exception|error/i.test(text) ? placesIn(text) : []
@@ -43,7 +43,7 @@ export function autoContext (goal: string, report: string): AutoRequest[] {
   return [...traced, ...needed]
 }
 
-/** Each place of the frames once; a path of another machine as each of its ends, the longest first. */
+/** The places that a traceback names, each once. A path of another machine stands as each of its ends, the longest first. */
 function placesIn (text: string): Array<{ readonly paths: readonly string[], readonly line: number }> {
   const places = new Map<string, { readonly paths: readonly string[], readonly line: number }>()
   for (const [, python, pythonLine, other, otherLine] of text.matchAll(FRAME)) {
@@ -67,5 +67,5 @@ function endsOf (named: string): string[] {
   })
 }
 
-/** Of an absolute path so many ends are looked for. */
+/** The number of ends of an absolute path that are looked for. */
 const MAX_ENDS = 6

@@ -10,27 +10,27 @@ import { type PlanProblem } from './parse-plan.ts'
 import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
 import { MAX_SHOWN_OUTPUT, TurnBack } from './turn-back.ts'
 
-/** In ms. */
+/** How long previews and checks may take, in ms. */
 const TIMEOUTS = { preview: 30_000, check: 600_000 } as const
 
-/** Of the output of a failed check the model reads so much, in UTF-16 units; the middle is cut. */
+/** The length to which the output of a failed check is cut for the model, in UTF-16 units; its middle is left out. */
 const MAX_OUTPUT = 12_000
 
-/** Codes of a change that the model can mend once it has read the files again. */
+/** The error codes of a change that the model can repair once it has read the files again. */
 const STALE: ReadonlySet<string> = new Set(['ERR_BASE_CHANGED', 'PATH_NOT_FOUND', 'ERR_FILE_EXISTS'])
 
-/** The files of a plan: its change is shown, made, checked, and mended where a check fails. */
+/** The part of a plan's reducer that changes files: a change is shown, applied, checked, and repaired where a check fails. */
 export abstract class ChangeReducer extends TurnBack {
   /** An effect has ended. */
   abstract end (effect: string, ended: Ended): Next<PlanState>
 
-  /** Has the model mend its last answer. @param paths files that are read again first */
+  /** Asks the model to repair its last answer. @param paths files that are read again first */
   protected abstract askAgain (problem: PlanProblem | undefined, paths: readonly string[]): Next<PlanState>
 
-  /** Asks the model for the changes that the goal needs, once what it speaks of is read. */
+  /** Asks the model for the changes that the goal needs, once the files that the goal mentions are read. */
   protected abstract begin (): Next<PlanState>
 
-  /** What was done to files has ended. */
+  /** Takes the end of an effect on files. */
   protected endOfChange (purpose: ChangePurpose, ended: Ended, effect: string): Next<PlanState> {
     switch (purpose) {
       case 'preview': return this.#previewed(ended)
@@ -62,7 +62,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.end(effect, { failure: 'refused by a person', code: 'REFUSED' })
   }
 
-  /** The user agrees to the diff that waits: exactly that is written. */
+  /** Writes exactly the diff that was shown, since the user has agreed to it. */
   protected writeHeld (): Next<PlanState> {
     const { held, agreed } = this.state
     if (held === undefined) return this.next()
@@ -77,7 +77,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.wait('preview', this.outbox.readFrom({ from: { workspace }, requests: [{ type: 'preview', change: wish }], timeout: TIMEOUTS.preview }))
   }
 
-  /** Nothing is written that was not shown: the change is made where all is still as the preview says. */
+  /** Takes the end of a preview and shows it. The change is applied only while the files are still as the preview says. */
   #previewed (ended: Ended): Next<PlanState> {
     const { change: { wish } = { wish: {} } } = this.state
     const [kind = '', given = {}] = Object.entries(wish as Record<string, JsonObject>)[0] ?? []
@@ -99,7 +99,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.change(purpose, change, isAsked)
   }
 
-  /** Whether a diff waits for consent: a round goes on without it in the files that were agreed to. */
+  /** Whether a diff waits for consent. A round of repair needs none for files that were agreed to before, unless `repair.confirm` is set. */
   #waitsForUser (paths: readonly string[]): boolean {
     const { setting: { confirm, repair }, agreed, hasApplied } = this.state
     if (confirm !== 'diff') return false
@@ -113,7 +113,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.listen()
   }
 
-  /** What was shown to a person is so no more: it is shown anew, and asked for again. */
+  /** Shows a change anew and asks for it again, where the files have changed since a person was asked. */
   #showAnew (ended: Ended): Next<PlanState> | undefined {
     const { change } = this.state
     if (!('failure' in ended) || ended.code !== 'ERR_BASE_CHANGED' || change?.isAsked !== true) return undefined
@@ -121,12 +121,12 @@ export abstract class ChangeReducer extends TurnBack {
     return this.preview(change.wish)
   }
 
-  /** The change cannot be made as things are: nothing was written, and the model may mend it. */
+  /** Asks the model to repair a change that could not be applied. Nothing was written. */
   #notMade (error: PlanProblem): Next<PlanState> {
     if (!this.mayRepair) return this.cannotGoOn(error)
     const paths = STALE.has(error.code) ? (this.state.reply?.actions ?? []).map(({ path }) => path).filter(path => error.message.includes(JSON.stringify(path))) : []
     for (const path of paths) this.tellUser('planBase', { path })
-    // What is agreed to is a diff of files as they were.
+    // Consent to a diff ends when its file has changed.
     this.state = { ...this.state, agreed: this.state.agreed.filter(path => !paths.includes(path)) }
     return this.askAgain(error, paths)
   }
@@ -164,14 +164,14 @@ export abstract class ChangeReducer extends TurnBack {
     if (name === undefined) {
       this.log('debug', 'APPLY_SUCCESS', { files: this.state.applied.length, checks: checks.length })
       this.state = { ...this.state, failedCheck: '' }
-      // Where nothing was checked, nothing has passed.
+      // A change without checks has not passed any, so it is not committed by itself.
       if (this.state.setting.commit === 'passed' && checks.length > 0) return this.commit('')
       return this.settle()
     }
     return this.#waitForCheck(name)
   }
 
-  /** Runs the check that the goal is about, before anything is asked. */
+  /** Runs the check that the goal is about, before the model is asked. */
   protected runFix (check: string): Next<PlanState> {
     this.goTo('applying')
     return this.#waitForCheck(check)
@@ -181,7 +181,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.wait('check', this.outbox.runCheck({ workspace: this.state.setting.workspace, check, timeout: TIMEOUTS.check }))
   }
 
-  /** A check that could not be made has not passed. */
+  /** Takes the end of a check. A check that could not run has failed. */
   #checked (ended: Ended, effect: string): Next<PlanState> {
     const { setting: { checks }, check, fix } = this.state
     const name = fix ?? checks[check] ?? ''
@@ -197,7 +197,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.giveUp()
   }
 
-  /** The check that the goal is about has run: its failure is what the goal reports. */
+  /** Takes the end of the check that the goal is about. Its failure becomes the report of the goal. */
   #checkedFirst (name: string, failed: string | undefined): Next<PlanState> {
     this.state = { ...this.state, fix: undefined }
     if (failed === undefined) return this.nothingToDo()
@@ -205,7 +205,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.begin()
   }
 
-  /** The change stays, and the model reads what the check said. */
+  /** Begins a round of repair: the change stays, and the model reads the output of the failed check. */
   #nextRound (check: string): Next<PlanState> {
     const { used, setting: { repair: { rounds } }, applied } = this.state
     this.log('warning', 'CHECK_FAILED_ROUND', { check, round: used + 1 })
@@ -214,7 +214,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.askAgain(undefined, applied.map(({ path }) => path))
   }
 
-  /** Whether a change is there whose check has failed. */
+  /** Whether an applied change is being repaired because its check failed. */
   protected get isMending (): boolean {
     return this.state.hasApplied && this.state.failedCheck !== ''
   }
@@ -231,20 +231,20 @@ export abstract class ChangeReducer extends TurnBack {
     return this.fail({ code: 'AUTO_CHECK_FAILED_KEPT', message: checkFailed })
   }
 
-  /** No round is left for what cannot be done. */
+  /** Fails the plan with a problem that no round of repair is left for. */
   protected cannotGoOn (problem: PlanProblem): Next<PlanState> {
     if (!this.isMending) return this.fail(problem)
     this.tell(problem)
     return this.giveUp()
   }
 
-  /** What was wanted is so already. A session in which something was changed goes on, so that it can still be undone. */
+  /** Ends a goal that needs no change. A session with earlier changes goes on, so that they can still be undone. */
   protected nothingToDo (): Next<PlanState> {
     const { setting: { schemaVersion }, applied, undone } = this.state
     return schemaVersion === 1 || applied.length + undone.length === 0 ? this.finish('no_changes') : this.settle()
   }
 
-  /** Whether the model has done the same again as in the round before. */
+  /** Whether the model's actions are the same as in the round before. */
   #isRepeated (): boolean {
     return this.state.lastActions === this.#actionsHash()
   }
@@ -256,7 +256,7 @@ export abstract class ChangeReducer extends TurnBack {
 
 type ChangePurpose = Extract<PlanPurpose, 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo' | 'commit'>
 
-/** What a failed check said, as a model reads it. */
+/** The output of a failed check, as a model reads it. */
 function reportOf (check: string, output: string): string {
   return `CHECK[${check}]: ${cutMiddle(cleanOutputForAI(output), MAX_OUTPUT)}`
 }

@@ -3,19 +3,19 @@ import { type Conflict } from '../../files/change/conflict.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type ChangedPath } from './plan-state.ts'
 
-/** What a change would look like. */
+/** The preview of a change that was not made yet. */
 export interface Preview {
-  /** The first of them, with diffs. */
+  /** The first files of the change, with their diffs. */
   readonly files: readonly JsonObject[]
-  /** How many more there are. */
+  /** How many files of the change are not in `files`. */
   readonly more: number
-  /** All that is touched, with what was there. */
+  /** Every path that the change touches, with its state before the change. */
   readonly shown: readonly JsonObject[]
-  /** What is left alone, since somebody else has been there. */
+  /** The paths that the change leaves alone, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
 }
 
-/** Reads a preview, or why there is none. */
+/** Reads the preview from a result, or the problem for which there is none. */
 export function previewOf (result: Json): Preview | PlanProblem {
   const blocks = listIn(result, 'blocks')
   const preview = blocks.find(({ type }) => type === 'preview')
@@ -26,7 +26,7 @@ export function previewOf (result: Json): Preview | PlanProblem {
   return { code, message: reason.startsWith(`${code}: `) ? reason.slice(code.length + 2) : reason }
 }
 
-/** What a change has left alone, since somebody else had been there: `files/` wrote the reasons. */
+/** The paths that a change has left alone, since somebody else has changed them, with the reasons that `files/` gives. */
 export function conflictsIn (result: Json): Conflict[] {
   return listIn(result, 'conflicts').map(each => ({ path: textIn(each, 'path'), reason: textIn(each, 'reason') as Conflict['reason'] }))
 }
@@ -37,7 +37,7 @@ export function changedIn (result: Json): ChangedPath[] | undefined {
   return listIn(result, 'applied').map(each => ({ kind: textIn(each, 'kind'), path: textIn(each, 'path') }))
 }
 
-/** What a check printed that did not pass; `undefined` for one that did. */
+/** The exit code and the output of a check that failed; `undefined` for a check that passed. */
 export function failedCheck (result: Json): string | undefined {
   if (!isJsonObject(result)) return 'it has no result'
   const { outcome, exitCode } = result

@@ -1,10 +1,10 @@
 import { clip } from '../shared/clip.ts'
 
-/** Of the first line, and of all of a message, in code points. */
+/** The lengths to which the first line and the whole text of a commit message are cut, in code points. */
 const MAX_SUBJECT = 72
 const MAX_MESSAGE = 4000
 
-/** The message of a commit: its first line is the beginning of a text; what it cuts goes below it with all of the text. */
+/** The message of a commit for a text. Where the first line of the text is too long, its beginning is the subject, and the whole text follows below. */
 export function commitMessage (text: string): string {
   const plain = clip(text.replaceAll('\r\n', '\n').replace(/[^\P{Cc}\n\t]/gu, '').trim(), MAX_MESSAGE)
   const [first = ''] = plain.split('\n', 1)

@@ -2,28 +2,28 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { applyDiet, type Diet, type DietBlock } from './diet.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
-/** A reason for what is missing is shown up to this length, in UTF-16 units. */
+/** The length to which the reason of a block that is missing is cut, in UTF-16 units. */
 const MAX_REASON = 300
 
-/** What stands where the service has cut a text. */
+/** The mark in a text at the place where the service has cut it. */
 const CUT = '\n...[TRUNCATED '
 
-/** A block as it is written for the model. */
+/** A block of context as the model reads it. */
 export interface ContextBlock extends DietBlock {
   readonly section: 'AUTO_CONTEXT' | 'AUTO_CONTEXT_FROM_MESSAGE' | 'FULFILLED_CONTEXT'
-  /** The file that it shows, as it is on disk: an update has to start from it. */
+  /** The file that the block shows, and its hash on disk: an update has to start from that content. */
   readonly base?: { readonly path: string, readonly sha256: string }
-  /** Whether it was read in full. */
+  /** Whether the file was read in full. */
   readonly isWhole?: boolean
 }
 
-/** Sections in the order in which they are written. */
+/** The sections of a context, in the order in which they are written. */
 export const SECTIONS = ['AUTO_CONTEXT', 'AUTO_CONTEXT_FROM_MESSAGE', 'FULFILLED_CONTEXT'] as const
 
-/** How a block that was read is headed; `undefined` for what the model asked for itself. */
+/** The header of a block that the service read by itself; `undefined` for a block that the model asked for. */
 export type AutoHeader = 'AUTO_TRACEBACK' | 'DEPS' | 'ENV' | undefined
 
-/** A block of a read as it is written for the model, and `undefined` for one of no known form. */
+/** The block of context for a block of a read's result; `undefined` for one of an unknown form. */
 export function contextBlockOf (block: Json, auto: AutoHeader): ContextBlock | undefined {
   if (!isJsonObject(block)) return undefined
   const section = auto === undefined ? 'FULFILLED_CONTEXT' : auto === 'AUTO_TRACEBACK' ? 'AUTO_CONTEXT_FROM_MESSAGE' : 'AUTO_CONTEXT'
@@ -33,7 +33,7 @@ export function contextBlockOf (block: Json, auto: AutoHeader): ContextBlock | u
     case 'logs': return { kind: 'logs', section, head: `LOGS[${textIn(block, 'source')}]:\n`, body: textIn(block, 'text') }
     case 'env': return { kind: 'env', section, head: 'ENV:\n', body: textIn(block, 'text') }
     case 'list': return { kind: 'search', section, head: `LIST[${textIn(block, 'path')}]:\n`, body: textIn(block, 'text') }
-    // What the service looked for by itself is not missed.
+    // Blocks that the service looked for by itself are left out when they are missing.
     case 'missing': return auto === undefined ? { kind: 'env', section, head: `MISSING[${nameOf(block['request'])}]: `, body: textIn(block, 'reason').slice(0, MAX_REASON) } : undefined
     default: return undefined
   }
@@ -60,7 +60,7 @@ function fileBlock (block: JsonObject, auto: AutoHeader, section: ContextBlock['
   return { kind: auto === undefined ? 'file' : 'found', section, head, body: numbered(textIn(block, 'text'), block['startLine']), base, isWhole }
 }
 
-/** Lines as `n|line`. */
+/** The lines of a text with their numbers, as `n|line`. */
 function numbered (text: string, first: Json | undefined): string {
   const start = typeof first === 'number' && first > 0 ? first : 1
   const lines = text.split('\n')

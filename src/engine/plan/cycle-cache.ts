@@ -3,7 +3,7 @@ import { isProtected, normalisePath } from '../../files/path-rules.ts'
 import { type ContextRequest } from './parse-plan.ts'
 import { type CacheStats } from './plan-state.ts'
 
-/** A request in its one form, or why nobody may make it. */
+/** A request in its normal form, or the reason why it is not allowed. */
 export function normaliseRequest (request: ContextRequest): { readonly request: JsonObject } | { readonly reason: string } {
   if (request.type !== 'read_file' && request.type !== 'list') return { request: { ...request } }
   if (request.path === undefined || request.path === '.') return { request: withoutPath(request) }
@@ -17,12 +17,12 @@ function withoutPath ({ path: _root, ...request }: ContextRequest & { readonly p
   return { ...request }
 }
 
-/** What a request is known by within a cycle: all of it, `last_n` too, since more lines of a log are another text. */
+/** The cache key of a request within a cycle. All fields belong to it, `last_n` too, since more lines of a log are another text. */
 export function keyOf (request: JsonObject): string {
   return canonicalJson(request)
 }
 
-/** Where a request counts. */
+/** The name under which the statistics of the cache count a request. */
 export function cacheName ({ type }: JsonObject): keyof CacheStats {
   return type === 'search' || type === 'logs' || type === 'env' ? type : 'read'
 }

@@ -1,7 +1,7 @@
 import { cutMiddle } from '../shared/cut-middle.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
-/** What kind of block it is: what is cut first stands last. A file that the model asked for is cut last. */
+/** The kinds of blocks: the last one is cut first. A file that the model asked for is cut last. */
 const ORDER = ['file', 'found', 'env', 'logs', 'search'] as const
 
 /** A block of context: its head stays as it is, its body may be cut. */
@@ -12,24 +12,24 @@ export interface DietBlock {
   readonly body: string
 }
 
-/** What is left of a context. */
+/** A context after it was cut to its limits. */
 export interface Diet<B extends DietBlock> {
   /** The blocks after they were shortened, each with what is left of its body, in the order of the input. */
   readonly blocks: readonly B[]
   readonly dropped: number
   readonly truncated: number
-  /** Of the blocks as they are written, with a line between them. */
+  /** The length of all blocks as they are written, with a line end between them, in UTF-16 units. */
   readonly totalChars: number
   readonly logsChars: number
 }
 
-/** A file that the model asked for keeps so much of its body, whatever else there is. */
+/** The part of its body that a file which the model asked for keeps, whatever the limits are, in UTF-16 units. */
 export const LEAST_OF_A_FILE = 4096
 
-/** What `cutMiddle` puts in the place of what it cuts is no longer, for texts of up to ten digits. */
+/** The length of the longest mark that `cutMiddle` leaves in place of a cut: one with a number of ten digits. */
 export const MARK = '\n...[TRUNCATED 0123456789 chars]...\n'.length
 
-/** Less is not worth its head. */
+/** The least length of a body that is kept, in UTF-16 units: a shorter one is not worth the head of its block. */
 const LEAST_OF_A_BLOCK = 200
 
 /**
@@ -68,7 +68,7 @@ function fitInto ({ kind, body }: DietBlock, room: number): string | undefined {
   return room < least + MARK ? undefined : cutTo(body, room)
 }
 
-/** @param most with the mark */
+/** A text, cut in its middle where it is too long. @param most the length with the mark of the cut, in UTF-16 units */
 function cutTo (text: string, most: number): string {
   return text.length <= most ? text : cutMiddle(text, Math.max(0, most - MARK))
 }

@@ -5,21 +5,21 @@ import { type PlanState } from './plan-state.ts'
 import { strictProblem } from './strict-reply.ts'
 import { validateActions } from './validate-plan.ts'
 
-/** What a summary begins with when there is nothing to do: without it an answer without actions is a mistake. */
+/** The beginning of a summary when nothing has to change. An answer without actions and without this beginning is a mistake. */
 export const NO_CHANGES = 'NO_CHANGES:'
 
 /** What to do with an answer: take it, read more before the model answers again, or have it repaired. */
 export type Judged =
   | { readonly verdict: 'take', readonly reply: PlanReply }
   | { readonly verdict: 'read', readonly reply: PlanReply }
-  /** Files that it updates, and has not seen: a whole file that was written blindly loses what was in it. */
+  /** The paths of files that the answer updates and the model has not seen: a file that is replaced unseen loses its content. */
   | { readonly verdict: 'read-bases', readonly paths: readonly string[] }
   | { readonly verdict: 'repair', readonly problem: PlanProblem }
 
-/** What of a plan its answers are judged by. */
+/** The part of a plan's state by which answers are judged. */
 export interface JudgedBy extends Pick<PlanState, 'mode' | 'rounds' | 'bases' | 'isDirect'> {
   readonly setting: Pick<PlanState['setting'], 'limits' | 'whitelist' | 'schemaVersion'>
-  /** Of the files that the model has been shown, those that it has been shown in full. */
+  /** The files that the model has been shown in full. */
   readonly whole: readonly string[]
   /** The schema that the model's API was asked to hold the answer to, with its hash. @default none */
   readonly strict?: { readonly schema: JsonObject, readonly hash: string } | undefined
@@ -40,7 +40,7 @@ function judgePlan (reply: PlanReply, mayRead: boolean): Judged {
   if (form === 'array') return repair('ERR_SCHEMA_VALIDATION', 'the answer: expected an object with a summary in PLAN, got a bare array')
   if (actions.length > 0) return repair('ERR_PLAN_NONEMPTY_ACTIONS', `in PLAN "actions" is empty; it has ${actions.length}`)
   if (requests.length > 0 && mayRead) return { verdict: 'read', reply }
-  // Whoever asks for something to be remembered wants no diagnosis.
+  // An answer with a memory patch needs no summary: its user asked to remember something, not for a diagnosis.
   if (summary.trim() === '' && Object.keys(patch).length === 0) return repair('ERR_PLAN_EMPTY_SUMMARY', 'in PLAN "summary" has the diagnosis, the steps and the commands that check them')
   return { verdict: 'take', reply }
 }
@@ -49,7 +49,7 @@ function judgeChange (reply: PlanReply, state: JudgedBy, mayRead: boolean): Judg
   const { setting: { limits, whitelist, schemaVersion }, bases, whole, isDirect } = state
   if (reply.actions.length === 0) {
     if (reply.requests.length > 0 && mayRead) return { verdict: 'read', reply }
-    // Something may be remembered without a file being changed.
+    // An answer without actions is taken when it has a memory patch.
     if (reply.summary.startsWith(NO_CHANGES) || Object.keys(cleanPatch(reply.patch).patch).length > 0) return { verdict: 'take', reply }
     return repair('ERR_APPLY_EMPTY_ACTIONS', `in APPLY "actions" is not empty, or "summary" begins with ${NO_CHANGES}, or "memory_patch" has what is to be remembered`)
   }

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 
-/** What is remembered of a user and of a project, each field as its name is without the layer. */
+/** The memory of a user and of a project. Names of fields stand without their layer, `user.` or `project.`. */
 export interface Memory {
   readonly user: JsonObject
   readonly project: JsonObject
@@ -8,14 +8,14 @@ export interface Memory {
 
 export const NO_MEMORY: Memory = { user: {}, project: {} }
 
-/** The block may be so long, in UTF-16 units: every question to the model carries it. */
+/** The length of the memory block, in UTF-16 units, which every question to the model carries. */
 const MAX_BLOCK = 12 * 1024
 
 const isText = (value: Json): boolean => typeof value === 'string' && value !== ''
 const isOneOf = (...words: readonly string[]) => (value: Json): boolean => typeof value === 'string' && words.includes(value)
 const isTextList = (value: Json): boolean => Array.isArray(value) && value.length > 0 && value.every(each => typeof each === 'string' && each !== '')
 
-/** Every field that may be remembered, with what it may hold. */
+/** The fields that the memory may have, each with the check of its value. */
 export const MEMORY_FIELDS: ReadonlyMap<string, (value: Json) => boolean> = new Map<string, (value: Json) => boolean>([
   ['user.preferred_style', isOneOf('brief', 'normal', 'verbose')],
   ['user.ask_budget', value => value === 0 || value === 1 || value === 2],
@@ -32,7 +32,7 @@ export const MEMORY_FIELDS: ReadonlyMap<string, (value: Json) => boolean> = new 
   ['project.ci_notes', isText]
 ])
 
-/** Names of an older form, and what they are now. */
+/** The names of fields in an older form of the memory, with their present names. */
 const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['preferred_style', 'user.preferred_style'],
   ['default_language', 'user.default_language'],
@@ -41,14 +41,14 @@ const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['format_command', 'project.default_format_command']
 ])
 
-/** Of what a model wants remembered, the fields that may be, and the names of those that may not. */
+/** The fields of a model's memory patch that are allowed, and the names of those that are not. */
 export function cleanPatch (patch: JsonObject): { readonly patch: JsonObject, readonly dropped: readonly string[] } {
   const names = Object.keys(patch)
   const taken = names.filter(name => MEMORY_FIELDS.get(name)?.(patch[name] as Json) === true)
   return { patch: Object.fromEntries(taken.map(name => [name, patch[name] as Json])), dropped: names.filter(name => !taken.includes(name)) }
 }
 
-/** Of what was remembered, the fields that may be; names of the older form too. Whoever wrote the file is not trusted. */
+/** The allowed fields of a stored memory; older names of fields count too. The file is not trusted: anybody may have written it. */
 export function cleanMemory (user: Json | undefined, project: Json | undefined): Memory {
   const old = { ...fieldsOf(project), ...fieldsOf(user) }
   const flat = {
@@ -61,7 +61,7 @@ export function cleanMemory (user: Json | undefined, project: Json | undefined):
   return { user: layer('user'), project: layer('project') }
 }
 
-/** What the model is told of it, behind the system message; empty when there is nothing to tell. */
+/** The text of the memory for the model, at the end of the system message; empty when nothing is remembered. */
 export function memoryBlock (memory: Memory): string {
   const { user, project } = shortened(memory)
   const layers = { ...(Object.keys(user).length === 0 ? {} : { user }), ...(Object.keys(project).length === 0 ? {} : { project }) }
@@ -69,7 +69,7 @@ export function memoryBlock (memory: Memory): string {
   return `ENGINEERING_MEMORY (trusted by user; update only when user requests):\n${stringifyJson(layers)}\n\nUse ENGINEERING_MEMORY as defaults. If user explicitly asks to change — suggest updating memory and show new JSON.`
 }
 
-/** Without its longest fields, as many as it takes to fit. */
+/** The memory without its longest fields, as many as have to go until it fits into the block. */
 function shortened (memory: Memory): Memory {
   let { user, project } = memory
   while (stringifyJson({ user, project }).length > MAX_BLOCK) {

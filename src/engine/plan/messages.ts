@@ -5,15 +5,15 @@ import { type PlanMode } from './route-mode.ts'
 
 /** What a plan tells the model, in one language. The Russian words of schema 1 are the protocol's, to the letter. */
 interface Messages {
-  /** What every answer has to be. @param version of the schema */
+  /** The rules for every answer of the model. @param version of the schema */
   contract (version: number): string
-  /** What a mode asks for. */
+  /** The instructions for a mode. */
   mode (mode: PlanMode, version: number): string
   /** Asks the model to mend an answer that was not taken. */
   repair (problem: PlanProblem): string
   /** How often the model may still ask for context. */
   rounds (left: number): string
-  /** Goes before the words of a user to whom a diff was shown. */
+  /** The text in front of the words of a user who wants another change than the diff that was shown. */
   readonly notWritten: string
 }
 
@@ -21,7 +21,7 @@ const MEMORY_KEYS = [...MEMORY_FIELDS.keys()].join(', ')
 
 const KINDS = '"CREATE_FILE" | "CREATE_DIR" | "UPDATE_FILE" | "DELETE_FILE" | "DELETE_DIR"'
 
-/** How files are edited, by schema 2. */
+/** The instructions for edits of files, which schema 2 has. */
 const EDIT_FILE: Readonly<Record<Language, string>> = {
   ru: `
 Правка файла: { "kind": "EDIT_FILE", "path", "edits": [{ "search", "replace" }] }. search встречается в прочитанном файле ровно один раз, каждый символ важен, номеров строк («n|») в нём нет; пустой replace удаляет. Правь файлы через EDIT_FILE; UPDATE_FILE — только для файла, показанного целиком.`,
@@ -70,7 +70,7 @@ summary: what was done and how to check it (project.default_test_command, where 
   }
 }
 
-/** @param profile and memory go behind it; empty where there is none */
+/** The system message of a request. @param profile the text of the plan's profile, empty without one @param memory what is remembered, empty without */
 export function systemMessage (mode: PlanMode, version: number, language: Language, profile: string, memory: string): string {
   const messages = MESSAGES[language]
   return [messages.contract(version), messages.mode(mode, version), `LLM_PLAN_SCHEMA_VERSION=${version}`, profile, memory].filter(part => part !== '').join('\n\n')

@@ -4,19 +4,19 @@ import { memoryBlock } from './memory.ts'
 import { repairMessage, roundsMessage, systemMessage } from './messages.ts'
 import { type PlanState } from './plan-state.ts'
 
-/** Above this length of all messages the answer is kept short, in UTF-16 units: input and answer share a model's window. */
+/** The length of all messages above which the answer is kept short, in UTF-16 units: input and answer share a model's window. */
 const LONG_INPUT = 80_000
 
 /** The tokens that an answer to a long input may have. */
 const SHORT_ANSWER = 4096
 
-/** Of what was said before the model reads so much. */
+/** The number of earlier exchanges that the model reads. */
 const MAX_EXCHANGES = 5
 
 /** An earlier answer is repeated up to this length, in code points. */
 const MAX_REPLY = 20_000
 
-/** What the model is asked, with what the log says of it. */
+/** A request to the model, with the figures that the log has of it. */
 export interface ModelRequest {
   readonly messages: readonly JsonObject[]
   readonly fields: JsonObject
@@ -24,7 +24,7 @@ export interface ModelRequest {
   readonly tokenBudget: number
 }
 
-/** @param context as the model is to read it; empty when there is none */
+/** Builds the request to the model from the state of a plan. @param context as the model reads it; empty when there is none */
 export function modelRequest (state: PlanState, context: string): ModelRequest {
   const { setting, mode, memory, exchanges, words, report, failedCheck, rounds, repair } = state
   const { schemaVersion, language, prompt, limits, model, temperature, maxTokens, isStrict, schema } = setting

@@ -1,57 +1,57 @@
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../base/json.ts'
 import { beginningOf, kindInWords } from '../../base/text.ts'
 
-/** What actions do, in the words of the protocol. */
+/** The kinds of actions, in the words of the protocol. */
 export const ACTION_KINDS = ['CREATE_FILE', 'CREATE_DIR', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR'] as const
 
-/** The same of schema 2, in which files are edited. */
+/** The kinds of actions in schema 2, which can also edit files. */
 export const ACTION_KINDS_2 = [...ACTION_KINDS, 'EDIT_FILE'] as const
 
 export type ActionKind = typeof ACTION_KINDS_2[number]
 
-/** A change of one path. */
+/** An action of a plan, which changes one path. */
 export interface PlanAction {
   readonly kind: ActionKind
   readonly path: string
-  /** Of a file that is created or updated. */
+  /** The content of a file that is created or updated. */
   readonly content?: string
-  /** Of a file that is edited. */
+  /** The edits of a file that is edited. */
   readonly edits?: ReadonlyArray<{ readonly search: string, readonly replace: string }>
 }
 
-/** What a model wants to read. */
+/** A request of the model for context that it wants to read. */
 export type ContextRequest =
   | { readonly type: 'read_file', readonly path: string, readonly start_line?: number, readonly end_line?: number }
   | { readonly type: 'search', readonly query: string, readonly glob?: string }
   | { readonly type: 'logs', readonly source: string, readonly last_n?: number }
   | { readonly type: 'env' }
-  /** Names with their sizes; schema 2. */
+  /** A listing of files with their sizes; in schema 2 only. */
   | { readonly type: 'list', readonly path?: string, readonly glob?: string }
 
 /** A model's answer that has the form of the contract. */
 export interface PlanReply {
-  /** A bare list of actions says neither what was found nor what is to be read. */
+  /** The form of the answer. An `array` is a bare list of actions: it has no summary and no requests for context. */
   readonly form: 'object' | 'array'
   readonly actions: readonly PlanAction[]
-  /** Empty when there is none. */
+  /** The summary for the user; empty when there is none. */
   readonly summary: string
   readonly requests: readonly ContextRequest[]
-  /** As the model wrote it. */
+  /** The patch of the memory, as the model wrote it. */
   readonly patch: JsonObject
-  /** The whole answer. */
+  /** The JSON of the whole answer. */
   readonly json: Json
 }
 
-/** Why an answer is not taken, by the words of the protocol. */
+/** The reason why an answer is not taken, with a code of the protocol. */
 export interface PlanProblem {
   readonly code: string
   readonly message: string
 }
 
-/** Lines of a log that are read when nothing else is asked for, and at most. */
+/** The number of lines of a log that are read: when the model names none, and at most. */
 const LOG_LINES = { default: 200, most: 5000 }
 
-/** A model's own words are repeated to it up to this length, in UTF-16 units. */
+/** The length up to which an error repeats the model's own words, in UTF-16 units. */
 const MAX_SHOWN = 60
 
 /** Reads a model's answer, in either form, also out of a fence. @param version of the schema */
@@ -95,7 +95,7 @@ function jsonIn (text: string): { readonly value: Json } | PlanProblem {
   return { code: 'ERR_JSON_PARSE', message: `the answer is not JSON: ${reason}` }
 }
 
-/** What is wrong with an answer, and where. */
+/** The error of an answer with a wrong form, which says at what place. */
 class WrongForm extends Error {
   constructor (place: string, expected: string, value: Json | undefined) {
     super(`${place}: expected ${expected}, got ${typeof value === 'string' ? `"${beginningOf(value, MAX_SHOWN)}"` : value === undefined ? 'nothing' : kindInWords(value)}`)
@@ -163,13 +163,13 @@ function requestOf (value: Json, place: string, version: number): ContextRequest
   }
 }
 
-/** A member of an object's own; one that is null is not there, as strict schemas want it. */
+/** An own member of an object; `undefined` for null, which strict schemas demand in place of a member that is left out. */
 function member (object: JsonObject, name: string): Json | undefined {
   const value = Object.hasOwn(object, name) ? object[name] : undefined
   return value === null ? undefined : value
 }
 
-/** Strict schemas have every field there is. */
+/** An object without members that are null: under strict schemas a model has to write every member. */
 function withoutNulls (object: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
 }

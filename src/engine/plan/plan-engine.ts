@@ -30,12 +30,12 @@ export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
 
 const OUTCOMES: Readonly<Partial<Record<PlanStep, 'completed' | 'failed'>>> = { no_changes: 'completed', rejected: 'completed', failed: 'failed' }
 
-/** A child ends where a plan of a user waits for what comes next. */
+/** The outcome of a plan. A child session ends where the plan of a user waits for the next input. */
 function outcomeOf ({ step, child, error }: PlanState): 'open' | 'completed' | 'failed' {
   return OUTCOMES[step] ?? (child !== 'over' ? 'open' : error === undefined ? 'completed' : 'failed')
 }
 
-/** Where files may change: in APPLY, and when an applied change is turned round. */
+/** The steps in which a plan in APPLY may change files, also by undo and redo. */
 const WRITING: ReadonlySet<PlanStep> = new Set<PlanStep>(['applying', 'awaiting_confirmation', 'applied', 'undone'])
 
 function begun (setting: PlanSetting, input: JsonObject): PlanState {

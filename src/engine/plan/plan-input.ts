@@ -6,35 +6,35 @@ import { isConsent } from '../texts/consent.ts'
 import { type ChangedPath, type PlanState, type PlanStep } from './plan-state.ts'
 import { routeMode } from './route-mode.ts'
 
-/** Words that agree with what is to be remembered. */
+/** The words by which a user agrees that the memory patch of the model is kept. */
 const REMEMBER = /^\s*(?:remember|запомни)[\s.!]*$/i
 
-/** Words that ask again for what has failed. */
+/** The words by which a user asks to repeat what has failed. */
 const RETRY = /^\s*\/retry\s*$/i
 
-/** What a user may do beside saying something. */
+/** The names of the actions that a user may send. */
 const ACTIONS = ['apply', 'reject', 'undo', 'redo', 'commit', 'remember', 'retry']
 
-/** Words that commit what was changed, with a message or without. */
+/** The words by which a user commits the change, with a message or without. */
 const COMMIT = /^commit(?:\s*:\s*|\s+|$)([^]*)$/i
 
-/** Where the user is waited for. */
+/** The steps in which a plan waits for its user. */
 export const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['draft', 'planned', 'awaiting_confirmation', 'applied', 'undone'])
 
 /** What a user wants of a plan. */
 export type Intent =
   | { readonly wants: 'plan' | 'apply', readonly words: string }
   | { readonly wants: 'reject' | 'write' | 'retry' }
-  /** @param message empty for the summary of the change */
+  /** A commit of the change; `message` is empty where the summary of the change is the message. */
   | { readonly wants: 'commit', readonly message: string }
   /** Another goal in the same session, or words that change a diff which waits. */
   | { readonly wants: 'goal' | 'change', readonly words: string }
-  /** What the model wants remembered is. */
+  /** Consent to the memory patch that the model has offered. */
   | { readonly wants: 'remember', readonly patch: JsonObject }
-  /** @param paths as they go into the change; all without them */
+  /** An undo or a redo; `paths` are those that the user named, `undefined` for all of the change. */
   | { readonly wants: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly changes: readonly ChangedPath[] }
 
-/** Reads an input, or says why it is of no use now. */
+/** The intent of an input, or the reason why the plan refuses it in its present step. */
 export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined && text.trim() === '') return invalid('expected words, or an action; got neither')
   if (action !== undefined && !ACTIONS.includes(action.name)) return invalid(`expected as action one of ${ACTIONS.join(', ')}, got ${shown(action.name)}`)
@@ -53,7 +53,7 @@ export function intentOf (state: PlanState, text: string, action: Action | undef
   }
 }
 
-/** The action that words stand for, wherever the plan waits. */
+/** The action that words stand for in every step in which the plan waits. */
 function wordOf ({ offered, error }: PlanState, text: string): 'remember' | 'retry' | undefined {
   if (offered !== undefined && REMEMBER.test(text)) return 'remember'
   return error !== undefined && RETRY.test(text) ? 'retry' : undefined
@@ -64,13 +64,13 @@ function intentToRemember ({ step, offered }: PlanState): Intent | Refused {
   return offered === undefined ? busy('there is nothing to remember') : { wants: 'remember', patch: offered }
 }
 
-/** What the user says where nothing was planned yet. */
+/** The intent of an input before anything was planned. */
 function intentOfDraft (text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined) return { wants: 'goal', words: text.trim() }
   return action.name === 'reject' ? { wants: 'reject' } : busy(`there is nothing to ${action.name}`)
 }
 
-/** What the user says to a change that is there, or was taken back. By schema 1 another goal is another session. */
+/** The intent of an input about a change that was applied or taken back. In schema 1 another goal needs another session. */
 function intentOfDone (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   const words = text.trim()
   if (action === undefined && state.setting.schemaVersion !== 1 && !/^(?:undo|redo)$/i.test(words)) {
@@ -80,7 +80,7 @@ function intentOfDone (state: PlanState, text: string, action: Action | undefine
   return intentOfChange(state, action?.name ?? words.toLowerCase(), action?.data ?? {})
 }
 
-/** @param given the user's message; the summary of the change without it */
+/** The intent to commit, or the reason to refuse it. @param given the message of the user; without one it is the summary of the change */
 function intentToCommit ({ step, applied, setting: { commit, workspace } }: PlanState, given: Json | undefined): Intent | Refused {
   if (commit === 'never') {
     const message = `Nothing is committed in the workspace "${workspace}" by this plan: its operator and its profile would have to allow that`
@@ -91,7 +91,7 @@ function intentToCommit ({ step, applied, setting: { commit, workspace } }: Plan
   return { wants: 'commit', message: (given ?? '').trim() }
 }
 
-/** What the user says to a diff that waits. */
+/** The intent of an input about a diff that waits for the user's consent. */
 function intentOfHeld ({ step, held }: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (held === undefined) return busy(`the plan is ${step}`)
   if (action === undefined) {

@@ -6,19 +6,19 @@ import { type PlanSetting } from './plan-setting.ts'
 import { type ChangedPath, type PlanStep } from './plan-state.ts'
 import { type PlanMode } from './route-mode.ts'
 
-/** What a plan came to, as programs read it: AgentPlan of the protocol. */
+/** The result of a plan, as programs read it: AgentPlan of the protocol. */
 export interface PlanResult {
   readonly ok: boolean
   readonly state: PlanStep
   readonly mode: PlanMode
   readonly summary: string
-  /** What is changed; empty while a plan is made. */
+  /** The changes of files; empty while a plan is made. */
   readonly actions: readonly PlanAction[]
   readonly error?: string
   readonly error_code?: string
   /** The plan as the model wrote it. */
   readonly plan_json?: string
-  /** What the model had read. */
+  /** The context that the model had read for the plan. */
   readonly plan_context?: string
   readonly applied: readonly ChangedPath[]
   readonly undone: readonly ChangedPath[]
@@ -27,7 +27,7 @@ export interface PlanResult {
   readonly commit?: string
   /** A diff that waits for the user's consent: the change as it was shown. */
   readonly held?: { readonly digest: string, readonly change: JsonObject, readonly paths: readonly string[] }
-  /** What the model wants remembered, and nobody has agreed to yet. */
+  /** The memory patch that the model has offered, and the user has not agreed to yet. */
   readonly memory_patch?: JsonObject
   readonly session_memory: {
     readonly current_task_goal: string

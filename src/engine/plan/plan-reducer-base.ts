@@ -8,11 +8,11 @@ import { Outbox } from '../shared/outbox.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
 
-/** So many errors are remembered, each so long, in code points. */
+/** The number of errors that the state keeps, and the length to which each is cut, in code points. */
 const MAX_ERRORS = 5
 const MAX_ERROR = 300
 
-/** What every part of a turn of a plan does: it changes the state, tells of it, and asks for effects. */
+/** The base of the reducers of a plan: it changes the state, reports steps and errors, and asks for effects. */
 export abstract class PlanReducerBase {
   protected readonly outbox: Outbox
   protected state: PlanState
@@ -26,7 +26,7 @@ export abstract class PlanReducerBase {
     return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
   }
 
-  /** Ends with an error, by schema 1; else goes back to where the user was waited for last. */
+  /** Reports an error. In schema 1 it ends the plan; else the plan goes back to the step in which it waited for its user last. */
   protected fail (error: PlanProblem): Next<PlanState> {
     this.tell(error)
     if (this.state.setting.schemaVersion === 1) return this.finish('failed')
@@ -36,12 +36,12 @@ export abstract class PlanReducerBase {
     return this.listen()
   }
 
-  /** Whether the model may mend what it has done once more. */
+  /** Whether a round is left in which the model may repair its last answer or change. */
   protected get mayRepair (): boolean {
     return this.state.used < this.state.setting.repair.rounds
   }
 
-  /** A line of the service's own for the user. */
+  /** Shows the user a text of the service. */
   protected tellUser (text: PlanText, values: JsonObject = {}): void {
     this.outbox.show(renderText(PLAN_TEXTS[this.state.setting.language][text], values))
   }

@@ -21,28 +21,28 @@ import { type ContextEntry, type PendingRead, type PlanState } from './plan-stat
 import { recordRead } from './record-read.ts'
 import { routeMode } from './route-mode.ts'
 
-/** In ms. */
+/** How long reads and writes of the memory may take, in ms. */
 const TIMEOUTS = { read: 30_000, remember: 10_000 } as const
 
-/** Of one answer so many requests for context are looked at; the diet would drop the rest. */
+/** The number of requests for context that one answer may make; the limits of the context would drop more. */
 const MAX_REQUESTS = 16
 
-/** Lines of a file that is read again: as many as there may be. */
+/** The number of lines that are read of a file which is read again: the whole file, up to the limit of reads. */
 const MAX_LINES = 5000
 
-/** What an API says that knows no `response_format`. */
+/** The words in the error of an API that knows no `response_format`. */
 const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/i
 
 /** An empty cache. */
 export const NO_CACHE: PlanState['cache'] = { env: { hits: 0, misses: 0 }, logs: { hits: 0, misses: 0 }, read: { hits: 0, misses: 0 }, search: { hits: 0, misses: 0 } }
 
-/** One fact of a plan: the state that it leads to, and what is said and done on the way. */
+/** The reducer of a plan. An instance takes one fact: it computes the next state, the effects and the notices. */
 export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
-  /** Begins a cycle: what the words speak of is read, with what is remembered. */
+  /** Begins a cycle: reads the files that the words mention, and the memory. */
   start (): Next<PlanState> {
     const { words, report, context } = this.state
     const auto = autoContext(words, report).map((each): PendingRead => each)
-    // What an earlier cycle has read is read again: it may have changed since.
+    // Files that an earlier cycle has read are read again: they may have changed since.
     const again = context.flatMap(({ key, block }): PendingRead[] => block?.section === 'FULFILLED_CONTEXT' ? [{ header: undefined, requests: [JSON.parse(key) as JsonObject] }] : [])
     const { fix, setting: { schemaVersion } } = this.state
     if (fix !== undefined) return this.runFix(fix)
@@ -56,7 +56,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.start()
   }
 
-  /** The user says something, or does. */
+  /** Takes an input of the user: words or an action. */
   hear (text: string, action?: Action): Next<PlanState> {
     const intent = intentOf(this.state, text, action)
     if ('kind' in intent) return LISTENING.has(this.state.step) ? this.listen() : this.next()
@@ -79,13 +79,13 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
         return this.#askModel()
       case 'undo':
       case 'redo': {
-        // To take a creation back is asked for by whoever does it; what a person had to allow is shown and asked for again.
+        // An undo needs no further consent, even where it deletes a created file. A redo shows deletions again, and asks for consent again.
         return intent.wants === 'undo' ? this.takeBack('undo', intent.paths) : this.doAgain(intent.paths)
       }
     }
   }
 
-  /** Another goal in the same session. */
+  /** Begins another goal in the same session. */
   #nextGoal (words: string): Next<PlanState> {
     const { mode, goal } = routeMode(words, false)
     const fresh = { agreed: [], hasApplied: false, plan: undefined, exchanges: [], report: '' }
@@ -93,7 +93,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.start()
   }
 
-  /** The user wants another diff than the one that was shown. */
+  /** Asks the model for another change, since the user does not want the diff that was shown. */
   #askForAnother (said: string): Next<PlanState> {
     const { words, reply, exchanges, setting: { language } } = this.state
     const before = reply === undefined ? exchanges : [...exchanges, { words, reply: stringifyJson(reply.json) }]
@@ -123,7 +123,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   }
 
   #hasRead (ended: Ended): Next<PlanState> {
-    // The model goes on without what could not be read; without a workspace there is nothing to plan.
+    // A failed read ends a plan only at its beginning, where the workspace itself may be missing. Later the model goes on without the files.
     if ('failure' in ended && this.state.rounds === 0) return this.fail({ code: ended.code, message: ended.failure })
     this.state = recordRead(this.state, ended)
     if (this.state.mode === 'apply') this.goTo('applying')
@@ -169,7 +169,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.fail({ code: 'LLM_ERROR', message: reason })
   }
 
-  /** Schema 1 has one repair in all, and a second answer that cannot be taken ends its plan; schema 2 counts rounds. */
+  /** Asks the model to repair a rejected answer. Schema 1 has one repair in all, and a second rejected answer ends the plan; schema 2 counts rounds. */
   #repair (reply: string, problem: PlanProblem): Next<PlanState> {
     this.log('warning', 'VALIDATION_FAILED', { code: problem.code })
     const { hasRepaired, setting: { schemaVersion } } = this.state
@@ -181,7 +181,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#askModel()
   }
 
-  /** The model reads what is wrong with what it has done. @param paths files that it reads as they are now */
+  /** Asks the model to repair its last answer. @param paths files that are read again first, as they are now */
   protected askAgain (problem: PlanProblem | undefined, paths: readonly string[]): Next<PlanState> {
     const { reply, words, exchanges, context, used } = this.state
     const json = reply === undefined ? '' : stringifyJson(reply.json)
@@ -197,7 +197,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#read(paths.slice(0, MAX_REQUESTS).map(path => ({ header: undefined, requests: [{ type: 'read_file', path, end_line: MAX_LINES }] })))
   }
 
-  /** Asks again for what has failed, without new words. */
+  /** Repeats the request that has failed, without new words of the user. */
   #retry (): Next<PlanState> {
     const { mode, plan } = this.state
     if (mode === 'plan' || plan === undefined) return this.start()
@@ -215,7 +215,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#readNew(wanted)
   }
 
-  /** A round of context; what the cycle has read already is not read again. */
+  /** Begins a round of context. Requests that the cycle has in its cache are not read again. */
   #readNew (wanted: readonly JsonObject[]): Next<PlanState> {
     const missed = new Map<string, JsonObject>()
     for (const request of wanted) {
@@ -255,14 +255,14 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return remembers ? this.wait('remember', this.outbox.remember({ workspace, patch, timeout: TIMEOUTS.remember })) : this.#proceed()
   }
 
-  /** A plan is not worth less when nothing could be remembered. */
+  /** Takes the end of a write to the memory. A failed one does not fail the plan. */
   #remembered (ended: Ended): Next<PlanState> {
     if ('failure' in ended) this.log('warning', 'MEMORY_PATCH_FAILED', { code: ended.code })
     else this.outbox.notice('memory', { patch: cleanPatch(this.state.reply?.patch ?? {}).patch, isApplied: true })
     return this.#proceed()
   }
 
-  /** Its user has agreed to what is to be remembered. */
+  /** Takes the end of a write to the memory that the user has agreed to. */
   #accepted (ended: Ended): Next<PlanState> {
     const { offered = {}, reply, mode } = this.state
     if ('failure' in ended) {
@@ -271,7 +271,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     }
     this.state = { ...this.state, offered: undefined }
     this.outbox.notice('memory', { patch: offered, isApplied: true })
-    // Where nothing was to be done but this, all is done.
+    // An answer that only had a memory patch is done now.
     return this.state.step === 'planned' && mode === 'apply' && reply?.actions.length === 0 ? this.finish('no_changes') : this.listen()
   }
 
@@ -301,7 +301,7 @@ function basesIn (blocks: readonly ContextBlock[]): Record<string, string> {
   return Object.fromEntries(blocks.flatMap(({ base }) => base === undefined ? [] : [[base.path, base.sha256]]))
 }
 
-/** Files that the model has been shown in full: what a later read has cut is so no more. */
+/** The files that the model has been shown in full. A file of which a later read shows only a part counts no more. */
 function wholeIn (known: readonly string[], blocks: readonly ContextBlock[], shown: readonly ContextBlock[]): string[] {
   const isUncut = ({ head, body, isWhole }: ContextBlock): boolean => isWhole === true && blocks.some(each => each.head === head && each.body === body)
   const paths = (given: readonly ContextBlock[]): string[] => given.flatMap(({ base }) => base === undefined ? [] : [base.path])
@@ -310,7 +310,7 @@ function wholeIn (known: readonly string[], blocks: readonly ContextBlock[], sho
   return [...new Set([...known.filter(path => !cut.includes(path)), ...uncut])]
 }
 
-/** What an answer without a summary does, in words for its user. */
+/** A summary for the user, for an answer of the model that has none. */
 function describe ({ actions, patch }: PlanReply, language: Language): string {
   const texts = PLAN_TEXTS[language]
   const most = 10

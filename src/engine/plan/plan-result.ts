@@ -4,7 +4,7 @@ import { type PlanAction } from './parse-plan.ts'
 import { type PlanResult } from './plan-key.ts'
 import { type CacheStats, type PlanState } from './plan-state.ts'
 
-/** What a plan came to, as programs read it. */
+/** The result of a plan, as programs read it. */
 export function describePlan (state: PlanState): PlanResult {
   const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, held } = state
   const { traceId, schemaVersion, schemaHash } = state.setting
@@ -38,11 +38,11 @@ export function describePlan (state: PlanState): PlanResult {
   }
 }
 
-/** So many paths are told of, and a goal so long, in code points. */
+/** The number of recent paths in the result, and the length to which the goal is cut, in code points. */
 const MAX_FILES = 20
 const MAX_GOAL = 500
 
-/** What a session remembers of itself: for who looks at it; no model is told. */
+/** The memory that a session has of its own work, for people and programs that look at it. No model reads it. */
 function sessionMemoryOf ({ goal, branch, bases, applied, undone, recentErrors }: PlanState): PlanResult['session_memory'] {
   const files = [...new Set([...Object.keys(bases), ...undone.map(({ path }) => path), ...applied.map(({ path }) => path)])]
   return { current_task_goal: clip(goal, MAX_GOAL), current_branch: branch ?? null, recent_files: files.slice(-MAX_FILES), recent_errors: recentErrors }

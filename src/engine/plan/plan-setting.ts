@@ -6,14 +6,14 @@ import { type Language } from '../texts/language.ts'
 
 /** Everything of the service's configuration and a profile that plans depend on, as it was when the session started. */
 export interface PlanSetting {
-  /** Of the log lines and the trace. */
+  /** The id of the plan's log lines and of its trace. */
   readonly traceId: string
   readonly workspace: string
-  /** What the profile tells the model; empty without one. */
+  /** The instructions of the profile for the model; empty without a profile. */
   readonly prompt: string
   /** Names of checks of the workspace, run in this order after a change. */
   readonly checks: readonly string[]
-  /** Empty for the service's own. */
+  /** The name of the model; empty for the service's default. */
   readonly model: string
   readonly temperature: number
   readonly maxTokens: number
@@ -29,9 +29,9 @@ export interface PlanSetting {
   readonly language: Language
   readonly confirm: PlanConfirm
   readonly repair: PlanRepair
-  /** `never` also where the operator allows no commits. */
+  /** When a change is committed; `never` also where the operator allows no commits. */
   readonly commit: PlanCommit
-  /** Whether what a model wants remembered is, without asking its user. */
+  /** Whether memory patches of the model are kept without asking the user. */
   readonly remembers: boolean
   readonly limits: PlanLimits
   readonly whitelist: Whitelist

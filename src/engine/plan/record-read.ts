@@ -5,7 +5,7 @@ import { answersTo, keyOf } from './cycle-cache.ts'
 import { cleanMemory } from './memory.ts'
 import { type ContextEntry, type PlanState } from './plan-state.ts'
 
-/** What a plan knows once a read has ended; what could not be read is missing, and the model is told. */
+/** Adds the result of a read to the state of a plan. Requests that failed become blocks of missing context, which the model reads. */
 export function recordRead (state: PlanState, ended: Ended): PlanState {
   const requests = state.pending.flatMap(each => each.requests)
   const answers = 'failure' in ended ? requests.map((request): JsonObject => ({ type: 'missing', request, reason: ended.failure })) : answersTo(requests, ended.value)
@@ -23,7 +23,7 @@ export function recordRead (state: PlanState, ended: Ended): PlanState {
   return { ...state, pending: [], context, ...recalled }
 }
 
-/** What is remembered of the user chooses the mode where neither words nor request did. */
+/** The memory and the branch as fields of the state. The memory's `output_format` chooses the mode where neither the words nor the request did. */
 function recall ({ isRouted }: PlanState, block: JsonObject | undefined): Partial<PlanState> {
   const memory = cleanMemory(block?.['user'], block?.['project'])
   const { output_format: format } = memory.user

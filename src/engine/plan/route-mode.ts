@@ -2,21 +2,21 @@ import { isConsent } from '../texts/consent.ts'
 
 export type PlanMode = 'plan' | 'apply'
 
-/** What words ask for. */
+/** The mode that a user's words ask for. */
 export interface Routed {
-  /** `undefined` when they leave it open. */
+  /** The mode; `undefined` when the words leave it open. */
   readonly mode: PlanMode | undefined
   /** The words without their prefix; empty for a consent. */
   readonly goal: string
-  /** Whether a prefix says so. */
+  /** Whether a prefix of the words names the mode. */
   readonly isExplicit: boolean
-  /** Whether they do no more than agree with the plan that is there. */
+  /** Whether the words do no more than agree with the present plan. */
   readonly isConsent: boolean
 }
 
 const PREFIX = /^\s*(plan|apply)\s*:\s*/i
 
-/** Stems of words; letters may follow, none precede. The first list is looked at first: to look is safer than to write. */
+/** Word stems that hint at a mode; letters may follow a stem, none precede it. PLAN is tried first: to read files is safer than to write them. */
 const HINTS: ReadonlyArray<readonly [PlanMode, RegExp]> = [
   ['plan', /(?<!\p{L})(?:исправ|почин|fix(?!\p{L})|repair(?!\p{L}))/iu],
   ['apply', /(?<!\p{L})(?:созда[йт]|сгенерируй|create(?!\p{L})|generate(?!\p{L}))/iu]

@@ -3,12 +3,12 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { type CompiledSchema, compileSchemaLater } from '../../tool/schema/schema.ts'
 import { type PlanProblem } from './parse-plan.ts'
 
-/** Schemas of sessions that are run at a time; there is more than one only after the service was renewed. */
+/** The number of compiled schemas that are kept. Sessions have different schemas only after an update of the service. */
 const MAX_COMPILED = 4
 
 const compiled = new Map<string, CompiledSchema>()
 
-/** What is wrong with an answer whose API was asked to hold it to a schema: not every API does. @param hash of the schema */
+/** The problem of an answer that does not fit the schema. Not every API that is asked to enforce a schema does so. @param hash of the schema */
 export function strictProblem (answer: Json, schema: JsonObject, hash: string): PlanProblem | undefined {
   const known = compiled.get(hash) ?? compileSchemaLater(schema)
   if (!compiled.has(hash) && compiled.size >= MAX_COMPILED) compiled.clear()

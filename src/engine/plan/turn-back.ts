@@ -14,18 +14,18 @@ const APPLY_TIMEOUT = 120_000
 /** How long a commit may take, in ms: its hooks may run the tests. */
 const COMMIT_TIMEOUT = 600_000
 
-/** So much of a hash is told. */
+/** The number of characters of a commit's hash that users are shown. */
 const HASH_LENGTH = 10
 
-/** So many conflicts are named in words; all of them are in the result. */
+/** The number of conflicts that a message names; the result has all of them. */
 const MAX_NAMED = 20
 
-/** What is said of a failed check is shown up to this length, in code points. */
+/** The length to which the output of a failed check is cut for users, in code points. */
 export const MAX_SHOWN_OUTPUT = 2000
 
-/** Changes that are taken back and done again: all of one goal together. */
+/** The part of a plan's reducer that undoes, redoes and commits changes: all changes of one goal together. */
 export abstract class TurnBack extends PlanReducerBase {
-  /** Shows what a change would do. */
+  /** Asks for the preview of a change. */
   protected abstract preview (wish: JsonObject): Next<PlanState>
 
   /** Takes back all changes of the goal, the newest first. */
@@ -36,7 +36,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return this.#begin(purpose, wishes)
   }
 
-  /** Does again what was taken back, the oldest first. Whatever deletes is shown and asked for again. */
+  /** Redoes the changes that were taken back, the oldest first. Deletions are shown and need consent again. */
   protected doAgain (paths?: readonly string[]): Next<PlanState> {
     const wish = { redo: paths === undefined ? {} : { paths: [...paths] } }
     return this.#begin('redo', Array.from({ length: Math.max(1, this.state.reversed) }, () => wish))
@@ -44,12 +44,12 @@ export abstract class TurnBack extends PlanReducerBase {
 
   #begin (purpose: 'rollback' | 'undo' | 'redo', [first = {}, ...left]: readonly JsonObject[]): Next<PlanState> {
     this.goTo('applying')
-    // Whatever mode the last goal had: the gate lets files change in APPLY alone.
+    // The mode is APPLY whatever the last goal had: files may change in no other mode.
     this.state = { ...this.state, mode: 'apply', turning: { left, conflicts: [] } }
     return purpose === 'redo' ? this.preview(first) : this.change(purpose, first, false)
   }
 
-  /** The next change of the goal; `undefined` when all are done. */
+  /** Begins the next change of the goal; `undefined` when all are done. */
   #goOn (purpose: 'rollback' | 'undo' | 'redo', conflicts: readonly Conflict[]): Next<PlanState> | undefined {
     const [next, ...left] = this.state.turning?.left ?? []
     this.state = { ...this.state, turning: next === undefined ? undefined : { left, conflicts } }
@@ -57,7 +57,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return purpose === 'redo' ? this.preview(next) : this.change(purpose, next, false)
   }
 
-  /** A change that a check has failed was taken back. */
+  /** Takes the end of a rollback, which took back a change whose check failed. */
   protected rolledBack (ended: Ended): Next<PlanState> {
     const { checkFailed = '', applied, turning } = this.state
     const conflicts = [...turning?.conflicts ?? [], ...'failure' in ended ? [] : conflictsIn(ended.value)]
@@ -79,13 +79,13 @@ export abstract class TurnBack extends PlanReducerBase {
     return this.fail({ code: 'AUTO_CHECK_FAILED_ROLLED_BACK', message: checkFailed })
   }
 
-  /** What a failed check has left is on the disk. */
+  /** Fails the plan while a change whose check failed is still on disk. */
   #staysApplied (code: string, message: string): Next<PlanState> {
     this.state = { ...this.state, rest: 'applied' }
     return this.fail({ code, message })
   }
 
-  /** The user's undo or redo has ended, or one change of it. */
+  /** Takes the end of one change of the user's undo or redo. */
   protected turned (name: 'undo' | 'redo', ended: Ended): Next<PlanState> {
     const { applied, undone, turning } = this.state
     const isNothing = isNothingOfMore(ended, turning)
@@ -120,7 +120,7 @@ export abstract class TurnBack extends PlanReducerBase {
     if (commit !== undefined) this.tellUser('commitStays', { hash: commit.slice(0, HASH_LENGTH) })
   }
 
-  /** A change is there, or was taken back: both may be turned round. */
+  /** Waits for the user in the step `applied`, or in `undone` where no change is left. */
   protected settle (): Next<PlanState> {
     this.goTo(this.state.applied.length > 0 ? 'applied' : 'undone')
     return this.listen()
@@ -135,7 +135,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return this.wait('commit', this.outbox.commit({ workspace, paths, message: commitMessage(message === '' ? done : message), timeout: COMMIT_TIMEOUT }))
   }
 
-  /** The commit has ended: without one all is as it was before. */
+  /** Takes the end of a commit. A failed commit changes nothing but the error. */
   protected committed (ended: Ended): Next<PlanState> {
     const hash = 'value' in ended && isJsonObject(ended.value) ? ended.value['hash'] : undefined
     if ('failure' in ended) this.tell({ code: ended.code === 'REFUSED' ? 'COMMIT_DENIED' : ended.code, message: ended.failure })
@@ -151,13 +151,13 @@ export abstract class TurnBack extends PlanReducerBase {
     return this.wait(purpose, this.outbox.change({ workspace, change, deletes, timeout: APPLY_TIMEOUT }))
   }
 
-  /** What a check said that failed, in words. */
+  /** The message about a failed check, with its output. */
   protected failureOf (name: string, output: string): string {
     return `the check "${name}" failed: ${clip(output, MAX_SHOWN_OUTPUT)}`
   }
 }
 
-/** Of one change of the goal nothing may be left that could be taken back: of the others there still is. */
+/** Whether one change of the goal has nothing left to take back, while others are still to come: that is no failure. */
 function isNothingOfMore (ended: Ended, turning: PlanState['turning']): boolean {
   return 'failure' in ended && ended.code === 'NOTHING_TO_UNDO' && (turning?.left.length ?? 0) > 0
 }

@@ -4,14 +4,14 @@ import { describeWhitelist, isForbidden, isProtected, isWhitelisted, normalisePa
 import { type PlanAction, type PlanProblem } from './parse-plan.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
-/** Of a text, so many may be what no editor shows; beyond, it is no text. */
+/** The share of characters in a text that may be unprintable; a content with more of them is no text. */
 const MAX_UNPRINTABLE = 0.1
 
-/** Paths are shown up to this length, in UTF-16 units. */
+/** The length to which paths are cut in messages, in UTF-16 units. */
 const MAX_SHOWN = 100
 
 /**
- * Checks what a model wants to change, by the text of it alone: no file is looked at yet.
+ * Checks the actions of a model by their text alone, before any file is read.
  * @returns the actions with their paths in the one form, or the first that is wrong
  */
 export function validateActions (actions: readonly PlanAction[], limits: PlanLimits, whitelist: Whitelist): readonly PlanAction[] | PlanProblem {
@@ -73,7 +73,7 @@ function isPseudoBinary (content: string): boolean {
   return unprintable > length * MAX_UNPRINTABLE
 }
 
-/** Two actions that cannot both be meant: on one path, below what is a file, or made in what is deleted. */
+/** The problem of two actions that exclude each other: on one path, below a path that is a file, or inside a folder that is deleted. */
 function findConflict (actions: readonly PlanAction[]): PlanProblem | undefined {
   const byPath = new Map<string, PlanAction>()
   for (const action of actions) {
@@ -92,7 +92,7 @@ function findConflict (actions: readonly PlanAction[]): PlanProblem | undefined 
   return undefined
 }
 
-/** Whether nothing of the kind may happen below a path, given what happens to it. */
+/** Whether an action on a path excludes an action of the other's kind below that path. */
 function excludes ({ kind: above }: PlanAction, { kind }: PlanAction): boolean {
   return above === 'DELETE_DIR' ? !kind.startsWith('DELETE') : above !== 'CREATE_DIR'
 }
@@ -101,7 +101,7 @@ function conflictOf (one: PlanAction, other: PlanAction): PlanProblem {
   return { code: 'ERR_ACTION_CONFLICT', message: `${one.kind} of ${shown(one.path)} and ${other.kind} of ${shown(other.path)} exclude each other` }
 }
 
-/** In UTF-8. */
+/** The length of a text in bytes of UTF-8. */
 function bytesOf (text: string): number {
   return Buffer.byteLength(text)
 }

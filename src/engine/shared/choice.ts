@@ -7,11 +7,11 @@ const MAX_SHOWN_NAME = 100
 /** A call of a tool as a model asks for it. */
 export interface AskedCall {
   readonly id: Json
-  /** Empty when the model gave none. */
+  /** The name of the function; empty when the model gave none. */
   readonly name: string
-  /** JSON, as the model wrote it. */
+  /** The arguments as JSON text, as the model wrote them. */
   readonly arguments: string
-  /** Asked for as a `function_call`: its result goes back as a message of the role `function`. */
+  /** Whether the model asked by a `function_call`: the result then goes back as a message of the role `function`. */
   readonly isOlder?: true
 }
 
@@ -38,7 +38,7 @@ export function callsOf (message: JsonObject): AskedCall[] {
   return isJsonObject(older) ? [{ id: null, ...readFunction(older), isOlder: true }] : []
 }
 
-/** A message with calls as the model is sent it again, in its own dialect. */
+/** A model's message with calls, as later requests repeat it, in the dialect that the model used. */
 export function askedMessage (message: JsonObject): JsonObject {
   const { content = null, function_call: older = null } = message
   const calls = toolCallsOf(message)
@@ -60,7 +60,7 @@ function toolCallsOf ({ tool_calls: calls }: JsonObject): JsonObject[] {
   return Array.isArray(calls) ? calls.filter(isJsonObject) : []
 }
 
-/** Some APIs of the older dialect give the arguments as an object. */
+/** The name and the arguments of a call. Some APIs of the older dialect give the arguments as an object. */
 function readFunction (called: Json | undefined): Pick<AskedCall, 'name' | 'arguments'> {
   const { name, arguments: given } = isJsonObject(called) ? called : {}
   return { name: typeof name === 'string' ? name : '', arguments: typeof given === 'string' ? given : isJsonObject(given) ? stringifyJson(given) : '' }
@@ -88,7 +88,7 @@ export function describeError (reason: string): string {
   return stringifyJson({ error: reason })
 }
 
-/** What is wrong with a call of a function that was not offered. */
+/** The message to a model that called a function which it was not offered. */
 export function unknownFunction (name: string): string {
   return `there is no function ${JSON.stringify(beginningOf(name, MAX_SHOWN_NAME))}`
 }

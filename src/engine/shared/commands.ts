@@ -1,9 +1,9 @@
 import { type CommandName, type CommandWords } from '../texts/command-words.ts'
 
-/** What a user asks of the dialogue itself; `nothing` for an empty line. */
+/** A command of a user to the dialogue itself; `nothing` for an empty line. */
 export type Command = CommandName | 'nothing'
 
-/** The command that a line is as a whole, whatever its case; `undefined` for what is meant for the agent: a question that has such a word in it is none. */
+/** The command that a whole line is, in any case of letters; `undefined` for a message to the agent. A question that contains the word is a message. */
 export function commandIn (line: string, words: CommandWords): Command | undefined {
   const said = line.trim().toLowerCase()
   if (said === '') return 'nothing'

@@ -11,7 +11,7 @@ export function cutMiddle (text: string, most: number): string {
   return `${text.slice(0, head)}\n...[TRUNCATED ${from - head} chars]...\n${text.slice(from)}`
 }
 
-/** The place itself, or the one after it in the middle of a pair. */
+/** The index itself, or the next one where the index would split a pair of surrogates. */
 function atPair (text: string, index: number): number {
   const code = text.charCodeAt(index)
   return index > 0 && code >= 0xDC00 && code <= 0xDFFF ? index + 1 : index

@@ -7,11 +7,11 @@ import { type Language } from '../texts/language.ts'
 
 /** A tool as the model is offered it. */
 export interface OfferedTool {
-  /** What the model calls. */
+  /** The name by which the model calls the tool. */
   readonly name: string
   /** The id of the registered tool. */
   readonly tool: string
-  /** For the request's `tools`. */
+  /** The entry of the tool in `tools` of the request to the model. */
   readonly declaration: Json
 }
 
@@ -20,13 +20,13 @@ export interface OfferedChild {
   readonly name: string
   readonly declaration: Json
   readonly child: {
-    /** Among the definitions of the start, as `agents/helper`. */
+    /** The key of the definition in `definitions` of `DialogueStart`, such as `agents/helper`. */
     readonly definition: string
-    /** Of a skill they go to it as they are. */
+    /** The parameters of a call, by name. A skill gets their values as they are. */
     readonly parameters: Readonly<Record<string, ChildParameter>>
-    /** Handlebars text over them. */
+    /** The Handlebars template that makes the child's task from the values of the parameters. */
     readonly input: string
-    /** @default a part of what is left */
+    /** The budget of the child. @default a part of what its parent has left */
     readonly budget?: Spent
     readonly place?: string
   }
@@ -36,24 +36,24 @@ export interface OfferedChild {
 export interface OfferedTransfer {
   readonly name: string
   readonly declaration: Json
-  /** Among the definitions of the start, as `agents/helper`. */
+  /** The key of the definition in `definitions` of `DialogueStart`, such as `agents/helper`. */
   readonly transfer: string
 }
 
 /** Anything that the model may call. */
 export type OfferedFunction = OfferedTool | OfferedChild | OfferedTransfer
 
-/** An agent within reach of a dialogue, as it was when that began. */
+/** An agent that a dialogue may call or hand over to, as its definition was when the dialogue began. */
 export interface ResolvedAgent {
   readonly kind: 'agents'
-  /** Dotted. */
+  /** The id of the agent, with dots between its parts. */
   readonly id: string
   readonly revision: string
   readonly agent: DialogueSetting
   readonly tools: readonly OfferedFunction[]
 }
 
-/** A skill within reach. */
+/** A skill that a dialogue may call, as its definition was when the dialogue began. */
 export interface ResolvedSkill {
   readonly kind: 'skills'
   readonly id: string
@@ -61,7 +61,7 @@ export interface ResolvedSkill {
   readonly skill: Pick<SkillDefinition, 'id' | 'name' | 'description' | 'body' | 'isTemplate' | 'options' | 'hash'>
 }
 
-/** A plan profile within reach. */
+/** A plan profile that a dialogue may call, as its definition was when the dialogue began. */
 export interface ResolvedPlan {
   readonly kind: 'plans'
   readonly id: string
@@ -71,7 +71,7 @@ export interface ResolvedPlan {
 
 export type ResolvedDefinition = ResolvedAgent | ResolvedSkill | ResolvedPlan
 
-/** What a dialogue may call or hand over to, and what these may, by `agents/helper`: later edits change nothing. */
+/** The definitions that a dialogue may reach, directly or through another, by key such as `agents/helper`. Later edits of a definition change nothing here. */
 export type ResolvedDefinitions = Readonly<Record<string, ResolvedDefinition>>
 
 /** An agent whose language is known. */
@@ -80,8 +80,8 @@ export type DialogueSetting = AgentSetting & { readonly language: Language }
 /** What a dialogue with an agent starts with. */
 export interface DialogueStart {
   readonly agent: DialogueSetting
-  /** Of a free agent, as its model is offered them; empty for every other. */
+  /** The functions that the model of a free agent is offered; empty for every other agent. */
   readonly tools: readonly OfferedFunction[]
-  /** Left out without any. */
+  /** The definitions that the agent may reach; left out when there are none. */
   readonly definitions?: ResolvedDefinitions
 }

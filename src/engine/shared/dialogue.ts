@@ -12,7 +12,7 @@ import { MAX_MESSAGE, Outbox } from './outbox.ts'
 import { type Ended, type Reducer } from './reducer.ts'
 import { NO_ANSWER } from './sent-history.ts'
 
-/** Why a turn has not come to what its user wanted. */
+/** The error of a turn that did not give the user what was asked for. */
 export interface TurnError {
   readonly code: 'MODEL_FAILED' | 'MODEL_UNREADABLE' | 'TOOL_FAILED' | 'TOOL_UNKNOWN' | 'BUDGET_USED'
   readonly message: string
@@ -24,22 +24,22 @@ export interface DialogueState {
   /** The dialogue hears its user in `await_input` only. */
   readonly step: string
   readonly hasFailed: boolean
-  /** Whether another session asks, once. */
+  /** Whether the session is a child: its parent asks once, and no user is waited for. */
   readonly isChild?: true
   readonly messages: readonly object[]
-  /** Of the last turn. */
+  /** The error of the last turn. */
   readonly error: TurnError | undefined
-  /** What the model is asked for again when the user says so; only after the model has failed. */
+  /** The step in which the model is asked again when the user says `retry`; set only after the model has failed. */
   readonly retry: string | undefined
-  /** How often the model was sent back an answer since it was last asked for something new. */
+  /** How many unreadable answers were sent back to the model since it was last asked for something new. */
   readonly repaired: number
-  /** What it was sent back: its words, and what is wrong with them. */
+  /** The messages that send unreadable answers back to the model: the words of each, then what is wrong with them. */
   readonly corrections: readonly JsonObject[]
   /** What the user was answered in the last turn. */
   readonly answer: string | undefined
 }
 
-/** What a dialogue begins with. */
+/** The initial state of every dialogue. */
 export const NOTHING_SAID = {
   hasFailed: false,
   messages: [],
@@ -50,19 +50,19 @@ export const NOTHING_SAID = {
   answer: undefined
 } as const satisfies Omit<DialogueState, 'setting' | 'step'>
 
-/** How a turn fails that the model has spoilt. */
+/** The failure of a turn whose model did not answer, or gave an unreadable answer. */
 interface Spoilt {
   readonly step: 'classify' | 'select' | 'answer'
   readonly prefix: Prefix
   readonly cause: 'MODEL_FAILED' | 'MODEL_UNREADABLE'
   readonly reason: string
-  /** Of the failure. */
+  /** The error code of the failure. */
   readonly code?: string
-  /** See `DialogueState`. */
+  /** The step in which the model is asked again; see `retry` of `DialogueState`. */
   readonly retry: string
 }
 
-/** One fact of a session of an agent: greeting, commands of the user and the end are the same for every agent. */
+/** The part of a reducer that all agents share: greeting, commands of the user, and the end. An instance takes one fact of a session. */
 export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
   protected readonly outbox: Outbox
   protected state: S
@@ -72,7 +72,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     this.outbox = new Outbox(moment)
   }
 
-  /** Shows the help, and waits for the user. @param task what another session asks: that is answered, and nobody is waited for */
+  /** Shows the help, and waits for the user. @param task the task of a child session: it is answered at once, without a help or a user */
   start (task?: string): Next<S> {
     if (task !== undefined) {
       this.state = { ...this.state, isChild: true }
@@ -107,7 +107,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
       case 'retry':
       case undefined:
         this.state = { ...this.state, retry: undefined, repaired: 0, corrections: [], answer: undefined }
-        // Where nothing has failed, it is a message as any other.
+        // Where nothing has failed, `retry` is a message like any other.
         return command === 'retry' && retry !== undefined ? this.askAgain(retry) : this.ask(clip(text.trim(), MAX_MESSAGE))
     }
   }
@@ -138,8 +138,8 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
   }
 
   /**
-   * Says what a row of the table says.
-   * @param own the text of the definition's tool
+   * Shows the user and logs the texts that the table `ROWS` has for an outcome.
+   * @param own the text in the definition of the tool, which replaces that of the row
    * @returns what the user was shown, if anything
    */
   protected say (outcome: Outcome, prefix: Prefix, values: JsonObject = {}, own?: string): string | undefined {
@@ -151,7 +151,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     this.state = { ...this.state, messages: [...this.state.messages, message] }
   }
 
-  /** Keeps what the user was answered. */
+  /** Adds a text to the answer that the user got in this turn. */
   protected reply (text: string): void {
     const { answer } = this.state
     this.state = { ...this.state, answer: answer === undefined ? text : `${answer}\n${text}` }
@@ -163,22 +163,22 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     return this.goTo('await_input')
   }
 
-  /** A child answers once. What it says of a call that was interrupted is an answer: whoever has asked has to know it. */
+  /** Ends a child session after its one answer. A text about an interrupted call is an answer too: the parent has to know of the interruption. */
   #endOfChild (): Next<S> {
     const { error, answer } = this.state
     return error === undefined || (error.code === 'TOOL_UNKNOWN' && answer !== undefined) ? this.goTo('ended') : this.fail()
   }
 
-  /** In the words of the service, to the model. */
+  /** An instruction to the model in the service's own words, in the language of the agent. */
   protected instruction (name: Instruction): string {
     return INSTRUCTIONS[this.state.setting.language][name]
   }
 
   /**
-   * Notes an answer that cannot be read, to be sent back.
+   * Keeps an unreadable answer of the model, so that the next request sends it back.
    * @param words the answer
    * @param wrong what the model is told
-   * @returns false when the model was told so often enough
+   * @returns false when the repairs that the agent allows are used up
    */
   protected correct (words: string, wrong: string): boolean {
     const { repaired, corrections, setting: { repairs } } = this.state
@@ -189,13 +189,13 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     return true
   }
 
-  /** Keeps and tells why the turn fails. */
+  /** Keeps the error of the turn in the state, and reports it. */
   protected blame (code: TurnError['code'], message: string): void {
     this.state = { ...this.state, error: { code, message } }
     this.outbox.notice('error', { code, message })
   }
 
-  /** The model cannot be asked, or understood: the turn has failed, or with it the session. */
+  /** Fails the turn, because the model did not answer or gave an unreadable answer. The session fails with it where `onError` is `end`. */
   protected give ({ step, prefix, cause, reason, code, retry }: Spoilt): Next<S> {
     const isEnd = this.state.setting.onError === 'end'
     const values = { reason, ...(code === undefined ? {} : { code }) }
@@ -221,7 +221,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
 
 const OUTCOMES = { MODEL_FAILED: { end: 'Failed', listen: 'Silent' }, MODEL_UNREADABLE: { end: 'Unreadable', listen: 'Unclear' } } as const
 
-/** Why an action of a user is of no use to a dialogue. */
+/** The reason why a dialogue refuses an action of a user; `undefined` for an action that it takes. */
 export function refuseAction ({ step, retry }: DialogueState, action: Action | undefined): Refused | undefined {
   if (action === undefined) return undefined
   if (action.name !== 'retry') return { kind: 'invalid', message: `there is no action "${action.name}" here` }

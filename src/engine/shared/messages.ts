@@ -3,24 +3,24 @@ import { type AgentText } from '../texts/agent-texts.ts'
 /** How loud a log line is; `critical` ends the dialogue. */
 export type Level = 'debug' | 'warning' | 'error' | 'critical'
 
-/** Where an agent is, as its log lines begin: `[cls] …`; a free agent knows `main`, `turn` and `exec`. */
+/** The prefix of a log line, which names the step of the agent: `[cls] …`. A free agent has only `main`, `turn` and `exec`. */
 export type Prefix = 'main' | 'cls' | 'select' | 'valid' | 'exec' | 'turn'
 
-/** One row: what is shown, whether the model reads it later too, what is logged, and the code of the outcome, for programs. */
+/** One outcome of a step: the text for the user, whether the model reads it later too, the log line, and the code of the outcome, for programs. */
 export interface Row {
-  /** Where the definition of the tool may have the text, it is what stands in for one that is left out. */
+  /** The name of the text for the user. Where the definition of a tool may have a text of its own, this one is the default. */
   readonly text?: AgentText
   /** `status`: a line of the agent about its own work, which models are sent only where the definition says so. */
   readonly toHistory?: 'reply' | 'status'
-  /** `{{reason}}` and `{{name}}` stand for what came. */
+  /** The template of the log line, over the values of the outcome such as `{{reason}}` and `{{name}}`. */
   readonly log: string
   readonly level: Level
   readonly code?: number
-  /** Whether `{{name}}` is what a model has made up. */
+  /** Whether `{{name}}` is a name that a model wrote, which brief log lines leave out. */
   readonly isModelsName?: true
 }
 
-/** Every outcome of every step, then those of a free agent; what comes next is in `AgentReducer` and `LoopReducer`. */
+/** The outcomes of the steps, then those of a free agent. `AgentReducer` and `LoopReducer` decide which step follows an outcome. */
 export const ROWS = {
   budgetUsed: { text: 'budgetUsed', log: 'Budget used up: {{reason}}', level: 'critical' },
   start: { log: 'AgentStart', level: 'debug' },

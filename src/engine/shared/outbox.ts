@@ -14,7 +14,7 @@ export const MODEL_TIMEOUT = 30_000
 /** What a user says is cut at this length, in code points: every later question to the model carries it again. */
 export const MAX_MESSAGE = 4000
 
-/** Stands for the words of others. */
+/** Replaces the words of users, models and tools in brief log lines. */
 const LEFT_OUT = '…'
 
 /** What an engine gathers while it takes one fact. */
@@ -27,12 +27,12 @@ export class Outbox {
     this.#moment = moment
   }
 
-  /** Of the session. */
+  /** The id of the session. */
   get session (): string {
     return this.#moment.session
   }
 
-  /** Milliseconds since 1970. */
+  /** The time of the fact, in milliseconds since 1970. */
   get at (): number {
     return this.#moment.at
   }
@@ -43,7 +43,7 @@ export class Outbox {
     return `${session}:${seq}.${notices + this.notices.length}`
   }
 
-  /** Each gives the effect's id. */
+  /** Adds the effect of a request to the model. Each method that adds an effect returns its id. */
   askModel (effect: Omit<ModelEffect, 'id' | 'kind'>): string {
     return this.#add(id => ({ ...effect, id, kind: 'llm' }))
   }
@@ -90,9 +90,9 @@ export class Outbox {
   }
 
   /**
-   * Says what a row of the table says.
-   * @param texts what the rows name
-   * @param own goes before the row's text, where it is not empty
+   * Shows the user and logs the texts that the table `ROWS` has for an outcome.
+   * @param texts the texts for users, by the names that rows have for them
+   * @param own a text that replaces that of the row, unless it is empty
    * @returns what was shown, if anything
    */
   say (outcome: Outcome, prefix: Prefix, texts: Readonly<Record<AgentText, string>>, values: JsonObject, own?: string): string | undefined {
@@ -131,7 +131,7 @@ export class Outbox {
   }
 }
 
-/** What an event says of a command that has ended: the effect that ran it, and how long that took. @param effect none where the service ran nothing */
+/** The fields of an event about a command that has ended: the effect that ran it, and its duration. @param effect none where the service ran nothing */
 export function ranAs (effect: string | undefined, result: Json): JsonObject {
   if (effect === undefined) return {}
   const duration = isJsonObject(result) ? result['durationMs'] : undefined

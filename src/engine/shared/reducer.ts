@@ -5,10 +5,10 @@ import { type Action, type Usage } from '../../session/model.ts'
 /** How an effect ended, as a dialogue sees it. */
 export type Ended =
   | { readonly value: Json, readonly usage?: Usage | undefined }
-  /** `isSpent`: it was not allowed, because the session has used up its budget. */
+  /** `isSpent`: the effect was refused, because the session has used up its budget. */
   | { readonly failure: string, readonly code: string, readonly isSpent?: boolean }
 
-/** @param reason what is known of the end */
+/** The message about an effect of which nobody knows whether it was done. @param reason what is known of its end */
 export function unknownOutcome (reason = 'it was interrupted'): string {
   return `${reason}. Nobody knows whether it was done`
 }
@@ -19,7 +19,7 @@ export interface Reducer<S> {
   hear (text: string, action?: Action): Next<S>
   /** An effect has ended. */
   end (effect: string, ended: Ended): Next<S>
-  /** What came of it so far: of a fact that does not concern the dialogue, nothing. */
+  /** The state, the effects and the notices so far. A fact that does not concern the dialogue changes none of them. */
   next (): Next<S>
 }
 

@@ -2,11 +2,11 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { type AgentHistory } from '../../registry/kinds/agent/agent-setting.ts'
 import { type AskedCall, callsOf, contentOf } from './choice.ts'
 
-/** Stands where a user spoke again before the model had answered. */
+/** The content of a message of the model where the model gave no answer. */
 export const NO_ANSWER = '(no answer)'
 
 /**
- * What a model is sent of a dialogue. By turns: from the user's n-th last message on, so that roles alternate, and with each call
+ * The part of a dialogue that a model is sent. By turns: from the user's n-th last message on, so that roles alternate, and with each call
  * its results. By messages: the last ones as they are.
  * @param all in the form of the model's API, where `kind: 'status'` marks a line of the agent about its own work
  */
@@ -15,13 +15,13 @@ export function sentHistory (all: readonly JsonObject[], { turns, messages: most
   return most === undefined ? alternating(said.slice(startOfTurns(said, turns))) : lastMessages(said, most)
 }
 
-/** Where the last turns begin: each with a message of the user, or several in a row. @param turns how many; the current one counts */
+/** The index at which the last turns begin. A turn begins with one or more messages of the user. @param turns how many; the current one counts */
 export function startOfTurns (messages: readonly JsonObject[], turns: number): number {
   const starts = messages.flatMap(({ role }, index) => role === 'user' && messages[index - 1]?.['role'] !== 'user' ? [index] : [])
   return starts.at(-turns) ?? starts[0] ?? messages.length
 }
 
-/** The same words in such an order as every API takes: user and model alternate, the user begins. */
+/** The messages of a dialogue in an order that every API takes: user and model alternate, the user begins. */
 export function alternating (messages: readonly JsonObject[]): JsonObject[] {
   const sent: JsonObject[] = []
   for (const message of withWholeCalls(messages)) {
@@ -35,7 +35,7 @@ export function alternating (messages: readonly JsonObject[]): JsonObject[] {
   return sent
 }
 
-/** Messages without calls that have no result, and without results that have no call. */
+/** The messages of a dialogue, except calls that have no result and results that have no call. */
 function * withWholeCalls (messages: readonly JsonObject[]): Generator<JsonObject> {
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index] as JsonObject
@@ -63,7 +63,7 @@ function areAnswered (calls: readonly AskedCall[], results: readonly JsonObject[
   return calls.length === results.length && calls.every((call, index) => isOf(call, results[index] as JsonObject))
 }
 
-/** Two neighbours of one role as one message; `undefined` for others. */
+/** Two neighbouring messages of one role, joined into one; `undefined` for messages that cannot be joined. */
 function join (last: JsonObject, next: JsonObject): JsonObject | undefined {
   if (last['role'] !== next['role'] || isResult(next)) return undefined
   return { ...next, content: joinedTexts(last['content'] ?? null, next['content'] ?? null) }

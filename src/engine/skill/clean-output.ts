@@ -1,8 +1,8 @@
-/** What terminals are told beside the text: colours, cursor movements, window titles (ECMA-48; a title ends with BEL or ST). */
+/** Escape sequences for terminals: colours, cursor movements, window titles (ECMA-48; a title ends with BEL or ST). */
 // eslint-disable-next-line no-control-regex
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]+[0-~]|[0-~])/g
 
-/** All other control characters but tab and line ends. */
+/** Control characters except tab, line feed and carriage return. */
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g
 
@@ -14,7 +14,7 @@ const BANNER = /^(?:Microsoft Windows \[|\(c\) (?:Microsoft Corporation|Корп
 /**
  * The output of a command as a model reads it: no escapes, no prompts, no banners, no empty lines, and of equal lines in a row
  * only one. Equal lines further apart stay, and so do leading spaces: both are data. Takes linear time.
- * @param command whose echo is no output
+ * @param command the command; its echo in the first line is left out
  */
 export function cleanOutputForAI (output: string, command = ''): string {
   const lines: string[] = []
@@ -27,7 +27,7 @@ export function cleanOutputForAI (output: string, command = ''): string {
   return lines.length === 0 ? '(no output)' : lines.join('\n')
 }
 
-/** What stands on a line after its carriage returns: a progress bar writes over itself. */
+/** The visible text of a line with carriage returns: a progress bar overwrites itself. */
 function lastWritten (line: string): string {
   const text = line.trimEnd()
   return text.slice(text.lastIndexOf('\r') + 1)

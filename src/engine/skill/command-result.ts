@@ -2,18 +2,18 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { cutMiddle } from '../shared/cut-middle.ts'
 import { cleanOutputForAI } from './clean-output.ts'
 
-/** What the model reads of an output, in UTF-16 units. */
+/** The length to which the output of a command is cut for the model, in UTF-16 units. */
 const MAX_OUTPUT = 16_000
 
-/** What a command came to. */
+/** The result of a command. */
 export interface CommandResult {
-  /** That ran: a person may have edited it. */
+  /** The command that ran: a person may have edited it. */
   readonly command: string
   readonly exitCode: Json
   readonly outcome: Json
-  /** Cleaned. */
+  /** The output, without escapes and prompts. */
   readonly output: string
-  /** Whether it came to its end with the exit code 0. */
+  /** Whether the command ended by itself with the exit code 0. */
   readonly isGood: boolean
 }
 
@@ -25,14 +25,14 @@ export function readCommandResult (result: JsonObject, proposed: string): Comman
   return { command, exitCode, outcome, output, isGood: outcome === 'exited' && exitCode === 0 }
 }
 
-/** The same in the words that the model reads. @param timeout of the command, in seconds */
+/** The result of a command in words for the model. @param timeout of the command, in seconds */
 export function resultInWords ({ exitCode, outcome, output }: CommandResult, timeout: number): string {
   const failure = exitCode === 0 ? '' : `[Exit code: ${String(exitCode)}]`
   const late = `[Command timed out after ${timeout}s]`
   return outputInWords(output, outcome === 'cancelled' ? '[Command was interrupted]' : outcome === 'timeout' ? late : failure)
 }
 
-/** An output in the words that the model reads. @param remark about how it ended; empty without */
+/** The output of a command in words for the model. @param remark about how the command ended; empty without */
 export function outputInWords (output: string, remark: string): string {
   return `Command output:\n${cutMiddle(output, MAX_OUTPUT)}${remark === '' ? '' : `\n${remark}`}`
 }

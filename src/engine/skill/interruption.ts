@@ -7,10 +7,10 @@ export interface Interruption {
   readonly content: string
   readonly question: string
   readonly required: true
-  /** That began. */
+  /** The command that was interrupted. */
   readonly command: string
   readonly isInterrupted: true
-  /** The text came without a tag that makes it a command, so it never runs unasked. */
+  /** Whether the model did not mark the text as a command, so that it never runs without consent. */
   readonly fallback?: true
 }
 
@@ -23,10 +23,10 @@ export function askAbout (command: string, isFallback: boolean, language: Langua
   return { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command, isInterrupted: true, ...(isFallback ? { fallback: true } : {}) }
 }
 
-/** The words of all languages. */
+/** The words for each verdict, in all languages. */
 const VERDICTS: ReadonlyMap<string, Verdict> = new Map([['again', 'again'], ['снова', 'again'], ['skip', 'skip'], ['пропустить', 'skip']])
 
-/** Reads an answer to that question; `undefined` for what the command printed. */
+/** Reads a user's answer about an interrupted command; `undefined` for an answer that says what the command printed. */
 export function verdictOf (answer: string): Verdict | undefined {
   return VERDICTS.get(answer.trim().toLowerCase().replace(/^skill:/, ''))
 }

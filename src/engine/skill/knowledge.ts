@@ -1,9 +1,9 @@
 import { isJsonObject, type Json } from '../../base/json.ts'
 
-/** Where the target's own file may be; the first that is there counts. The spelling is the protocol's. */
+/** The paths of a target's file of knowledge for models; the first that exists counts. The spelling is the protocol's. */
 export const KNOWLEDGE_PATHS = ['./.kosmos-panel/ai_system_promt.md', '~/.config/kosmos-panel/ai_system_promt.md'] as const
 
-/** What the target's own file says, of what was read there; empty without one. */
+/** The text of the target's file of knowledge, from the result of a read; empty where the target has none. */
 export function knowledgeOf (result: Json): string {
   const files = isJsonObject(result) && Array.isArray(result['files']) ? (result['files'] as readonly Json[]).filter(isJsonObject) : []
   for (const path of KNOWLEDGE_PATHS) {

@@ -3,14 +3,14 @@ import { type AskedCall, callsOf, parseArguments, resultMessage, unknownFunction
 import { type ReadableReply } from './parse-skill-response.ts'
 import { readSkillCall } from './skill-functions.ts'
 
-/** So many calls of one answer are worked off. */
+/** The number of calls of one answer that are carried out. */
 export const MAX_CALLS = 10
 
 /** A call of the model's last answer. */
 export interface SkillCall extends Pick<AskedCall, 'id' | 'name' | 'isOlder'> {
-  /** What it says, or what is wrong with it. */
+  /** The reply that the call stands for, or what is wrong with the call. */
   readonly says: ReadableReply | { readonly type: 'WRONG', readonly problem: string }
-  /** What the model is told of it, once that is known. */
+  /** The result for the model, once the call has one. */
   readonly result?: string
 }
 
@@ -28,20 +28,20 @@ function readingOf (name: string, text: string): SkillCall['says'] {
   return read === undefined ? { type: 'WRONG', problem: unknownFunction(name) } : typeof read === 'string' ? { type: 'WRONG', problem: read } : read
 }
 
-/** What is wrong with the first of the calls that cannot be read; `undefined` where all of them can. */
+/** The problem of the first call that cannot be read; `undefined` where all can be. */
 export function problemIn (calls: readonly SkillCall[]): string | undefined {
   for (const { says } of calls.slice(0, MAX_CALLS)) if (says.type === 'WRONG') return says.problem
   return undefined
 }
 
-/** The call that comes next. */
+/** The next call: the first one without a result. */
 export function nextCall (calls: readonly SkillCall[]): SkillCall | undefined {
   return calls.find(({ result }) => result === undefined)
 }
 
 /**
- * The same calls with the result of the one that was next.
- * @param goesOn whether the others are worked off; else they are answered, too
+ * The calls, with the result of the next one filled in.
+ * @param goesOn whether the other calls are still carried out; else they get the result that they were not run
  */
 export function withResult (calls: readonly SkillCall[], result: string, goesOn: boolean): SkillCall[] {
   const done = nextCall(calls)
@@ -51,12 +51,12 @@ export function withResult (calls: readonly SkillCall[], result: string, goesOn:
   })
 }
 
-/** What the model is sent of the calls that have a result. */
+/** The messages to the model with the results of calls. */
 export function resultsOf (calls: readonly SkillCall[]): JsonObject[] {
   return calls.flatMap(({ result, ...call }) => result === undefined ? [] : [resultMessage(call, result)])
 }
 
-/** The result of a call that was not worked off. */
+/** The result of a call that was not carried out. */
 export function notRun (reason: string): string {
   return `Not run: ${reason}.`
 }

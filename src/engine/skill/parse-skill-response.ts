@@ -8,7 +8,7 @@ export type SkillReply =
 /** A reply that has one of the formats. */
 export type ReadableReply = Exclude<SkillReply, { readonly type: 'UNKNOWN' }>
 
-/** Only at the very beginning: a tag that is quoted further down is text. */
+/** The tag of a reply. It counts only at the very beginning: a tag that is quoted further down is text. */
 const TAG = /^\[(CMD|ASK:optional|ASK|MESSAGE|DONE)\]/i
 
 /** A text that is one fenced block and nothing else. */
@@ -39,7 +39,7 @@ export function parseSkillResponse (reply: string): SkillReply {
   }
 }
 
-/** The first line; all of a fenced block, in which a command may span lines. */
+/** The command in a text: its first line, or all of a fenced block, in which a command may span lines. */
 function commandOf (text: string): SkillReply {
   const inside = unfenced(text)
   const command = (inside === text ? firstLine(text) : inside).replace(/^`([^`]+)`$/, '$1').trim()

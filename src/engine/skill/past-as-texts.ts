@@ -3,7 +3,7 @@ import { callsOf, contentOf } from '../shared/choice.ts'
 import { NO_ANSWER } from '../shared/sent-history.ts'
 import { parseSkillCalls } from './parse-skill-calls.ts'
 
-/** What follows a message in the protocol of texts. */
+/** The user's message that follows a `[MESSAGE]` of the model in the protocol of texts. */
 export const MESSAGE_SEEN = '[Continue after informational message]'
 
 /**

@@ -1,20 +1,20 @@
-/** What the system prompt of a skill is made of. */
+/** The parts of a skill's system prompt. */
 export interface SystemPromptParts {
-  /** `SKILL_SYSTEM_PROMPT_WITH_ASK`, as it is. */
+  /** The first part: `SKILL_SYSTEM_PROMPT_WITH_ASK`, unchanged. */
   readonly base: string
-  /** What the target's own file says; empty without one. */
+  /** The text of the target's file of knowledge; empty where the target has none. */
   readonly knowledge: string
   readonly name: string
   readonly body: string
 }
 
-/** Three parts with a blank line between them. */
+/** The system prompt of a skill: base, knowledge and body with blank lines between them. */
 export function buildSkillSystemPrompt ({ base, knowledge, name, body }: SystemPromptParts): string {
   const context = knowledge === '' ? [] : [`--- System Context ---\n${knowledge}`]
   return [base, ...context, `--- Active Skill: ${name} ---\n${body}`].join('\n\n')
 }
 
-/** What the first user message is made of. */
+/** The parts of the first user message. */
 export interface FirstMessageParts {
   readonly name: string
   /** The caller's own words; empty without. */

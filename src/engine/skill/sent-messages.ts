@@ -13,12 +13,12 @@ export function sentMessages ({ system, messages, protocol, setting }: Pick<Skil
   return [{ role: 'system', content: system }, ...sent.map(message => ({ ...message }))]
 }
 
-/** APIs want a user's message behind the system prompt. */
+/** The messages from a user's message on, since APIs want one behind the system prompt. */
 function fromUser (messages: readonly JsonObject[], start: number): readonly JsonObject[] {
   return messages.slice(messages.findIndex(({ role }, index) => index >= start && role === 'user'))
 }
 
-/** Each answer of the model is followed by its results, or by what the user said to it. */
+/** The first message, and the last ones from an answer of the model on, so that no result stands without its call. */
 function withWholeCalls (messages: readonly JsonObject[], start: number): readonly JsonObject[] {
   const answer = messages.findLastIndex(({ role }, index) => index <= start && role === 'assistant')
   return answer < 0 ? messages : [...messages.slice(0, 1), ...messages.slice(answer)]

@@ -6,7 +6,7 @@ import { SkillReducer } from './skill-reducer.ts'
 /** How many lines of the last output clients are shown. */
 const SHOWN_LINES = 7
 
-/** A SKILL.md carried out step by step: the model says one thing at a time, and people decide about its commands. */
+/** The engine of skills, which carries out a SKILL.md step by step: the model gives replies, and people decide about its commands. */
 export const skillEngine: Engine<SkillStart, SkillState, SkillResult> = {
   ...SKILL,
   begin: ({ setting: { skill } }, moment) => new SkillReducer({

@@ -4,9 +4,9 @@ import { type ReadableReply } from './parse-skill-response.ts'
 /** A function by which a model says what it wants of a skill. */
 interface SkillFunction {
   readonly about: string
-  /** All of them. */
+  /** All parameters of the function, by name. */
   readonly parameters: Readonly<Record<string, { readonly type: 'string' | 'boolean', readonly description: string, readonly isOptional?: true }>>
-  /** What a call says. @param values of the types that are declared, and no others */
+  /** Reads the reply that a call stands for. @param values arguments that have the declared types */
   readonly read: (values: JsonObject) => ReadableReply
 }
 

@@ -6,7 +6,7 @@ import { type Interruption } from './interruption.ts'
 import { type SkillCall } from './parse-skill-calls.ts'
 import { type ReadableReply } from './parse-skill-response.ts'
 
-/** Everything a skill's session knows of the world outside. */
+/** The settings of a skill's session, all that it knows of the world outside. */
 export interface SkillSetting {
   readonly name: string
   readonly description: string
@@ -15,33 +15,33 @@ export interface SkillSetting {
   readonly protocol: Protocol
   /** The base of the system prompt by texts. */
   readonly base: string
-  /** The same by calls; empty for a skill of texts. */
+  /** The base of the system prompt by calls; empty for a skill of texts. */
   readonly baseOfCalls: string
-  /** Of the service's own words. */
+  /** The language of the service's own words. */
   readonly language: Language
   /** The caller's own words for the first message; empty without. */
   readonly prompt: string
   readonly parameters: ReadonlyArray<{ readonly name: string, readonly value: string }>
-  /** Empty for the service's own. */
+  /** The name of the model; empty for the service's default. */
   readonly model: string
   readonly maxSteps: number
   /** How long a command may run, in seconds. */
   readonly timeout: number
-  /** What whoever started it named as the place of commands: a target, or `manual`. */
+  /** The place of commands as the start of the skill named it: a target, or `manual`. */
   readonly terminal: string
   /** Where commands run; empty where the client runs them itself. */
   readonly target: string
-  /** The session of the terminal in which they run. @default none */
+  /** The session of the terminal in which commands run. @default none */
   readonly inTerminal?: string
   /** Whether a message is followed by the next question at once, or by the client's `continue`. */
   readonly autoContinue: boolean
-  /** What of the dialogue the model is sent. */
+  /** The part of the dialogue that the model is sent. */
   readonly history: 'full' | 'last_n' | 'system_only'
-  /** `last_n`: how many messages. */
+  /** How many messages the model is sent where `history` is `last_n`. */
   readonly historyMax: number
 }
 
-/** What a session waits for. */
+/** The event that a session of a skill waits for. */
 export type Awaited =
   | { readonly kind: 'knowledge' | 'model' | 'repair' | 'result', readonly effect: string }
   /** The client runs the command. */
@@ -55,15 +55,15 @@ export type Awaited =
 /** A skill in the middle of its steps. */
 export interface SkillState {
   readonly setting: SkillSetting
-  /** In the words of the protocol. */
+  /** The state of the skill, in the words of the protocol. */
   readonly word: 'idle' | 'waiting_cmd' | 'waiting_user' | 'done' | 'failed'
   readonly awaited: Awaited
   /** `text` also for a skill of calls whose model, or its provider, does without functions. */
   readonly protocol: Protocol
-  /** What the target's own file says; empty without one. */
+  /** The text of the target's file of knowledge; empty where the target has none. */
   readonly knowledge: string
   readonly system: string
-  /** As the model's API has them, without the system prompt; only ever added to, and turned into texts once. */
+  /** The messages in the form of the model's API, without the system prompt. The list only grows, and is turned into texts at most once. */
   readonly messages: readonly JsonObject[]
   /** The calls of the model's last answer, as far as they are worked off; empty when none is open. */
   readonly calls: readonly SkillCall[]
@@ -71,13 +71,13 @@ export interface SkillState {
   /** What the model said last; the service's own question about a command that was interrupted. */
   readonly reply: ReadableReply | Interruption | undefined
   readonly pendingCommand: string
-  /** Cleaned, of the last command. */
+  /** The output of the last command, without escapes and prompts. */
   readonly output: string
-  /** Where the last command ended. */
+  /** The folder in which the last command ended. */
   readonly cwd: string
-  /** Whether the terminal has ended in which commands ran. */
+  /** Whether the terminal in which commands ran has ended. */
   readonly isTerminalGone?: true
-  /** With which the skill ended. */
+  /** The message with which the skill ended. */
   readonly text: string
 }
 
@@ -86,15 +86,15 @@ export interface SkillStart {
   readonly skill: SkillSetting
 }
 
-/** What a run of a skill came to, as programs read it. */
+/** The result of a run of a skill, as programs read it. */
 export interface SkillResult extends
   Pick<SkillSetting, 'name' | 'description' | 'terminal' | 'target' | 'maxSteps'>,
   Pick<SkillState, 'messages' | 'step' | 'pendingCommand' | 'text'> {
-  /** Empty before there is one. */
+  /** The system prompt; empty before it is written. */
   readonly system: string
   /** The last lines that the last command printed. */
   readonly lastOutput: string
-  /** What the model said last; `null` before that. */
+  /** The last reply of the model, or the service's question about an interrupted command; `null` before the first one. */
   readonly reply: ReadableReply | Interruption | null
 }
 

@@ -12,17 +12,17 @@ import { sentMessages } from './sent-messages.ts'
 import { SKILL_TOOLS } from './skill-functions.ts'
 import { type Awaited, type SkillState } from './skill-state.ts'
 
-/** Of an answer of the model, in bytes of its JSON: all of them are in the log, and are sent again with each step. */
+/** The size of an answer of the model, in bytes of its JSON: the log keeps all answers, and each step sends them again. */
 const MAX_REPLY = 1024 * 1024
 
-/** Of an answer, in tokens: by calls it has several commands. */
+/** The length of an answer, in tokens. By calls an answer has several commands, so it is longer. */
 const MAX_TOKENS = { text: 512, tools: 2048 } as const
 
 const REPAIR = 'Your response did not start with a format tag. Answer again, and start with exactly one of [CMD], [ASK], [ASK:optional], [MESSAGE] or [DONE].'
 
 const REPAIR_CALLS = 'Nothing of your answer was done. Answer again, with calls of run_command, ask_user, tell_user or finish. What is wrong: '
 
-/** What a skill and its model say to each other, by calls or by texts: the model is asked, and what it wants is worked off. */
+/** The part of a skill's reducer that talks to the model, by calls or by texts: it asks the model, and carries out the answer. */
 export abstract class SkillTurn {
   protected readonly outbox: Outbox
   protected state: SkillState
@@ -32,10 +32,10 @@ export abstract class SkillTurn {
     this.outbox = new Outbox(moment)
   }
 
-  /** Does what the model says. */
+  /** Carries out a reply of the model. */
   protected abstract follow (reply: ReadableReply): Next<SkillState>
 
-  /** What came of it so far. */
+  /** The state, the effects and the notices so far. */
   next (): Next<SkillState> {
     return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
   }
@@ -51,7 +51,7 @@ export abstract class SkillTurn {
     this.state = { ...this.state, system: buildSkillSystemPrompt({ base: protocol === 'tools' ? baseOfCalls : base, knowledge, name, body }) }
   }
 
-  /** The model, or its provider, does without functions. */
+  /** Changes from calls to texts, for a model or a provider that takes no functions. */
   protected goOnByTexts (): void {
     this.state = { ...this.state, protocol: 'text', messages: pastAsTexts(this.state.messages) }
     this.#writeSystem()
@@ -73,7 +73,7 @@ export abstract class SkillTurn {
     return this.ask('model')
   }
 
-  /** What came of what the model has asked for. @param goesOn whether its list of calls goes on, where there is one */
+  /** Tells the model the result of its reply. @param goesOn whether the next call of its list is carried out, where there is a list */
   protected tell (text: string, goesOn = false): Next<SkillState> {
     const { calls } = this.state
     if (calls.length === 0) return this.#say(text)
@@ -94,7 +94,7 @@ export abstract class SkillTurn {
     return this.follow(says)
   }
 
-  /** @param corrections behind what the model is sent anyway, and not kept */
+  /** Asks the model. @param corrections messages at the end of the request, which the state does not keep */
   protected ask (kind: 'model' | 'repair', corrections: readonly JsonObject[] = []): Next<SkillState> {
     const { setting: { model }, protocol } = this.state
     const offered = protocol === 'tools' ? { tools: SKILL_TOOLS } : {}
@@ -108,7 +108,7 @@ export abstract class SkillTurn {
     return this.goTo('idle', { kind, effect })
   }
 
-  /** @param isRepaired whether this is the answer to what was wrong with another one, which is told once */
+  /** Takes an answer of the model. @param isRepaired whether it answers a correction, which the model gets only once */
   protected answered (message: JsonObject, isRepaired: boolean): Next<SkillState> {
     const text = contentOf(message)
     if (this.state.protocol === 'text') return this.#answeredInText(text, isRepaired)
@@ -128,7 +128,7 @@ export abstract class SkillTurn {
     return this.#workOff()
   }
 
-  /** The user reads what a model says that calls nothing, whatever it is told. */
+  /** Asks the user with the words of a model that calls no function even after a correction. */
   #answeredInWords (question: string): Next<SkillState> {
     if (question === '') return this.fail('EMPTY_RESPONSE', 'Empty or invalid AI response')
     const reply: ReadableReply = { type: 'ASK', content: `[ASK] ${question}`, question, required: true }
@@ -174,7 +174,7 @@ export abstract class SkillTurn {
     return this.next()
   }
 
-  /** A word of the event log. */
+  /** Writes an event into the log. */
   protected log (event: string, data: JsonObject): void {
     const { step, setting: { name, target } } = this.state
     const of = {

@@ -7,14 +7,14 @@ import { TERMINAL, type TerminalResult, type TerminalStart } from './terminal-ke
 export interface TerminalSession {
   readonly target: string
   readonly at: string
-  /** The effect that is the shell. */
+  /** The id of the effect that runs the shell. */
   readonly shell: string
   readonly word: 'open' | 'done' | 'failed'
   readonly reason: string
   readonly exitCode: number | null
 }
 
-/** Why nobody knows how a shell ended. */
+/** The reason that is given for a shell of which nobody knows how it ended. */
 const LOST = 'the connection was lost'
 
 /** The session of a terminal: its log says who has opened it, where, when, and why it ended. What is typed and shown is in no log. */

@@ -1,23 +1,23 @@
 import { type EngineKey } from '../../session/engine.ts'
 
-/** What a terminal is opened with. */
+/** The parameters with which a terminal is opened. */
 export interface TerminalStart {
   readonly terminal: {
     readonly target: string
     readonly cols: number
     readonly rows: number
-    /** Where the process that holds it is reached; empty where its operator has not said. */
+    /** The address of the process that holds the terminal; empty where its operator has set none. */
     readonly at: string
   }
 }
 
-/** What is known of a terminal, for programs. */
+/** The state of a terminal, as programs read it. */
 export interface TerminalResult {
   readonly target: string
   readonly at: string
-  /** Why it ended; empty before. */
+  /** Why the terminal ended; empty before its end. */
   readonly reason: string
-  /** Of the shell; `null` where nobody knows, and before its end. */
+  /** The exit code of the shell; `null` where nobody knows it, and before the end of the shell. */
   readonly exitCode: number | null
 }
 

@@ -1,6 +1,6 @@
 import { type Language } from './language.ts'
 
-/** What an agent tells its user, in words that its definition may replace. */
+/** The name of a text that an agent tells its user. A definition may replace the text. */
 export type AgentText =
   | 'farewell' | 'cleared' | 'classifying' | 'modelFailed' | 'unreadable' | 'modelSilent' | 'modelUnclear' | 'irrelevant' | 'relevant'
   | 'selecting' | 'noTool' | 'selected' | 'validating' | 'unknownTool' | 'executing' | 'toolFailed' | 'toolUnknown' | 'noAnswer' | 'budgetUsed' | 'handedOver'

@@ -1,9 +1,9 @@
 import { type Language } from './language.ts'
 
-/** What a user may ask of a dialogue itself. */
+/** The name of a command of a user to the dialogue itself. */
 export type CommandName = 'exit' | 'help' | 'clear' | 'retry'
 
-/** What a user writes for it, as the whole line; a definition may have other words. */
+/** The words for each command, each as a whole line of the user. A definition may have other words. */
 export type CommandWords = Readonly<Record<CommandName, readonly string[]>>
 
 const EVERYWHERE: CommandWords = { exit: ['/exit', '/quit', '/q', 'exit', 'quit', 'q'], help: ['/help', 'help', '?'], clear: ['/clear'], retry: ['/retry'] }

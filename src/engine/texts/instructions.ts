@@ -1,6 +1,6 @@
 import { type Language } from './language.ts'
 
-/** What the service itself tells a model, beside the words of a definition. */
+/** The name of a text by which the service itself instructs a model, beside the words of a definition. */
 export type Instruction = 'select' | 'choice' | 'repairClassify' | 'repairSelect' | 'repairAnswer' | 'returns' | 'close' | 'compact' | 'before'
 
 export const INSTRUCTIONS: Readonly<Record<Language, Readonly<Record<Instruction, string>>>> = {

@@ -1,6 +1,6 @@
 import { type Language } from './language.ts'
 
-/** What a plan tells its user, with places for values. */
+/** The name of a text that a plan tells its user. The texts are templates over values. */
 export type PlanText = 'planDiff' | 'planRound' | 'planGivenUp' | 'planBase' | 'planActions' | 'planMore' | 'planMemory' | 'committed' | 'commitStays'
 
 export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, string>>>> = {

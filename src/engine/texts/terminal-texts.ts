@@ -1,6 +1,6 @@
 import { type Language } from './language.ts'
 
-/** What a person is told of commands in a terminal. */
+/** The name of a text about commands in a terminal, which the user of a skill is told. */
 export type TerminalText = 'terminalBusy' | 'terminalGone'
 
 export const TERMINAL_TEXTS: Readonly<Record<Language, Readonly<Record<TerminalText, string>>>> = {

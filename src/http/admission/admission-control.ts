@@ -7,28 +7,28 @@ import { errorBody } from '../base/error-handler.ts'
 import { isOpenAiPath, openAiBody } from '../base/openai-error.ts'
 import { AdmissionQueue } from './admission-queue.ts'
 
-/** What is asked of an overloaded process above all; it never waits. */
+/** The paths of health checks and metrics, which never wait: they are needed most during an overload. */
 const ALWAYS_OPEN = /^\/(?:healthz|readyz|metrics)(?:\?|$)/
 
-/** Refusals are counted up for so long before a line says how many there were, in ms. */
+/** The time for which refusals are counted before one log line gives their number, in ms. */
 const LOG_AFTER = 1000
 
-/** Made once: an error takes a picture of the stack, which is the dearest part of a refusal. */
+/** The error of every refusal, made once: capturing the stack would be the most expensive part of a refusal. */
 const REFUSAL = overloaded()
 
 export interface AdmissionOptions {
   /** How long a request may wait during an overload before it is begun, in ms. */
   readonly limit: number
-  /** Told of each request that is refused. */
+  /** Called for each refused request. */
   readonly onRefused: () => void
   /** Origins whose pages may read a refusal. */
   readonly origins: readonly string[]
 }
 
 /**
- * Lets requests in as the process can begin them, and answers 503 OVERLOADED while more come than that. It stands before
- * Fastify, and before the body is read: a refusal there costs an eighth of a small render, behind the router and the
- * hooks it would cost a third.
+ * Begins requests as fast as the process can serve them, and answers 503 OVERLOADED while more arrive. The control works in
+ * front of Fastify, before the body is read: a refusal there costs an eighth of a small render; behind the router and the
+ * hooks a refusal would cost a third.
  */
 export function controlAdmission (app: App, { limit, onRefused, origins }: AdmissionOptions): void {
   const queue = new AdmissionQueue({ limit })
@@ -37,7 +37,7 @@ export function controlAdmission (app: App, { limit, onRefused, origins }: Admis
   app.server.removeAllListeners('request').on('request', (request, response) => {
     if (ALWAYS_OPEN.test(request.url ?? '')) return answer(request, response)
     queue.enter({
-      // Whoever has left while it waited gets nothing done.
+      // A request whose client left while the request waited is dropped.
       begin: () => { if (!request.destroyed) answer(request, response) },
       refuse () {
         if (request.destroyed) return
@@ -48,7 +48,7 @@ export function controlAdmission (app: App, { limit, onRefused, origins }: Admis
   })
 }
 
-/** Counts, and writes a line a second at most: an overload must not become one of the log. */
+/** Makes a counter of refusals that logs at most one line a second: an overload must not flood the log. */
 function refusalCounter (app: App, onRefused: () => void): () => void {
   let refused = 0
   let timer: NodeJS.Timeout | undefined

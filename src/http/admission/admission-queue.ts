@@ -1,40 +1,40 @@
 import { hasTurnToSpare, inTurn } from '../../runtime/fairness.ts'
 
-/** For so long the wait must have been too long before anything is refused, in ms: a burst is over by then. */
+/** The time for which waits must stay above the limit before an arrival is refused, in ms: a mere burst is over by then. */
 const PATIENCE = 100
 
-/** For so long after a refusal nothing is forgiven, in ms: an overload goes on, and would fill the queue again. */
+/** The time after a refusal during which the overload is taken to last, in ms: else the queue would fill up again. */
 const MEMORY = 1000
 
-/** Refusals take this share of the time: a client that comes again at once cannot take more from the others. */
+/** The share of the process's time for refusals: clients that retry at once cannot take more from the others. */
 const REFUSAL_SHARE = 1 / 16
 
-/** Beyond these the oldest are refused however long that takes. */
+/** The most arrivals that may wait. Beyond that the oldest are refused, however much time refusals take. */
 const MOST_WAITING = 2000
 
-/** Of one turn in which arrivals are begun, in ms. */
+/** The longest time for which one turn of the event loop begins arrivals, in ms. */
 const TURN_MILLISECONDS = 10
 const MOST_PER_TURN = 100
 
-/** Something that may have to wait before it is begun. */
+/** A request that may have to wait before it is begun. */
 export interface Arrival {
   begin (): void
-  /** It has waited too long, and more comes than can be done. */
+  /** Refuses the request: it has waited too long while the process is overloaded. */
   refuse (): void
 }
 
 export interface AdmissionQueueOptions {
   /** How long an arrival may wait during an overload, in ms. */
   readonly limit: number
-  /** In ms. */
+  /** The clock, in ms. */
   readonly now?: () => number
 }
 
 /**
- * Where requests wait while the process is busy with those that it has begun: here they have cost nothing yet. A queue is
- * there to be used, by bursts; what says that more comes than can be done is a wait that stays too long. From then on the
- * latest goes first, so that what is begun is answered in time, and whoever has waited too long is refused. After "Fail
- * at Scale", https://queue.acm.org/detail.cfm?id=2839461 (controlled delay, adaptive LIFO).
+ * The queue of requests that wait, at no cost yet, while the process is busy with earlier ones. A burst may fill the queue
+ * for a moment; an overload shows by waits that stay too long. From then on the latest request goes first, so that begun
+ * requests are answered in time, and requests that have waited too long are refused. The method is that of "Fail at
+ * Scale", https://queue.acm.org/detail.cfm?id=2839461 (controlled delay, adaptive LIFO).
  */
 export class AdmissionQueue {
   readonly #limit: number
@@ -50,7 +50,7 @@ export class AdmissionQueue {
     this.#now = now
   }
 
-  /** Begins at once if nobody waits and this turn of the event loop has time left, else later. */
+  /** Begins an arrival at once when no other waits and this turn of the event loop has time left; else the arrival waits. */
   enter (arrival: Arrival): void {
     if (this.#queue.length === 0 && hasTurnToSpare()) {
       beginCounted(arrival)
@@ -60,7 +60,10 @@ export class AdmissionQueue {
     this.#schedule()
   }
 
-  /** Between two immediates Node does all that one has led to: what is begun is as a rule finished before the next begins. */
+  /**
+   * Plans the next turn by `setImmediate`. Node does the work that one immediate has caused before it runs the next, so that
+   * a begun request is mostly finished before the next one begins.
+   */
   #schedule (): void {
     if (this.#turnIsDue) return
     this.#turnIsDue = true
@@ -69,7 +72,7 @@ export class AdmissionQueue {
     for (let place = 0; place < Math.min(this.#queue.length, MOST_PER_TURN); place++) {
       setImmediate(() => {
         if (place === 0) begin = this.#now()
-        // What was begun earlier goes first; but however much that is, one begins in each turn.
+        // Work of earlier requests goes first; but each turn begins at least one arrival, however much earlier work there is.
         if (place > 0 && (!hasTurnToSpare() || this.#now() - begin > TURN_MILLISECONDS)) return
         const next = isOverload ? this.#queue.pop() : this.#queue.shift()
         if (next !== undefined) beginCounted(next.arrival)
@@ -106,7 +109,7 @@ export class AdmissionQueue {
   }
 }
 
-/** What the turn has time for counts as its work. */
+/** Begins an arrival. While the turn has time left, the arrival counts as the turn's work. */
 function beginCounted (arrival: Arrival): void {
   if (hasTurnToSpare()) void inTurn(() => { arrival.begin() })
   else arrival.begin()

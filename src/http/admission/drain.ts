@@ -1,19 +1,19 @@
 import { type Socket } from 'node:net'
 import { type App } from '../base/app-types.ts'
 
-/** How long a connection that has sent nothing yet may do so when the server begins to close, in ms. */
+/** The time that a connection without a request yet is left open when the server begins to close, in ms. */
 const PATIENCE = 500
 
 /**
- * Lets the server close as soon as its last answer is out. Node closes connections that are idle when the server begins
- * to close; one that was busy then would be kept alive after its answer, and the server with it, for a minute. One that has
- * never sent a byte counts as busy, although browsers and balancers open such in advance.
+ * Lets the server close as soon as its last answer is sent. Node closes only connections that are idle when the server
+ * begins to close: a connection that is busy then would stay open for a minute after its answer, and the server with it.
+ * Node also counts a connection that has never sent a byte as busy, although browsers and balancers open such in advance.
  */
 export function drainOnClose (app: App): void {
   let isClosing = false
   const sockets = new Set<Socket>()
   app.server.on('connection', socket => {
-    // A connection comes again after each of its upgrades that is served without one.
+    // The event comes again for a known connection after each upgrade request that was served without an upgrade.
     if (sockets.has(socket)) return
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
@@ -23,7 +23,7 @@ export function drainOnClose (app: App): void {
     setTimeout(() => { for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy() }, PATIENCE).unref()
   })
   app.addHook('onResponse', (_request, _reply, done) => {
-    // A turn later: the connection counts as idle when its answer has been dealt with in full.
+    // Node counts the connection as idle only one turn after its answer is sent.
     if (isClosing) setImmediate(() => app.server.closeIdleConnections())
     done()
   })

@@ -3,9 +3,9 @@ import { type Socket } from 'node:net'
 import { type App } from '../base/app-types.ts'
 
 /**
- * Tells replies that their client has left while they wait for those before them on a pipelined connection. Until it is
- * their turn they have no socket, and Node tells only the one that has it (`socketOnClose` in Node's lib/_http_server.js): without
- * this, what is done for the others would go on for nobody, and never count as over.
+ * Closes replies that wait behind others on a pipelined connection when their client leaves. Node tells only the reply that
+ * has the socket (`socketOnClose` in Node's lib/_http_server.js); those that wait for their turn have none. Without this
+ * function the work for the waiting replies would go on for nobody, and their requests would never be over.
  */
 export function closePipelinedReplies (app: App): void {
   const repliesOf = new WeakMap<Socket, Set<ServerResponse>>()
@@ -27,7 +27,7 @@ export function closePipelinedReplies (app: App): void {
   })
 }
 
-/** What Node does with a reply whose socket is closed. */
+/** Closes a reply as Node does when the reply's socket is closed. */
 function close (reply: ServerResponse): void {
   reply.destroy()
   reply.emit('close')

@@ -3,12 +3,12 @@ import { type Rated, type Rates, type RateState } from '../../access/rates.ts'
 import { rateLimited } from '../../base/errors.ts'
 import { type App } from '../base/app-types.ts'
 
-/** What the limits are of, in errors. */
+/** The words for the limited things in error messages. */
 const WORDS: Readonly<Record<Rated, string>> = { requests: 'requests', tokens: 'model tokens' }
 
 /**
- * Holds callers to the limits of their tokens and tells them how much is left, in the headers that OpenAI's API uses.
- * What a model will use is not known before it answers: a call is refused once the tokens are used up, not before.
+ * Enforces the limits of callers and tells how much of them is left, in the headers that OpenAI's API uses. How many tokens
+ * a model will use is not known before it answers, so a call is refused only when the limit is used up already.
  * @throws RATE_LIMITED
  */
 export function limitRates (app: App, rates: Rates): void {

@@ -8,15 +8,15 @@ declare module 'fastify' {
   }
 }
 
-/** Who asks for readiness at least this often counts as watching it, in ms. */
+/** The time after a readiness check for which the service counts as watched, in ms. */
 const WATCHED_WITHIN = 60_000
 
-/** How often the other processes hear of that at most, in ms. */
+/** The shortest time between two messages to the other processes about readiness checks, in ms. */
 const NOTIFY_INTERVAL = 5000
 
 /**
- * Whether this process takes part in the rotation of a balancer. One that is about to stop leaves first, while it still
- * answers everything: else the balancer, and clients with open connections, would send to a port that is closed.
+ * Whether a load balancer should send requests to this process. A process that is about to stop leaves the rotation first,
+ * while it still answers: else the balancer, and clients with open connections, would send requests to a closed port.
  */
 export class Rotation {
   readonly #notifySiblings: () => void
@@ -24,17 +24,17 @@ export class Rotation {
   #askedAt = -Infinity
   #notifiedAt = -Infinity
 
-  /** @param notifySiblings lets the other processes of the service, if there are any, know that somebody asks for readiness */
+  /** @param notifySiblings tells the other processes of the service, if there are any, that readiness is checked */
   constructor (notifySiblings: () => void) {
     this.#notifySiblings = notifySiblings
   }
 
-  /** Whether a balancer should send nothing more. */
+  /** Whether the process is leaving the rotation: a balancer should send it no more requests. */
   get isLeaving (): boolean {
     return this.#isLeaving
   }
 
-  /** Somebody has asked this process for readiness. */
+  /** Notes that readiness of this process was checked. */
   asked (): void {
     this.siblingAsked()
     if (this.#askedAt - this.#notifiedAt < NOTIFY_INTERVAL) return
@@ -42,14 +42,14 @@ export class Rotation {
     this.#notifySiblings()
   }
 
-  /** Somebody has asked this process or another one behind the same port, which is all that a balancer can see. */
+  /** Notes that readiness was checked, of this process or of another behind the same port: a balancer sees only the port. */
   siblingAsked (): void {
     this.#askedAt = performance.now()
   }
 
   /**
-   * Says that nothing more should be sent, and waits until that has got around. Nobody is waited for when nobody has asked.
-   * @param delay in ms
+   * Leaves the rotation, and waits until balancers have noticed; does not wait when readiness was not checked lately.
+   * @param delay how long to wait, in ms
    */
   async leave (delay: number): Promise<void> {
     this.#isLeaving = true
@@ -57,7 +57,7 @@ export class Rotation {
   }
 }
 
-/** Has clients open their next connection elsewhere once the process is leaving. */
+/** Closes connections after their replies once the process is leaving, so that clients connect to another process. */
 export function closeConnectionsWhenLeaving (app: App, rotation: Rotation): void {
   app.decorate('rotation', rotation)
   app.addHook('onRequest', (_request, reply, done) => {

@@ -19,7 +19,7 @@ const CallerReply = Type.Object({
   mode: oneOf(['tokens', 'open'], { description: 'Whether tokens are asked for' })
 })
 
-/** Who asks, so that clients offer only what will work. */
+/** The route that describes the caller, so that clients offer only actions that the caller may do. */
 export function callerRoutes (app: App, access: Access): void {
   app.get('/api/caller', {
     config: { fails: ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN'] },

@@ -6,23 +6,23 @@ import { environKind } from '../../registry/kinds/environ/environ-kind.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { keyToPath } from '../../store/keys.ts'
 
-/** What comes within this time is told together, in ms. */
+/** The time for which changes are collected before they are reported together, in ms. */
 const PAUSE = 100
 
-/** Changes of shared variables that are kept until they are told; beyond it, nobody marks rows one by one. */
+/** The most changed shared variables that are kept for one report; a reader would not mark more rows one by one. */
 const MAX_KEYS = 10_000
 
-/** What has changed since the last time. */
+/** The changes of the registry since the last report. */
 export interface Changes {
   readonly before: Generation
   readonly after: Generation
   readonly entries: readonly Change[]
-  /** Keys whose entries cannot be used now, can be used again, or are told of for other reasons. */
+  /** Keys of entries whose problems have changed: they became unusable, usable again, or have other diagnostics. */
   readonly problems: readonly string[]
 }
 
 /**
- * Finds out what changes, once for all who follow; while nobody does, it looks at nothing.
+ * Watches the registry for changes, once for all followers; without followers it watches nothing.
  */
 export class ChangeFeed {
   readonly #registry: Registry
@@ -39,7 +39,7 @@ export class ChangeFeed {
     this.#generation = registry.generation
   }
 
-  /** Calls back with whatever changes from now on; gives the way to end that. */
+  /** Calls the listener with all changes from now on. @returns a function that ends this */
   follow (listener: (changes: Changes) => void): () => void {
     if (this.#listeners.size === 0) this.#begin()
     this.#listeners.add(listener)
@@ -74,7 +74,7 @@ export class ChangeFeed {
 
   async #look (): Promise<void> {
     this.#timer = undefined
-    // It has taken longer than the pause: what came meanwhile is looked at next.
+    // The last look has taken longer than the pause: changes that came meanwhile are looked at next.
     if (this.#isLooking) return this.#plan()
     this.#isLooking = true
     const { prefix } = this.#registry.environs

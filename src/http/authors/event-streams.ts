@@ -8,31 +8,31 @@ import { type Registry } from '../../registry/registry.ts'
 import { keyToPath, kindPrefix } from '../../store/keys.ts'
 import { ChangeFeed, type Changes } from './change-feed.ts'
 
-/** Streams that one caller, and all together, may have open at a time. */
+/** The most streams that may be open at a time, of one caller and of all callers together. */
 const MAX_PER_CALLER = 50
 const MAX_IN_ALL = 1000
 
-/** How often it is looked whether a caller may still follow, in ms, and after how many times something is written. */
+/** The time between two checks that callers may still follow, in ms, and the number of checks after which a comment is sent. */
 const INTERVAL = 1000
 const LOOKS_PER_COMMENT = 15
 
-/** What a reader may leave unread, in bytes; then it is cut off, and reads its lists anew when it comes back. */
+/** The most that a reader may leave unread, in bytes. Beyond that its stream ends; the reader comes back and reads its lists anew. */
 const MAX_UNREAD = 64 * 1024
 
-/** Ids that one event names; of more, whole lists have to be read again. */
+/** The most ids that one event names; when more have changed, clients read whole lists again. */
 const MAX_IDS = 500
 
-/** What the problems of entries are called among the kinds. */
+/** The name in events under which problems of entries stand beside the kinds. */
 const PROBLEMS = 'problems'
 
 interface Follower {
   readonly name: string
   readonly stream: PassThrough
-  /** @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  /** Looks the caller's token up again. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   callerNow (): Caller
 }
 
-/** The open streams of changes, and all that is true of all of them. */
+/** All open streams of changes, with their common bounds and checks. */
 export class EventStreams {
   readonly #registry: Registry
   readonly #keyPrefix: string
@@ -49,7 +49,7 @@ export class EventStreams {
   }
 
   /**
-   * Opens a stream, which ends with its caller's right to it.
+   * Opens a stream, which ends when its caller may no longer follow.
    * @throws TOO_MANY_STREAMS
    */
   open (name: string, callerNow: () => Caller): PassThrough {
@@ -59,14 +59,14 @@ export class EventStreams {
     const follower = { name, stream, callerNow }
     this.#followers.add(follower)
     stream.once('close', () => { this.#remove(follower) })
-    // Nothing reaches the client before the first byte of a body.
+    // The client gets the headers only with the first byte of the body.
     stream.write(': changes follow\n\n')
     this.#unfollow ??= this.#feed.follow(changes => { for (const each of this.#followers) this.#tell(each, changes) })
     this.#timer ??= setInterval(() => { this.#look() }, INTERVAL).unref()
     return stream
   }
 
-  /** Ends all of them, so that the service can stop. */
+  /** Ends all streams, so that the service can stop. */
   close (): void {
     for (const { stream } of this.#followers) stream.end()
   }
@@ -85,7 +85,7 @@ export class EventStreams {
     for (const follower of this.#followers) if (this.#caller(follower) !== undefined && isCommenting) write(follower, ': still here\n\n')
   }
 
-  /** Who follows, if he still may; otherwise his stream ends with the reason. */
+  /** The caller of a stream; `undefined` when the caller may no longer follow: then the stream ends with the reason. */
   #caller (follower: Follower): Caller | undefined {
     if (follower.stream.writableEnded) return undefined
     try {
@@ -103,7 +103,7 @@ export class EventStreams {
     if (seen !== undefined) write(follower, eventText('changed', seen))
   }
 
-  /** The changes as a caller may know of them; `undefined` for none. */
+  /** The changes that a caller may know of, as an event; `undefined` when there are none. */
   #seenBy (caller: Caller, { before, after, entries, problems }: Changes): JsonObject | undefined {
     const [old, now] = [visibleGeneration(before, caller), visibleGeneration(after, caller)]
     const { prompts, environs, runs } = caller

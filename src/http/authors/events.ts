@@ -10,7 +10,7 @@ const Events = Type.String({
     '`error` {code, message}: the stream ends, since the token is gone or has lost its role. A comment every 15 s says that the stream is open'
 })
 
-/** What changes, as it changes, for lists that somebody looks at. */
+/** The route that streams changes of the registry, so that open lists can refresh. */
 export function eventRoutes (app: App, registry: Registry, keyPrefix: string): void {
   const streams = new EventStreams(registry, keyPrefix)
   app.addHook('preClose', async () => { streams.close() })

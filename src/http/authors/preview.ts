@@ -51,7 +51,7 @@ const PreviewReply = Type.Object({
   bundle: Type.Optional(BundleSchema)
 })
 
-/** A prompt that is stored nowhere is tried, while somebody writes it. */
+/** The route that renders a prompt from the request without storing it, for an author who is writing it. */
 export function previewRoutes (app: App, { previewPrompt }: { readonly previewPrompt: PreviewPrompt }): void {
   app.post('/api/prompts/:id/preview', {
     config: { role: 'write', fails: ['ENTRY_FORBIDDEN', 'LINT_BUSY'] },

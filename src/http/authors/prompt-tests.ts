@@ -57,7 +57,7 @@ export interface PromptTestRoutesOptions {
   readonly choosePrompt: ChoosePrompt
 }
 
-/** Tests that are stored beside prompts, and how they are run. */
+/** The routes of prompt tests: listing them and running them. */
 export function promptTestRoutes (app: App, { promptTests, runCase, choosePrompt }: PromptTestRoutesOptions): void {
   app.get('/api/tests', {
     config: { role: 'read', headers: ['link'] },
@@ -120,7 +120,7 @@ export function promptTestRoutes (app: App, { promptTests, runCase, choosePrompt
   })
 }
 
-/** @throws REQUEST_INVALID */
+/** Reads one test case from a body. @throws REQUEST_INVALID */
 function readCase (value: Json): TestCase {
   try {
     return parseTests([value])[0] as TestCase
@@ -130,7 +130,7 @@ function readCase (value: Json): TestCase {
   }
 }
 
-/** @throws ROLE_MISSING */
+/** Requires the role `chat` for a test case that asks a model. @throws ROLE_MISSING */
 function requireChat ({ run, assertions }: TestCase, { name, roles }: Caller): void {
   const asksModel = run === 'chat' || assertions.some(({ kind }) => kind === 'llm-rubric')
   if (asksModel && !roles.has('chat')) throw roleMissing(name, 'chat', [...roles])

@@ -11,14 +11,14 @@ import { type UsageCounter } from '../../service/chat/usage-counter.ts'
 import { type RequestActivity } from './request-observer.ts'
 
 /**
- * What may be sent where a type is declared: lists and objects that nobody changes, and `undefined` for a member that may be
- * left out, as JSON leaves it out.
+ * The values that a handler may send where a schema declares `T`: read-only lists and objects too, and `undefined` for an
+ * optional member, since JSON leaves that out.
  */
 type Sendable<T> = T extends ReadonlyArray<infer Item> ? ReadonlyArray<Sendable<Item>> : T extends object ? {
   readonly [Name in keyof T]: Record<never, never> extends Pick<T, Name> ? Sendable<T[Name]> | undefined : Sendable<T[Name]>
 } : T
 
-/** The types of requests and replies come from the schemas of a route: what it sends is held to them by the compiler. */
+/** Derives the types of requests and replies from the schemas of a route, so that the compiler checks what its handler sends. */
 export interface SchemaTypes extends FastifyTypeProvider {
   readonly validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
   readonly serializer: this['schema'] extends TSchema ? Sendable<Static<this['schema']>> : unknown
@@ -32,37 +32,37 @@ export type ReplyHeader = 'etag' | 'link' | 'x-prompt-revision' | 'x-prompt-vers
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the route asks of its caller; a route without one is open to all. */
+    /** The role that the route requires of its caller; a route without a role is open to all. */
     role?: Role
-    /** Another role that will do. */
+    /** Another role that is enough for the route in place of `role`. */
     orRole?: Role
     /**
-     * The errors that it answers with beside those that every route shares, which `openapi.ts` lists. Their statuses and
-     * examples in the API's description follow from them.
+     * The errors that the route answers with, beside those that all routes share, which `openapi.ts` lists. The statuses and
+     * examples of errors in the API's description follow from this list.
      */
     fails?: readonly ErrorCode[]
-    /** The headers of its success beside `x-request-id`. */
+    /** The headers that the route sends with a success, beside `x-request-id`. */
     headers?: readonly ReplyHeader[]
-    /** Whether the route's `id` is that of a prompt, which the store is asked for before it is missing. */
+    /** Whether the route's `id` names a prompt: the store is asked for an unknown prompt before the route answers 404. */
     seeksPrompt?: boolean
   }
   interface FastifyInstance {
-    /** What models have been used for since the start. */
+    /** The use of models since the service started. */
     usage: UsageCounter
   }
   interface FastifyRequest {
-    /** Who asks; known from the first hook on. */
+    /** The sender of the request; the access hook sets it before other hooks run. */
     caller: Caller
     /**
-     * Who the holder of the request's token is by now, for what lasts longer than a request.
+     * Looks the request's token up again, for connections that last: the token may have changed or been revoked since.
      * @throws TOKEN_UNKNOWN, ROLE_MISSING
      */
     callerNow (): Caller
     /** The registry's generation when the request arrived, as its caller may see it; the whole request uses it. */
     generation: Generation
-    /** What logs, metrics and traces know of the request. */
+    /** The record of the request for logs, metrics and traces. */
     activity: RequestActivity
-    /** When the body was there in full, on the clock of `performance.now()`; `undefined` without one. */
+    /** The time when the whole body had arrived, in ms of `performance.now()`; `undefined` for a request without a body. */
     arrivedAt?: number
   }
 }

@@ -6,12 +6,15 @@ import { nodeHttp } from '../../base/node-http.ts'
 import { headersTooLarge, requestInvalid, requestTimeout, type ServiceError } from '../../base/errors.ts'
 import { errorBody } from './error-handler.ts'
 
-/** What Node tells; the reason is the parser's, in words that quote nothing: https://github.com/nodejs/llhttp */
+/**
+ * The error of Node's `clientError` event. The HTTP parser writes the reason and quotes nothing of the request in it:
+ * https://github.com/nodejs/llhttp
+ */
 type ClientError = Error & { readonly code?: string, readonly reason?: string }
 
 /**
- * Answers what never became a request: it came too slowly, its head is too large, or it is not HTTP. Node tells of it with
- * the bare socket, https://nodejs.org/api/http.html#event-clienterror. The log has a line of it, with nothing that came.
+ * Answers bytes that never became a request: they came too slowly, their head is too large, or they are not HTTP. Node
+ * reports them with the bare socket, https://nodejs.org/api/http.html#event-clienterror. The log line quotes none of them.
  */
 export function answerClientErrors (log: FastifyBaseLogger): (error: ClientError, socket: Socket) => void {
   return (error, socket) => {
@@ -37,7 +40,10 @@ function asHttp (error: ServiceError, requestId: string): string {
   return `HTTP/1.1 ${error.statusCode} ${nodeHttp.STATUS_CODES[error.statusCode] ?? ''}\r\n${lines.join('')}\r\n${body}`
 }
 
-/** A second answer in the middle of a first one would be read as a part of it; Node itself asks the same before it answers. */
+/**
+ * Whether a reply is being sent on a socket: the client would read an error in the middle of it as a part of that reply.
+ * Node makes the same check before it answers such errors itself.
+ */
 function isWithinReply (socket: Socket & { readonly _httpMessage?: ServerResponse | null }): boolean {
   return socket._httpMessage?.headersSent === true
 }
@@ -45,7 +51,7 @@ function isWithinReply (socket: Socket & { readonly _httpMessage?: ServerRespons
 function whatIsWrong ({ code, reason }: ClientError): ServiceError {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT': return requestTimeout()
-    // Node counts both together, and may have passed on the bytes by which they could be told apart.
+    // Node counts the URL and the headers together, and does not say which of the two was too long.
     case 'HPE_HEADER_OVERFLOW': return headersTooLarge(nodeHttp.maxHeaderSize)
     case 'HPE_INVALID_URL': return requestInvalid('path: expected "/", and percent-encoded UTF-8 behind it', { part: 'path' })
     case 'HPE_INVALID_METHOD': return requestInvalid('The request does not begin with a method that is known here, such as GET', { part: 'headers' })

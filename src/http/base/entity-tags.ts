@@ -2,15 +2,15 @@ import { type IncomingHttpHeaders } from 'node:http'
 import { Type } from '../../base/schema-builder.ts'
 import { type Precondition } from '../../service/precondition.ts'
 
-/** A tag as the ETag header has it. */
+/** Writes a tag as the ETag header does: in double quotes. */
 export function entityTag (tag: string): string {
   return `"${tag}"`
 }
 
-/** A tag in a listing. */
+/** The schema of the `etag` of an entry in a listing. */
 export const ListedTag = Type.Optional(Type.String({ description: 'As its ETag, for `If-Match`; left out for what has no key of its own', examples: ['"RpxSPWqS7NC1"'] }))
 
-/** A list of tags, weak ones too, or `*`: https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3 */
+/** The pattern of one entity tag, strong or weak: https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3 */
 const TAG = '(?:W/)?"[!#-~\\u0080-\\u00ff]*"'
 const tags = (description: string) => Type.Optional(Type.String({
   title: 'ETags in double quotes, or *',
@@ -25,7 +25,7 @@ export const ConditionalHeaders = Type.Object({
   'if-none-match': tags('`*`: only when nothing is there')
 })
 
-/** Reads what a write demands of what is there now. @param headers as `ConditionalHeaders` has them */
+/** Reads the condition under which a write may change an entry. @param headers checked against `ConditionalHeaders` */
 export function readPrecondition (headers: IncomingHttpHeaders): Precondition {
   const matches = readTags(headers['if-match'])
   const noneMatches = readTags(headers['if-none-match'])
@@ -33,7 +33,8 @@ export function readPrecondition (headers: IncomingHttpHeaders): Precondition {
 }
 
 /**
- * A tag names content, not bytes, so that a weak one will do: proxies that compress a reply make strong ones weak.
+ * Reads the tags of a header, weak ones too. Here a tag stands for content, not for bytes, so a weak tag is as good as a
+ * strong one: proxies that compress a reply make strong tags weak.
  */
 function readTags (value: string | undefined): readonly string[] | 'any' | undefined {
   if (value === undefined) return undefined

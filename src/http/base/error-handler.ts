@@ -7,7 +7,7 @@ import { asOpenAiError, isOpenAiRequest } from './openai-error.ts'
 import { UpstreamRefusal } from '../../llm/upstream-error.ts'
 
 /**
- * Makes every error leave in the one shape; the text of an unexpected one stays in the log.
+ * Answers every error in the one shape of errors; the text of an unexpected error is written to the log only.
  * @param logValues whether the log may quote what a template, a tool or a model has said
  */
 export function handleErrors (app: FastifyInstance, logValues: boolean): void {
@@ -26,13 +26,13 @@ export function handleErrors (app: FastifyInstance, logValues: boolean): void {
   })
 }
 
-/** Answers what the router cannot make sense of: it asks before there is a route, and so outside of hooks and handlers. */
+/** Answers a URL that the router cannot parse. The router calls this before it has a route, so no hook and no error handler runs. */
 export function refusePath (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   const known = error.statusCode === 414 ? urlTooLong() : requestInvalid('path: expected percent-encoded UTF-8', { part: 'path' })
   sendError(request, reply.header('x-request-id', request.id), known)
 }
 
-/** Answers with the one shape of an error, or that of the clients of a part of the API. */
+/** Answers with an error in the one shape, or in the shape that clients of that part of the API expect. */
 function sendError (request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
   const body = errorShapeFor(request)?.bodyOf(error, request.id) ?? errorBody(error, request.id)
   return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
@@ -56,12 +56,12 @@ function acceptedTypes ({ routeOptions }: FastifyRequest): readonly string[] {
   return body?.content === undefined ? ['application/json'] : Object.keys(body.content)
 }
 
-/** What a request did wrong, from Fastify's own errors; `undefined` for what is not the caller's fault. */
+/** Turns an error of Fastify into one of the service; `undefined` for an error that is not the caller's fault. */
 function asServiceError (error: FastifyError, request: FastifyRequest): ServiceError | undefined {
   if (error instanceof ServiceError) return error
   if (error.statusCode === 415) return mediaTypeUnsupported(acceptedTypes(request), request.headers['content-type'])
   if (error.statusCode === 413) return bodyTooLarge(request.routeOptions.bodyLimit)
-  // What serves the page at /docs says so of a path that no file can have.
+  // The file server of the page at /docs answers 403 for a path that no file can have.
   if (error.statusCode === 403) return routeNotFound(request.method, pathOf(request))
   const status = error.statusCode ?? 500
   return status >= 400 && status < 500 ? new ServiceError('REQUEST_INVALID', 400, error.message) : undefined

@@ -4,11 +4,11 @@ import { type JsonObject } from '../../base/json.ts'
 import { isOpenAiPath, openAiBody } from './openai-error.ts'
 import { isSkillPath, skillErrorBody } from './skill-envelope.ts'
 
-/** How a part of the API tells of errors whose clients expect another form than that of the service. */
+/** The form of errors in a part of the API whose clients expect another form than the service's own. */
 export interface ErrorShape {
-  /** Its schema in the API's description. */
+  /** The name of the error's schema in the API's description. */
   readonly schema: string
-  /** What the names of its examples end with. */
+  /** The suffix of the names of its examples in the API's description. */
   readonly suffix: string
   readonly isFor: (path: string) => boolean
   readonly bodyOf: (error: ServiceError, requestId: string) => JsonObject
@@ -19,12 +19,12 @@ const SHAPES: readonly ErrorShape[] = [
   { schema: 'SkillError', suffix: 'SKILL', isFor: isSkillPath, bodyOf: skillErrorBody }
 ]
 
-/** The shape of errors below a path, of a route or of a URL; `undefined` for the one of the service. */
+/** The shape of errors at a path of a route or of a URL; `undefined` for the service's own shape. */
 export function errorShapeOf (path: string): ErrorShape | undefined {
   return SHAPES.find(({ isFor }) => isFor(path))
 }
 
-/** The same of a request, however its path is written: `/%76%31/models` leads to `/v1` too. */
+/** The shape of errors for a request, even when its path is percent-encoded: `/%76%31/models` belongs to `/v1` too. */
 export function errorShapeFor ({ routeOptions, url }: FastifyRequest): ErrorShape | undefined {
   return errorShapeOf(routeOptions.url ?? url)
 }

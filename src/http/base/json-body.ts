@@ -5,11 +5,11 @@ import { inTurn } from '../../runtime/fairness.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the text of a body is wanted, too: to tell places in it. */
+    /** Whether the route needs the text of the body too, so that its messages can give lines and columns. */
     keepsText?: boolean
   }
   interface FastifyRequest {
-    /** Of a route that keeps it. */
+    /** The text of the body, for routes with `keepsText`. */
     bodyText: string | undefined
   }
 }
@@ -42,7 +42,7 @@ function parseBody (request: FastifyRequest, body: Buffer): Json {
   return parseJsonText(text)
 }
 
-/** @throws REQUEST_INVALID */
+/** Parses JSON, and refuses `__proto__` as a key. @throws REQUEST_INVALID */
 export function parseJsonText (text: string): Json {
   try {
     const value = parseJson(text)
@@ -54,7 +54,7 @@ export function parseJsonText (text: string): Json {
   }
 }
 
-/** @throws REQUEST_INVALID */
+/** Decodes a body as strict UTF-8. @throws REQUEST_INVALID */
 export function decodeText (body: Buffer): string {
   try {
     return decoder.decode(body)
@@ -63,12 +63,15 @@ export function decodeText (body: Buffer): string {
   }
 }
 
-/** Spares nearly all bodies the walk, which takes as long as parsing them: a key is written as it is, or with escapes. */
+/**
+ * Whether a JSON text may have the key `__proto__`, written plainly or with escapes. The check of the text spares nearly all
+ * bodies the walk through their members, which takes as long as parsing them.
+ */
 function mayHavePrototypeKeys (text: string): boolean {
   return text.includes('__proto__') || text.includes('\\u00')
 }
 
-/** The rest of the service reads own properties only; this keeps such keys from libraries that might not. */
+/** Refuses `__proto__` as a key: the service itself reads own properties only, but libraries that get the value might not. */
 function refusePrototypeKeys (value: Json): void {
   if (typeof value !== 'object' || value === null) return
   if (Object.hasOwn(value, '__proto__')) throw new JsonError('the key "__proto__" is not allowed')

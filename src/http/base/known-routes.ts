@@ -6,8 +6,8 @@ import { refuseResponses } from './openai-error.ts'
 type MethodsOf = (path: string) => readonly string[]
 
 /**
- * Refuses requests that no route is for, before their bodies are read, and says what there is for their paths. A body has a
- * meaning only for a route that takes it: that one is missing, or no JSON, would be the wrong thing to say.
+ * Refuses requests that match no route before their bodies are read, and names the methods and routes near their paths. If
+ * the body were read first, the reply could complain about a missing body or bad JSON where the path is the fault.
  * @throws ROUTE_NOT_FOUND, METHOD_NOT_ALLOWED
  */
 export function refuseUnknownRoutes (app: FastifyInstance): void {
@@ -16,11 +16,11 @@ export function refuseUnknownRoutes (app: FastifyInstance): void {
     if (request.is404) done(whatIsWrong(request, methodsOf))
     else done()
   })
-  // What serves the files at /docs asks for this one.
+  // The file server of /docs calls this handler for files that are missing.
   app.setNotFoundHandler(request => { throw routeNotFound(request.method, pathOf(request)) })
 }
 
-/** The path of a request as it was written, wherever it stands in the target. */
+/** The path of a request as the client wrote it, without the origin of an absolute URL and without the query. */
 export function pathOf ({ url }: FastifyRequest): string {
   return url.replace(/^https?:\/\/[^/?#]*/i, '').split('?', 1)[0] ?? ''
 }
@@ -49,7 +49,7 @@ function rememberRoutes (app: FastifyInstance): MethodsOf {
   return path => [...new Set(routes.filter(({ pattern }) => pattern.test(decoded(path))).map(({ method }) => method))].sort()
 }
 
-/** As the router reads it: `/%61pi` is `/api`. */
+/** Decodes a path as the router does: `/%61pi` is `/api`. */
 function decoded (path: string): string {
   try {
     return decodeURI(path)

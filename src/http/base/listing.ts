@@ -2,14 +2,14 @@ import { type FastifyRequest } from 'fastify'
 import { type ListOptions } from './schemas.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** What takes the headers of a reply, whatever its body is. */
+/** A reply whose headers can be set, whatever the type of its body is. */
 interface Headed { header (name: string, value: string): unknown }
 
 /**
  * One page of a listing; when there is more, its next page is in the Link header (RFC 8288).
  *
  * @param ids sorted; at least one more than the limit when there is a next page
- * @param summarise what an id stands for with `detail=true`
+ * @param summarise makes the summary of an id, for `detail=true`
  */
 export function pageOf<S> (request: FastifyRequest, reply: Headed, query: ListOptions, ids: readonly string[], summarise: (id: string) => S): string[] | S[] {
   const page = rowsOf(request, reply, query.limit, ids, id => id)
@@ -17,9 +17,9 @@ export function pageOf<S> (request: FastifyRequest, reply: Headed, query: ListOp
 }
 
 /**
- * The same for any rows.
+ * One page of any rows; when there is more, the URL of the next page is in the Link header (RFC 8288).
  * @param rows in order; one more than the limit when there is a next page
- * @param cursor what `after` is for the page that follows a row
+ * @param cursor gives the `after` parameter of the page that begins behind a row
  */
 export function rowsOf<T> (request: FastifyRequest, reply: Headed, limit: number, rows: readonly T[], cursor: (row: T) => string): T[] {
   const page = rows.slice(0, limit)

@@ -7,7 +7,7 @@ import { isObject } from '../../template/value.ts'
 /** The upstream's error text is shown up to this length, in characters. */
 const MAX_TEXT = 2000
 
-/** OpenAI's words for what a status means; others are the caller's or the server's fault. */
+/** OpenAI's error types by HTTP status; the other statuses are `server_error` from 500 on, else `invalid_request_error`. */
 const TYPES: Readonly<Record<number, string>> = { 401: 'authentication_error', 403: 'permission_error', 429: 'rate_limit_error', 502: 'upstream_error' }
 
 /** Whether a URL belongs to the part of the API that OpenAI's clients use. */
@@ -15,12 +15,12 @@ export function isOpenAiPath (url: string): boolean {
   return /^\/v1(?:[/?]|$)/.test(url)
 }
 
-/** The same of a request, however its path is written: `/%76%31/models` leads there too. */
+/** Whether a request belongs to that part of the API, even when its path is percent-encoded: `/%76%31/models`. */
 export function isOpenAiRequest ({ routeOptions, url }: FastifyRequest): boolean {
   return isOpenAiPath(routeOptions.url ?? url)
 }
 
-/** Why there is nothing at a path of OpenAI's API below `/v1/responses`; `undefined` of others. */
+/** The error for OpenAI's routes below `/v1/responses`, which the service does not have; `undefined` for other paths. */
 export function refuseResponses (method: string, path: string): ServiceError | undefined {
   return /^\/v1\/responses(?:\/|$)/.test(path) ? responsesNotStored(method, path) : undefined
 }
@@ -30,7 +30,7 @@ export function openAiBody ({ message, code, statusCode }: ServiceError): JsonOb
   return openAiError(message, typeOf(statusCode), code)
 }
 
-/** An upstream's error body: as it is when it has OpenAI's shape, else as the message of one that has. */
+/** An upstream's error body in OpenAI's shape: unchanged when it has that shape, else quoted as the message of such an error. */
 export function asOpenAiError (body: JsonObject): JsonObject {
   if (isObject((body['error'] ?? null) as Json)) return body
   return openAiError(stringifyJson(body).slice(0, MAX_TEXT), 'invalid_request_error', null)

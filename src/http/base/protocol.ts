@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders } from 'node:http'
 
-/** The subprotocol that a client has to offer if it offers any; a token is offered beside it. */
+/** The WebSocket subprotocol, which a client must offer if it offers any, for example beside its token. */
 export const PROTOCOL = 'ai-prompt-shell.v1'
 
 /** The token that a client offers as a subprotocol. A page in a browser can set no other header of an upgrade. */

@@ -24,14 +24,14 @@ export const REQUEST_FIELDS = {
 
 type RequestLine = Partial<Record<keyof typeof REQUEST_FIELDS, string | number | undefined>>
 
-/** What a client gets that has left; nobody sees it, but it is logged and counted. */
+/** The status that is logged and counted when the client left before its answer; nobody receives it. */
 const CLIENT_CLOSED = 499
 
 /** The longest body that is logged, in characters. */
 const MAX_BODY = 16 * 1024
 
 /**
- * Tells the observer of every request, and writes one log line for each when it is over.
+ * Reports every request to the observer, and writes one log line for each request when it is over.
  * @param logValues whether the line has the request's body
  */
 export function observeRequests (app: App, observer: RequestObserver, logValues: boolean): void {
@@ -45,7 +45,7 @@ export function observeRequests (app: App, observer: RequestObserver, logValues:
   app.decorateRequest('activity')
   app.addHook('onRequest', (request, reply, done) => {
     request.activity = observer.begin(request)
-    // An answer that a client does not wait for never finishes, and Fastify tells nobody.
+    // Fastify calls no hook for an answer whose client has left, since it never finishes.
     reply.raw.once('close', () => { if (!request.activity.isOver) end(request, reply, CLIENT_CLOSED) })
     done()
   })

@@ -5,21 +5,21 @@ import { type Activity } from '../../runtime/activity.ts'
 export interface RequestObserver {
   /** A request has arrived, and its route is known. */
   begin (request: FastifyRequest): RequestActivity
-  /** A request was refused before anything was known of it. */
+  /** A request was refused during an overload, before it was read. */
   refused (): void
 }
 
-/** What is done for one request, seen from its route: how long it took so far, and with what. */
+/** The record of one request: which prompt it rendered, and how long renders, tools and models have taken so far. */
 export interface RequestActivity extends Activity {
   /** W3C trace id of the caller's trace, or of the one that begins here; `undefined` when there is neither. */
   readonly traceId: string | undefined
   /** The registered prompt that was rendered. */
   readonly prompt: string | undefined
   readonly promptRevision: string | undefined
-  /** Which version of it, and by which label; `undefined` for what is none. */
+  /** The version of the prompt and the label that chose it; `undefined` for a prompt without versions or labels. */
   readonly promptVersion: number | undefined
   readonly promptLabel: string | undefined
-  /** Wall time of renders, with their tools; `undefined` where there was none, as with the two below. */
+  /** Wall time of renders with their tools; `undefined` when nothing was rendered. The next two are `undefined` likewise. */
   readonly renderMs: number | undefined
   /** Wall time in which at least one tool was being called. */
   readonly toolsMs: number | undefined
@@ -27,6 +27,6 @@ export interface RequestActivity extends Activity {
   readonly modelMs: number | undefined
   /** Whether `end` has been called. */
   readonly isOver: boolean
-  /** The answer is out, or nobody waits for it any more. @param route `undefined` when there is none */
+  /** Ends the record: the answer is sent, or the client has left. @param route `undefined` when no route matched */
   end (method: string, route: string | undefined, status: number, milliseconds: number): void
 }

@@ -17,12 +17,12 @@ export const nullable = <T extends TSchema>(
   options: { readonly description?: string } = {}
 ) => Type.Optional(Type.Union([schema, Type.Null()], options))
 
-/** One of several texts, as a page offers them for choice: it asks for the type. */
+/** The schema of one of several texts. It names the type `string` too, since API pages offer a choice only where it is named. */
 export function oneOf<Values extends string[]> (values: readonly [...Values], options: { readonly description?: string } = {}) {
   return Type.Enum<Values>(values, { type: 'string', ...options })
 }
 
-/** The id of a registered thing in a URL. @param example of `examples/`, so that whoever tries a call finds something */
+/** The schema of an id in a URL. @param example the id of an entry in `examples/`, so that a call tried from the API page succeeds */
 export function idParameters (example: string) {
   return Type.Object({ id: Type.String({ minLength: 1, maxLength: 512, description: 'Dotted id; `:` is accepted for `.`', examples: [example] }) })
 }
@@ -32,10 +32,10 @@ export const PromptId = idParameters('greet')
 export const EnvironId = idParameters('vscode.rules')
 export const ToolId = idParameters('owners.find')
 
-/** Length of a cursor: those of long keys have to fit, and all headers of a request may have 16 KiB. */
+/** The longest cursor, in characters: long keys must fit, and all headers of a request together have 16 KiB. */
 const MAX_CURSOR = 4096
 
-/** What a listing may be asked for. */
+/** The query parameters of a listing. */
 export const ListQuery = Type.Object({
   prefix: Type.Optional(Type.String({ maxLength: 512, description: 'Only ids that begin with this' })),
   after: Type.Optional(Type.String({ maxLength: MAX_CURSOR, description: 'Only ids that come after this one; the Link header of a page has it' })),
@@ -43,7 +43,7 @@ export const ListQuery = Type.Object({
   detail: Type.Boolean({ default: false, description: 'Summaries instead of ids' })
 })
 
-/** A page of a listing whose rows cost more than ids do. */
+/** The query parameters of a listing whose rows cost more than ids do: its pages are smaller. */
 export const PageQuery = Type.Object({
   after: Type.Optional(Type.String({ maxLength: MAX_CURSOR, description: 'Only what comes after this; the Link header of a page has it' })),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Most rows of one page' })
@@ -67,13 +67,13 @@ export const RenderedMessageReply = Type.Object({
   content: Type.Optional(Type.Unsafe<Json>(Type.Union([Type.String(), Type.Array(MessagePartReply), Type.Null()], { description: 'A text, or parts; of a message of the caller\'s whatever it was' })))
 }, { additionalProperties: true })
 
-/** Which text of a prompt a place is in, beside the message. */
+/** The fields that say which text of a message a diagnostic is about. */
 export const partPlace = {
   part: Type.Optional(Type.Integer({ description: 'Which part of the message, from 0; left out for a message that is a text' })),
   member: Type.Optional(Type.String({ description: 'Which member of the part; left out for its text', examples: ['image_url.url'] }))
 }
 
-/** What is noticed about a registration. */
+/** The schema of a diagnostic about a registered entry. */
 export const DiagnosticReply = Type.Object({
   severity: Type.String({ description: 'error, warning or hint' }),
   code: Type.String(),
@@ -98,7 +98,7 @@ export function listReply (summary: TSchema) {
   return Type.Union([Type.Array(Type.String()), Type.Array(summary)], { description: 'Ids, sorted; with detail=true summaries. The next page, when there is one, is in the Link header.' })
 }
 
-/** Errors below `/v1`, as OpenAI's clients read them. */
+/** The schema of errors below `/v1`, in the shape that OpenAI's clients read. */
 export const OpenAiErrorReply = Type.Object({
   error: Type.Object({
     message: Type.String({ description: 'What was expected, what came, and where' }),
@@ -108,12 +108,12 @@ export const OpenAiErrorReply = Type.Object({
   }, { additionalProperties: true })
 }, { $id: 'OpenAiError', title: 'OpenAiError', additionalProperties: true })
 
-/** What a model's API says when it refuses a request. */
+/** The error body with which a model's API refuses a request. */
 export const UpstreamErrorReply = Type.Object({
   error: Type.Optional(Type.Unknown({ description: 'Mostly an object with a `message`, as OpenAI has it; below `/v1` always an object' }))
 }, { $id: 'UpstreamError', title: 'UpstreamError', additionalProperties: true, description: 'The model\'s API refused the request: its status and its error body, as they came' })
 
-/** Of a route that asks a model. */
+/** The refusals of the model's API that a route passes on, by status. */
 export const upstreamRefusals = { '4XX': Type.Ref('UpstreamError') }
 
 /** A reply that comes in several media types. */

@@ -16,7 +16,7 @@ export const SkillErrorReply = Type.Object({
   details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: near matches, missing parameters, the approval that waits now' }))
 }, { $id: 'SkillError', title: 'SkillError' })
 
-/** The words of the protocol for errors that have others elsewhere. */
+/** The messages that the skill protocol prescribes for some errors, by code; elsewhere in the API these errors have other messages. */
 const WORDS: Readonly<Record<string, (details: ServiceError['details']) => string>> = {
   SESSION_NOT_FOUND: () => 'Skill session not found',
   TARGET_NOT_FOUND: () => 'Terminal session not found',
@@ -25,34 +25,34 @@ const WORDS: Readonly<Record<string, (details: ServiceError['details']) => strin
   DEFINITION_NOT_FOUND: details => `Skill "${String(details?.['id'])}" not found${reasonOf(details)}`
 }
 
-/** Why what there is of that name is not offered. */
+/** The problems for which a registered skill is not offered, as the end of a message. */
 function reasonOf (details: ServiceError['details']): string {
   const { problems = [] } = (details ?? {}) as { readonly problems?: readonly string[] }
   return problems.length === 0 ? '' : `: ${problems.join('; ')}`
 }
 
-/** An error in the words of the protocol. */
+/** The message of an error in the words of the skill protocol. */
 export function skillErrorText ({ code, message, details }: ServiceError): string {
   return WORDS[code]?.(details) ?? message
 }
 
-/** An error in that envelope. */
+/** An error in the envelope of skill replies. */
 export function skillErrorBody (error: ServiceError, requestId: string): JsonObject {
   const { code, details } = error
   return { success: false, error: skillErrorText(error), code, requestId, ...(details === undefined ? {} : { details: details as JsonObject }) }
 }
 
-/** What was asked for, in that envelope. */
+/** The data of a successful reply in the envelope of skill replies. */
 export function successWith<T> (data: T) {
   return { success: true as const, data }
 }
 
-/** The reply of a route of skills, in that envelope. */
+/** The schema of a successful reply of a skill route, in the envelope. */
 export function skillReply<S extends TSchema> (data: S) {
   return { 200: Type.Object({ success: Type.Literal(true), data }) }
 }
 
-/** The replies of a route that a skill goes on with: the same while it goes on still. */
+/** The schemas of the replies of a route that continues a skill: 200, and the same with 202 while the skill still runs. */
 export function skillTurn<S extends TSchema> (data: S) {
   const success = Type.Object({ success: Type.Literal(true), data })
   return { 200: success, 202: success }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 /** Where the built console lies: below the folder of the package, wherever this module runs from. */
 export const CONSOLE_FOLDER = join(packageFolder(fileURLToPath(import.meta.url)), 'dist', 'console')
 
-/** What stands in the page for the nonce of its styles. */
+/** The placeholder in the page for the nonce of its styles. */
 const PLACE_OF_NONCE = /%NONCE%/g
 
 let page: Promise<string> | undefined
@@ -19,8 +19,8 @@ export interface ConsolePage {
 }
 
 /**
- * Makes the console's page for one request. It is read with the first request, and not before: most services are asked by programs.
- * @throws what reading the file throws, where the console was not built
+ * Makes the console's page for one request. The file is read at the first request, since most services serve programs only.
+ * @throws Error of reading the file, when the console was not built
  */
 export async function makeConsolePage (): Promise<ConsolePage> {
   page ??= readFile(join(CONSOLE_FOLDER, 'index.html'), 'utf8').catch((error: unknown) => {
@@ -31,7 +31,7 @@ export async function makeConsolePage (): Promise<ConsolePage> {
   return { html: (await page).replace(PLACE_OF_NONCE, nonce), headers: headersWith(nonce) }
 }
 
-/** The editor puts a style into the page, and has the nonce for it: https://www.w3.org/TR/CSP3/#security-nonces */
+/** The headers of the page. The nonce allows the style element that the text editor adds to the page: https://www.w3.org/TR/CSP3/#security-nonces */
 function headersWith (nonce: string): ConsolePage['headers'] {
   return {
     'content-type': 'text/html; charset=utf-8',
@@ -43,7 +43,7 @@ function headersWith (nonce: string): ConsolePage['headers'] {
   }
 }
 
-/** The nearest folder above that has a `package.json`. */
+/** The nearest folder above a path that has a `package.json`. */
 function packageFolder (path: string): string {
   const folder = dirname(path)
   return existsSync(join(folder, 'package.json')) || folder === path ? folder : packageFolder(folder)

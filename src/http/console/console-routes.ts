@@ -7,9 +7,9 @@ import { pathOf } from '../base/known-routes.ts'
 import { CONSOLE_FOLDER, makeConsolePage } from './console-page.ts'
 
 /**
- * The console: one page for every address below `/console/`, and its scripts and styles, whose names change with what is in them.
- * `GET /` leads browsers to it, and so does the address of the page that skills were tried with before. What it shows it asks for as
- * any client does, with a token of its user.
+ * The routes of the console: one page for every address below `/console/`, with its scripts and styles, whose names have a
+ * hash of their content. `GET /` redirects browsers to the console, and so does `/examples/term.html`, where skills were tried
+ * before. The page calls the API as any client does, with a token of its user.
  */
 export function consoleRoutes (app: App): void {
   app.register(serveFiles, {
@@ -28,7 +28,7 @@ export function consoleRoutes (app: App): void {
   app.get('/', options, (request, reply) => wantsPage(request) ? reply.redirect('/console/') : refuse(request))
   app.get('/console', options, (_request, reply) => reply.redirect('/console/'))
   app.get('/console/*', options, showPage)
-  // A session in the address's fragment goes along: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.2
+  // Browsers keep the fragment of the address, which names a session, over a redirect: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.2
   app.get('/examples/term.html', options, (_request, reply) => reply.redirect('/console/sessions/new?of=skills/', 308))
 }
 
@@ -37,7 +37,7 @@ async function showPage (request: FastifyRequest, reply: FastifyReply): Promise<
   return await reply.headers(page.headers).send(page.html)
 }
 
-/** Programs that ask for `/` go on to learn that nothing is there. */
+/** Whether a client asks for a page. Programs that do not are answered 404 at `/`. */
 function wantsPage ({ headers: { accept } }: FastifyRequest): boolean {
   return accept?.includes('text/html') === true
 }

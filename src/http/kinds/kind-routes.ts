@@ -9,20 +9,20 @@ import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
 import { testsKind } from '../../registry/kinds/tests/tests-kind.ts'
 import { toolKind } from '../../registry/kinds/tool/tool-kind.ts'
 
-/** One kind of entry as the API names it. */
+/** The names that the API has for one kind of entry. */
 export interface KindRoute {
   readonly kind: Kind
-  /** Of one entry: `prompts` for `/api/prompts/{id}`. */
+  /** The path segment of the kind: `prompts` in `/api/prompts/{id}`. */
   readonly path: string
-  /** What follows the id in that address; left out for nothing. */
+  /** The path segment behind the id, if any. */
   readonly below?: string
-  /** `Prompt`, in operation ids. */
+  /** The name of the kind in operation ids: `Prompt`. */
   readonly name: string
   readonly body: TSchema
-  /** The field of a lint that has a candidate of this kind; left out for what cannot be linted. */
+  /** The field of a lint request that holds a candidate of this kind; left out for kinds that cannot be linted. */
   readonly lintedAs?: string
-  /** Something to try it with, under an id that no file of `examples/` has. */
-  readonly example: { readonly id: string, readonly value: object, /** The body as plain text, if it may be that. */ readonly text?: string }
+  /** An example entry to publish, under an id that no file of `examples/` has. */
+  readonly example: { readonly id: string, readonly value: object, /** The body as plain text, for kinds that may be published so. */ readonly text?: string }
   readonly about: string
 }
 

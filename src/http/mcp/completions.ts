@@ -8,7 +8,7 @@ import { runnablePrompts } from './prompts.ts'
 import { ENVIRON_TEMPLATE, PROMPT_TEMPLATE } from './resources.ts'
 import { type McpUses, type Visit } from './visit.ts'
 
-/** Values of one completion, by the protocol: https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion */
+/** The most values of one completion, which the protocol sets: https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion */
 const MAX_VALUES = 100
 
 /** Completes arguments of prompts from their schemas, and the ids in the URIs of resources. */
@@ -34,7 +34,7 @@ export function offerCompletions (server: Server, visit: Visit, { environs }: Mc
   }))
 }
 
-/** What a schema says a value can be, as texts. */
+/** The values that a schema lists as its `enum` or `examples`, as texts. */
 function valuesOf (property: Readonly<Record<string, Json>>): readonly string[] {
   for (const keyword of ['enum', 'examples']) {
     const values = Object.hasOwn(property, keyword) ? property[keyword] : undefined

@@ -9,24 +9,24 @@ import { argumentsOf } from './prompt-arguments.ts'
 import { runnablePrompts } from './prompts.ts'
 import { callableTools } from './tools.ts'
 
-/** How often a client is told of changes at most, in ms. */
+/** The shortest time between two notices of changes to one client, in ms. */
 const PAUSE = 1000
 
-/** What a client follows: the generations as one caller sees them. */
+/** The generations that one client follows, and the caller whose view of them counts. */
 export interface Followed {
   readonly generation: Generation
   readonly environs: Environs
-  /** Calls back after each generation that is published; gives the way to end that. */
+  /** Calls the listener after each newly published generation. @returns a function that ends this */
   onPublished (listener: (generation: Generation) => void): () => void
-  /** @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  /** Looks the caller's token up again. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   callerNow (): Caller
-  /** Ends the client's stream: its token is gone. */
+  /** Ends the client's stream when its token has been revoked. */
   end (): void
 }
 
 /**
- * The source of `list_changed` for one client's stream. It tells that a list has changed when the list of this caller would say
- * something else, so nobody learns of changes in what is hidden from him.
+ * Makes the source of `list_changed` notices for one client's stream. A notice is sent only when the list that this caller
+ * would get has changed, so that callers learn nothing of changes in hidden entries.
  */
 export function listChanges ({ generation, environs, onPublished, callerNow, end }: Followed): ServerEventBus {
   return {
@@ -57,7 +57,7 @@ export function listChanges ({ generation, environs, onPublished, callerNow, end
   }
 }
 
-/** A hash of each list as the caller would be answered. */
+/** The hash of each list that the caller would get. */
 function listsOf (generation: Generation, caller: Caller, environs: Environs): Record<'prompts' | 'tools', string> {
   const shared = visibleEnvirons(environs, caller)
   const prompts = runnablePrompts(generation).map(prompt => [

@@ -4,8 +4,9 @@ import { type Caller } from '../../access/caller.ts'
 import { type Role } from '../../access/role.ts'
 
 /**
- * Runs what answers a request; an error of the service becomes one of JSON-RPC, whose `data` has the service's own code and details.
- * @throws ProtocolError: -32602 for what the client can mend, -32603 for all else
+ * Runs the handler of a request and turns errors of the service into JSON-RPC errors, whose `data` has the service's own code
+ * and details.
+ * @throws ProtocolError: -32602 for a fault of the client, -32603 for any other
  */
 export async function inProtocol<T> (answer: () => T | Promise<T>): Promise<T> {
   try {
@@ -17,7 +18,7 @@ export async function inProtocol<T> (answer: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** @throws ROLE_MISSING, for what needs more than the role that the endpoint asks for */
+/** Requires a role for a method that needs more than the endpoint's own role. @throws ROLE_MISSING */
 export function demandRole ({ name, roles }: Caller, role: Role): void {
   if (!roles.has(role)) throw roleMissing(name, role, [...roles])
 }

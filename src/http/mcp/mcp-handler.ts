@@ -9,14 +9,14 @@ import { listChanges } from './list-changes.ts'
 import { createMcpServer } from './mcp-server.ts'
 import { type McpUses, type Visit } from './visit.ts'
 
-/** Streams of changes that one caller may have open at a time. */
+/** The most streams of changes that one caller may have open at a time. */
 const MAX_STREAMS = 100
 
-/** Answers MCP over HTTP, in both eras of the protocol; nothing is kept between requests but the open streams of changes. */
+/** Answers MCP over HTTP, in the older and the newer form of the protocol. Only open streams of changes outlive a request. */
 export class McpEndpoint {
   readonly #uses: McpUses
   readonly #registry: Registry
-  /** Open streams, and whose they are. */
+  /** The open streams, each with the name of its caller. */
   readonly #streams = new Map<McpHttpHandler, string>()
 
   constructor (uses: McpUses, registry: Registry) {
@@ -24,7 +24,7 @@ export class McpEndpoint {
     this.#registry = registry
   }
 
-  /** @throws TOO_MANY_STREAMS */
+  /** Answers one request, or opens a stream of changes. @throws TOO_MANY_STREAMS */
   async answer (request: FastifyRequest, reply: FastifyReply): Promise<Response> {
     const body = request.body as Json
     const follows = isJsonObject(body) && body['method'] === 'subscriptions/listen'
@@ -48,13 +48,13 @@ export class McpEndpoint {
     return await handler.fetch(toWebRequest(request, AbortSignal.any([gone, revoked.signal])), { parsedBody: body })
   }
 
-  /** Ends what is still open, so that the service can stop. */
+  /** Ends all open streams, so that the service can stop. */
   async close (): Promise<void> {
     await Promise.all([...this.#streams.keys()].map(handler => handler.close()))
   }
 }
 
-/** The body stays out of it: it is parsed already. */
+/** Makes a web `Request` of a Fastify request, without the body, which is parsed already. */
 function toWebRequest ({ headers, url }: FastifyRequest, signal: AbortSignal): Request {
   const known = Object.entries(headers).filter((header): header is [string, string] => typeof header[1] === 'string')
   return new Request(new URL(url, 'http://localhost'), { method: 'POST', headers: known, signal })

@@ -5,7 +5,7 @@ import { type Generation, type Prompt } from '../../registry/generation/generati
 import { neededNames } from '../../registry/needs/needed-names.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 
-/** The arguments of a prompt as MCP has them: its parameters; where it declares none, the variables that a render needs. */
+/** The arguments of a prompt in MCP: its parameters or, where it declares none, the variables that a render needs. */
 export function argumentsOf (prompt: Prompt, { everyPrompt }: Generation, environs: VisibleEnvirons): PromptArgument[] {
   const { parameters } = prompt.entry
   if (parameters === undefined) {
@@ -23,15 +23,15 @@ export function argumentsOf (prompt: Prompt, { everyPrompt }: Generation, enviro
 }
 
 /**
- * The variables of a prompt from the arguments of MCP, which are all texts: each becomes what its parameter's schema says. A text that
- * is nothing of the kind stays one, so that the prompt's own check tells what was expected.
+ * Turns MCP arguments, which are all texts, into the variables of a prompt: each text is converted to the type that its
+ * parameter's schema names. A text that cannot be converted stays a text, and the prompt's own check reports what was expected.
  */
 export function variablesFrom ({ entry }: Prompt, given: Readonly<Record<string, string>>): JsonObject {
   const schema = entry.parameters?.schema
   return Object.fromEntries(Object.entries(given).map(([name, text]) => [name, schema === undefined ? text : valueOf(text, typesOf(propertyOf(schema, name)))]))
 }
 
-/** The schema of one parameter; empty for one that is not declared. */
+/** The schema of one parameter; empty for an undeclared parameter. */
 export function propertyOf (schema: JsonObject, name: string): JsonObject {
   const properties = Object.hasOwn(schema, 'properties') ? schema['properties'] : undefined
   const property = isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
@@ -60,7 +60,7 @@ function isOfType (value: Json, type: string): boolean {
     case 'array': return Array.isArray(value)
     case 'object': return isJsonObject(value)
     case 'boolean': return typeof value === 'boolean'
-    // Whether a number is an integer is for the prompt's own check.
+    // The prompt's own check decides whether the number is an integer.
     case 'integer':
     case 'number': return typeof value === 'number' || typeof value === 'bigint'
     default: return false

@@ -2,14 +2,14 @@ import { type ContentBlock, type PromptMessage } from '@modelcontextprotocol/ser
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type RenderedMessage } from '../../service/render/rendered-messages.ts'
 
-/** Where a message tells its own role, when MCP has none of that name. */
+/** The key in `_meta` that holds the message's role when MCP has no role of that name. */
 const ROLE_KEY = 'ai-prompt-shell/role'
 
 const SOUNDS: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' }
 
 /**
- * A rendered message as MCP has it, whose messages hold one thing each: of a message of parts, one for each part. MCP knows `user`
- * and `assistant` only; every other role comes as `user`, in its place, and is told beside the text.
+ * Turns a rendered message into MCP messages, one for each part, since an MCP message holds one content block. MCP knows the
+ * roles `user` and `assistant` only; a message of any other role becomes one of `user`, with its role beside the text.
  */
 export function promptMessages ({ role, content = '' }: RenderedMessage): PromptMessage[] {
   const blocks = Array.isArray(content)
@@ -25,7 +25,7 @@ function blockOf (part: JsonObject): ContentBlock {
   if (type === 'image_url' && isJsonObject(image)) return imageBlock(String(image['url']))
   if (type === 'input_audio' && isJsonObject(sound)) return soundBlock(String(sound['data']), String(sound['format']))
   if (type === 'file' && isJsonObject(file) && typeof file['file_data'] === 'string') return fileBlock(file['file_data'], file['filename'])
-  // A file at the provider has an id that only the provider knows.
+  // A file stored at the provider has an id that means nothing to the MCP client: the part is quoted as JSON.
   return textBlock(stringifyJson(part))
 }
 
@@ -53,7 +53,7 @@ function fileBlock (text: string, filename: Json | undefined): ContentBlock {
   return { type: 'resource', resource: { uri: `attachment:${encodeURIComponent(name)}`, mimeType, blob } }
 }
 
-/** What a `data:` URL holds, as base64; `undefined` for another URL. https://www.rfc-editor.org/rfc/rfc2397 */
+/** The content of a `data:` URL as base64; `undefined` for other URLs: https://www.rfc-editor.org/rfc/rfc2397 */
 function readDataUrl (url: string): { readonly mimeType: string, readonly base64: string } | undefined {
   const [head, type = '', encoding] = /^data:([^;,]*)(?:;(?!base64,)[^;,]*)*(;base64)?,/i.exec(url) ?? []
   if (head === undefined) return undefined

@@ -6,7 +6,7 @@ import { inProtocol } from './mcp-errors.ts'
 import { promptMessages } from './prompt-messages.ts'
 import { type McpUses, type Visit } from './visit.ts'
 
-/** Prompts of one page of a listing: each is asked what it needs. */
+/** The prompts of one page of a listing: few, since the arguments of each are worked out. */
 const PAGE = 200
 
 /** Offers the caller's prompts: `prompts/list` and `prompts/get`. */
@@ -41,7 +41,7 @@ export function offerPrompts (server: Server, visit: Visit, { renderPrompt, choo
   }))
 }
 
-/** What can be rendered now, sorted by id. */
+/** The prompts that can be rendered now, sorted by id. */
 export function runnablePrompts ({ prompts }: Generation): Prompt[] {
   return [...prompts.values()].filter(({ state }) => state === 'valid').sort((a, b) => a.id < b.id ? -1 : 1)
 }

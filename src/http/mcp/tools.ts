@@ -8,12 +8,12 @@ import { promptOrMessages } from '../../service/render/rendered-messages.ts'
 import { runnablePrompts } from './prompts.ts'
 import { type McpUses, type Visit } from './visit.ts'
 
-/** Ids that one call of `list_prompts` gives at most. */
+/** The most ids that one call of `list_prompts` gives. */
 const MAX_LISTED = 500
 
 const ANY_OBJECT = { type: 'object' as const }
 
-/** The two tools that are the service's own. They go before registered ones of the same name. */
+/** The two tools of the service itself. They take precedence over registered tools of the same name. */
 const OWN_TOOLS: readonly McpTool[] = [
   {
     name: 'render_prompt',
@@ -43,7 +43,7 @@ export function offerTools (server: Server, visit: Visit, uses: McpUses): void {
     try {
       return await call()
     } catch (error) {
-      // The model reads what was wrong, and can mend it.
+      // The model that called the tool reads the error, and can correct its call.
       if (error instanceof ServiceError && error.statusCode < 500) return failure(error.message)
       throw error
     }

@@ -13,7 +13,7 @@ export interface Visit {
   readonly caller: Caller
   readonly requestId: string
   readonly activity: Activity
-  /** When the body was there in full, on the clock of `performance.now()`. */
+  /** The time when the whole body had arrived, in ms of `performance.now()`. */
   readonly arrivedAt: number | undefined
   /** Aborts when the client has left. */
   readonly signal: AbortSignal

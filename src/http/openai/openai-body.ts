@@ -39,8 +39,8 @@ export interface PromptCall {
 const PROMPT_MODEL = 'prompt:'
 
 /**
- * Reads which prompt a completion request names; `undefined` when it names none and is for the model as it is.
- * @throws REQUEST_INVALID when it names two
+ * Reads which prompt a completion request names; `undefined` when it names none and goes to the model unchanged.
+ * @throws REQUEST_INVALID when the request names two prompts
  */
 export function readPromptCall (body: Static<typeof CompletionBody>): PromptCall | undefined {
   const { prompt, variables, model: given, messages, ...fields } = body
@@ -55,7 +55,7 @@ export function readPromptCall (body: Static<typeof CompletionBody>): PromptCall
     revision: prompt?.revision ?? undefined,
     variables: (prompt?.variables ?? variables ?? {}) as JsonObject,
     conversation: (messages ?? []) as readonly JsonObject[],
-    // A model that is named beside the prompt wins over the prompt's own, as every field does.
+    // A model named beside the prompt replaces the prompt's own model, as every field of the request does.
     fields: (named === undefined && model !== '' ? { ...fields, model } : fields) as JsonObject
   }
 }

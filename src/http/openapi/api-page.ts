@@ -3,8 +3,8 @@ import swaggerUi from '@fastify/swagger-ui'
 import { type App } from '../base/app-types.ts'
 
 /**
- * The page at `/docs` to read and try the API. It runs its own scripts only and speaks with this service only, whatever
- * a registration's texts may hold. See https://github.com/fastify/fastify-helmet.
+ * Adds the page at `/docs` to read and try the API. The page may run only its own scripts and call only this service, even
+ * if the texts of registered entries hold scripts. See https://github.com/fastify/fastify-helmet.
  */
 export async function showApi (app: App): Promise<void> {
   await app.register(async page => {
@@ -23,7 +23,7 @@ export async function showApi (app: App): Promise<void> {
           frameAncestors: ["'none'"]
         }
       },
-      // Whether the service is reached over TLS is for what stands in front of it to know.
+      // Only the proxy in front of the service knows whether clients use TLS, so the service does not demand it.
       strictTransportSecurity: false
     })
     await page.register(swaggerUi, { routePrefix: '/docs', logLevel: 'warn' })

@@ -3,14 +3,14 @@ import { type ErrorCode, statusOf } from '../../base/error-codes.ts'
 import { errorBody } from '../base/error-handler.ts'
 import { errorShapeOf } from '../base/error-shapes.ts'
 
-/** What `x-request-id` is in the examples. */
+/** The request id in all examples. */
 const REQUEST_ID = 'c42fe880-6bab-4ea6-aaa0-5322ea741100'
 
 const SESSION = '0123456789abcdef0123456789abcdef'
 const REVISION = 'RpxSPWqS7NC1'
 const DIAGNOSTIC = { severity: 'error', code: 'SYNTAX', message: '"if" is not closed', line: 1, column: 1, hint: 'Close it with {{/if}}' }
 
-/** One error of each code that a route lists, as the service answers with it. */
+/** An example of the error for each code that a route lists. */
 const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.requestInvalid('headers: host is missing', { part: 'headers' }),
   errors.variableMissing('trial.hello', [{ path: 'variables.name', line: 1, column: 14 }], { syntax: 'handlebars' }),
@@ -115,16 +115,16 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.modelBusy('openai', 1)
 ].map(error => [error.code, error]))
 
-/** One example of an error in one of its two shapes. */
+/** A named example of an error, in the shape that its path uses. */
 export interface NamedExample {
-  /** Under which it is in the document. */
+  /** The name of the example in the OpenAPI document. */
   readonly name: string
   readonly value: object
 }
 
 /**
- * The errors that a call answers with under a status, as they are sent.
- * @param codes all that the call can answer with
+ * The examples of the errors that a call answers with under one status.
+ * @param codes all codes of errors that the call can answer with
  * @throws Error for a code without an example
  */
 export function exampleErrors (status: string, path: string, codes: readonly ErrorCode[]): readonly NamedExample[] {
@@ -138,7 +138,7 @@ export function exampleErrors (status: string, path: string, codes: readonly Err
   })
 }
 
-/** Whether an error is answered before there is a request: no path is known then, and the one shape is used everywhere. */
+/** Whether an error is answered before a request is read: its path is unknown then, so the error has the service's own shape. */
 export function isBeforeRequest (code: ErrorCode): boolean {
   return code === 'REQUEST_TIMEOUT' || code === 'HEADERS_TOO_LARGE'
 }

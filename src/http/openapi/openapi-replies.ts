@@ -2,13 +2,13 @@ import { type ErrorCode } from '../../base/error-codes.ts'
 import { type ReplyHeader } from '../base/app-types.ts'
 import { exampleErrors } from './openapi-examples.ts'
 
-/** As much of an OpenAPI document as is completed here. */
+/** The part of an OpenAPI document that this file completes. */
 export interface ApiDocument {
   readonly components?: object
   readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-/** What a route says of its replies, on its way into the document; it is taken out again. */
+/** A route's codes of errors and headers, carried in its operation under a private key, which is removed at the end. */
 export interface CallFacts {
   'x-facts'?: { readonly codes: readonly ErrorCode[], readonly headers: readonly ReplyHeader[] }
 }
@@ -27,13 +27,13 @@ interface Reply {
   readonly content?: Readonly<Record<string, { readonly schema: Schema, examples?: Record<string, object> }>>
 }
 
-/** A reply, as far as it decides which headers it has. */
+/** The facts of a reply that decide which headers it has. */
 interface PlacedReply { readonly status: string, readonly own: readonly string[] }
 
-/** What `@fastify/swagger` says of a reply that says nothing of itself. */
+/** The description that `@fastify/swagger` gives to a reply without one. */
 const UNDESCRIBED = 'Default Response'
 
-/** What each status means, whatever the call. */
+/** The meaning of each status, for replies without a description of their own. */
 const MEANINGS: Readonly<Record<string, string>> = {
   200: 'What was asked for, or what was done',
   201: 'Made; nothing of it was there before',
@@ -58,10 +58,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   503: 'Not now: the store cannot be read, the render took too long or needs too much, or too much is going on'
 }
 
-/** Whether a route says that it sends a header with its success. */
+/** Makes a check whether a reply is a success of a route that declares a header. */
 const hasOwn = (name: ReplyHeader) => ({ status, own }: PlacedReply): boolean => isSuccess(status) && own.includes(name)
 
-/** Headers of replies, and which replies have them. */
+/** The headers of replies, each with the rule which replies have it. */
 const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: string, isOn (reply: PlacedReply): boolean }> = [
   { name: 'x-request-id', description: 'The log has the request under this id', isOn: () => true },
   { name: 'etag', description: 'The tag of what is stored, for `If-Match`; not of what has no key of its own', isOn: hasOwn('etag') },
@@ -80,7 +80,10 @@ const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: stri
   ])
 ]
 
-/** Completes what the routes' schemas have no place for: what a status means, the headers of replies, examples of errors, and which bodies may be left out. */
+/**
+ * Completes a document with facts that the routes' schemas have no place for: the meaning of statuses, the headers of
+ * replies, examples of errors, and which bodies may be left out.
+ */
 export function completeReplies<T extends object> (document: T): T {
   const { paths = {}, components } = document as ApiDocument
   const examples: Record<string, { readonly value: object }> = {}
@@ -105,7 +108,7 @@ function completeOperation ({ requestBody, responses }: Operation, own: readonly
   }
 }
 
-/** @param examples all of the document, which replies share */
+/** Adds examples of errors to the replies of a call. @param examples the examples of the whole document, which replies refer to */
 function addExamples (path: string, { responses }: Operation, codes: readonly ErrorCode[], examples: Record<string, { readonly value: object }>): void {
   for (const [status, { content }] of Object.entries(responses)) {
     const json = content?.['application/json']
@@ -125,12 +128,12 @@ function isSuccess (status: string): boolean {
   return status.startsWith('2')
 }
 
-/** Named where it matters most: they would be half of the document. */
+/** Whether a reply lists the rate limit headers: only 429 does, since on all replies they would be half of the document. */
 function isLimited ({ status }: PlacedReply): boolean {
   return status === '429'
 }
 
-/** No body and `null` are the same. */
+/** Whether a schema takes `null`: such a body may be left out, since no body is read as `null`. */
 function takesNull ({ type, anyOf = [] }: Schema): boolean {
   return type === 'null' || anyOf.some(takesNull)
 }

@@ -2,15 +2,16 @@ import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type App } from '../base/app-types.ts'
 import { type Call, type describeCalls } from './openapi.ts'
 
-/** Headers of a request that say how much of a file is wanted. */
+/** Request headers that are passed on to the server of the description: they decide which part of a file is sent, and how. */
 const PASSED_ON = ['if-none-match', 'if-modified-since', 'range', 'accept-encoding'] as const
 
-/** Headers of a reply that each server says for itself. */
+/** Reply headers that are not passed back, since each server sets its own. */
 const OWN = ['date', 'connection', 'keep-alive', 'transfer-encoding']
 
 /**
- * The API's description at `/openapi.json`, and its page at `/docs`. A server of its own has them, made of the routes that are
- * registered from now on when somebody first asks: what it loads and makes would be a tenth of every start.
+ * The routes of the API's description at `/openapi.json` and of its page at `/docs`. A second, inner server answers them. It
+ * describes the routes that are registered after this call, and is made at the first request for it: making it would take a
+ * tenth of every start.
  */
 export function openApiRoutes (app: App): void {
   const calls: Call[] = []

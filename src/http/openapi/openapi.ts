@@ -22,10 +22,13 @@ const DESCRIPTION = [
   '**`AUTH=off`** is the same wherever it listens: whoever can reach it reads, renders and asks models. Calls that need `write`, `run`, `approve` or `admin` are this machine\'s: from elsewhere, or through a proxy, they are 403 `WRITE_NOT_LOCAL`. In both cases another name in `Host` is 403 `HOST_NOT_ALLOWED`, and what a browser sends for a page of another host is 403 `ORIGIN_FOREIGN`.'
 ].join('\n')
 
-/** A call of the API, as its description needs it. */
+/** The facts of a route that the description of the API needs. */
 export type Call = Pick<RouteOptions, 'method' | 'url' | 'schema' | 'config'>
 
-/** A server that knows the calls of the API and answers none: it has their description at `/openapi.json`, and a page to read and try it at `/docs`. */
+/**
+ * Makes the inner server that describes the API: it has the OpenAPI document at `/openapi.json`, a page to read and try the
+ * API at `/docs`, and answers no calls itself.
+ */
 export async function describeCalls (calls: readonly Call[]) {
   const options = { schemaController: schemaController(), exposeHeadRoutes: false, requestIdHeader: 'x-request-id', frameworkErrors: refusePath }
   const app = fastify(options).withTypeProvider<SchemaTypes>()
@@ -78,7 +81,7 @@ export async function describeCalls (calls: readonly Call[]) {
   return app
 }
 
-/** A route as its description reads it. */
+/** A route in the form that `@fastify/swagger` hands over. */
 interface DescribedRoute {
   readonly schema: FastifySchema
   readonly url: string
@@ -86,19 +89,19 @@ interface DescribedRoute {
   readonly config?: FastifyContextConfig | undefined
 }
 
-/** A query parameter with a default may be left out, although handlers always find it there. */
+/** Marks query parameters with a default as optional: clients may leave them out, while handlers always find a value. */
 function withOptionalDefaults (schema: FastifySchema): FastifySchema {
   const query = schema.querystring as { properties: Record<string, object>, required?: string[] } | undefined
   if (query?.required === undefined) return schema
   return { ...schema, querystring: { ...query, required: query.required.filter(name => !Object.hasOwn(query.properties[name] ?? {}, 'default')) } }
 }
 
-/** What every route can answer with: what is wrong with the head of a request. */
+/** The errors of every route: faults in the head of a request. */
 const OF_EVERY_ROUTE: readonly ErrorCode[] = [
   'REQUEST_INVALID', 'HOST_NOT_ALLOWED', 'REQUEST_TIMEOUT', 'ENCODING_UNSUPPORTED', 'EXPECTATION_UNKNOWN', 'HEADERS_TOO_LARGE'
 ]
 
-/** What routes that ask for a role add: access control, limits, a full house, and a store that was never read. */
+/** Further errors of routes that require a role: access control, limits, overload, and a store that was never read. */
 const OF_ROLES: readonly ErrorCode[] = ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN', 'ROLE_MISSING', 'RATE_LIMITED', 'OVERLOADED', 'STORE_UNAVAILABLE']
 
 /** The errors that a route can answer with: its own, and those that it shares with others. */
@@ -113,11 +116,11 @@ function codesOf ({ method, schema, config }: DescribedRoute): readonly ErrorCod
   ]
 }
 
-/** Adds to a route's own replies its errors, the roles that it asks for, and what completes its replies later. */
+/** Completes a route's schema with its errors, the roles that it requires, and the facts that `completeReplies` needs. */
 function describeRoute (route: DescribedRoute): FastifySchema & CallFacts {
   const { schema, url, config: { role, orRole, headers = [] } = {} } = route
   const codes = codesOf(route)
-  // What Node refuses before there is a request knows no path, and so has the one shape everywhere.
+  // Errors that Node raises before it has read a request have no path, and so have the service's own shape everywhere.
   const errors = codes.map(code => [statusOf(code), Type.Ref(isBeforeRequest(code) ? 'Error' : errorShapeOf(url)?.schema ?? 'Error')] as const)
   return {
     ...schema,
@@ -127,10 +130,10 @@ function describeRoute (route: DescribedRoute): FastifySchema & CallFacts {
   }
 }
 
-/** Statuses that a model's API never refuses with, as callers see it: what they stand for is no fault of the request. */
+/** Statuses of a model's API that are not passed on to callers, since they are no fault of the caller's request. */
 const OWN_STATUSES: ReadonlySet<string> = new Set(['401', '403', '408', '425', '429'])
 
-/** Where a model is asked, its API may refuse with a status that the service itself answers with. */
+/** Adds the refusals of a model's API to the schemas of errors whose statuses the service itself uses too. */
 function withRefusals (schema: FastifySchema): FastifySchema {
   const response = schema.response as Readonly<Record<string, TSchema>> | undefined
   const refusal = response?.['4XX']

@@ -2,19 +2,19 @@ import { type ErrorObject } from 'ajv'
 import { requestInvalid, type ServiceError } from '../../base/errors.ts'
 import { kindInWords, typeInWords } from '../../base/text.ts'
 
-/** What callers call the parts of a request that Fastify has other words for. */
+/** The usual names for the parts of a request that Fastify names otherwise. */
 const PARTS: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
 
-/** Of a text or a name that came this much is shown, in characters. */
+/** The longest quote of a received text or name, in characters. */
 const MAX_SHOWN = 40
 
 /**
- * What a request did wrong, in plain words: where, what was expected, and what came.
- * @param part as Fastify calls it
- * @param errors what ajv found, with `data`; at least one
+ * Makes the error for a request that breaks its schema, in plain words: the place, what was expected, and what came.
+ * @param part the part of the request, as Fastify names it
+ * @param errors the errors of ajv, with `data`; at least one
  */
 export function violationOf (part: string, errors: readonly ErrorObject[]): ServiceError {
-  // A union adds errors of its own, and those of the variants that were not meant: the meant one has got the furthest.
+  // A union adds errors of its own, and one set for each variant. The variant that was meant has failed at the deepest place.
   const place = errors.map(({ instancePath }) => instancePath).reduce((deepest, path) => path.length > deepest.length ? path : deepest)
   const found = errors.filter(({ instancePath, keyword }) => instancePath === place && keyword !== 'anyOf')
   const path = place.slice(1).replaceAll('/', '.')
@@ -43,7 +43,7 @@ function describe (found: readonly ErrorObject[], part: string): string {
   return `${message.replace(' NOT ', ' not ')}${keyword === 'minimum' || keyword === 'maximum' ? `, not ${String(data)}` : ''}`
 }
 
-/** What one variant of a union wants: a type, or one value. */
+/** The type, value or pattern that a failed keyword expected, in words; `undefined` for other keywords. */
 function expectation ({ keyword, params, parentSchema }: ErrorObject): string | undefined {
   if (keyword === 'pattern') return parentSchema?.['title'] as string | undefined
   if (keyword === 'enum') return (params['allowedValues'] as readonly string[]).map(value => JSON.stringify(value)).join(' or ')
@@ -51,7 +51,7 @@ function expectation ({ keyword, params, parentSchema }: ErrorObject): string | 
   return keyword === 'type' ? typeInWords(params['type'] as string) : undefined
 }
 
-/** @param mayQuote whether a text is shown: in a body it may be what others should not read, where anything else was expected */
+/** The received value in words. @param mayQuote whether a text is quoted: a text in a body may be a secret */
 function shown (value: unknown, mayQuote: boolean): string {
   return typeof value === 'string' && mayQuote ? JSON.stringify(value.slice(0, MAX_SHOWN)) : kindInWords(value)
 }

@@ -8,25 +8,25 @@ import { violationOf } from './plain-violations.ts'
 type SchemaController = NonNullable<FastifyServerOptions['schemaController']>
 
 /**
- * What a server checks requests and writes replies with. An option of it, since a server that is told of them later has
- * loaded Fastify's own compilers by then: 48 modules.
+ * Makes the compilers with which a server checks requests and writes replies. They are passed as an option when the server
+ * is made: a server that gets them later has loaded Fastify's own compilers by then, which are 48 modules.
  */
 export function schemaController (): SchemaController {
   // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
   const compilersFactory = { buildValidator: () => compile, buildSerializer: () => () => stringifyJson }
-  // Fastify's type has validators made of a schema alone; its documentation says what they are made of.
+  // Fastify's type declares less than its documentation says that compilers get.
   return { compilersFactory } as unknown as SchemaController
 }
 
-/** For bodies: exactly as they are written, and with nothing removed, since unknown fields go to the model. */
+/** Checks bodies without conversion, and removes nothing, since unknown fields go to the model. */
 const exact = new Ajv2020({ validateSchema: false, strict: false, verbose: true })
 
-/** For query strings and path parameters, which are all text. */
+/** Checks query strings and path parameters, whose texts are converted to the types of their schemas. */
 const converting = new Ajv2020({ validateSchema: false, strict: false, coerceTypes: true, useDefaults: true, verbose: true })
 
 /**
- * Checks requests against their schemas. A schema is compiled when its first request comes: compiling all of them would take
- * a tenth of the start. The servers of a process share what is compiled.
+ * Checks requests against their schemas. A schema is compiled at its first request: compiling all schemas would take a tenth
+ * of the start. The servers of a process share the compiled schemas.
  */
 const compile: FastifySchemaCompiler<object> = ({ schema, httpPart = 'body' }) => compileLater(httpPart, httpPart === 'body' ? exact : converting, schema)
 
@@ -38,7 +38,7 @@ function compileLater (part: string, ajv: Ajv2020, schema: object): (value: unkn
   }
 }
 
-/** ajv knows no integers beyond 2^53: what it has refused for one of them is right as the nearest number. */
+/** Whether a refused value is valid once its integers beyond 2^53, which ajv does not know, are replaced by the nearest numbers. */
 function isValidInNumbers (validate: ValidateFunction, value: Json): boolean {
   return holdsBigint(value) && validate(toNumbers(value))
 }

@@ -33,7 +33,7 @@ export const Span = Type.Object({
   sources: Type.Array(Source, { minItems: 1, maxItems: 100, description: 'All that it was made from' })
 })
 
-/** Whose spans they are. */
+/** The fields of an explained message that say which message its spans belong to. */
 export const explainedMessage = {
   role: Type.Optional(Type.String({ description: 'Left out for a placeholder' })),
   placeholder: Type.Optional(Type.Literal('history', { description: 'The messages of the caller go here; they have no spans' }))
@@ -48,7 +48,7 @@ const ToolStepReply = Type.Object({
   error: Type.Optional(Type.String({ description: 'Why it failed', examples: ['TIMEOUT'] }))
 })
 
-/** How a rendered prompt came about, and what a model did with it. */
+/** The schema of an explanation: how a prompt was rendered, and what a model did with it. */
 export const ExplanationReply = Type.Object({
   prompt: Type.String({ description: 'Id of the prompt' }),
   revision: Type.String({ description: 'A hash of what is rendered and sent, of the prompt and of those that it includes' }),
@@ -71,7 +71,7 @@ export const ExplanationReply = Type.Object({
   }), { description: 'The prompt\'s own, and the place of the caller\'s' })
 }, { $id: 'Explanation', title: 'Explanation' })
 
-/** A chat completion with the explanation of its prompt, or as a stream. */
+/** The reply of a chat: a completion, with the explanation of its prompt if asked for, or a stream. */
 export const explainedCompletionReply: MediaReply = {
   ...completionReply,
   content: {
@@ -85,7 +85,7 @@ export const explainedCompletionReply: MediaReply = {
   }
 }
 
-/** @throws REQUEST_INVALID since a stream has no place for an explanation */
+/** Refuses an explanation of a streamed answer, which has no place for it. @throws REQUEST_INVALID */
 export function refuseExplainedStream ({ explain }: { readonly explain: boolean }, stream: boolean | null | undefined): void {
   if (explain && stream === true) throw requestInvalid('query: explain is not available with stream: true', { part: 'query', field: 'explain' })
 }

@@ -6,10 +6,10 @@ import { nullable, oneOf } from '../base/schemas.ts'
 const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' })
 const args = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Another name for variables' })
 
-/** Given twice, it would not be clear which are meant; null is not given. */
+/** Refuses a body with both `variables` and `args`, which mean the same; null counts as left out. */
 const ONE_NAME = { not: { type: 'object', required: ['variables', 'args'], properties: { variables: { type: 'object' }, args: { type: 'object' } } } }
 
-/** What the prompt `greet` of `examples/` needs. */
+/** An example body for the prompt `greet` of `examples/`. */
 const EXAMPLE = { variables: { name: 'Ada' } }
 
 const MESSAGES = Type.Array(Type.Object({ role: oneOf(['user', 'assistant', 'tool']) }, { additionalProperties: true }), { maxItems: 1000 })

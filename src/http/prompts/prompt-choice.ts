@@ -4,21 +4,21 @@ import { Type } from '../../base/schema-builder.ts'
 import { LABEL_PATTERN } from '../../registry/kinds/release/release-record.ts'
 import { type ChoosePrompt, type ChosenPrompt, type PromptWish } from '../../service/versions/choose-prompt.ts'
 
-/** Which of the versions of a prompt is wanted. */
+/** The query parameters that choose a version of a prompt. */
 export const WishQuery = Type.Object({
   label: Type.Optional(Type.String({ pattern: LABEL_PATTERN, description: 'The version that this label means, such as production; `latest` is what was published last. The same as `@production` behind the id' })),
   version: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e15 - 1, description: 'This version; the same as `@7` behind the id' }))
 })
 
-/** The same, where one of several versions may be chosen by weight. */
+/** The query parameters that choose a version, where a label may share its requests among several versions by weight. */
 export const ChoiceQuery = Type.Object({
   ...WishQuery.properties,
   key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Where a label has several versions, the same key always gets the same one; left out, `user` or `safety_identifier` of the body, else chance' }))
 })
 
 /**
- * Chooses the prompt that a request gets, and says in the reply, an error too, which one that is.
- * @param id as the request has it
+ * Chooses the version of the prompt for a request, and names it in headers of the reply, also when the reply is an error.
+ * @param id the id as the request writes it
  * @throws what `ChoosePrompt` throws
  */
 export async function choose (
@@ -37,7 +37,7 @@ export async function choose (
   return chosen
 }
 
-/** The same for a render, which is counted when there is nothing to render. @throws what `ChoosePrompt` throws */
+/** Chooses the version of the prompt for a render; a failed choice is counted as a failed render. @throws what `ChoosePrompt` throws */
 export async function chooseToRender (
   choosePrompt: ChoosePrompt,
   request: FastifyRequest,
@@ -53,7 +53,7 @@ export async function chooseToRender (
   }
 }
 
-/** Whom a request is for, as OpenAI's clients say it. */
+/** The end user that a request is for, from the fields that OpenAI's clients send. */
 function keyOf (body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   for (const name of ['user', 'safety_identifier']) {

@@ -9,8 +9,9 @@ import { type Generation } from '../../registry/generation/generation.ts'
 import { resolveId } from '../../service/versions/choose-prompt.ts'
 
 /**
- * Asks the store once for a prompt that is not loaded before it is said to be missing: what was stored a moment ago may
- * not have been pushed yet. Then the request goes on with the generation that has it. Patterns hide what they hide.
+ * Asks the store for a prompt that is not loaded before the request fails: an entry stored a moment ago may not have been
+ * pushed to this process yet. The request then goes on with the generation that has the prompt. The caller's patterns still
+ * apply.
  */
 export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, registry: Registry, id: string): Promise<void> {
   const { generation, caller } = request
@@ -21,7 +22,7 @@ export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, 
   if (caller.prompts === undefined) reply.header('x-registry-revision', request.generation.revision)
 }
 
-/** Does so for every route whose configuration says that its id is that of a prompt. */
+/** Seeks the prompt of the request in the store for every route with `seeksPrompt`. */
 export function seekPrompts (app: App, registry: Registry): void {
   app.addHook('preHandler', (request, reply, done) => {
     if (request.routeOptions.config.seeksPrompt !== true) return done()
@@ -31,7 +32,7 @@ export function seekPrompts (app: App, registry: Registry): void {
   })
 }
 
-/** Whether there is a prompt, or a label, of what an id names. */
+/** Whether the generation has the prompt, version or label that an id names. */
 function isKnown (generation: Generation, id: string): boolean {
   if (lookUpPrompt(generation, id) !== undefined) return true
   const named = resolveId(generation, id)

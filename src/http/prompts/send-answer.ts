@@ -3,13 +3,13 @@ import { stringifyJson } from '../../base/json.ts'
 import { type ChatStream } from '../../service/chat/chat-stream.ts'
 import { type CountedReply } from '../../service/chat/counted-models.ts'
 
-/** Answers with a model's whole reply, byte for byte. Where it names no usage, a header says what we guess. */
+/** Answers with a model's whole reply, byte for byte. When the reply has no usage, a header gives the service's estimate. */
 export function sendReply (reply: FastifyReply, { body, usage }: CountedReply): FastifyReply {
   if (usage.isEstimate) reply.header('x-usage-estimate', `prompt_tokens=${usage.inputTokens}, completion_tokens=${usage.outputTokens}`)
   return reply.type('application/json; charset=utf-8').send(body)
 }
 
-/** A reply with a member of ours behind the model's own, whose bytes stay as they are. */
+/** A reply with one more member behind the model's own members, whose bytes stay unchanged. */
 export function withMember (reply: CountedReply, name: string, value: object): CountedReply {
   const end = reply.body.lastIndexOf('}')
   const comma = Object.keys(reply.value).length === 0 ? '' : ','
@@ -21,7 +21,7 @@ export function sendStream (reply: FastifyReply, { events }: ChatStream): Fastif
   return reply.headers({
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
-    // Tells nginx and its like not to gather what we flush.
+    // Tells nginx and similar proxies to pass each event on at once.
     'x-accel-buffering': 'no'
   }).send(events)
 }

@@ -1,11 +1,11 @@
 import { type FastifyReply } from 'fastify'
 
-/** Names beyond are counted only: a prompt may call a hundred tools. */
+/** The most names of tools in the header; further tools are only counted, since a prompt may call a hundred. */
 const MAX_NAMES = 20
 
 /**
- * Says in a reply which tools failed, so that a prompt with a hole in it is not taken for a whole one. Names may have
- * letters that no header can hold: these are percent-encoded.
+ * Names the failed tools in a header of the reply, so that clients see that defaults stand in the prompt in place of results.
+ * Letters that a header cannot hold are percent-encoded.
  */
 export function setToolDefaults (reply: FastifyReply): (functions: readonly string[]) => void {
   return functions => {

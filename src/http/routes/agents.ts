@@ -7,7 +7,7 @@ import { describeTurn, TurnReply } from '../sessions/agent-view.ts'
 import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
 import { SessionId } from './sessions.ts'
 
-/** Dialogues with agents, a turn a request. */
+/** The routes of dialogues with agents: each request is one turn. */
 export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<Service, 'door' | 'sessionKinds'>): void {
   app.post('/api/agents/:id/sessions', {
     config: { role: 'run', fails: [...BEGINS_SESSION, 'DEFINITIONS_TOO_MANY'] },

@@ -28,7 +28,7 @@ const PATHS = [
   { url: '/api/prompts/:id/chat', operationId: 'chatWithPromptAlias', summary: 'Ask the model with a prompt (same as /api/chat/prompts/{id})', tag: 'Other paths' }
 ]
 
-/** A prompt and variables become a model's answer. */
+/** The routes that render a prompt with variables and give a model's answer to it. */
 export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWithPrompt: ChatWithPrompt, choosePrompt: ChoosePrompt }): void {
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {

@@ -23,7 +23,7 @@ const Reply = Type.Object({
   diagnostics: Type.Array(Type.Ref('Diagnostic'))
 }, { additionalProperties: true, description: 'The definition as it is registered, with what was noticed' })
 
-/** What is registered of kinds whose entries stand for themselves. */
+/** The routes that list and read the entries of the given kinds. */
 export function definitionRoutes (app: App, kindRoutes: readonly KindRoute[]): void {
   for (const route of kindRoutes) {
     if (isDefinitionKind(route.kind)) definitionRoute(app, route.kind, route)

@@ -12,13 +12,13 @@ import { EnvironId, ListQuery, listReply } from '../base/schemas.ts'
 
 const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }), etag: ListedTag })
 
-/** Values that a listing with tags has read at a time: they are dropped when their tags are made. */
+/** The most values that a listing with tags reads at a time: each batch is dropped once its tags are made. */
 const BATCH = 100
 
-/** How long the store may take for them, in ms. */
+/** The longest time that the store may take to read values, in ms. */
 const PATIENCE = 10_000
 
-/** What shared variables are registered. */
+/** The routes that list and read shared variables. */
 export function environRoutes (app: App, { environs, readEnviron }: { environs: Environs, readEnviron: ReadEnviron }): void {
   app.get('/api/environs', {
     config: { role: 'read', headers: ['link'], fails: ['STORE_UNAVAILABLE'] },
@@ -38,14 +38,14 @@ export function environRoutes (app: App, { environs, readEnviron }: { environs: 
     const { generation, caller, params: { id } } = request
     const value = await readEnviron({ generation, caller, id })
     const name = toPath(id)
-    // All below a path is the content of several keys.
+    // A value that has names below it comes from several keys, and so has no tag of one entry.
     if (!visibleEnvirons(environs, caller).hasBelow(name)) reply.header('etag', entityTag(contentHash(value)))
-    // Fastify sends a string as it is; here it is a JSON value and goes in quotes.
+    // Fastify would send a string without quotes; here every value is sent as JSON.
     return reply.type('application/json; charset=utf-8').send(stringifyJson(value))
   })
 }
 
-/** The tags of shared variables that are one key's content each. @throws STORE_UNAVAILABLE */
+/** Reads the tags of the shared variables that have a key of their own. @throws STORE_UNAVAILABLE */
 async function readTags (environs: VisibleEnvirons, ids: readonly string[], isGone: () => boolean): Promise<ReadonlyMap<string, string>> {
   const tags = new Map<string, string>()
   const slices = createSlices()

@@ -31,7 +31,7 @@ const ExtensionListQuery = Type.Object({
   type: Type.String({ default: 'prompt', maxLength: 100, description: 'Extension type; `all` for every type' })
 })
 
-/** What extensions are registered. */
+/** The routes that list and read extensions. */
 export function extensionRoutes (app: App): void {
   app.get('/api/extensions', {
     config: { role: 'read', headers: ['link'] },

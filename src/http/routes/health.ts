@@ -25,7 +25,7 @@ const readinessOf = (kinds: readonly Kind[]) => Type.Object({
   kinds: Type.Object(Object.fromEntries(kinds.map(({ name }) => [name, KindStatus])))
 }, { description: 'Counts and revisions are left out for who may not know of all that is registered: where tokens are asked for, a token with the role `read` and without patterns may' })
 
-/** Liveness and readiness. Liveness knows nothing of the store: a restart would not bring it back. */
+/** The routes of liveness and readiness. Liveness does not depend on the store: a restart would not bring the store back. */
 export function healthRoutes (app: App, { registry, rotation, sessions }: {
   registry: Registry,
   rotation: Rotation,
@@ -55,7 +55,7 @@ function describeSessions (problem: string | undefined) {
   return { available: problem === undefined, ...(problem === undefined ? {} : { details: problem }) }
 }
 
-/** @param hasContents whether it says how much there is, with hashes of it */
+/** Describes readiness. @param hasContents whether the description has counts and hashes of the registry */
 function describeReadiness (registry: Registry, hasContents: boolean) {
   const { generation, environs, kinds } = registry
   const { loaded, problem, verifiedAt, store, held, heldNodes, labelsProblem } = registry.status()

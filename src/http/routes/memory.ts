@@ -10,7 +10,7 @@ const patchOf = (example: object) => Type.Object({}, { additionalProperties: tru
 
 const OfWorkspace = Type.Object({ workspace: WorkspaceName })
 
-/** What is remembered of users and projects, for the models that make plans. */
+/** The routes of the memory about users and projects, which models read when they make plans. */
 export function memoryRoutes (app: App, memories: Memories): void {
   app.get('/api/memory/user', {
     config: { role: 'run', fails: ['MEMORY_UNUSABLE'] },

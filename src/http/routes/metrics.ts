@@ -6,9 +6,9 @@ import { type App } from '../base/app-types.ts'
 export type ReadMetrics = () => Promise<string>
 
 /**
- * The metrics, for Prometheus. They name prompts, tools and models and tell how much each is used, so they ask for the
- * role that may list them, and a token with patterns sees its own prompts only; Prometheus sends a token (`authorization`
- * of its scrape configuration).
+ * The route of the metrics for Prometheus. Metrics name prompts, tools and models with their use, so the route requires
+ * the role that may list them, and a token with patterns sees only the prompts that it allows. Prometheus can send a token
+ * (`authorization` in its scrape configuration).
  */
 export function metricsRoutes (app: App, { readMetrics }: { readMetrics: ReadMetrics }): void {
   app.get('/metrics', {
@@ -26,7 +26,7 @@ export function metricsRoutes (app: App, { readMetrics }: { readMetrics: ReadMet
   })
 }
 
-/** Without the lines of prompts that do not exist for the caller. */
+/** The text of the metrics without the lines of prompts that are hidden from the caller. */
 function visibleLines (text: string, { prompts: patterns }: Caller): string {
   if (patterns === undefined) return text
   return text.split('\n').filter(line => {

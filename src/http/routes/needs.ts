@@ -25,7 +25,7 @@ const reference = {
   ...place
 }
 
-/** What a prompt needs, without saying which prompt. */
+/** The schema of a prompt's needs, without the prompt's id. */
 export const Needs = Type.Object({
   variables: Type.Array(Type.Object({
     path,
@@ -49,7 +49,7 @@ export const Needs = Type.Object({
 
 const NeedsReply = Type.Object({ id: Type.String(), revision: Type.String(), ...Needs.properties })
 
-/** What a prompt needs before it can run, through all its partials. */
+/** The route that tells what a prompt and all its partials need before it can be rendered. */
 export function needsRoutes (app: App, { environs, choosePrompt }: { environs: VisibleEnvirons, choosePrompt: ChoosePrompt }): void {
   app.get('/api/prompts/:id/needs', {
     config: { role: 'read', fails: CHOOSES_PROMPT, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label'] },

@@ -30,7 +30,7 @@ const WorkspaceReply = Type.Object({
 
 const TargetName = Type.Object({ name: Type.String({ maxLength: 200, description: 'Of a target', examples: ['shop'] }) })
 
-/** What the operator lets sessions reach, as whoever starts one may choose it. No path of this machine is told. */
+/** The routes that list the targets and workspaces that a caller may choose for a session. No path of this machine is shown. */
 export function offerRoutes (app: App, offers: Offers): void {
   app.get('/api/targets', {
     config: { role: 'run' },
@@ -48,7 +48,7 @@ export function offerRoutes (app: App, offers: Offers): void {
   }, ({ caller }) => offers.workspaces(caller).map(describeWorkspace))
 }
 
-/** Whoever approves a command has to know where it runs. */
+/** Describes a target, with more details for approvers, who have to know where a command runs. */
 function describeTarget (target: Target, { roles }: Caller): Static<typeof TargetReply> {
   const of = { name: target.name, type: target.type, auto: target.mayRunUnasked, skills: hasSkills(target), terminal: target.mayOpenTerminal === true }
   if (target.type === 'local') return { ...of, workspace: target.workspace.name, sandbox: target.sandbox, network: target.hasNetwork }

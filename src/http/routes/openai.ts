@@ -24,13 +24,13 @@ import { seekPrompt } from '../prompts/seek-prompt.ts'
 import { sendReply, sendStream } from '../prompts/send-answer.ts'
 import { setToolDefaults } from '../prompts/tool-defaults.ts'
 
-/** What the front door leads to. */
+/** The services and settings that the routes of OpenAI's API need. */
 export interface FrontDoorOptions {
   readonly chatWithPrompt: ChatWithPrompt
   readonly choosePrompt: ChoosePrompt
   readonly models: CountedModels
   readonly registry: Registry
-  /** For a request of embeddings that names no model; empty for the provider's. */
+  /** The model for embeddings requests that name none; empty for the provider's default. */
   readonly embeddingModel: string
 }
 
@@ -42,10 +42,10 @@ const ModelParameters = Type.Object({ model: Type.String({ minLength: 1, maxLeng
 
 const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { additionalProperties: true, description: 'The upstream\'s reply, as it came' })
 
-/** The time that each model is said to be created at, in seconds: clients expect one, and providers do not tell it. */
+/** The `created` time of every listed model, in seconds since 1970: clients expect one, and providers do not tell it. */
 const STARTED = Math.floor(Date.now() / 1000)
 
-/** How an answer is sent: as it came, or as what another API would have made of it. */
+/** The form in which an answer is sent: as a chat completion, or translated for another API. */
 interface AnswerForm {
   readonly sendReply: typeof sendReply
   readonly sendStream: typeof sendStream
@@ -53,7 +53,7 @@ interface AnswerForm {
 
 const CHAT: AnswerForm = { sendReply, sendStream }
 
-/** OpenAI's API in front of the prompts and the models, for its unchanged clients. */
+/** The routes of OpenAI's API, so that its clients can use prompts and models unchanged. */
 export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
   app.get('/v1/models', {
     config: { role: 'chat' },
@@ -114,7 +114,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
   }
 
   async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>, form: AnswerForm): Promise<FastifyReply> {
-    // It is ours, and null: an API may refuse a name that it does not know.
+    // `prompt` is a field of this service, and null here; the model's API may refuse a field that it does not know.
     const { prompt: _prompt, ...given } = body
     const { fields, fallbacks } = splitFields(given as JsonObject)
     const call = callOf(request, reply, fallbacks)
@@ -154,7 +154,7 @@ function asModel ({ id, provider }: ModelDescription): Static<typeof Model> {
   return { id, object: 'model', created: STARTED, owned_by: provider }
 }
 
-/** A call that is counted under no prompt. */
+/** The facts of a call that belongs to no prompt, for the count of use. */
 function callOf ({ caller, id, activity }: FastifyRequest, reply: FastifyReply, fallbacks?: readonly string[]): CountedCall {
   return { caller, prompt: '', requestId: id, activity, signal: abortWhenGone(reply), fallbacks }
 }

@@ -17,13 +17,13 @@ const goesOn = { 200: PlanReply, 202: PlanReply }
 const WAITS = 'Waits up to 30 s for the plan to wait again; then 202, and `GET /api/sessions/{id}/events` has the rest. ' +
   '`Idempotency-Key` makes a request that is sent again count once.'
 
-/** What a plan tells its followers; docs/plans.md has what is in each. */
+/** The list of a plan's events for the description of the API; docs/plans.md has the fields of each. */
 const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the stages `preview`, `applied`, `undone` and `redone`, ' +
   '`approval`, `command` of checks, `memory`, `error`, `log` and `done`.'
 
-/** Plans: a model proposes changes of files, and they are made, undone and made again. */
+/** The routes of plans: a model proposes changes of files, which can be applied, undone and redone. */
 export function planRoutes (app: App, { door, sessionKinds: { plans }, planPreviews }: Pick<Service, 'door' | 'sessionKinds' | 'planPreviews'>): void {
-  /** Answers when the plan waits again, or after 30 s. @param code of a plan that waits, or has ended */
+  /** Answers when the plan waits again, or after 30 s. @param code the status of the reply when the plan waits, or has ended */
   async function answer (request: FastifyRequest, reply: FastifyReply, enter: (visitor: Visitor) => Promise<Progress>, code = 200) {
     const progress = await enter(visitorOf(request, reply))
     reply.code(progress.isOpen ? 202 : code)

@@ -48,7 +48,7 @@ const PromptReply = Type.Object({
 /** The author of a change that was made in the store itself, where nobody's name is kept. */
 const STORE = 'store'
 
-/** What prompts are registered. */
+/** The routes that list and read prompts. */
 export function promptRoutes (app: App, { environs, choosePrompt }: { environs: VisibleEnvirons, choosePrompt: ChoosePrompt }): void {
   app.get('/api/prompts', {
     config: { role: 'read', headers: ['link'] },

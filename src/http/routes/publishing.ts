@@ -15,7 +15,7 @@ const PublishedReply = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'What was noticed: warnings and hints' })
 })
 
-/** What is said of a version beside its text; of other kinds nothing keeps it. */
+/** The query parameters about a new version of a prompt; other kinds have no versions to keep them with. */
 const AboutQuery = Type.Object({
   note: Type.Optional(Type.String({ maxLength: 1000, description: 'Of a prompt: what has changed, kept with its version' })),
   source: Type.Optional(Type.String({ maxLength: 500, description: 'Of a prompt: where it comes from, such as `git:8c2ae82`' }))
@@ -25,7 +25,7 @@ const CHECKED = 'It is checked as `POST /api/lint` and loading do; with an error
   'When the reply comes, this process serves it; other replicas follow.'
 const CONDITIONS = '`If-Match` with the ETag of a GET or PUT refuses to overwrite what somebody else has changed since; without it, what is there is replaced.'
 
-/** Publishing without access to the store: entries are stored and removed as a publisher would do it. */
+/** The routes that store and remove entries, for publishers without access to the store. */
 export function publishingRoutes (app: App, kindRoutes: readonly KindRoute[], publisher: Publisher): void {
   app.register(async scope => {
     readEntryBodies(scope)
@@ -112,7 +112,7 @@ function deleteRoute (app: App, { kind, path, below, name, example }: KindRoute,
   })
 }
 
-/** The address of one entry. */
+/** The URL pattern of one entry of a kind. */
 function addressOf (path: string, below: string | undefined): string {
   return `/api/${path}/:id${below === undefined ? '' : `/${below}`}`
 }

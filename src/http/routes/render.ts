@@ -44,7 +44,7 @@ export interface RenderRouteOptions {
   readonly choosePrompt: ChoosePrompt
 }
 
-/** A prompt and variables become text, with live, recorded or no tools. */
+/** The routes that render a prompt with variables; its tools are called, called and recorded, or replaced by recordings. */
 export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt }: RenderRouteOptions): void {
   const withTools = { live: renderPrompt, record: recordings.record, stub: recordings.stub }
 
@@ -63,7 +63,7 @@ export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt
       let explanation: Explanation | undefined
       const onExplained = query.explain ? (found: Explanation) => { explanation = found } : undefined
       const chosen = await chooseToRender(choosePrompt, request, reply, params.id, query)
-      // Written out: a copy by spread takes V8 as long as half of a small render, and so does reading it again.
+      // The members are written out: copying them by spread takes V8 half the time of a small render.
       const asked: RenderRequest = {
         generation,
         caller,

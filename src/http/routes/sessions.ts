@@ -31,10 +31,10 @@ const SessionQuery = Type.Object({
 
 const Page = Type.Object({ sessions: Type.Array(SessionSummary), next: Type.Optional(Type.String()) })
 
-/** How many transitions one audit shows at most, and what of it waits for its reader, in bytes. */
+/** The most transitions of one audit, and the size of the buffer through which it is sent, in bytes. */
 const [MAX_AUDIT, AUDIT_BUFFER] = [1000, 64 * 1024]
 
-/** A list, which is sent as a stream of its JSON. */
+/** The schema of an audit: a list, whose JSON is sent as a stream. */
 const Audit = Type.Unsafe<Readable>(Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown({ description: '`{id, kind, digest, subject}`: the subject names the tool, the command, the check, the question to the model' })), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) })))
 
 const Messages = Type.Object({
@@ -55,7 +55,7 @@ const Input = Type.Object({
   action: Type.Optional(Type.Object({ name: Type.String({ maxLength: 100, description: 'As `skip`, `undo`: each kind of session has its own' }), data: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Empty when it is left out' })) }))
 })
 
-/** What all sessions have in common. */
+/** The routes that all kinds of sessions share. */
 export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick<Service, 'sessions' | 'sessionStarts' | 'door'>): void {
   app.get('/api/sessions', {
     config: { role: 'run' },
@@ -115,7 +115,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
     schema: { tags: ['Sessions'], operationId: 'auditSession', summary: 'All that a session was told, and what it began', params: SessionId, querystring: AuditQuery, response: { 200: Audit } }
   }, async ({ caller, params, query: { after, limit } }, reply) => {
     const transitions = await sessions.audit(caller, params.id, after)
-    // It may be longer than what memory should hold of it.
+    // An audit may be too long to be held in memory as a whole.
     return reply.type('application/json; charset=utf-8').send(Readable.from(auditText(transitions, limit), { objectMode: false, highWaterMark: AUDIT_BUFFER }))
   })
 

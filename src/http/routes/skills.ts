@@ -18,7 +18,7 @@ const Cancelled = Type.Object({ message: Type.String() })
 
 type Enter = (visitor: Visitor) => Promise<Progress>
 
-/** What is said when a skill waits for something else. @param state of the skill */
+/** Makes the message for a skill that waits for another kind of call. @param state the state of the skill */
 type NotNow = (state: string) => string
 
 const CONFLICTS: Readonly<Record<'input' | 'result' | 'continue', NotNow>> = {
@@ -27,13 +27,13 @@ const CONFLICTS: Readonly<Record<'input' | 'result' | 'continue', NotNow>> = {
   continue: state => `Skill is in state '${state}', not 'idle'`
 }
 
-/** What 500 means below /api/skills. */
+/** The description of status 500 below /api/skills. */
 const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could not be asked, said nothing that can be read, or its budget is used up.'
 
-/** The replies of what goes on with a skill. */
+/** The replies of routes that continue a skill. */
 const goesOn = skillTurn(SkillTurnData)
 
-/** Runs of skills, as their clients know them. */
+/** The routes of runs of skills, in the protocol that their clients speak. */
 export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills } }: Pick<Service, 'door' | 'terminals' | 'sessionKinds'>): void {
   /** Answers when the skill waits again, or after 30 s. @throws SKILL_FAILED */
   async function answer<Data> (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: Progress) => Data) {
@@ -44,7 +44,7 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
     return successWith(describe(progress))
   }
 
-  /** Does something that the skill has to wait for. @throws SKILL_NOT_WAITING when it waits for something else */
+  /** Does work that is possible only while the skill waits for it. @throws SKILL_NOT_WAITING when it waits for something else */
   async function whileWaiting (visitor: Visitor, id: string, notNow: NotNow, work: Promise<Progress>): Promise<Progress> {
     try {
       return await work

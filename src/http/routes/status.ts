@@ -14,7 +14,7 @@ const EntryStatus = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'The first 50' })
 })
 
-/** What is wrong or odd with what others have registered. */
+/** The routes that report problems of registered entries. */
 export function statusRoutes (app: App, { registry, reload, listNotices }: {
   registry: Registry,
   reload: () => Promise<void>,

@@ -62,11 +62,11 @@ const CallReply = Type.Object({
 
 export interface ToolRouteOptions {
   readonly tryTool: TryTool
-  /** How far the tools of a registration are, by its id. */
+  /** The states in which the tools of registrations are prepared, by id of the registration. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
 }
 
-/** What tools are registered, how they do, and calls by hand. */
+/** The routes that list tools, show their state, and call one by hand. */
 export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions): void {
   app.get('/api/tools', {
     config: { role: 'read', headers: ['link'] },
@@ -84,7 +84,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
   }, (request, reply) => {
     const { id, definition, diagnostics, callable, isRegistered } = findTool(request.generation, request.params.id)
     const preparation = callable?.state() ?? toolStates().get(id)
-    // What a server offers has no key of its own that could be written.
+    // A tool that an MCP server offers has no key of its own in the store, and so no tag.
     if (isRegistered) reply.header('etag', entityTag(contentHash(definition.registration)))
     const registration = withoutCredentials(definition.registration, definition.headers)
     return {

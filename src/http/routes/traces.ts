@@ -39,7 +39,7 @@ const GoldenReply = Type.Object({
   result: Values
 }, { description: 'As in jsonschema/golden-trace.json' })
 
-/** Traces of plans. */
+/** The routes of the traces of plans. */
 export function traceRoutes (app: App, traces: Traces): void {
   app.get('/api/traces', {
     config: { role: 'run' },

@@ -18,7 +18,7 @@ const kinds: ReadonlyArray<{ used: Used, missing: ErrorCode, params: typeof Prom
   { used: 'prompts', missing: 'PROMPT_NOT_FOUND', params: PromptId, operationId: 'listPromptUsers', summary: 'Prompts that include a prompt as a partial' }
 ]
 
-/** Who uses what is registered. */
+/** The routes that tell which entries use an entry. */
 export function usedByRoutes (app: App, { findUsers }: { findUsers: FindUsers }): void {
   for (const { used, missing, params, operationId, summary } of kinds) {
     app.get(`/api/${used}/:id/used-by`, {

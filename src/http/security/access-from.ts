@@ -5,7 +5,7 @@ import { ConfigError, type Config } from '../../config/config.ts'
 import { type Access } from './access.ts'
 import { hostNames } from './host-names.ts'
 
-/** Who is let in, from the configuration. @throws ConfigError that names the variable and shows no hash */
+/** Makes the rules of access from the configuration. @throws ConfigError that names the variable and shows no hash */
 export async function accessFrom (config: Config, log: Log): Promise<Access> {
   const { API_TOKENS: tokens, API_TOKENS_FILE: path } = config
   const defaults = { requests: config.RATE_LIMIT_REQUESTS || undefined, tokens: config.RATE_LIMIT_TOKENS || undefined }
@@ -28,7 +28,7 @@ function openFile (file: TokenFile): Access {
   }
 }
 
-/** Origins whose pages may call. @throws ConfigError */
+/** Reads the origins whose pages may call the service. @throws ConfigError when `CORS_ORIGINS` has something else than origins */
 export function corsOrigins ({ CORS_ORIGINS: text }: Config): readonly string[] {
   const origins = listed(text)
   const wrong = origins.find(origin => !URL.canParse(origin) || new URL(origin).origin !== origin)

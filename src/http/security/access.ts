@@ -8,17 +8,18 @@ import { type App } from '../base/app-types.ts'
 import { subprotocolToken } from '../base/protocol.ts'
 import { checkHost, checkLocalWrite, checkOrigin, type OpenAccess } from './browser-guard.ts'
 
-/** Roles that change something: without tokens they are this machine's only. */
+/** Roles that change something: where no tokens are configured, only requests from this machine have them. */
 const GUARDED: ReadonlySet<Role> = new Set<Role>(['write', 'run', 'approve', 'admin', 'terminal'])
 
-/** Who is let in: those with a token, or everyone who can reach the service. */
+/** The rules of access: callers need a token, or everyone who can reach the service is let in. */
 export type Access =
-  | { readonly mode: 'tokens', /** Where the tokens are followed. */ readonly close?: () => void } & TokenHolders
+  | { readonly mode: 'tokens', /** Stops following the token file. */ readonly close?: () => void } & TokenHolders
   | { readonly mode: 'open' } & OpenAccess
 
 /**
- * Refuses requests under a name that is not the service's own, on every route, where no token is asked for: with tokens, a
- * page that the browser takes for us has none, and learns from the open routes what they tell anybody.
+ * Refuses requests whose Host header names a host that is not the service's own, on every route, where no tokens are
+ * configured. With tokens, the check is not needed: a page that abuses DNS has no token, and learns only what open routes
+ * tell anybody.
  * @throws HOST_NOT_ALLOWED
  */
 export function guardHosts (app: App, access: Access): void {
@@ -34,10 +35,10 @@ export function guardHosts (app: App, access: Access): void {
 }
 
 /**
- * Finds out who makes a request and whether its route is for him, before anything else is read of it. From then on the
- * request knows its `caller`, and its `generation` holds what that one may see. Routes without a role are open to all, and
- * a token that is not right is none there. The reply says which generation answers, unless a part of it is hidden: that it
- * has changed tells of the rest, too.
+ * Identifies the caller of a request and checks its role, before the body is read. From then on the request has its
+ * `caller`, and its `generation` shows only what that caller may see. Routes without a role are open to all; there, an
+ * unknown token counts as no token. The reply names the revision of the generation, unless prompts are hidden from the
+ * caller: a new revision would reveal that a hidden entry has changed.
  * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN, ROLE_MISSING, ORIGIN_FOREIGN, WRITE_NOT_LOCAL
  */
 export function guardAccess (app: App, access: Access): void {
@@ -70,7 +71,8 @@ function callerWith (request: FastifyRequest, [role, orRole]: readonly [Role | u
 }
 
 /**
- * Who makes a request to a route that is for everybody who is let in, whatever his roles.
+ * The caller of a request to a route that every caller with a token may use, whatever its roles. Without tokens, a caller
+ * on another machine loses the roles that change something.
  * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN
  */
 export function requireCaller ({ caller, headers, socket }: FastifyRequest, access: Access): Caller {
@@ -86,7 +88,10 @@ export function requireCaller ({ caller, headers, socket }: FastifyRequest, acce
   }
 }
 
-/** Without tokens, what a browser can be made to send by any page it has open must not pass for the user's own doing. */
+/**
+ * Checks a request where no tokens are configured: a request that some page makes the browser send must not pass for the
+ * user's own.
+ */
 function anyone ({ headers, method, socket }: FastifyRequest, role: Role | undefined, access: OpenAccess): Caller {
   if (role !== undefined && method !== 'GET' && method !== 'HEAD') checkOrigin(headers, access)
   if (role !== undefined && GUARDED.has(role)) checkLocalWrite(socket.remoteAddress, headers)

@@ -5,7 +5,7 @@ import { type HostNames } from './host-names.ts'
 /** Headers by which a proxy says that it speaks for somebody else. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
-/** Whose requests are taken where no token is asked for. */
+/** The hosts and origins that are accepted where no tokens are configured. */
 export interface OpenAccess {
   /** The names that the service may be called by. */
   readonly hosts: HostNames
@@ -14,23 +14,23 @@ export interface OpenAccess {
 }
 
 /**
- * Refuses a name that is not the service's own. A page of evil.example can have that name point here after it was loaded,
- * and then the browser takes us for evil.example and shows the page all that we answer (DNS rebinding). Without the
- * header it is no browser that asks.
+ * Refuses a Host header that is not a name of the service. Once a page of evil.example is loaded, that name can be made to
+ * point to this service; the browser then takes the service for evil.example and shows the page all answers (DNS
+ * rebinding). A request without the header does not come from a browser.
  * @throws HOST_NOT_ALLOWED
  */
 export function checkHost ({ host }: IncomingHttpHeaders, { hosts }: OpenAccess): void {
   if (host !== undefined && !hosts.allow(host)) throw hostNotAllowed(host)
 }
 
-/** @throws ORIGIN_FOREIGN for a request that a page of another host sends */
+/** Refuses a request that a page of another host sends. @throws ORIGIN_FOREIGN */
 export function checkOrigin ({ origin, host }: IncomingHttpHeaders, { origins }: Pick<OpenAccess, 'origins'>): void {
   if (origin === undefined || origins.has(origin)) return
   if (URL.canParse(origin) && new URL(origin).host === host) return
   throw originForeign(origin)
 }
 
-/** @throws WRITE_NOT_LOCAL for a request from another machine, or through a proxy, which may come from anywhere */
+/** Refuses a request from another machine, or through a proxy, which may pass on requests from anywhere. @throws WRITE_NOT_LOCAL */
 export function checkLocalWrite (address: string | undefined, headers: IncomingHttpHeaders): void {
   if (!isLocal(address)) throw writeNotLocal(`the request came from ${address ?? 'an unknown address'}`)
   const header = FORWARDED.find(name => headers[name] !== undefined)

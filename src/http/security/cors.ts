@@ -7,8 +7,8 @@ const EXPOSED = ['etag', 'link', 'retry-after', 'x-prompt-label', 'x-prompt-revi
 
 /**
  * Lets pages of these origins call, with a token that they hold themselves: cookies are never taken. They may send any
- * header: OpenAI's client adds a dozen of its own. Without origins, nothing is said to browsers, and they keep pages of
- * others out.
+ * header: OpenAI's client adds a dozen of its own. Without origins, no CORS headers are sent, and browsers keep pages of
+ * other origins out.
  * See https://github.com/fastify/fastify-cors.
  */
 export async function allowOrigins (app: App, origins: readonly string[]): Promise<void> {
@@ -18,13 +18,13 @@ export async function allowOrigins (app: App, origins: readonly string[]): Promi
     origin: [...origins],
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     exposedHeaders: EXPOSED,
-    // A plain OPTIONS is no preflight, and no mistake.
+    // An OPTIONS request that is no preflight is not an error.
     strictPreflight: false,
     maxAge: 600
   })
 }
 
-/** The headers with which a page of these origins may read a reply that is made before Fastify has the request. */
+/** The CORS headers for a reply that is sent before Fastify has the request, so that pages of these origins can read it. */
 export function corsHeaders (origins: readonly string[], origin: string | undefined): Readonly<Record<string, string>> {
   if (origin === undefined || !origins.includes(origin)) return {}
   return { 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED.join(', '), vary: 'Origin' }

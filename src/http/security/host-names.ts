@@ -10,10 +10,10 @@ export interface HostNames {
 }
 
 /**
- * Addresses, `localhost` and what is below it, and the names given: none of them can be made to point here by somebody
- * else. What is below `localhost` is never asked of a name server: https://www.rfc-editor.org/rfc/rfc6761#section-6.3.
+ * The accepted hosts: IP addresses, `localhost`, names below `localhost`, and the given names. Nobody else can make one of
+ * them point to this service. Names below `localhost` are never looked up: https://www.rfc-editor.org/rfc/rfc6761#section-6.3.
  *
- * @param names without ports
+ * @param names further host names, without ports
  */
 export function hostNames (names: readonly string[]): HostNames {
   const given = new Set(names.map(name => name.toLowerCase()))
@@ -30,12 +30,12 @@ export function hostNames (names: readonly string[]): HostNames {
   }
 }
 
-/** In lower case, without the port and the dot of a name that is complete. */
+/** The name in a Host header: in lower case, without the port and without the dot at the end. */
 function nameOf (host: string): string | undefined {
   return HOST.exec(host)?.[1]?.toLowerCase().replace(/\.$/, '')
 }
 
-/** IPv6 stands in brackets: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.2 */
+/** Whether a host is an IP address; IPv6 stands in brackets: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.2 */
 function isAddress (name: string): boolean {
   return isIPv4(name) || (name.startsWith('[') && isIPv6(name.slice(1, -1)))
 }

@@ -3,7 +3,7 @@ import { describeApproval } from '../../session/approval.ts'
 import { type Decided } from '../../session/decide.ts'
 import { oneOf } from '../base/schemas.ts'
 
-/** What waits for a person, as every reply shows it. */
+/** The schema of an approval that waits for a person, as every reply shows it. */
 export const ApprovalView = Type.Object({
   id: Type.String(),
   session: Type.String({ description: 'The answer goes there' }),

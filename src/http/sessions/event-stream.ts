@@ -14,7 +14,7 @@ const HEARTBEAT = 15_000
 /** How long the service waits for a reader that does not read, in ms. Then it closes the stream; the reader comes back by the id of its last event. */
 const PATIENCE = 30_000
 
-/** What a stream of events is, for OpenAPI. */
+/** The schema of a stream of events. */
 export const EventStream = Type.String({
   description: 'Events of a session. `event` is its type, `id` its place, `data` JSON with `at`, the time, and: ' +
     '`stdout` {text, effect}, `message` {role, content, effect, value} or {text, isFinal}, `ask` {text, required}, `step` {step, max}, ' +
@@ -27,13 +27,13 @@ export const EventStream = Type.String({
 export interface StreamOptions<R> {
   /** Id of the last event that the reader has; left out for all. */
   readonly after?: EventId | undefined
-  /** What the last event says, once there is nothing more to follow. */
+  /** Makes the last event, when the session has nothing more to follow. */
   readonly describeEnd?: (end: R) => { readonly event: string, readonly data: JsonObject }
 }
 
 /**
- * A session as server-sent events: each has its type, and the id `seq.n` by which a reader comes back; what is said live has
- * no id and is not repeated. What goes wrong on the way is the last event, `error`.
+ * Turns a session into server-sent events. Each event has its type, and the id `seq.n` behind which a reader can resume; live
+ * events have no id and are not repeated. When the session cannot be read on, the last event is `error`.
  */
 export function eventStream<R> (followed: AsyncGenerator<Followed, R>, options: StreamOptions<R> = {}): PassThrough {
   const stream = new PassThrough({ highWaterMark: FREE_UNREAD })

@@ -5,7 +5,7 @@ import { oneOf } from '../base/schemas.ts'
 /** A workspace as the operator's file names it: a name can be no path. */
 export const WorkspaceName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Name of a workspace in the operator\'s file', examples: ['shop'] })
 
-/** What a plan is made for. */
+/** The body that gives the goal of a plan. */
 export const Goal = Type.Object({
   goal: Type.Optional(
     Type.String({ minLength: 1, maxLength: 100_000, description: 'What is wanted; `plan:` or `apply:` in front chooses the mode. May be left out with `fix`' })
@@ -18,23 +18,23 @@ export const Goal = Type.Object({
   report: Type.Optional(Type.String({ maxLength: 500_000, description: 'Output of a failed check, a log: the files of its tracebacks are read first' }))
 }, { additionalProperties: false, examples: [{ goal: 'plan: исправь тест', workspace: 'shop' }] })
 
-/** Which diff is agreed to. */
+/** The body that confirms a diff. */
 export const Agreement = Type.Object({
   digest: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of the diff that was shown; without it the one that waits' }))
 }, { additionalProperties: false })
 
-/** What a commit says. */
+/** The body that gives the message of a commit. */
 export const CommitMessage = Type.Object({
   message: Type.Optional(Type.String({ maxLength: 4000, description: 'The summary of the change without it' }))
 }, { additionalProperties: false })
 
-/** Which paths of a change are meant. */
+/** The body that selects paths of a change. */
 export const Paths = Type.Object({
   paths: Type.Optional(Type.Array(Type.String({ maxLength: 240 }), { minItems: 1, maxItems: 10_000, description: 'Of the change; all of them without it' })),
   dryRun: Type.Optional(Type.Boolean({ description: 'Only tells what it would come to now: `files` and `conflicts`; nothing is written' }))
 })
 
-/** Which part of a change is wanted. */
+/** The query parameters that select a page of a change. */
 export const PreviewQuery = Type.Object({
   after: Type.Integer({ minimum: 0, maximum: 100_000, default: 0, description: 'How many paths come before the first' }),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'A page may have fewer, and says how many come after it' }),

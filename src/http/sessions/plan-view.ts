@@ -15,7 +15,7 @@ const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREA
 
 const CONFLICT = oneOf(['changed', 'gone', 'there', 'filled'])
 
-/** A plan as programs read it: AgentPlan of the protocol, and where its session is. */
+/** The schema of a plan in replies: AgentPlan of the protocol, with the state of its session. */
 export const PlanReply = Type.Object({
   id: Type.String({ description: 'Of the session' }),
   status: SessionStatus,
@@ -55,14 +55,14 @@ export const PlanReply = Type.Object({
   }))
 })
 
-/** What an undo or a redo would come to. */
+/** The schema of the result of an undo or redo that is only tried. */
 export const DryTurnReply = Type.Object({
   dryRun: Type.Literal(true),
   files: Type.Array(Change, { description: 'What would be as it was before, or as it was made' }),
   conflicts: Type.Array(Type.Object({ path: Type.String(), reason: CONFLICT }), { description: 'What would be left alone, since somebody else has been there' })
 })
 
-/** A part of a change as it would be, or was. */
+/** The schema of a page of a proposed or applied change. */
 export const PreviewReply = Type.Object({
   files: Type.Array(Type.Object({
     kind: Change.properties.kind,
@@ -89,7 +89,7 @@ export const PreviewText = Type.Object({
   isOutdated: Type.Optional(Type.Boolean({ description: 'The file has changed since it was shown, and nobody has that text any more' }))
 })
 
-/** A plan for its owner. Whoever may only confirm it is not shown what the model has read, nor what the session remembers. */
+/** Describes a plan. A caller who may only confirm the plan does not see what the model has read or what the session remembers. */
 export function describePlan ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof PlanReply> {
   const { id, status, engine: { view: { stateName } } } = session
   const { ok, summary, actions, applied, undone, ...result } = resultOf(session, PLAN)
@@ -115,15 +115,15 @@ function describeMemory ({ recent_files: files, recent_errors: errors, ...memory
   return { ...memory, recent_files: [...files], recent_errors: [...errors] }
 }
 
-/** A part of a change, with what waits to be confirmed. */
+/** Describes a page of a change, with the confirmation that the plan waits for. */
 export function describePreview (session: Session, { files, more }: Page) {
   return { files: [...files], more, ...confirmOf(session) }
 }
 
-/** So many paths are listed in one reply. */
+/** The most paths that one reply lists. */
 const MAX_LISTED = 500
 
-/** What is waiting for a confirmation, if anything is. */
+/** The confirmation that a plan waits for, if any. */
 function confirmOf (session: Session): { readonly confirm?: Waiting } {
   const { held } = resultOf(session, PLAN)
   if (held !== undefined) {

@@ -34,7 +34,7 @@ export const SessionReply = Type.Object({
   forkOf: Type.Optional(Type.Object({ session: Type.String(), seq: Type.Integer() }))
 })
 
-/** A page of what was said in a session. */
+/** The schema of a page of the messages of a session. */
 export const MessagesReply = Type.Object({
   messages: Type.Array(Type.Object({
     seq: Type.Integer({ description: 'With `n` the place of the event that it is made of' }),
@@ -51,7 +51,7 @@ export const MessagesReply = Type.Object({
   hasEarlier: Type.Optional(Type.Boolean({ description: 'With `last`: whether more was said before these' }))
 })
 
-/** As much of a session as its summary needs. */
+/** The fields of a session that its summary needs. */
 type Summarised = Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'createdAt' | 'updatedAt' | 'parent' | 'root'> & Below
 
 export function summariseSession ({ id, definition, status, owner, createdAt, updatedAt, parent, root, waitsFor, childrenWaiting }: Summarised) {
@@ -69,7 +69,7 @@ export function summariseSession ({ id, definition, status, owner, createdAt, up
   }
 }
 
-/** A session and what is below it. */
+/** The schema of a session with its child sessions. */
 export const SessionTree = Type.Object({
   ...SessionSummary.properties,
   children: Type.Array(Type.Unknown({ description: 'Each as this, with children of its own' }))

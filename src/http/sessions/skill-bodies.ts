@@ -5,17 +5,17 @@ export const SkillSessionId = Type.Object({ id: Type.String({ maxLength: 512, de
 
 const text = (maxLength: number, description: string) => Type.String({ maxLength, description })
 
-/** Which command is answered about: an answer to any other is refused. */
+/** The fields that name the command which the user was shown: a decision is refused when another command waits by now. */
 const SHOWN = {
   approvalId: Type.Optional(text(100, '`approval.id` of what was shown')),
   digest: Type.Optional(text(100, '`approval.digest` of what was shown'))
 }
 
-/** Longer texts of users and outputs of commands are refused. */
+/** The longest text of a user, and the longest output of a command, in characters. */
 const MAX_TEXT = 100_000
 const MAX_OUTPUT = 1_000_000
 
-/** What a skill is started with. */
+/** The body that starts a skill. */
 export const StartBody = Type.Object({
   terminalSessionId: Type.Optional(text(200, 'Where commands run: a terminal of yours, or a target of the operator\'s file; `manual` leaves them to you')),
   skillId: Type.String({ minLength: 1, maxLength: 512, description: 'As `GET /api/skills` has it' }),

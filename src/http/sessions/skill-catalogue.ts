@@ -9,11 +9,11 @@ import { oneOf } from '../base/schemas.ts'
 
 const Source = oneOf(['project', 'remote'], { description: 'Where it stands: in the project of the target, or in the home of its user there' })
 
-/** What is shown of a text for choice, in UTF-16 units, and of the parameters of a skill. */
+/** The longest text in a list of skills, in UTF-16 units, and the most parameters of one skill there. */
 const MAX_TEXT = 1024
 const MAX_PARAMS = 50
 
-/** A skill as it is offered for choice. */
+/** The schema of a skill in a list. */
 const SkillRow = Type.Object({
   id: Type.String({ description: '`skillId` of a start' }),
   name: Type.String(),
@@ -24,18 +24,18 @@ const SkillRow = Type.Object({
   target: Type.String()
 })
 
-/** Skills of a target that nobody has registered. */
+/** The schema of the skills that are files on a target, and not registered. */
 export const SkillsOfTarget = Type.Object({
   skills: Type.Array(SkillRow),
   problems: Type.Array(Type.Object({ target: Type.String(), path: Type.Optional(Type.String()), source: Type.Optional(Source), reason: Type.String() }), { description: 'What is not offered, and why' })
 })
 
-/** What stands on a target. */
+/** Describes the skills found on a target, and the problems of those that cannot be used. */
 export function describeForeign ({ skills, problems }: ForeignSkillList): Static<typeof SkillsOfTarget> {
   return { skills: skills.map(describeOne), problems: [...problems] }
 }
 
-/** All skills of a service in the words of the protocol: those that are registered, and those of a target. */
+/** Lists all skills in the form of the skill protocol: the registered ones, and those of a target. */
 export function catalogueOf (generation: Generation, foreign: ForeignSkillList): JsonObject {
   const all = definitionsOf(generation, skillKind).values()
   const registered = Array.from(all, skill => ({ ...wordsOf(skill), id: skill.id, path: skill.id, source: 'project' }))
@@ -48,7 +48,7 @@ function describeOne ({ target, place: { name, path, source }, skill }: ForeignS
 }
 
 function wordsOf ({ name, description, options }: SkillDefinition) {
-  // Whoever wrote a file of a project has not been held to any schema.
+  // A skill in a file of a project was never checked against a schema, so its size is bounded here.
   const params = options.params.slice(0, MAX_PARAMS).map(param => ({ ...param, ...bounded(param) }))
   return { ...bounded({ name, description }), params }
 }

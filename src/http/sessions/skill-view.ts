@@ -9,10 +9,10 @@ import { type Session } from '../../session/session.ts'
 import { ApprovalView, viewApproval } from './approval-view.ts'
 import { nullable, oneOf } from '../base/schemas.ts'
 
-/** Of the messages of a skill, the newest are shown that have no more than this together, in UTF-16 units of their JSON. */
+/** The most that the shown messages of a skill may have together, in UTF-16 units of their JSON; older messages are left out. */
 const MAX_MESSAGES = 1024 * 1024
 
-/** What the model said, as `parseSkillResponse` reads it; of a command that was interrupted, the question of the service. */
+/** The schema of the model's reply, as `parseSkillResponse` reads it; after an interrupted command, the service's own question. */
 const AiResponse = Type.Object({
   type: oneOf(['CMD', 'ASK', 'MESSAGE', 'DONE']),
   content: Type.String({ description: 'With its tag' }),
@@ -26,7 +26,7 @@ const AiResponse = Type.Object({
 
 const State = oneOf(['idle', 'waiting_cmd', 'waiting_user', 'done', 'cancelled', 'failed', 'expired'])
 
-/** Where a skill is after somebody has sent it something. */
+/** The schema of a skill's state after a call that continues it. */
 export const SkillTurnData = Type.Object({
   aiResponse: nullable(AiResponse, { description: 'What the model said last, or what is asked about a command that was interrupted; null before that' }),
   state: State,
@@ -35,7 +35,7 @@ export const SkillTurnData = Type.Object({
   approval: Type.Union([ApprovalView, Type.Null()], { description: 'The command that waits for a person' })
 })
 
-/** The same for whoever has approved a command. */
+/** The schema of a skill's state after a command was approved. */
 export const SkillApprovedData = Type.Object({
   ...SkillTurnData.properties,
   aiResponse: nullable(AiResponse, { description: 'For whoever owns the session alone' }),
@@ -43,7 +43,7 @@ export const SkillApprovedData = Type.Object({
   lastOutput: Type.Optional(Type.String({ description: 'The last lines that the last command printed, for whoever does not own the session' }))
 })
 
-/** The same of one that has just begun. */
+/** The schema of a skill's state after its start. */
 export const SkillStartData = Type.Object({
   skillSessionId: Type.String(),
   skillName: Type.String(),
@@ -51,7 +51,7 @@ export const SkillStartData = Type.Object({
   ...SkillTurnData.properties
 })
 
-/** How far a skill is. */
+/** The schema of a skill's session as a whole. */
 export const SkillData = Type.Object({
   terminalSessionId: Type.String({ description: 'Where it was started: a terminal, a target, or `manual`' }),
   serverId: Type.Union([Type.String(), Type.Null()], { description: 'The target on which its commands run; null where its user runs them' }),
@@ -75,18 +75,21 @@ export const SkillData = Type.Object({
   text: Type.String({ description: 'What it ended with' })
 })
 
-/** What its last command printed. */
+/** The schema of the output of a skill's last command. */
 export const SkillOutputData = Type.Object({ lastOutput: Type.String({ description: 'The last lines' }), state: State, step: Type.Integer() })
 
 type Message = Static<typeof SkillData>['messages'][number]
 
-/** In the words of the protocol; the engine's own, unless the session was ended from outside. */
+/** The state of a skill in the protocol: that of its engine, or the status of a session that was ended from outside. */
 export function stateOf ({ status, engine }: Session): Static<typeof State> {
   if (status === 'cancelled' || status === 'expired' || status === 'failed') return status
   return engine.view.stateName as Static<typeof State>
 }
 
-/** What came of a visit. Whoever may only decide is shown what waits and what the last command printed, and nothing that the model has read or said. */
+/**
+ * Describes a skill after a call. A caller who may only decide approvals sees the approval and the last command's output, and
+ * nothing that the model has read or said.
+ */
 export function describeTurn ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof SkillApprovedData> {
   const { reply, step, lastOutput } = resultOf(session, SKILL)
   const [state, approval] = [stateOf(session), approvalIn(session)]
@@ -140,13 +143,13 @@ export function describeOutput (session: Session): Static<typeof SkillOutputData
   return { lastOutput, state: stateOf(session), step }
 }
 
-/** A skill asks for one command at a time. */
+/** The approval that a skill waits for; a skill asks for one command at a time. */
 function approvalIn (session: Session): Static<typeof ApprovalView> | null {
   const [waiting] = approvalsIn(session)
   return waiting === undefined ? null : viewApproval(waiting)
 }
 
-/** What a skill ended with; empty before its end. */
+/** The last text of a skill that has ended; empty before its end. */
 export function textOf (session: Session): string {
   return session.status === 'cancelled' ? 'Cancelled by user' : resultOf(session, SKILL).text
 }

@@ -17,7 +17,7 @@ export function wantsEvents (accept = ''): boolean {
   return (qualities.get('text/event-stream') ?? 0) > (qualities.get('application/json') ?? 0)
 }
 
-/** A visit to a session, and what is answered about it. */
+/** A call that enters a session, and the description of its result for the reply. */
 export interface Visit {
   readonly enter: (visitor: Visitor) => Promise<Progress>
   readonly describe: (progress: Progress) => JsonObject
@@ -41,7 +41,7 @@ export async function answerVisit (door: SessionDoor, request: FastifyRequest, r
   return await sendEvents(reply, events)
 }
 
-/** The reply of a visit: at once, or as it comes. */
+/** The reply of a call that enters a session: JSON, or a stream of events. */
 export function turnReply (schema: TSchema): MediaReply {
   return {
     description: 'What the turn came to; with `Accept: text/event-stream` its events, as they come',

@@ -3,17 +3,17 @@ import { type Caller } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 
-/** The owner of a socket, as he is at each moment. His token may lose rights, or be removed, while the socket is open. */
+/** The client of a socket. Its rights are looked up each time, since its token may lose rights or be removed meanwhile. */
 export interface Client {
-  /** @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  /** Looks the client's token up again. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   caller (): Caller
-  /** What is registered now, as the caller may see it. @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  /** The caller's view of the registry as it is now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   generation (): Generation
-  /** Of the request that has opened the socket. */
+  /** The id of the request that opened the socket. */
   readonly requestId: string
 }
 
-/** @param registry whose generation changes while the socket is open */
+/** Makes the client of a socket from its upgrade request. @param registry gives the current generation */
 export function clientOf (request: FastifyRequest, registry: { readonly generation: Generation }): Client {
   return {
     caller: () => request.callerNow(),

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Keys of one client, in bytes a second; so many at once. */
+/** The rate at which one client may type, in bytes a second, and the most bytes that it may send at once. */
 export const KEYS_A_SECOND = 64 * 1024
 
-/** Makes keys wait that come too fast. */
+/** Delays keys that a client sends too fast. */
 export class KeyRate {
   #left = KEYS_A_SECOND
   #since = performance.now()
 
-  /** Resolves when so many bytes may be typed. */
+  /** Resolves when the given number of bytes may be typed. */
   async take (bytes: number): Promise<void> {
     const now = performance.now()
     this.#left = Math.min(KEYS_A_SECOND, this.#left + (now - this.#since) / 1000 * KEYS_A_SECOND) - bytes

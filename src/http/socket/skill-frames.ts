@@ -25,7 +25,7 @@ const FRAMES: Partial<Record<Notice['type'], Frames>> = {
   done: ({ status = '' }) => [...status === 'cancelled' ? [{ type: 'skill_complete', text: 'Cancelled by user' }] : [], { type: 'skill_end', status }]
 }
 
-/** A skill's session in the frames of the protocol. */
+/** Turns the transitions and live output of a skill's session into frames of the protocol. */
 export const skillFrames = {
   of (transition: Transition): JsonObject[] {
     return transition.notices.flatMap(({ type, data }) => FRAMES[type]?.(data, transition) ?? [])

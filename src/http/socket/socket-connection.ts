@@ -21,18 +21,18 @@ const MAX_WAITING_LENGTH = 1024 * 1024
 
 /** Takes the frames of one client, one after the other. */
 export interface FrameHandler {
-  /** @throws ServiceError, which the client is told */
+  /** Handles one frame. @throws ServiceError, which the client is told */
   take (frame: JsonObject): Promise<void>
   /** The frame that tells of an error. */
   errorOf (error: ServiceError, frame: JsonObject | undefined): JsonObject
-  /** Whether a frame is no request: a key, a change of size. */
+  /** Whether a frame does not count as a request: a typed key, or a change of the terminal's size. */
   isNoRequest (frame: JsonObject): boolean
-  /** Looks whether the client may still do what it does; every second. */
+  /** Checks that the client may still do what it does; called every second. */
   look (): void
   close (): void
 }
 
-/** What a connection needs of the service. */
+/** The options of a connection. */
 export interface ConnectionOptions {
   readonly client: Client
   readonly rates: Rates
@@ -157,7 +157,7 @@ export class SocketConnection {
   }
 }
 
-/** A frame, if it is an object. */
+/** Parses a frame; `undefined` when it is not an object. */
 function readFrame (text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined
   try {

@@ -11,10 +11,10 @@ import { SocketSkill, type SkillServices } from './socket-skill.ts'
 import { type FrameHandler, type SocketConnection } from './socket-connection.ts'
 import { SocketTerminal } from './socket-terminal.ts'
 
-/** Sessions that one socket follows at a time. */
+/** The most sessions that one socket follows at a time. */
 const MAX_FOLLOWED = 100
 
-/** What the frames of sockets need of the service. */
+/** The services that handlers of frames need. */
 export type SocketServices = SkillServices & Pick<Service, 'sessions' | 'terminals'>
 
 export interface SocketFramesOptions {
@@ -33,7 +33,7 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
   const terminal = new SocketTerminal({ connection, client, terminals: services.terminals })
   const skill = new SocketSkill({ connection, client, services, follow, signal: closing.signal, onLost, terminal: () => terminal.id })
 
-  /** Whoever has nothing but the role `terminal` may open the socket, too. @throws ROLE_MISSING */
+  /** Requires the role `run`: a caller with only the role `terminal` may open the socket too. @throws ROLE_MISSING */
   function requireRun (): void {
     const { name, roles } = client.caller()
     if (!roles.has('run')) throw roleMissing(name, 'run', [...roles])
@@ -52,7 +52,7 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
     void pump(events, id, leaving.signal).finally(() => { if (followed.get(id) === leaving) followed.delete(id) })
   }
 
-  /** A session that is followed again later begins where its client wants. */
+  /** Ends the following of a session. A later `subscribe` begins where the client wants. */
   function unsubscribe ({ sessionId }: JsonObject): void {
     const id = textOf(sessionId, 'sessionId')
     followed.get(id)?.abort()

@@ -22,10 +22,10 @@ import { skillFrames } from './skill-frames.ts'
 import { type SocketConnection } from './socket-connection.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** What skills over sockets need of the service. */
+/** The services that skills over sockets need. */
 export type SkillServices = Pick<Service, 'door' | 'sessionKinds' | 'publisher' | 'offers' | 'terminals'>
 
-/** Members of a frame, as it came. */
+/** The unchecked members of a received frame. */
 type Frame = Readonly<Record<string, Json | undefined>>
 
 export interface SocketSkillOptions {
@@ -36,13 +36,13 @@ export interface SocketSkillOptions {
   readonly follow: (id: string, after: number) => Promise<AsyncGenerator<Followed>>
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal
-  /** Called when a session is followed no more before its end. */
+  /** Called when the following of a session ends before the session does. */
   readonly onLost: (error: unknown, type: 'skill_error') => void
-  /** The terminal that the client sits in front of, if any. */
+  /** The id of the terminal that the client has open, if any. */
   readonly terminal: () => string | undefined
 }
 
-/** One client that carries out one skill at a time, in the frames of the protocol. */
+/** Runs skills for one client, one at a time, by frames of the protocol. */
 export class SocketSkill {
   readonly #options: SocketSkillOptions
   #session: string | undefined
@@ -53,7 +53,7 @@ export class SocketSkill {
     this.#options = options
   }
 
-  /** @returns whether the frame is one of skills @throws ServiceError */
+  /** Handles a frame of skills. @returns whether the frame is one of skills @throws ServiceError */
   async take (frame: JsonObject): Promise<boolean> {
     const { type } = frame
     const take = typeof type === 'string' && Object.hasOwn(this.#frames, type) ? this.#frames[type] : undefined
@@ -87,7 +87,7 @@ export class SocketSkill {
     return this.#options.services.sessionKinds.skills
   }
 
-  /** The client at the door, for one frame. It waits for nothing, since it follows the session already. */
+  /** The client as a visitor of its session, for one frame. It never waits for a result, since it follows the session already. */
   get #visitor (): Visitor {
     const { client: { requestId }, signal } = this.#options
     return { caller: this.#caller, requestId, signal, patience: 0 }
@@ -143,7 +143,7 @@ export class SocketSkill {
     await this.#door.say(this.#skills, this.#visitor, this.#current(), { text })
   }
 
-  /** What a command came to that the client has run. */
+  /** Reports the result of a command that the client has run itself. */
   async #report ({ stdout = '', stderr = '', exitCode = 0 }: JsonObject): Promise<void> {
     const { services: { terminals } } = this.#options
     const { terminal } = resultOf(await this.#door.get(this.#skills, this.#caller, this.#current()), SKILL)
@@ -156,7 +156,7 @@ export class SocketSkill {
     await this.#door.refuse(this.#skills, this.#visitor, this.#current(), { action: { name: 'skip', data: {} } }, shownIn(frame))
   }
 
-  /** Lets the command run that the client was shown, or another one in its place. */
+  /** Approves the command that the client was shown, or another command in its place. */
   async #approve (frame: Frame): Promise<void> {
     const command = optional(frame['command'], 'command')
     await this.#door.approve(this.#skills, this.#visitor, this.#current(), { ...shownIn(frame), command })
@@ -166,7 +166,7 @@ export class SocketSkill {
     await this.#door.cancel(this.#skills, this.#caller, this.#current())
   }
 
-  /** @throws SESSION_BUSY when no skill was invoked over this socket */
+  /** The id of the skill's session. @throws SESSION_BUSY when no skill was invoked over this socket */
   #current (): string {
     if (this.#session === undefined) throw sessionBusy('', 'idle', 'no skill is being carried out; send skill_invoke')
     return this.#session
@@ -213,12 +213,12 @@ export class SocketSkill {
   }
 }
 
-/** Which approval a frame is about. @throws REQUEST_INVALID */
+/** Reads the approval that a frame is about. @throws REQUEST_INVALID */
 function shownIn ({ approvalId, digest }: Frame): Shown {
   return { approvalId: optional(approvalId, 'approvalId'), digest: optional(digest, 'digest') }
 }
 
-/** @throws REQUEST_INVALID */
+/** Reads an optional text field of a frame. @throws REQUEST_INVALID */
 function optional (value: Json | undefined, name: string): string | undefined {
   return value === undefined ? undefined : textOf(value, name)
 }
@@ -233,14 +233,14 @@ function placeOf (target: Json | undefined): string | undefined {
   return target === undefined || target === null || target === MANUAL ? undefined : textOf(target, 'target')
 }
 
-/** @throws REQUEST_INVALID */
+/** Reads the way in which commands are to be run. @throws REQUEST_INVALID */
 function executionOf (text: string): Execution {
   const execution = EXECUTIONS.find(each => each === text)
   if (execution === undefined) throw requestInvalid(`execution: expected ${EXECUTIONS.join(', ')}, got ${JSON.stringify(text)}`, { part: 'frame' })
   return execution
 }
 
-/** The id of the skill that is called so: by its id, or by its name. */
+/** Finds the id of the skill that has a given id or name. */
 function idOfName (generation: Generation, name: string): string | undefined {
   const skills = definitionsOf(generation, skillKind)
   const path = toPath(name)

@@ -9,10 +9,10 @@ import { textOf } from './frame-fields.ts'
 import { type SocketConnection } from './socket-connection.ts'
 import { KeyRate } from './key-rate.ts'
 
-/** The keys of one frame, in bytes. */
+/** The most keys in one frame, in bytes. */
 const MAX_KEYS = 64 * 1024
 
-/** Frames that are no requests. */
+/** The types of frames that do not count as requests. */
 const NO_REQUESTS: ReadonlySet<Json | undefined> = new Set(['data', 'resize'])
 
 export interface SocketTerminalOptions {
@@ -21,7 +21,7 @@ export interface SocketTerminalOptions {
   readonly terminals: TerminalDoor
 }
 
-/** One client in front of one terminal at a time. */
+/** Connects one client to a terminal, one at a time. */
 export class SocketTerminal {
   readonly #options: SocketTerminalOptions
   readonly #rate = new KeyRate()
@@ -31,7 +31,7 @@ export class SocketTerminal {
     this.#options = options
   }
 
-  /** The terminal that the client sits in front of. */
+  /** The id of the terminal that the client has open. */
   get id (): string | undefined {
     return this.#open?.id
   }
@@ -40,7 +40,7 @@ export class SocketTerminal {
     return NO_REQUESTS.has(type)
   }
 
-  /** @returns whether the frame is one of terminals @throws ServiceError */
+  /** Handles a frame of terminals. @returns whether the frame is one of terminals @throws ServiceError */
   async take (frame: JsonObject): Promise<boolean> {
     const { type } = frame
     const take = typeof type === 'string' && Object.hasOwn(this.#frames, type) ? this.#frames[type] : undefined
@@ -54,7 +54,7 @@ export class SocketTerminal {
     void this.#open?.check().catch(() => {})
   }
 
-  /** The client is gone; the terminal stays. */
+  /** Leaves the terminal open when its client is gone. */
   close (): void {
     this.#open?.leave()
     this.#open = undefined
@@ -120,14 +120,14 @@ export class SocketTerminal {
     if (this.#open !== undefined) throw requestInvalid('expected one terminal at a time over a socket; open another socket', { part: 'frame' })
   }
 
-  /** @throws REQUEST_INVALID */
+  /** The open terminal. @throws REQUEST_INVALID when there is none */
   #current (): OpenTerminal {
     if (this.#open === undefined) throw requestInvalid('there is no terminal; send terminal_open or terminal_attach', { part: 'frame' })
     return this.#open
   }
 }
 
-/** @throws REQUEST_INVALID */
+/** Reads the size of the terminal from a frame. @throws REQUEST_INVALID */
 function sizeIn ({ cols = USUAL_SIZE.cols, rows = USUAL_SIZE.rows }: Readonly<Record<string, Json | undefined>>): Size {
   return { cols: side(cols, 'cols'), rows: side(rows, 'rows') }
 }

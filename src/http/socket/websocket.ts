@@ -9,7 +9,7 @@ import { clientOf } from './client.ts'
 import { openSocketFrames, type SocketServices } from './socket-frames.ts'
 import { SocketConnection } from './socket-connection.ts'
 
-/** Open sockets, in all and of one caller. */
+/** The most open sockets, of all callers together and of one caller. */
 const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
 
 /** How often the tokens of all open sockets are checked, in ms. A socket on which nothing happens is closed too when its token is gone. */
@@ -20,10 +20,10 @@ export type SocketOptions = SocketServices & {
   readonly registry: { readonly generation: Generation }
 }
 
-/** `GET /ws`: sessions over a WebSocket. @param origins whose pages may connect, beside the service's own */
+/** `GET /ws`: sessions over a WebSocket. @param origins further origins whose pages may connect, beside the service's own */
 export function socketRoutes (app: App, services: SocketOptions, origins: readonly string[]): void {
   const allowed = { origins: new Set(origins) }
-  /** Names of callers. */
+  /** The open connections, each with the name of its caller. */
   const open = new Map<SocketConnection, string>()
 
   function checkRoom (name: string): void {

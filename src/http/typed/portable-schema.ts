@@ -13,15 +13,16 @@ const PLAIN: ReadonlySet<string> = new Set([
   'multipleOf', 'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties', 'required', 'dependentRequired', 'minContains', 'maxContains', 'readOnly', 'writeOnly', 'deprecated'
 ])
 
-/** Words of 2020-12 that draft-07 does not know: there they mean nothing, and may hold anything. */
+/** Keywords of draft 2020-12 that draft-07 does not know: in a draft-07 schema they mean nothing, and may hold any value. */
 const NEWER: ReadonlySet<string> = new Set([
   'prefixItems', '$defs', 'dependentSchemas', 'unevaluatedItems', 'unevaluatedProperties', 'dependentRequired', 'minContains', 'maxContains', 'deprecated'
 ])
 
 /**
- * A registered schema as a part of an OpenAPI 3.1 document: in draft 2020-12, of known keywords, and with references that lead to where it
- * stands. What cannot be said there is left out, so that the result takes everything that the schema takes.
- * @param place where it will stand, such as `#/components/schemas/greet`
+ * Rewrites a registered schema for an OpenAPI 3.1 document: in draft 2020-12, with known keywords only, and with references
+ * that point into the document. Constraints that cannot be expressed are left out, so the result accepts all that the schema
+ * accepts, and maybe more.
+ * @param place the place of the schema in the document, such as `#/components/schemas/greet`
  */
 export function portableSchema (schema: JsonObject, place: string): JsonObject {
   const isOld = /draft-0[67]/.test(typeof schema['$schema'] === 'string' ? schema['$schema'] : '')
@@ -52,7 +53,7 @@ export function portableSchema (schema: JsonObject, place: string): JsonObject {
   }
 }
 
-/** Whether a reference leads to a schema that is still there, and not by a name of its own. */
+/** Whether a reference is a pointer, not an anchor, to a schema that the rewritten schema still has. */
 function leadsToSchema (root: JsonObject, reference: string): boolean {
   if (reference !== '#' && !reference.startsWith('#/')) return false
   const segments = reference === '#' ? [] : reference.slice(2).split('/').map(unescape)
@@ -72,7 +73,7 @@ function memberOf (value: Json, name: string): Json | undefined {
   return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-/** A segment of a pointer in a fragment: https://www.rfc-editor.org/rfc/rfc6901#section-6 */
+/** Decodes a segment of a JSON pointer in a URL fragment: https://www.rfc-editor.org/rfc/rfc6901#section-6 */
 function unescape (segment: string): string {
   try {
     return decodeURIComponent(segment).replaceAll('~1', '/').replaceAll('~0', '~')

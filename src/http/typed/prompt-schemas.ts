@@ -6,9 +6,9 @@ import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import { portableSchema } from './portable-schema.ts'
 
 /**
- * What a prompt takes as `variables`, as a schema: its parameters, of which those with a default may be left out; where it declares none, the
- * names that its text reads.
- * @param place where the schema will stand
+ * The schema of a prompt's `variables`: its parameters, of which those with a default are optional; where the prompt declares
+ * none, the names that its text reads.
+ * @param place the place of the schema in the document
  */
 export function variablesSchema (prompt: Prompt, { everyPrompt }: Generation, environs: EnvironNames, place: string): JsonObject {
   const { parameters } = prompt.entry
@@ -22,7 +22,7 @@ export function variablesSchema (prompt: Prompt, { everyPrompt }: Generation, en
   return { type: 'object', properties: Object.fromEntries(names.map(([name]) => [name, {}])), ...(required.length === 0 ? {} : { required }) }
 }
 
-/** What the answer of a prompt with `structured: true` is, read as JSON; `undefined` where the model answers as it likes. */
+/** The schema of the JSON answer of a prompt with `structured: true`; `undefined` for prompts whose answers have no schema. */
 export function answerSchema ({ entry }: Prompt, place: string): JsonObject | undefined {
   const format = entry.chat.answer?.responseFormat['json_schema']
   const schema = isJsonObject(format) ? format['schema'] : undefined

@@ -6,13 +6,13 @@ import { createSlices } from '../../runtime/slices.ts'
 import { ErrorReply } from '../base/schemas.ts'
 import { answerSchema, variablesSchema } from './prompt-schemas.ts'
 
-/** What the operations of one document may have as JSON, in UTF-16 units; further prompts are on its next page. */
+/** The longest JSON of the operations of one document, in UTF-16 units; further prompts are on the next page. */
 const MAX_LENGTH = 4 * 1024 * 1024
 
-/** A description of a first part of some prompts. */
+/** An OpenAPI document of the first of the given prompts, as many as fit. */
 export interface PromptsDocument {
   readonly text: string
-  /** How many of the prompts are in it: one at least, if there is one. */
+  /** The number of prompts in the document: at least one, if any were given. */
   readonly count: number
 }
 
@@ -31,7 +31,7 @@ const MESSAGES = {
   }
 }
 
-/** What a chat may be asked besides its variables. */
+/** The schemas of the fields of a chat request beside `variables`. */
 const CHAT_FIELDS = {
   model: { type: 'string' },
   messages: MESSAGES,
@@ -47,9 +47,9 @@ const SHARED_SCHEMAS = {
 }
 
 /**
- * Describes prompts as an OpenAPI 3.1 document: for each an operation that renders it and one that asks the model, with the types of its own
- * variables and answer. Works in slices.
- * @param prompts by the id that they are asked for by, sorted
+ * Describes prompts as an OpenAPI 3.1 document: each has an operation that renders it and one that asks the model, with the
+ * types of its own variables and answer. The work is done in slices, so that other requests are served meanwhile.
+ * @param prompts the prompts with the ids that requests name them by, sorted
  */
 export async function describePrompts (
   prompts: ReadonlyArray<readonly [id: string, prompt: Prompt]>,
@@ -85,7 +85,7 @@ export async function describePrompts (
   return { text: stringifyJson(document), count }
 }
 
-/** Gives every prompt a name of letters that a generator can make functions of; of ids that are alike, the later ones are numbered. */
+/** Gives every prompt a name that code generators can use for functions; when two ids give one name, the later name gets a number. */
 class OperationNames {
   readonly #taken = new Set<string>()
 
@@ -162,7 +162,7 @@ function json (schema: JsonObject): JsonObject {
   return { 'application/json': { schema } }
 }
 
-/** A chat completion, by what the content of its message is. */
+/** The schema of a chat completion. @param content the schema of its message's content */
 function completionOf (content: JsonObject): JsonObject {
   const message = { type: 'object', properties: { role: { type: 'string' }, content } }
   const choice = { type: 'object', properties: { message, finish_reason: { type: ['string', 'null'] } } }

@@ -17,7 +17,7 @@ const DocumentQuery = Type.Object({ prefix, after, label, limit: Type.Integer({ 
 
 const DocumentReply = Type.Unknown({ description: 'An OpenAPI document' })
 
-/** The caller's prompts as typed calls, for generators of clients. */
+/** The route that describes the caller's prompts as typed operations, for generators of clients. */
 export function typedRoutes (app: App, { environs }: { readonly environs: VisibleEnvirons }): void {
   app.get('/api/openapi/prompts.json', {
     config: { role: 'read', headers: ['etag', 'link'] },
@@ -33,12 +33,12 @@ export function typedRoutes (app: App, { environs }: { readonly environs: Visibl
   }, async (request, reply) => {
     const { generation, query, caller } = request
     const prompts = servedUnder(generation, query.label ?? LATEST)
-    // A lone surrogate can stand in no path.
+    // An id with a lone surrogate cannot be written in a URL.
     const ids = selectIds(prompts, { ...query, detail: false }, ({ id, state }) => state === 'valid' && !/\p{Surrogate}/u.test(id))
     const page = ids.slice(0, query.limit).map(id => [id, prompts.get(id) as Prompt] as const)
     const { text, count } = await describePrompts(page, generation, visibleEnvirons(environs, caller))
     rowsOf(request, reply, count, ids, id => id)
-    // Of what is told: the names of shared variables, which are no part of a generation, decide what a text reads.
+    // The tag is a hash of the text, not of the generation: names of shared variables change the text too.
     const tag = contentHash(text)
     reply.header('etag', entityTag(tag))
     const { noneMatches } = readPrecondition(request.headers)
@@ -47,7 +47,7 @@ export function typedRoutes (app: App, { environs }: { readonly environs: Visibl
   })
 }
 
-/** What is served under a label: of several versions the one with the most weight. A prompt without the label is not there. */
+/** The prompts that a label serves, each in its version of most weight; prompts without the label are left out. */
 function servedUnder ({ prompts, releases }: Generation, label: string): ReadonlyMap<string, Prompt> {
   if (label === LATEST) return prompts
   const served = new Map<string, Prompt>()

@@ -1,11 +1,11 @@
 import { type Diagnostic } from './diagnostic.ts'
 
-/** What a diagnostic's code means, for whoever has to do something about it. */
+/** The meaning of a diagnostic's code, for the person who has to act on the diagnostic. */
 export interface DiagnosticMeaning {
-  /** More than one where it depends on the case. */
+  /** The severity; both words where it depends on the case. */
   readonly severity: Diagnostic['severity'] | 'error or warning'
   readonly meaning: string
-  /** What to do about it, when the diagnostic itself does not say it more exactly. */
+  /** The advice for diagnostics that carry no more exact hint of their own. */
   readonly hint: string
 }
 
@@ -70,10 +70,10 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   TOOL_BASE_URL_MISSING: { severity: 'warning', meaning: 'The url of a tool is relative, and no base URL is known for its module.', hint: 'set TOOL_BASE_URLS or TOOL_BASE_URL, or publish the environ modules:{module}' }
 } satisfies Record<string, DiagnosticMeaning>))
 
-/** A diagnostic with a hint and a place: what concerns the whole entry is placed at its beginning, as linters do. */
+/** A diagnostic with a hint and a place. One that concerns the whole entry is placed at the entry's beginning, as linters do. */
 export type PlacedDiagnostic = Omit<Diagnostic, 'field'> & { readonly line: number, readonly column: number, readonly hint: string }
 
-/** Completes what a diagnostic does not say itself. */
+/** Fills in the hint and the place that a diagnostic lacks. */
 export function placed (diagnostic: Diagnostic): PlacedDiagnostic {
   const { line = 1, column = 1, hint = DIAGNOSTIC_TABLE.get(diagnostic.code)?.hint ?? '', field: _, ...rest } = diagnostic
   return { ...rest, line, column, hint }

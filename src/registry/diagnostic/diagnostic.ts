@@ -3,20 +3,20 @@ import { type TextPlace } from '../../base/json.ts'
 import { type JsonPath } from '../../base/json-places.ts'
 import { type StoredValue } from '../../store/store.ts'
 
-/** What is noticed about an entry, for its publisher. Codes are stable; line and column count from 1. */
+/** A problem of an entry, as its publisher is told of it. Codes are stable; line and column count from 1. */
 export interface Diagnostic extends Pick<TextName, 'part' | 'member'> {
   readonly severity: 'error' | 'warning' | 'hint'
   readonly code: string
   readonly message: string
-  /** The message of a prompt that is meant, from 0, when the prompt has several. */
+  /** The index, from 0, of the message that the diagnostic is about, when the prompt has several. */
   readonly messageIndex?: number
   readonly line?: number
   readonly column?: number
-  /** The part of the value that is meant, as long as nobody has looked for its place in the text. */
+  /** The path of the value's part that the diagnostic is about, until `locate` replaces it by a place in the text. */
   readonly field?: JsonPath
-  /** What to do about it. */
+  /** The advice to the publisher. */
   readonly hint?: string
-  /** What of the entry is meant, for an extension that brings several things: its kind, `prompts`, and its id. */
+  /** The kind (`prompts`) and id of the entry that the diagnostic is about, for an extension that brings several entries. */
   readonly subject?: { readonly kind: string, readonly id: string }
 }
 
@@ -31,17 +31,17 @@ export class RejectedEntry extends Error {
   }
 }
 
-/** A rejection with a single reason. @param place in what is stored */
+/** A rejection with a single reason. @param place the place in the stored text */
 export function reject (code: string, message: string, hint?: string, place?: TextPlace): RejectedEntry {
   return new RejectedEntry([{ severity: 'error', code, message, ...place, ...(hint === undefined ? {} : { hint }) }])
 }
 
-/** A diagnostic of a part of an entry, as the entry reports it. @param path what leads to the part */
+/** A diagnostic of a part of an entry, turned into one of the whole entry. @param path the path of the part in the entry */
 export function ofPart (path: JsonPath, diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, field: [...path, ...diagnostic.field ?? []] }
 }
 
-/** How things of a kind are named. */
+/** The words for a kind of entries: its name, and its noun for sentences. */
 interface KindWords {
   readonly name: string
   readonly noun: string
@@ -52,23 +52,23 @@ export function ofContributed ({ name, noun }: KindWords, id: string, diagnostic
   return { ...diagnostic, message: `${noun} ${id}: ${diagnostic.message}`, subject: { kind: name, id } }
 }
 
-/** That something of an extension gives way to another one of its id. */
+/** The diagnostic of an extension's entry that is not offered, because another entry with its id takes precedence. */
 export function shadowed ({ name, noun }: KindWords, id: string, by: string): Diagnostic {
   const about = { message: `${noun} ${id} gives way to ${by}`, subject: { kind: name, id } }
   return noun === 'prompt' ? { severity: 'warning', code: 'PROMPT_SHADOWED', ...about } : { severity: 'warning', code: 'DEFINITION_SHADOWED', ...about }
 }
 
-/** The rejection of what the store has found to be no value. */
+/** The rejection of a value that the store could not read. */
 export function unreadable ({ reason, hint, place, code = 'VALUE_INVALID' }: Extract<StoredValue, { kind: 'bad' }>): RejectedEntry {
   return reject(code, `the value ${reason}`, hint, place)
 }
 
-/** Errors as warnings, for an entry that is taken all the same: what it names may be registered later. */
+/** Turns errors into warnings, for an entry that is accepted all the same: the names that it uses may be registered later. */
 export function asWarnings (diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return diagnostics.map(diagnostic => diagnostic.severity === 'error' ? { ...diagnostic, severity: 'warning' } : diagnostic)
 }
 
-/** A diagnostic's message with its place, for where there are only words. */
+/** A diagnostic's message with its place in words, for output that has no fields for a place. */
 export function inWords ({ message, line, column, ...text }: Pick<Diagnostic, 'message' | 'messageIndex' | 'part' | 'member' | 'line' | 'column'>): string {
   if (line === undefined) return message
   return `${message} at ${[...describeText(text), `line ${line}`, `column ${column ?? 1}`].join(', ')}`

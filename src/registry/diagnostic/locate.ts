@@ -1,13 +1,13 @@
 import { type JsonPath, placesInJson } from '../../base/json-places.ts'
 import { type Diagnostic } from './diagnostic.ts'
 
-/** Diagnostics whose places are looked for; nobody reads more. */
+/** The greatest number of diagnostics that get a place; nobody reads more. */
 const MAX_LOCATED = 200
 
 /**
- * Puts the place in a text in place of the field that a diagnostic is about.
- * @param text the JSON that was sent; of any other text no field has a place
- * @param within what leads to the entry in it
+ * Adds the place in the text to diagnostics that have only a field.
+ * @param text the text that was sent; fields have places only if it is JSON
+ * @param within the path of the entry in that JSON
  */
 export function locate (diagnostics: readonly Diagnostic[], text: string, within: JsonPath = []): readonly Diagnostic[] {
   const placeless = diagnostics.filter(({ field, line }) => field !== undefined && line === undefined).slice(0, MAX_LOCATED)

@@ -1,11 +1,11 @@
 import { distance } from 'fastest-levenshtein'
 
-/** Names beyond this many are not looked at, so that a wrong id stays cheap in a large registry. */
+/** The greatest number of names that one search looks at, so that a wrong id stays cheap in a large registry. */
 const MAX_COMPARED = 20_000
-/** Steps of some nanoseconds that one search may take: a comparison takes one a character, of long names many times that. */
+/** The budget of one search, in steps of some nanoseconds. Comparing two names takes about a step for each character; long names take many times that. */
 const MAX_STEPS = 400_000
 
-/** What a search may still do: in one turn of the event loop, however many names there are, and however long. */
+/** The budget that a search has left. It ends within one turn of the event loop, however many and however long the names are. */
 export class Effort {
   left = MAX_STEPS
   #names = MAX_COMPARED
@@ -14,7 +14,7 @@ export class Effort {
     this.left -= steps
   }
 
-  /** As many of the names as may still be looked at. */
+  /** Yields names as long as the budget lasts. */
   * affordable (names: Iterable<string>): Generator<string> {
     for (const name of names) {
       if (this.left <= 0 || this.#names-- <= 0) return
@@ -24,8 +24,8 @@ export class Effort {
 }
 
 /**
- * Whether a name is another one, misspelt: one edit in a short name, two in a long one, none where both have two
- * letters at most, or two neighbours that have changed places; capitals do not count.
+ * Whether a name looks like a misspelling of another one: one edit in a short name, two in a long one, none where both have two letters at
+ * most; or two neighbouring letters that have changed places. Capitals do not count.
  */
 export function isNearly (name: string, meant: string, effort = new Effort()): boolean {
   const edits = Math.max(name.length, meant.length) < 3 ? 0 : meant.length < 6 ? 1 : 2
@@ -36,8 +36,8 @@ export function isNearly (name: string, meant: string, effort = new Effort()): b
 }
 
 /**
- * Their distance, without what they begin and end with alike: ids of one registry mostly differ in a few letters, and long
- * ones take microseconds. Infinity for two that would take more than the effort that is left.
+ * The edit distance of two names. Equal beginnings and ends are cut off first, because ids of one registry mostly differ in a few letters,
+ * and long ones take microseconds. Infinity when the comparison would cost more than the effort that is left.
  */
 function editsBetween (one: string, other: string, effort: Effort): number {
   const most = Math.min(one.length, other.length)
@@ -53,7 +53,7 @@ function editsBetween (one: string, other: string, effort: Effort): number {
   return isAffordable ? distance(rest, otherRest) : Infinity
 }
 
-/** Of the bit-parallel algorithm, which takes 32 characters of the one text at a time for each of the other. */
+/** The steps of the bit-parallel algorithm, which compares 32 characters of one text at a time with each character of the other. */
 function stepsOf (length: number, otherLength: number): number {
   return Math.ceil(Math.min(length, otherLength) / 32) * Math.max(length, otherLength)
 }
@@ -80,7 +80,10 @@ export function nearMatches (wanted: string, names: Iterable<string>, effort = n
 
 interface Candidate { readonly name: string, readonly edits: number }
 
-/** The three nearest, in order: all names may be candidates, and sorting them takes longer than comparing. */
+/**
+ * The three nearest candidates in order, after one more was added. Sorting all candidates would take longer than comparing them, since
+ * every name may be one.
+ */
 function withNext (nearest: readonly Candidate[], next: Candidate): readonly Candidate[] {
   const last = nearest[2]
   return last !== undefined && byNearness(last, next) < 0 ? nearest : [...nearest, next].sort(byNearness).slice(0, 3)
@@ -91,8 +94,8 @@ function byNearness (one: Candidate, other: Candidate): number {
 }
 
 /**
- * Those that are likely to be meant where nobody has asked: misspelt, or the same name in another module.
- * @param effort what may be spent on it, and on others
+ * Names that are likely to be meant, for a hint that nobody has asked for: misspelt names, and the same name in another module.
+ * @param effort the budget, which several searches may share
  */
 export function likelyMatches (wanted: string, names: Iterable<string>, effort: Effort): string[] {
   const likely: string[] = []

@@ -1,9 +1,9 @@
 import { TemplateSyntaxError } from '../../template/language.ts'
 
 /**
- * The mistake that a compile has found. The parsers recurse: a text within all bounds can still chain more deeply than the
- * stack goes, and must hurt itself only.
- * @throws what is no mistake of the text
+ * The syntax error that a compile has thrown. A stack overflow counts as one, too: the parsers recurse, and a text within all bounds can
+ * still nest more deeply than the stack allows. It must not harm anything but itself.
+ * @throws the error itself when it is no mistake of the text
  */
 export function asMistake (error: unknown): TemplateSyntaxError {
   if (error instanceof TemplateSyntaxError) return error

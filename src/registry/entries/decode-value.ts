@@ -1,7 +1,7 @@
 import { type Json, JsonError, parseJson } from '../../base/json.ts'
 import { type Diagnostic, reject } from '../diagnostic/diagnostic.ts'
 
-/** What a stored text means, and what is odd about it. */
+/** The value that a stored text stands for, and warnings about the text. */
 export interface DecodedValue {
   readonly value: Json
   readonly diagnostics: readonly Diagnostic[]

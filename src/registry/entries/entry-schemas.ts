@@ -8,7 +8,7 @@ import { RejectedEntry } from '../diagnostic/diagnostic.ts'
 import { validators } from './entry-validators.ts'
 import { type Fields } from './misspelt-fields.ts'
 
-/** As much of a schema as is read here. */
+/** The members of a JSON Schema that are read here. */
 interface Schema {
   readonly $id?: string
   readonly properties?: Readonly<Record<string, Schema>>
@@ -18,18 +18,18 @@ interface Schema {
   readonly $defs?: Readonly<Record<string, Schema>>
 }
 
-/** What `jsonschema/` says of one kind of entries. */
+/** The schema of one kind of entries, from `jsonschema/`. */
 export interface EntrySchema {
-  /** @throws RejectedEntry with every violation */
+  /** Checks a value against the schema. @throws RejectedEntry with every violation */
   check (value: Json): void
-  /** The fields that are looked at. */
+  /** The known fields, for finding misspelt ones. */
   readonly fields: Fields
 }
 
 /**
  * Reads the schema of a kind of entries; the file of the kind calls this once.
- * @param name of its file in `jsonschema/`, without the ending
- * @param part the name of the definition in the file that entries are held to; left out for the whole
+ * @param name the name of its file in `jsonschema/`, without the extension
+ * @param part the name of a definition in that file, when entries are checked against the definition alone
  */
 export function entrySchema (name: string, part?: string): EntrySchema {
   const schema = readPublishedSchema<Schema>(name)
@@ -61,7 +61,7 @@ function isInsideOneOf (error: ErrorObject): boolean {
   return error.schemaPath.includes('/oneOf/')
 }
 
-/** What is there instead, such as a misspelt name. */
+/** The words that list the names that a value has instead of a missing one: one of them may be misspelt. */
 function present (value: Json): string {
   const names = (isObject(value) ? Object.keys(value) : []).slice(0, 5).map(name => `"${beginningOf(name, 40)}"`)
   return names.length === 0 ? '' : `, and it has ${names.join(', ')}`
@@ -74,7 +74,7 @@ function describe (error: ErrorObject): string {
   return `${where} ${inPlainWords(error)}`
 }
 
-/** What leads to what is wrong: of a member that must not be there, itself; of one that is missing, to where it would be. */
+/** The path that a violation is about: that of a member that must not be there, or, for a missing member, that of the object that lacks it. */
 function fieldOf ({ instancePath, keyword, params }: ErrorObject): JsonPath {
   const names = instancePath.split('/').slice(1).map(name => name.replaceAll('~1', '/').replaceAll('~0', '~'))
   return keyword === 'additionalProperties' ? [...names, String(params['additionalProperty'])] : names

@@ -2,11 +2,11 @@ import { type StoredValue } from '../../store/store.ts'
 import { type Diagnostic, reject, RejectedEntry, unreadable } from '../diagnostic/diagnostic.ts'
 import { type Slices } from '../../runtime/slices.ts'
 
-/** What is wrong with one key. */
+/** The problems of one key. */
 export interface EntryProblem {
   readonly key: string
   readonly diagnostics: readonly Diagnostic[]
-  /** An earlier version that this process had is served in its place. */
+  /** Whether an earlier version, which this process has read before, is served in place of the stored one. */
   readonly servesLastGood: boolean
 }
 
@@ -17,15 +17,15 @@ interface EntryRecord<T> {
   readonly problem: EntryProblem | undefined
 }
 
-/** How the entries of one kind are read. */
+/** The functions by which entries of one kind are read. */
 export interface EntryParser<T> {
-  /** What others call the entry of a key by. */
+  /** The name by which other entries refer to the entry of a key. */
   nameOf (key: string): string
-  /** In slices: one entry may hold very much. @throws RejectedEntry */
+  /** Parses an entry, in slices, because one entry may be very large. @throws RejectedEntry */
   parse (key: string, text: string, slices: Slices): Promise<T>
-  /** False for an entry that is listed as invalid: it does not replace a version that works. */
+  /** Whether an entry is valid. An invalid one is listed as such, and does not replace an earlier version that works. */
   isSound (entry: T): boolean
-  /** Whether anything of the entry works: nothing else outlives a text that cannot be read. */
+  /** Whether any part of the entry works. An entry of which nothing works is dropped when its next text cannot be read. */
   isUsable (entry: T): boolean
   diagnostics (entry: T): readonly Diagnostic[]
 }
@@ -34,9 +34,9 @@ export interface EntryParser<T> {
 export class EntryTable<T> {
   readonly #parser: EntryParser<T>
   readonly #records = new Map<string, EntryRecord<T>>()
-  /** Keys whose entry in force has changed since it was last asked for. */
+  /** Keys whose entry in force has changed since the last call of `takeChanged`. */
   #changed = new Set<string>()
-  /** What is wrong, by the names of entries; made when it is asked for. */
+  /** The problems by the names of entries; computed when first asked for. */
   #problemsByName: ReadonlyMap<string, EntryProblem> | undefined
 
   constructor (parser: EntryParser<T>) {
@@ -63,17 +63,17 @@ export class EntryTable<T> {
     return changed
   }
 
-  /** Whether there is anything for `takeChanged` to give. */
+  /** Whether `takeChanged` would return any key. */
   get hasChanged (): boolean {
     return this.#changed.size > 0
   }
 
-  /** What is wrong with that key, if anything. */
+  /** The problem of a key, if it has one. */
   problem (key: string): EntryProblem | undefined {
     return this.#records.get(key)?.problem
   }
 
-  /** What is wrong with an entry of that name, if anything. */
+  /** The problem of the entry with a name, if it has one. */
   problemOf (name: string): EntryProblem | undefined {
     this.#problemsByName ??= new Map(this.problems().map(problem => [this.#parser.nameOf(problem.key), problem]))
     return this.#problemsByName.get(name)
@@ -83,7 +83,7 @@ export class EntryTable<T> {
     return [...this.#records.values()].flatMap(record => record.problem ?? [])
   }
 
-  /** Takes what is stored under a key now; one call after the other. Gives whether anything changed. */
+  /** Takes in the value that is stored under a key now; calls must not overlap. Returns whether anything changed. */
   async take (key: string, stored: StoredValue, slices: Slices): Promise<boolean> {
     const before = this.#records.get(key)
     const isNew = await this.#put(key, stored, slices)

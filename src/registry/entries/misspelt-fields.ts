@@ -4,21 +4,21 @@ import { isObject } from '../../template/value.ts'
 import { type Diagnostic, RejectedEntry } from '../diagnostic/diagnostic.ts'
 import { isNearly } from '../diagnostic/near-matches.ts'
 
-/** Members, and items of a list, that are compared, so that very many stay cheap. */
+/** The greatest number of an object's members, or of a list's items, that are compared, so that very large values stay cheap. */
 const MAX_COMPARED = 100
 
-/** The fields that are looked at: of an object, or of the objects in a list or a map. */
+/** The known fields of a value: of an object, or of each object in a list or a map. */
 export interface Fields {
   readonly shape: 'object' | 'list' | 'map'
   readonly names: readonly string[]
-  /** Those of its members. */
+  /** The known fields of the members. */
   readonly below: ReadonlyMap<string, Fields>
 }
 
 /**
- * Warns of members that are spelt nearly like a field that is not there; any other member may be meant for other programs.
- * @param fields those that are looked at
- * @param path what leads to the object
+ * Warns of members that are spelt nearly like a known field that is absent. Any other unknown member may be meant for other programs.
+ * @param fields the known fields
+ * @param path the path of the object in the entry
  */
 export function lintFields (value: JsonObject, { names: known, below }: Fields, path: JsonPath = []): Diagnostic[] {
   const absent = known.filter(field => !Object.hasOwn(value, field))
@@ -39,7 +39,7 @@ export function lintFields (value: JsonObject, { names: known, below }: Fields, 
   return [...own, ...nested]
 }
 
-/** Runs a check of a schema; what it rejects is told with the misspelt fields, which are mostly why. @throws RejectedEntry */
+/** Runs a check against a schema. A rejection also tells of misspelt fields, since they are its most frequent cause. @throws RejectedEntry */
 export function checkWithFields (check: () => void, misspelt: () => readonly Diagnostic[]): void {
   try {
     check()
@@ -48,7 +48,7 @@ export function checkWithFields (check: () => void, misspelt: () => readonly Dia
   }
 }
 
-/** The object that a member is, or those in the list or map that it is, each with its place. */
+/** The objects under a member, each with its path: the member itself, or the objects in the list or map that the member is. */
 function objectsIn (value: JsonObject, name: string, { shape }: Fields): Array<readonly [at: JsonPath, object: JsonObject]> {
   if (!Object.hasOwn(value, name)) return []
   const member = value[name] as Json
@@ -61,7 +61,7 @@ function itemsOf (member: Json, shape: 'list' | 'map'): Array<readonly [at: stri
   return Array.isArray(member) ? member.slice(0, MAX_COMPARED).map((item: Json, index) => [index, item]) : []
 }
 
-/** `parameters[2].default` */
+/** A path in words: `parameters[2].default`. */
 function inWords (path: JsonPath): string {
   return path.map((segment, index) => typeof segment === 'number' ? `[${segment}]` : index === 0 ? segment : `.${segment}`).join('')
 }

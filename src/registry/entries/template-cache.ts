@@ -3,43 +3,43 @@ import { getHeapStatistics } from 'node:v8'
 import { LRUCache } from 'lru-cache'
 import { type Language, type Syntax, type Template, type TemplateSource } from '../../template/language.ts'
 
-/** How much memory compiled templates may take at most, in bytes, and which share of the heap that Node has been given. */
+/** The bounds of the memory of compiled templates: in bytes, and as a share of Node's heap limit. The smaller one counts. */
 const MOST = 512 * 1024 * 1024
 const HEAP_SHARE = 1 / 4
 
 /**
- * What a compiled template takes beside its text, in bytes: what was measured of prompts with paths, rounded up. It is
- * forty times a text full of short tags, so that a bound of texts would be none of memory.
+ * The memory that a compiled template takes beside its text, in bytes: the figures measured with prompts of paths, rounded up. A text full
+ * of short tags takes forty times its own length, so a bound of text length would not bound the memory.
  */
 const BYTES_PER_TEMPLATE = 2048
 const BYTES_PER_TAG: Readonly<Record<Syntax, number>> = { go: 2560, handlebars: 1024 }
 const EXPLAINED = 2
 
-/** Gives a template, compiled plainly or to be explained. */
+/** Gives the template, compiled either plainly or for explanations. */
 export type PreparedTemplate = (explain: boolean) => Template
 
-/** Where compiled templates are had from. */
+/** The source of compiled templates. */
 export interface TemplateCache {
   /**
-   * Prepares a source once, so that the way to its template does not depend on the source's length. The template is
-   * compiled when it is first asked for, and again when it was dropped meanwhile; that one has the same references.
-   * What it gives throws TemplateSyntaxError.
+   * Prepares a source once, so that finding its template later does not depend on the source's length. The template is compiled when it is
+   * first asked for, and again after the cache has dropped it; the new one has the same references. The returned function throws
+   * TemplateSyntaxError.
    */
   prepare (syntax: Syntax, source: Omit<TemplateSource, 'explain'>): PreparedTemplate
 }
 
-/** How a cache has done since it was made, and what it holds now. */
+/** The statistics of a cache: hits and misses since it was made, and its present contents. */
 export interface TemplateStatistics {
-  /** Templates that were there. */
+  /** How many templates were found in the cache. */
   readonly hits: number
-  /** Templates that had to be compiled. */
+  /** How many templates had to be compiled. */
   readonly misses: number
   readonly entries: number
-  /** What the entries take in memory, in bytes, as an estimate. */
+  /** The memory that the entries take, in bytes, as an estimate. */
   readonly bytes: number
 }
 
-/** A cache that keeps what it compiles, and counts. */
+/** A cache that keeps compiled templates and counts its hits and misses. */
 export interface CountedTemplateCache extends TemplateCache {
   statistics (): TemplateStatistics
 }
@@ -78,7 +78,7 @@ export function createTemplateCache (languages: readonly Language[], limit = sha
   }
 }
 
-/** A cache that keeps nothing: what strangers send must not push out what is in use. */
+/** A cache that keeps nothing. It is for texts that strangers send, which must not push templates in use out of the real cache. */
 export function uncachedTemplates (languages: readonly Language[]): TemplateCache {
   return {
     prepare (syntax, source) {
@@ -88,7 +88,7 @@ export function uncachedTemplates (languages: readonly Language[]): TemplateCach
   }
 }
 
-/** Templates that live as long as what they were prepared for, each compiled once: of a prompt that is stored nowhere. */
+/** A cache for prompts that are stored nowhere: each template is compiled once, and lives as long as the function that `prepare` returned. */
 export function ownTemplates (languages: readonly Language[]): TemplateCache {
   return {
     prepare (syntax, source) {
@@ -124,7 +124,7 @@ function languageOf (languages: readonly Language[], syntax: Syntax): Language {
   return language
 }
 
-/** Tells sources apart by content. As UTF-16, since lone surrogates, which JSON may have, are all the same in UTF-8. */
+/** A hash that tells sources apart by content. The text is hashed as UTF-16: JSON may have lone surrogates, which all look the same in UTF-8. */
 function digestOf (syntax: Syntax, { text, declared }: TemplateSource): string {
   const about = JSON.stringify([syntax, declared === undefined ? null : [...declared]])
   return createHash('sha256').update(`${about}\n${text}`, 'utf16le').digest('base64url')

@@ -1,9 +1,9 @@
 import { type EntryProblem } from '../entries/entry-table.ts'
 
 /**
- * Every key that is not served as it is stored, once.
- * @param own what is wrong with keys themselves
- * @param conflicts keys that lost their place to others: for one that is wrong itself, too, the conflict comes last
+ * Lists every key that is not served as it is stored, each once.
+ * @param own the problems of the keys' own values
+ * @param conflicts keys that lost their place to other keys; where such a key has a problem of its own, too, the conflict comes last
  */
 export function allProblems (own: readonly EntryProblem[], conflicts: readonly EntryProblem[]): EntryProblem[] {
   const lost = new Map(conflicts.map(conflict => [conflict.key, conflict]))

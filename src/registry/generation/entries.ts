@@ -10,7 +10,7 @@ import { type CountedTemplateCache } from '../entries/template-cache.ts'
 import { EntryTable, type EntryProblem } from '../entries/entry-table.ts'
 import { EntryTables } from './entry-tables.ts'
 
-/** What entries are read with. */
+/** The dependencies of `Entries`. */
 export interface EntriesOptions {
   readonly kinds: readonly EntryKind[]
   readonly keyPrefix: string
@@ -19,10 +19,10 @@ export interface EntriesOptions {
   readonly log: Log
 }
 
-/** What was read of some keys, and may be taken in. */
+/** Values that were read from the store and may be taken in. */
 export interface Findings {
   readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
-  /** Whether that is left out, because it is not certain: then the key is read again. */
+  /** Whether a value is left out because it may be outdated; its key is then read again. */
   isDoubtful (key: string, value: StoredValue): boolean
 }
 
@@ -39,22 +39,22 @@ export class Entries {
     this.tables = new EntryTables(kinds, kind => new EntryTable(kind.parser({ prefix: kindPrefix(keyPrefix, kind.key), cache, toolReader, definitionKinds })))
   }
 
-  /** Whether a generation that is made now would have anything new in it. */
+  /** Whether a generation that is made now would differ from the last one. */
   get hasChanged (): boolean {
     return [...this.tables.all()].some(table => table.hasChanged)
   }
 
-  /** The kind of a key; `undefined` for one that is no entry's. */
+  /** The kind of a key; `undefined` for a key that belongs to no kind. */
   kindOf (key: string): EntryKind | undefined {
     return this.#prefixes.find(([, prefix]) => key.startsWith(prefix))?.[0]
   }
 
-  /** Parses those values that are not known yet, in slices; logs those that cannot be used. */
+  /** Parses the values that have changed, in slices, and logs the unusable ones. */
   async take ({ values, isDoubtful }: Findings): Promise<void> {
     const slices = createSlices()
     for (const [key, value] of values) {
       const kind = this.kindOf(key)
-      // An ACL from before there were labels withholds all of their records, of which the registry tells once.
+      // An ACL that was written before labels existed withholds every release record; the registry tells of that once, not for each key.
       if (kind === undefined || isDoubtful(key, value) || (kind === releaseKind && isWithheld(value))) continue
       const table = this.tables.of(kind)
       if (await table.take(key, value, slices)) this.#logProblem(table.problem(key))
@@ -62,7 +62,7 @@ export class Entries {
     }
   }
 
-  /** Every key that is not in force as it is stored. */
+  /** The problems of all keys that are not in force as they are stored. */
   problems (): EntryProblem[] {
     return [...this.tables.all()].flatMap(table => table.problems())
   }

@@ -18,7 +18,7 @@ export class EntryTables {
   of<E extends Entry> (kind: EntryKind<E>): EntryTable<E> {
     const table = this.#tables.get(kind)
     if (table === undefined) throw new Error(`no kind ${kind.key}`)
-    // The row is the token of its own entries: the constructor has made this table with it.
+    // The cast is safe: the constructor has made this table with this very row, whose type parameter is that of the table's entries.
     return table as EntryTable<E>
   }
 

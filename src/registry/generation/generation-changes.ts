@@ -3,14 +3,14 @@ import { type Extension, type Generation, type Tool } from './generation.ts'
 import { isEntryKind, type Kind } from '../kinds/kind.ts'
 import { offeredOf } from './offered.ts'
 
-/** Something that is, or was, offered, and has changed. */
+/** A change of one entry that a generation offers, or that the one before offered. */
 export interface Change {
   readonly kind: Kind
-  /** Dotted. */
+  /** The dotted id. */
   readonly id: string
 }
 
-/** What one generation offers that another does not, or not like this; in slices. */
+/** The differences between what two generations offer: entries that came, went or changed. In slices. */
 export async function changesBetween (before: Generation, after: Generation, kinds: readonly Kind[], slices: Slices): Promise<readonly Change[]> {
   const changes: Change[] = []
   for (const kind of before === after ? [] : kinds.filter(isEntryKind)) {
@@ -24,7 +24,7 @@ export async function changesBetween (before: Generation, after: Generation, kin
   return changes
 }
 
-/** A generation shares with the last one what has not changed; what it makes anew is told by its content. */
+/** Whether an entry is equal in two generations. Unchanged entries are the same object in both; an entry that was made anew is compared by its content. */
 function isSame ({ key }: Kind, old: unknown, now: unknown): boolean {
   if (old === now) return true
   if (old === undefined || now === undefined) return false

@@ -22,19 +22,19 @@ export interface Extension {
 export interface Prompt {
   readonly id: string
   readonly entry: PromptEntry
-  /** Where it is a version: its number, and the label that it is linked under, if it is one. */
+  /** The number of the version, for a prompt that is a version; `label` is the label under which it is linked, if any. */
   readonly version?: number | undefined
   readonly label?: string | undefined
-  /** A hash of what is rendered and sent, of it and of the prompts it includes: the same on every replica. */
+  /** A hash of what is rendered and sent, of this prompt and of the prompts that it includes: equal on every replica. */
   readonly revision: string
   /** `invalid`: mistakes in its own text; `unlinked`: names that nothing registered answers to, or partials without an end. */
   readonly state: 'valid' | 'invalid' | 'unlinked'
   readonly diagnostics: readonly Diagnostic[]
-  /** Those among the diagnostics that are about a name that nothing answers to, with all that was looked for. */
+  /** The diagnostics of names that nothing registered answers to, each with all that was looked up for the name. */
   readonly unfound: ReadonlyMap<Diagnostic, readonly Wanted[]>
-  /** In the order of its entry's. */
+  /** The linked texts, in the order of the entry's texts. */
   readonly texts: readonly LinkedText[]
-  /** What its model may call; empty without a tool loop. */
+  /** The tools that the prompt's model may call; empty without a tool loop. */
   readonly loopTools: readonly CallableTool[]
 }
 
@@ -53,24 +53,24 @@ export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArg
 export interface Tool {
   readonly id: string
   readonly definition: ToolDefinition
-  /** What is to be said of it now: where its module is changes without it. */
+  /** The diagnostics of the tool at this moment: the place of its module can change while the tool does not. */
   diagnostics (): readonly Diagnostic[]
-  /** Whether it has a key of its own; what a server offers has none. */
+  /** Whether the tool has a key of its own; a tool that an MCP server offers has none. */
   readonly isRegistered: boolean
-  /** `undefined` for an MCP server, which is no function itself. */
+  /** What templates call; `undefined` for an MCP server, which is no function itself. */
   readonly callable?: CallableTool
 }
 
 /**
- * What is stored under a name and cannot be used: of a tool by its function, of other kinds by its id. Unlike all else of a
- * generation it tells of now: a rejection makes none.
+ * Finds the rejected entry that is stored under a name: a tool by its function name, other kinds by their id. Unlike the rest of a
+ * generation it tells of the present moment, because a rejection makes no new generation.
  */
 export type FindRejected = (kind: KindAccess, name: string) => EntryProblem | undefined
 
-/** A version as a label serves it: its partials are those of the label. */
+/** A version as a label serves it: its partials are taken from the same label. */
 export interface ReleasedVersion {
   readonly version: number
-  /** Of 100. */
+  /** The share of the version in percent. */
   readonly weight: number
   readonly prompt: Prompt
 }
@@ -79,35 +79,35 @@ export interface ReleasedVersion {
 export interface Release {
   readonly id: string
   readonly record: ReleaseRecord
-  /** A hash of the record. */
+  /** A hash of the release record. */
   readonly hash: string
-  /** The newest version with the content that is served where nobody says a label. */
+  /** The newest version whose content is the one that is served without a label. */
   readonly latest: number | undefined
   /** The versions of each label, the newest first; none for a label whose version this process has never had. */
   readonly labels: ReadonlyMap<string, readonly ReleasedVersion[]>
 }
 
-/** What stands for itself, by the key of its kind and by id; `definitionsOf` gives them with their type. */
+/** The definitions of all kinds, by the key of their kind and by id; `definitionsOf` gives them with their type. */
 export type Definitions = ReadonlyMap<string, ReadonlyMap<string, Definition>>
 
-/** Everything that is registered at one moment, but for the shared variables. Never changed: a request uses the one it began with. */
+/** Everything that is registered at one moment, except the shared variables. A generation never changes: a request uses the one it began with. */
 export interface Generation {
-  /** Counts this process's generations. */
+  /** The number of the generation, counted in this process. */
   readonly number: number
-  /** A hash of all entries: the same on every replica that holds the same. */
+  /** A hash of all entries: equal on every replica that holds the same entries. */
   readonly revision: string
   readonly extensions: ReadonlyMap<string, Extension>
   readonly prompts: ReadonlyMap<string, Prompt>
-  /** Prompts as partials find them; `prompts` may be a caller's part of them. */
+  /** All prompts, for looking partials up; `prompts` may be only the part that a caller may see. */
   readonly everyPrompt: ReadonlyMap<string, Prompt>
-  /** By id: `codebase.lookup_ref`. */
+  /** The tools by id: `codebase.lookup_ref`. */
   readonly tools: ReadonlyMap<string, Tool>
   readonly definitions: Definitions
-  /** What labels of prompts mean, by the prompt's id. */
+  /** The versions that labels of prompts mean, by the prompt's id. */
   readonly releases: ReadonlyMap<string, Release>
-  /** What cannot be offered although it parses, such as the second of two tools with one function name. */
+  /** Entries that parse and still cannot be offered, such as the second of two tools with one function name. */
   readonly conflicts: readonly EntryProblem[]
-  /** A hash of all entries of each kind that is read as a whole, by its key. */
+  /** A hash of all entries of a kind, for each kind that is read as a whole, by the kind's key. */
   readonly revisions: ReadonlyMap<string, string>
   readonly findRejected: FindRejected
 }

@@ -6,11 +6,11 @@ const NONE: ReadonlyMap<string, never> = new Map<string, never>()
 
 /** The definitions of a kind that a generation offers, by id. */
 export function definitionsOf<D extends Definition> ({ definitions }: Pick<Generation, 'definitions'>, kind: DefinitionKind<D>): ReadonlyMap<string, D> {
-  // The row is the token of what its own parser has made.
+  // The cast is safe: the parser of this very row has made these definitions.
   return (definitions.get(kind.key) ?? NONE) as ReadonlyMap<string, D>
 }
 
-/** What a generation offers of a kind that is read as a whole, by id. */
+/** The entries that a generation offers of a kind that is read as a whole, by id. */
 export function offeredOf ({ extensions, prompts, tools, releases, definitions }: Generation, kind: Kind): ReadonlyMap<string, unknown> {
   const linked = new Map<string, ReadonlyMap<string, unknown>>([['extensions', extensions], ['templates', prompts], ['tools', tools], ['releases', releases]])
   return linked.get(kind.key) ?? definitions.get(kind.key) ?? NONE

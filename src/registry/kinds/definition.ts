@@ -1,27 +1,27 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Diagnostic } from '../diagnostic/diagnostic.ts'
 
-/** An entry that stands for itself: an agent, a skill, a plan. Its kind adds what it means. */
+/** A registered entry that nothing is linked with: an agent, a skill or a plan. Each kind adds fields of its own. */
 export interface Definition {
-  /** Dotted. */
+  /** The dotted id. */
   readonly id: string
-  /** Whether it has a key of its own, or comes with an extension. */
+  /** Whether the definition has a key of its own, or comes with an extension. */
   readonly origin: 'direct' | 'extension'
-  /** As it is stored. */
+  /** The object as it is stored. */
   readonly source: JsonObject
   readonly diagnostics: readonly Diagnostic[]
-  /** The tools that it names: whether they are registered changes without it. */
+  /** The tools that the definition names. Whether they are registered is not in the definition: it can change while the definition does not. */
   readonly toolUses?: readonly ToolUse[]
-  /** Of all that it is. */
+  /** A hash of the whole definition. */
   readonly hash: string
 }
 
 /** A tool that an entry names, as plain data. */
 export interface ToolUse {
-  /** The id of the registration. */
+  /** The id of the tool's registration. */
   readonly tool: string
-  /** Of a definition that is called as a tool is: that of its keys. */
+  /** The kind of the definition, where a definition is called like a tool. */
   readonly kind?: 'agents' | 'skills' | 'plans'
-  /** What it is given. */
+  /** The names of the parameters that the entry gives to the tool. */
   readonly parameters: readonly string[]
 }

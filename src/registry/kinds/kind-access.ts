@@ -7,9 +7,9 @@ export type Access = 'prompts' | 'environs' | 'runs' | 'open' | 'shown'
 
 /** As much of a kind as access control reads. */
 export interface KindAccess {
-  /** In keys and folders: `templates`. */
+  /** The kind's name in keys and folders: `templates`. */
   readonly key: string
-  /** In statuses, metrics and addresses: `prompts`. */
+  /** The kind's name in statuses, metrics and addresses: `prompts`. */
   readonly name: string
   readonly access: Access
 }

@@ -12,38 +12,38 @@ import { type TemplateCache } from '../entries/template-cache.ts'
  * `kinds/`, and its row. A row is also the typed token by which its entries are asked for.
  */
 export interface Kind extends KindAccess {
-  /** In sentences: `prompt`. */
+  /** The kind's name in sentences: `prompt`. */
   readonly noun: string
   /** `lazy`: only names are loaded, and a value when it is first used. `asked`: nothing is loaded, and each call reads the store. */
   readonly reading: 'whole' | 'lazy' | 'asked'
-  /** In a folder: the name of a file that is, as it is, the value of the folder that it is in. */
+  /** The name of the file in a directory store whose text is the value of the folder around it. */
   readonly file?: string
   /** Whether Dotprompt's `.prompt` files in a folder are entries of this kind, too. */
   readonly hasDotprompt?: boolean
-  /** What a stored text means. @throws RejectedEntry */
+  /** Reads the value out of a stored text. @throws RejectedEntry */
   decode (text: string): DecodedValue
-  /** The value that two ways to write the same entry down share. */
+  /** The common form of a value: two ways to write the same entry have the same one. */
   normalise (value: Json): Json
-  /** What the registry would say of an entry, before it is stored; an error refuses it. @throws RejectedEntry */
+  /** Tells what the registry would say of an entry, before the entry is stored; an error refuses it. @throws RejectedEntry */
   check (entry: NewEntry, context: CheckContext): Promise<readonly Diagnostic[]>
 }
 
 /** An entry that is not stored yet. */
 export interface NewEntry {
-  /** Dotted. */
+  /** The dotted id. */
   readonly id: string
-  /** As it will be stored. */
+  /** The text as it will be stored. */
   readonly text: string
 }
 
-/** What entries are checked with before they are stored. */
+/** The tools and lookups by which entries are checked before they are stored. */
 export interface CheckContext {
   readonly toolReader: ToolReader
-  /** The id of the tool with a function name, among those that the publisher sees. */
+  /** The id of the tool that has a function name, among the tools that the publisher may see. */
   toolOfFunction (name: string): string | undefined
-  /** What is wrong with the tools that an entry names, as the publisher sees them; each an error. */
+  /** The problems of the tools that an entry names, as far as the publisher may see tools; each is an error. */
   findToolProblems (uses: readonly ToolUse[]): readonly Diagnostic[]
-  /** Parses in a process of its own, for what a stranger may make costly. */
+  /** Lints an entry in a process of its own, since a stranger may make the parse costly. */
   lint (kind: KindAccess['key'], entry: NewEntry): Promise<readonly Diagnostic[]>
 }
 
@@ -59,21 +59,21 @@ export interface Entry {
   readonly hash: string
 }
 
-/** What parsers work with. */
+/** The tools that parsers of entries work with. */
 export interface ParserContext {
   /** What the kind's keys begin with: `shenma:templates:`. */
   readonly prefix: string
   readonly cache: TemplateCache
   readonly toolReader: ToolReader
-  /** Of these, extensions bring entries too. */
+  /** The kinds of which extensions bring entries, too. */
   readonly definitionKinds: readonly DefinitionKind[]
 }
 
 /** A kind whose entries stand for themselves: nothing is linked with them. Extensions can bring them. */
 export interface DefinitionKind<D extends Definition = Definition> extends EntryKind<D> {
-  /** The field of `contributes` that has them. */
+  /** The field of an extension's `contributes` that holds entries of this kind. */
   readonly contributes: string
-  /** @throws RejectedEntry */
+  /** Makes a definition from its stored value. @throws RejectedEntry */
   define (id: string, value: Json, origin: Definition['origin']): D
 }
 

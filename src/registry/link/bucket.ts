@@ -5,15 +5,15 @@ import { type LabelShare, WHOLE } from '../kinds/release/release-record.ts'
 const RANGE = 2 ** 32
 
 /**
- * The place of a key between 0 and 100: the same on every replica, and for one prompt independent of that for another.
- * @param key left out, a random place
+ * The bucket of a key: a number from 0 to below 100, equal on every replica. A key's buckets for two prompts are independent of each other.
+ * @param key the caller's key; without one the bucket is random
  */
 export function bucketOf (id: string, key: string | undefined): number {
   if (key === undefined) return randomInt(RANGE) / RANGE * WHOLE
   return createHash('sha256').update(`${id}\0${key}`).digest().readUInt32BE(0) / RANGE * WHOLE
 }
 
-/** Which of several a bucket falls to: they are laid out from 0, the newest first. */
+/** The share that a bucket falls into: the shares are laid out from 0, the newest version first. */
 export function shareAt<Share extends Pick<LabelShare, 'weight'>> (shares: readonly Share[], bucket: number): Share | undefined {
   let end = 0
   for (const share of shares) {

@@ -21,7 +21,7 @@ import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { SetHash } from './set-hash.ts'
 import { createSlices, type Slices } from '../../runtime/slices.ts'
 
-/** Makes tools callable; gives what templates call: one per definition or, for an MCP server, all that it offers. */
+/** Makes tools callable. Returns what templates call: one tool for each definition or, for an MCP server, all tools that it offers. */
 export type RegisterTools = (definitions: readonly ToolDefinition[]) => readonly CallableTool[]
 
 /** Keys whose entries have changed, by the key of their kind. */
@@ -40,8 +40,8 @@ const EMPTY: Omit<Generation, 'findRejected' | 'revisions'> = {
 }
 
 /**
- * Makes generations, each from the one before and what has changed since: what did not change, and does not depend on what
- * did, is the same object in both. In slices: the tables must not change while one is made.
+ * Makes each generation from the one before and the changes since. An object that did not change, and depends on no change, is shared by
+ * both generations. The work is done in slices: the tables must not change meanwhile.
  */
 export class GenerationBuilder {
   readonly #tables: EntryTables
@@ -77,7 +77,7 @@ export class GenerationBuilder {
     return this.#last
   }
 
-  /** Looks again for versions that labels mean and that were not there; gives whether there is anything new for a generation. */
+  /** Looks again for versions that labels mean and that were missing. Returns whether the next generation would differ. */
   fillGaps (): Promise<boolean> {
     return this.#releases.fillGaps(createSlices())
   }
@@ -136,7 +136,7 @@ export class GenerationBuilder {
     return new Map([...this.#hashes].map(([kind, hash]) => [kind, hash.digest()]))
   }
 
-  /** The tools, and the function names that stand for another tool than before. */
+  /** The tools, and the function names that now stand for another tool than before. */
   #nextTools (isDue: boolean): Pick<Generation, 'tools'> & { names: readonly string[] } {
     if (!isDue) return { tools: this.#last.tools, names: [] }
     const { tools, conflicts } = chooseTools(this.#tables.of(toolKind))
@@ -149,8 +149,8 @@ export class GenerationBuilder {
   }
 
   /**
-   * Takes what the changed entries offer. Notes in `before` who offered the prompts that this concerns; gives whether the
-   * extensions must be described anew.
+   * Takes in what the changed entries offer. Notes in `before` which entry offered each of these prompts; returns whether the extensions
+   * must be described anew.
    */
   async #updateClaims (changed: Changed, before: Map<string, PromptEntry | undefined>, slices: Slices): Promise<boolean> {
     const [extensions, templates] = [this.#tables.of(extensionKind), this.#tables.of(promptKind)]
@@ -172,7 +172,7 @@ export class GenerationBuilder {
     return contested
   }
 
-  /** The prompts, of which those are linked anew that have changed or depend on what has. */
+  /** The next prompts. Only those that have changed, or that depend on a change, are linked anew. */
   async #nextPrompts (before: ReadonlyMap<string, PromptEntry | undefined>, lookups: readonly Lookup[], slices: Slices): Promise<ReadonlyMap<string, Prompt>> {
     const ids = new Set<string>()
     const names = [...lookups]
@@ -213,7 +213,7 @@ async function copyOf<T> (map: ReadonlyMap<string, T>, slices: Slices): Promise<
   return copy
 }
 
-/** Those that are in force no longer, by id. */
+/** The entries that are no longer in force, by id. */
 function changedAmong (
   before: ReadonlyMap<string, PromptEntry | undefined>,
   now: Pick<Claims<PromptEntry>, 'get'>

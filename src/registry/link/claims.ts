@@ -1,34 +1,34 @@
-/** What an entry offers under an id: a prompt, an agent, … */
+/** An entry under an id: a prompt, an agent, … */
 export interface Claimed {
   readonly id: string
   readonly origin: 'direct' | 'extension'
 }
 
-/** An entry that would offer something under an id. */
+/** The claim of one key to offer an entry under an id. */
 export interface Claim<T extends Claimed> {
   readonly key: string
   readonly offer: T
 }
 
-/** Who offers what an id of one kind stands for, where several would: a direct one, then the extension with the smallest key. */
+/** The claims to the ids of one kind. Where several keys claim an id, a direct entry wins, then the extension with the smallest key. */
 export class Claims<T extends Claimed> {
-  /** By id, the one that wins first. */
+  /** The claims by id, the winning one first. */
   readonly #claims = new Map<string, readonly Claim<T>[]>()
   /** Ids with more than one claim. */
   readonly #contested = new Set<string>()
   readonly #idsByKey = new Map<string, readonly string[]>()
 
-  /** What is in force. */
+  /** The entry in force under an id. */
   get (id: string): T | undefined {
     return this.#claims.get(id)?.[0]?.offer
   }
 
-  /** The ids of what an entry offers. */
+  /** The ids of the entries that a key offers. */
   offeredBy (key: string): readonly string[] {
     return this.#idsByKey.get(key) ?? []
   }
 
-  /** Takes what an entry offers now, in place of what it offered before. Gives whether any of it is contested, or was. */
+  /** Replaces what a key offers. Returns whether one of the ids is claimed by several keys, or was before. */
   set (key: string, offers: readonly T[]): boolean {
     const ids = new Set([...this.#idsByKey.get(key) ?? [], ...offers.map(({ id }) => id)])
     let isContested = false
@@ -44,7 +44,7 @@ export class Claims<T extends Claimed> {
     return isContested
   }
 
-  /** What gives way, by the key of its entry, with what it gives way to. */
+  /** The claims that lost: the key, the entry that it offers, and the winning claim. */
   * shadowed (): Generator<readonly [key: string, offer: T, winner: Claim<T>]> {
     for (const id of this.#contested) {
       const [winner, ...others] = this.#claims.get(id) as readonly [Claim<T>, ...Claim<T>[]]
@@ -60,7 +60,7 @@ export class Claims<T extends Claimed> {
   }
 }
 
-/** Of two direct ones, whose keys differ in `.` and `:` only, the larger key wins. */
+/** Orders claims by precedence. Of two direct ones, whose keys differ in `.` and `:` only, the larger key wins. */
 function byPrecedence (one: Claim<Claimed>, other: Claim<Claimed>): number {
   if (one.offer.origin !== other.offer.origin) return one.offer.origin === 'direct' ? -1 : 1
   if (one.key === other.key) return 0

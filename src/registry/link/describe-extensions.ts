@@ -7,7 +7,7 @@ import { type ContestedKind } from './key-conflicts.ts'
 import { type Extension } from '../generation/generation.ts'
 import { type Slices } from '../../runtime/slices.ts'
 
-/** Every extension, with what others make of it: missing dependences, prompts and others that give way. */
+/** Describes every extension, with the effects of other entries on it: missing dependences, and contributions that another entry takes precedence over. */
 export async function describeExtensions (
   table: EntryTable<ExtensionEntry>,
   contested: readonly ContestedKind[],
@@ -53,7 +53,7 @@ function shadowedByKey (contested: readonly ContestedKind[]): ReadonlyMap<string
   return byKey
 }
 
-/** Two keys that differ in `.` and `:` only are one id. */
+/** The warning that two keys have one id, because they differ in `.` and `:` only. */
 function hides (key: string, hidden: string): Diagnostic {
   return { severity: 'warning', code: 'KEY_TAKEN', message: `${hidden} has the same id as ${key}, and is not listed` }
 }

@@ -5,21 +5,21 @@ import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type Slices } from '../../runtime/slices.ts'
 import { type ReleasedVersion } from '../generation/generation.ts'
 
-/** What a label of a prompt means, with its texts. */
+/** The versions that a label of a prompt means, with their parsed entries. */
 export type Shares = ReadonlyArray<LabelShare & { readonly entry: PromptEntry }>
 
-/** What is there where the label says nothing. */
+/** The prompts that are used where the label has no version of its own. */
 export interface Surroundings {
   readonly latest: { get (id: string): PromptEntry | undefined }
   readonly tools: Pick<ReadonlyMap<string, CallableTool>, 'get'>
 }
 
-/** All prompts under one label: a partial is taken with the same label where it has that. */
+/** All prompts under one label. A partial is taken from the same label where the partial's prompt has that label. */
 export class LabelEnvironment {
   readonly #label: string
   readonly #shares = new Map<string, Shares>()
   readonly #linker: Linker
-  /** Names that mean something else than when prompts were last linked. */
+  /** Names that mean something else than when the prompts were last linked. */
   #stale = new Set<Lookup>()
   readonly #changed = new Set<string>()
 
@@ -36,7 +36,7 @@ export class LabelEnvironment {
     return this.#shares.get(id)
   }
 
-  /** Takes what the label of a prompt means now; gives whether that is something else. */
+  /** Sets the versions that the label of a prompt means; returns whether they differ from those before. */
   set (id: string, shares: Shares): boolean {
     const before = this.#shares.get(id) ?? []
     const isSame = before.length === shares.length && before.every((each, index) => each.entry === shares[index]?.entry && each.weight === shares[index].weight)
@@ -49,10 +49,7 @@ export class LabelEnvironment {
     return true
   }
 
-  /**
-   * The ids under the label that are to be linked anew.
-   * @param names what means something else beside the label
-   */
+  /** The ids under the label that must be linked anew. @param names names outside of the label that mean something else now */
   async affected (names: readonly Lookup[], slices: Slices): Promise<ReadonlySet<string>> {
     const ids = new Set(this.#changed)
     for (const entry of await this.#linker.forget([...names, ...this.#stale], slices)) {
@@ -69,7 +66,10 @@ export class LabelEnvironment {
   }
 }
 
-/** The version with the most weight, of several the newest: linking needs no request. */
+/**
+ * The share with the most weight, of equal ones the first, which is the newest version. Linking chooses by weight alone, because it happens
+ * without a request.
+ */
 export function heaviest<Share extends Pick<LabelShare, 'weight'>> (shares: readonly Share[] | undefined): Share | undefined {
   return shares?.reduce((most, share) => share.weight > most.weight ? share : most)
 }

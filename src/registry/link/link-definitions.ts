@@ -8,7 +8,7 @@ import { extensionKind } from '../kinds/extension/extension-kind.ts'
 import { Claims } from './claims.ts'
 import { type ContestedKind } from './key-conflicts.ts'
 
-/** Makes the definitions of generations: of each kind what has a key of its own, then what extensions bring. */
+/** Makes the definitions of generations. Of each kind, definitions with a key of their own come before those of extensions. */
 export class DefinitionLinker {
   readonly #tables: EntryTables
   readonly #claims: ReadonlyMap<DefinitionKind, Claims<Definition>>
@@ -23,10 +23,10 @@ export class DefinitionLinker {
   }
 
   /**
-   * Takes what has changed.
-   * @param changed keys, by the key of their kind
-   * @param last those of the generation before
-   * @returns the next ones, and whether extensions are to be described anew
+   * Takes in changes.
+   * @param changed the changed keys, by the key of their kind
+   * @param last the definitions of the last generation
+   * @returns the next definitions, and whether extensions must be described anew
    */
   async next (
     changed: ReadonlyMap<string, ReadonlySet<string>>,

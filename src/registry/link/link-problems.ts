@@ -16,20 +16,20 @@ import { idsMeant, isPartial } from './references.ts'
 /** The functions that both languages have. */
 const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...FORMS.map(({ name }) => name)]
 
-/** A name that cannot be used, and what was looked for where nothing answers to it. */
+/** The problem of a name that cannot be used, with all that was looked up for it when nothing was found. */
 export interface Problem {
   readonly diagnostic: Diagnostic
   readonly wanted: readonly Wanted[]
-  /** The partial that is named, which an inline one may stand in for. */
+  /** The name of the partial, for which an inline partial may be given instead. */
   readonly partial?: string
 }
 
-/** A tool is named by its id or by its function. */
+/** The function name of a tool that is named by its id or by its function. */
 export function toFunctionName (name: string): string {
   return keyToFunction(name, '')
 }
 
-/** A tool that a prompt names for its model and that nobody has registered. */
+/** The problem of a tool that a prompt names for its model and that is not registered. */
 export function unknownLoopTool (name: string): Problem {
   const diagnostic: Diagnostic = {
     severity: 'error',
@@ -41,13 +41,13 @@ export function unknownLoopTool (name: string): Problem {
 }
 
 /**
- * A name that nothing usable answers to.
- * @param reason why what is registered under it cannot be used; `undefined` when nothing is
- * @param where which of several texts it is in
+ * The problem of a name for which nothing usable is registered.
+ * @param reason why the registered entry cannot be used; `undefined` when there is none
+ * @param where the text that the name is in, when the prompt has several
  */
 export function unresolved (from: PromptEntry, reference: Reference, reason: string | undefined, where: TextName | undefined): Problem {
   const isOfPrompt = isPartial(reference)
-  // What has a reference was compiled, and so has a syntax.
+  // A text that has references was compiled, and so its language is known.
   const { syntax = 'go' } = from.compiled
   const diagnostic: Diagnostic = {
     severity: 'error',
@@ -70,7 +70,7 @@ function wantedBy (from: PromptEntry, reference: Reference): Wanted[] {
   return idsMeant(from.id, reference.name).map(name => ({ kind: 'templates', name }))
 }
 
-/** A name without its dot is the mistake of those who know Handlebars. */
+/** The hint for a function that does not exist. A name without its dot is a frequent mistake of people who know Handlebars. */
 function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax, assumed: readonly string[]): string {
   if (RESERVED_NAMES.has(name)) return `write .${name}: in Go syntax, names of the scope begin with a dot`
   const other = syntax === 'go' ? 'handlebars' : 'go'
@@ -83,15 +83,15 @@ function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax,
   return [advice, ...syntax === 'go' && given.length === 0 ? [`a value is .${name}, with a dot`] : [], ...assumed].join('; ')
 }
 
-/** What language the text was read in, where its prompt does not say. */
+/** The hint that names the language in which the text was read, for prompts that do not declare theirs. */
 function assumedHint ({ definition }: PromptEntry, syntax: Syntax): string[] {
   return definition.syntax === undefined ? [ifMisjudged(syntax)] : []
 }
 
 /**
- * That a prompt includes itself without end.
- * @param way from the prompt to the id that closes the circle
- * @param at what leads there
+ * The problem of a prompt that includes itself without end.
+ * @param way the prompts from this one to the one that closes the circle
+ * @param at the inclusion that leads there
  */
 export function endless (way: readonly PromptEntry[], { reference: { line, column }, where }: Inclusion): Problem {
   const diagnostic: Diagnostic = {
@@ -105,7 +105,7 @@ export function endless (way: readonly PromptEntry[], { reference: { line, colum
   return { diagnostic, wanted: [] }
 }
 
-/** The problem of a partial, as one of the prompt that includes it. */
+/** The problem of a partial, turned into a problem of the prompt that includes the partial. */
 export function ofPartial (id: string, { diagnostic, wanted }: Problem): Problem {
   const { messageIndex: _message, part: _part, member: _member, ...rest } = diagnostic
   return { diagnostic: { ...rest, message: `in partial "${id}": ${diagnostic.message}` }, wanted }

@@ -14,13 +14,13 @@ import { idsMeant, isOptional, isPartial } from './references.ts'
 interface Entries { get (id: string, from: PromptEntry): PromptEntry | undefined }
 type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 
-/** What a name was looked up as: prompts and tools have names of their own. */
+/** The key of a lookup: prompts and tools have separate names. */
 export type Lookup = `${'prompt' | 'tool'} ${string}`
 
-/** As much of a prompt as a partial is. */
+/** The members of a prompt that a partial has. */
 export type PartialText = Pick<Prompt, 'id' | 'entry' | 'texts'>
 
-/** A partial as the registry links it: the prompt or version that it is. */
+/** A partial that the registry has linked, with the prompt or version that it includes. */
 export interface PromptPartial extends LinkedPartial {
   readonly prompt: PartialText
 }
@@ -30,14 +30,14 @@ export function isPromptPartial (link: Link): link is PromptPartial {
   return link.kind === 'partial' && 'prompt' in link
 }
 
-/** A prompt's links and what could not be resolved among its own names. */
+/** The resolution of a prompt's names: its links, and the problems of names that could not be resolved. */
 interface Resolution {
   texts: readonly LinkedText[]
   readonly includes: Inclusion[]
   readonly problems: Problem[]
-  /** Every name that it depends on, found or not. */
+  /** Every name that the resolution depends on, found or not. */
   readonly lookups: Set<Lookup>
-  /** What others link to; it reads this very resolution, so that a generation never meets links of a later one. */
+  /** The partial that other prompts link to. It reads this very resolution, so that a generation never sees links of a later one. */
   readonly partial: PromptPartial
   isMade: boolean
 }
@@ -54,7 +54,7 @@ class PartialPrompt implements PromptPartial, PartialText {
   readonly entry: PromptEntry
   readonly #texts: () => readonly LinkedText[]
 
-  /** @param texts as they are resolved when that is asked for */
+  /** @param texts gives the linked texts when they are asked for, since the resolution may not be made yet */
   constructor (entry: PromptEntry, texts: () => readonly LinkedText[]) {
     this.id = nameOf(entry)
     this.entry = entry
@@ -88,16 +88,15 @@ class PartialPrompt implements PromptPartial, PartialText {
 }
 
 /**
- * Resolves the names of prompts against whatever prompts and tools it is given: a tool or partial
- * that is not there makes the prompts that need it unlinked, and leaves the others alone. It remembers what it has
- * resolved until `forget` is told of a change.
+ * Resolves the names in prompts against the prompts and tools that it is given. A missing tool or partial makes the prompts that need it
+ * unlinked, and leaves the others alone. The linker remembers each resolution until `forget` is told of a change.
  */
 export class Linker {
   readonly #entries: Entries
   readonly #tools: Tools
   readonly #resolutions = new Map<PromptEntry, Resolution>()
   readonly #users = new Map<Lookup, Set<PromptEntry>>()
-  /** Of what is resolved now. */
+  /** The cycles among the present resolutions. */
   #cycles = this.#newCycles()
 
   /** @param entries prompts in force by id @param tools by function name */
@@ -106,7 +105,7 @@ export class Linker {
     this.#tools = tools
   }
 
-  /** Forgets whatever depends on these names, directly or not; gives the prompts that must be linked anew. */
+  /** Forgets every resolution that depends on one of the names, directly or not; returns the prompts that must be linked anew. */
   async forget (names: Iterable<Lookup>, slices: Slices): Promise<ReadonlySet<PromptEntry>> {
     const affected = new Set<PromptEntry>()
     const queue = [...names]
@@ -158,7 +157,7 @@ export class Linker {
     const included = this.#closure(entry)
     const { tools: loopTools, problems: loopProblems } = this.#findLoopTools(entry, included)
     const all = [...problems, ...loopProblems, ...included.flatMap(each => this.#problemsOf(each, entry)), ...this.#findCycle(entry)]
-    // Written out, so that all have one hidden class: a spread takes V8 ten times as long.
+    // The object is written out, so that all prompts have one hidden class: a spread takes V8 ten times as long.
     return {
       id,
       entry,
@@ -166,7 +165,7 @@ export class Linker {
       label,
       state: all.length > 0 ? 'unlinked' : 'valid',
       revision: included.length === 0 ? entry.revision : contentHash([entry.revision, ...included.map(each => each.revision).sort()]),
-      // Nearly all have no problem, and then share what is empty: there are several of them for each prompt that has labels.
+      // Nearly all prompts have no problem, and then share empty collections: a prompt with labels is linked several times.
       diagnostics: all.length === 0 ? entry.diagnostics : [...entry.diagnostics, ...all.map(({ diagnostic }) => diagnostic)],
       unfound: all.length === 0 ? NONE_UNFOUND : new Map(all.map(({ diagnostic, wanted }) => [diagnostic, wanted])),
       texts,
@@ -174,7 +173,7 @@ export class Linker {
     }
   }
 
-  /** What is wrong with the names of a partial, but for those that whoever includes it gives inline on every way to it. */
+  /** The problems of a partial's names, without those of names that every way from the outer prompt to the partial gives inline. */
   #problemsOf (partial: PromptEntry, outer: PromptEntry): Problem[] {
     return this.#resolve(partial).problems
       .filter(problem => problem.partial === undefined || !isAlwaysGiven(problem.partial, outer, partial, each => this.#resolve(each).includes))
@@ -185,7 +184,7 @@ export class Linker {
     return new PartialCycles(entry => this.#certain(entry).map(each => each.entry))
   }
 
-  /** That the prompt never ends, as far as its text tells. */
+  /** The problem of a prompt that never ends, as far as its text tells. */
   #findCycle (entry: PromptEntry): Problem[] {
     const way = this.#cycles.find(entry)
     const at = way && this.#certain(entry).find(each => each.entry === way[1])
@@ -224,7 +223,7 @@ export class Linker {
     return resolution
   }
 
-  /** The resolution of a prompt, perhaps not made yet: partials may include each other. */
+  /** The resolution of a prompt. It may not be made yet, because partials may include each other. */
   #resolutionOf (entry: PromptEntry): Resolution {
     const known = this.#resolutions.get(entry)
     if (known !== undefined) return known
@@ -240,7 +239,7 @@ export class Linker {
     return resolution
   }
 
-  /** A prompt of the same extension first, then a full id; a text says why it cannot be used. */
+  /** Finds a partial: a prompt of the same module or extension first, then a full id. A returned text says why the partial cannot be used. */
   #findPartial (from: PromptEntry, reference: Reference, where: Inclusion['where'], includes: Inclusion[]): Link | string | undefined {
     const [sibling, full] = idsMeant(from.id, reference.name)
     const found = this.#findPrompt(from, sibling) ?? this.#findPrompt(from, full)
@@ -286,7 +285,7 @@ export class Linker {
   }
 }
 
-/** What a partial is called: a version by its number, too. */
+/** The name of a partial: its id, with the number of the version where it is one. */
 function nameOf ({ id, version }: PromptEntry): string {
   return version === undefined ? id : `${id}@${version}`
 }

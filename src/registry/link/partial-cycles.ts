@@ -1,17 +1,17 @@
 interface Frame<T> { readonly node: T, readonly targets: readonly T[], next: number }
 
-/** Finds what can never end, since it calls itself, through others or not, with no condition on the way. */
+/** Finds nodes that never end: each calls itself, directly or through others, with no condition on the way. */
 export class PartialCycles<T> {
   readonly #targets: (node: T) => readonly T[]
-  /** Whether it never ends, for those that have been looked at. */
+  /** Whether a node never ends, for each node that has been looked at. */
   readonly #endless = new Map<T, boolean>()
 
-  /** @param targets what one certainly calls */
+  /** @param targets the nodes that a node calls in any case */
   constructor (targets: (node: T) => readonly T[]) {
     this.#targets = targets
   }
 
-  /** The way from one into a circle, ending with the one that closes it; `undefined` when it ends. */
+  /** The way from a node into a circle, ending with the node that closes the circle; `undefined` when the node ends. */
   find (node: T): readonly T[] | undefined {
     if (!this.isEndless(node)) return undefined
     const way = [node]
@@ -24,7 +24,10 @@ export class PartialCycles<T> {
     }
   }
 
-  /** Each is walked once, however often this is asked. Not recursive: a chain of partials can be as long as the registry. */
+  /**
+   * Whether a node never ends. Each node is walked once, however often this is asked. The walk does not recurse: a chain of partials can be
+   * as long as the registry.
+   */
   isEndless (node: T): boolean {
     const known = this.#endless.get(node)
     if (known !== undefined) return known

@@ -1,11 +1,11 @@
-/** An id as callers and templates write it, with what they want of it. */
+/** A prompt's id as callers and templates write it, with the label or version that they ask for. */
 export interface PromptReference {
   readonly id: string
   readonly label?: string
   readonly version?: number
 }
 
-/** Reads `id@production` and `id@7`; `undefined` for what has neither. */
+/** Reads `id@production` and `id@7`; `undefined` for a text without a label or version. */
 export function readReference (text: string): PromptReference | undefined {
   const at = text.lastIndexOf('@')
   if (at <= 0) return undefined
@@ -14,7 +14,7 @@ export function readReference (text: string): PromptReference | undefined {
   return /^[a-z][a-z0-9_-]{0,63}$/.test(wanted) ? { id, label: wanted } : undefined
 }
 
-/** Of a version, as errors and explanations name it. */
+/** The name of a version in errors and explanations. */
 export function nameOfVersion (id: string, version: number): string {
   return `${id}@${version}`
 }

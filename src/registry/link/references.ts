@@ -1,12 +1,12 @@
 import { type Reference } from '../../template/language.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** The id that a name stands for first: that of a prompt in the module, or extension, of the one that includes it. */
+/** The id that a partial's name stands for first: a prompt in the module, or extension, of the prompt that includes it. */
 export function siblingOf (id: string, name: string): string {
   return `${id.slice(0, id.lastIndexOf('.') + 1)}${name}`
 }
 
-/** The ids that the name of a partial stands for, the first that is there: a prompt beside the one that includes it, or a full id. */
+/** The ids that a partial's name may stand for; the first one that is registered wins: a prompt beside the one that includes it, then a full id. */
 export function idsMeant (id: string, name: string): readonly [sibling: string, full: string] {
   const full = toPath(name)
   return [siblingOf(id, full), full]

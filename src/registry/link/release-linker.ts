@@ -16,7 +16,7 @@ export interface ReleaseLinkerOptions extends Surroundings {
   readonly shelf: VersionShelf
 }
 
-/** Prompts whose entry in force has changed, with the one before. */
+/** Prompts whose entry in force has changed, each with its entry before the change. */
 type ChangedPrompts = ReadonlyMap<string, PromptEntry | undefined>
 
 /**
@@ -31,9 +31,9 @@ export class ReleaseLinker {
   readonly #environments = new Map<string, LabelEnvironment>()
   readonly #linked = new Map<string, ReadonlyMap<string, readonly ReleasedVersion[]>>()
   readonly #problems = new Map<string, EntryProblem>()
-  /** Ids of which a version that is wanted is not there. */
+  /** Ids of prompts with a version that is wanted and missing. */
   readonly #gaps = new Set<string>()
-  /** Ids of which such a version has been found since. */
+  /** Ids of prompts of which a missing version has been found since. */
   #found = new Set<string>()
   #releases: ReadonlyMap<string, Release> = new Map()
   /** Ids whose record or latest content has changed since they were last linked. */
@@ -48,12 +48,12 @@ export class ReleaseLinker {
     return this.#pins.of(id)
   }
 
-  /** What is not served as a record says. */
+  /** The problems of release records that are not served as they are stored. */
   problems (): readonly EntryProblem[] {
     return [...this.#problems.values()]
   }
 
-  /** What a name with a version or a label stands for. */
+  /** The entry that a name with a version or a label stands for. */
   pinned (name: string): PromptEntry | undefined {
     const reference = readReference(name)
     if (reference === undefined) return undefined
@@ -62,7 +62,7 @@ export class ReleaseLinker {
     return label === undefined ? undefined : heaviest(this.#environments.get(label)?.of(id))?.entry
   }
 
-  /** Looks again for versions that were not there; gives whether any is. */
+  /** Looks again for missing versions; returns whether one was found. */
   async fillGaps (slices: Slices): Promise<boolean> {
     this.#options.shelf.beginRetry()
     if (this.#gaps.size === 0) return false
@@ -71,8 +71,8 @@ export class ReleaseLinker {
   }
 
   /**
-   * Takes changed records and prompts in, and reads the versions that they mean.
-   * @param keys of records
+   * Takes in changed records and prompts, and reads the versions that they mean.
+   * @param keys the keys of changed records
    * @returns names of versions and labels that stand for something else than before
    */
   async load (keys: ReadonlySet<string>, prompts: ChangedPrompts, slices: Slices): Promise<readonly Lookup[]> {
@@ -93,7 +93,7 @@ export class ReleaseLinker {
     return names
   }
 
-  /** Links what is affected by names that stand for something else than before. */
+  /** Links the prompts that are affected by names with a new meaning. */
   async link (names: readonly Lookup[], slices: Slices): Promise<ReadonlyMap<string, Release>> {
     for (const [label, environment] of this.#environments) {
       for (const id of await environment.affected(names, slices)) {
@@ -144,7 +144,7 @@ export class ReleaseLinker {
     return ids
   }
 
-  /** Reads what these ids want, what that pins, and so on. */
+  /** Reads the versions that these ids want, then the versions that those pin, and so on. */
   async #fillAll (ids: Set<string>, slices: Slices): Promise<void> {
     let next: ReadonlySet<string> = ids
     while (next.size > 0) {
@@ -165,13 +165,13 @@ export class ReleaseLinker {
     return this.#entries.get(id)?.entry.record.versions.find(version => version.n === n)
   }
 
-  /** An entry of the same content that is there already. */
+  /** The entry of the latest content, when a version has the same content: it need not be read again. */
   #twin (id: string, tag: string): PromptEntry | undefined {
     const direct = this.#direct(id)
     return direct?.hash === tag ? direct : undefined
   }
 
-  /** The versions that labels of a prompt mean, and pins of those that its record lists. */
+  /** The versions that a prompt's labels mean, and the pinned versions that its record lists. */
   #wantedOf (id: string): readonly number[] {
     const record = this.#entries.get(id)?.entry.record
     if (record === undefined) return []
@@ -179,7 +179,7 @@ export class ReleaseLinker {
     return [...new Set([...[...record.labels.values()].flatMap(target => sharesOf(target).map(({ version }) => version)), ...pinned])]
   }
 
-  /** Puts in force what a record says, as far as its versions are there. */
+  /** Puts the labels of a record in force, each as soon as all its versions could be read. */
   #settle (id: string): Lookup[] {
     const { shelf } = this.#options
     const known = this.#entries.get(id)
@@ -216,7 +216,7 @@ export class ReleaseLinker {
     else this.#gaps.delete(id)
   }
 
-  /** Forgets versions that nothing means any more. */
+  /** Forgets versions that no label means and no prompt pins any more. */
   #tidy (id: string): void {
     const { shelf } = this.#options
     const kept = new Set([

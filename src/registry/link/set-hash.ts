@@ -11,7 +11,7 @@ export class SetHash {
   readonly #hashes = new Map<string, bigint>()
   #sum = 0n
 
-  /** Puts a member in, in place of the one of that key; `undefined` takes it out. */
+  /** Sets the content of the member with a key; `undefined` removes the member. */
   set (key: string, content: string | undefined): void {
     const before = this.#hashes.get(key) ?? 0n
     const after = content === undefined ? 0n : hashOf(key, content)
@@ -20,7 +20,7 @@ export class SetHash {
     this.#sum = (this.#sum - before + after) & MASK
   }
 
-  /** 12 characters that need no escaping, equal for equal sets. */
+  /** The hash: 12 characters that need no escaping, equal for equal sets. */
   digest (): string {
     return createHash('sha256').update(this.#sum.toString(16)).digest('base64url').slice(0, 12)
   }

@@ -7,11 +7,11 @@ import { type TemplateCache } from '../entries/template-cache.ts'
 import { readAll } from '../sync/store-snapshot.ts'
 import { nameOfVersion } from './prompt-reference.ts'
 
-/** A version that is wanted. */
+/** A version that a label means or a prompt pins. */
 export interface WantedVersion {
   readonly id: string
   readonly n: number
-  /** The hash of its content, as the record has it; `undefined` when no record has it. */
+  /** The hash of the version's content, from the release record; `undefined` when no record lists the version. */
   readonly tag: string | undefined
 }
 
@@ -28,25 +28,25 @@ export async function parseVersion (id: string, n: number, stored: StoredValue |
   return { ...await parsePromptEntry(id, 'direct', entryOfVersion(stored.text), cache, slices), version: n }
 }
 
-/** The versions that labels and other prompts mean, parsed. What has been read once stays, since a version never changes. */
+/** The parsed versions that labels mean and that prompts pin. A version never changes, so it is read only once. */
 export class VersionShelf {
   readonly #options: VersionShelfOptions
   readonly #entries = new Map<string, PromptEntry>()
   readonly #numbers = new Map<string, Set<number>>()
   readonly #problems = new Map<string, Diagnostic>()
-  /** Why the last reading failed. */
+  /** The reason why the last read failed. */
   #failure: string | undefined
 
   constructor (options: VersionShelfOptions) {
     this.#options = options
   }
 
-  /** Why versions could not be read; `undefined` when they could. */
+  /** The reason why versions could not be read; `undefined` when they could. */
   get failure (): string | undefined {
     return this.#failure
   }
 
-  /** Forgets that a reading failed, because all that is not there is asked for again. */
+  /** Forgets that a read failed, because every missing version is asked for again. */
   beginRetry (): void {
     this.#failure = undefined
   }
@@ -55,17 +55,17 @@ export class VersionShelf {
     return this.#entries.get(nameOfVersion(id, n))
   }
 
-  /** The versions of a prompt that are here. */
+  /** The versions of a prompt that the shelf has. */
   versionsOf (id: string): readonly number[] {
     return [...this.#numbers.get(id) ?? []]
   }
 
-  /** Why a version is not there. */
+  /** The reason why the shelf lacks a version. */
   problem (id: string, n: number): Diagnostic | undefined {
     return this.#problems.get(nameOfVersion(id, n))
   }
 
-  /** Forgets a version that nothing means any more. */
+  /** Removes a version that no label means and no prompt pins any more. */
   drop (id: string, n: number): PromptEntry | undefined {
     const name = nameOfVersion(id, n)
     const entry = this.#entries.get(name)
@@ -78,9 +78,9 @@ export class VersionShelf {
   }
 
   /**
-   * Reads what is not there yet. An outage leaves it out, and says so in `failure`.
-   * @param same an entry of the same content that is there already: it saves a reading and a parse
-   * @returns what is there now and was not
+   * Reads the wanted versions that the shelf lacks. In an outage they stay missing, and `failure` has the reason.
+   * @param same finds a parsed entry with the same content, which saves a read and a parse
+   * @returns the entries that were added
    */
   async fill (wanted: readonly WantedVersion[], same: (id: string, tag: string) => PromptEntry | undefined, slices: Slices): Promise<readonly PromptEntry[]> {
     const added: PromptEntry[] = []

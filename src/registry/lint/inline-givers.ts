@@ -4,13 +4,13 @@ import { type PromptLookup } from '../needs/needs.ts'
 import { idsMeant } from '../link/references.ts'
 import { usageOf } from '../needs/usage-index.ts'
 
-/** Callers, and callers of those, that are looked at for one name. */
+/** The greatest number of direct and indirect callers that are looked at for one name. */
 const MAX_CALLERS = 1000
 
 /** Ids of prompts that may include one, by its id. */
 export type CallersOf = (id: string) => Iterable<string>
 
-/** Who includes whom in a generation; not looked for where none of the prompts names a partial that is not there. */
+/** Finds the callers of each prompt in a generation. The search is skipped when none of the prompts names a missing partial. */
 export async function callersIn (generation: Generation, prompts: Iterable<Prompt>): Promise<CallersOf> {
   for (const { unfound } of prompts) {
     for (const wanted of unfound.values()) {
@@ -39,7 +39,7 @@ export function giverOf (partial: string, { id, entry }: Pick<Prompt, 'id' | 'en
   return undefined
 }
 
-/** How a prompt calls another one, or would, if that were there already. */
+/** The calls by which a prompt includes another one, or would include it if it were registered. */
 function callsOf ({ id: from, entry, texts }: Prompt, id: string): PartialCall[] {
   return entry.compiled.texts.flatMap(({ references }, text) => references.flatMap(({ name, calls = [] }, index) => {
     const link = texts[text]?.links[index]

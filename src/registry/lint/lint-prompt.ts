@@ -11,14 +11,14 @@ import { collectNeeds } from '../needs/prompt-needs.ts'
 import { diagnosticsOf } from './rejected-names.ts'
 import { topOf } from '../needs/variable-needs.ts'
 
-/** What lints look at beside the prompt: what else is registered now. */
+/** The registrations beside the prompt that lints look at. */
 export interface LintContext {
-  /** Prompts as partials find them. */
+  /** All prompts, for looking partials up. */
   readonly prompts: PromptLookup
-  /** Prompts that may include one, by its id. */
+  /** The prompts that may include a prompt, by its id. */
   readonly callersOf: CallersOf
   readonly environs: EnvironNames & { readonly index: KnownNames['environs'] }
-  /** What the caller may know of. */
+  /** The names that the caller may know of. */
   readonly visible: Pick<Generation, 'findRejected'> & Omit<KnownNames, 'environs' | 'parameters'>
 }
 
@@ -39,7 +39,7 @@ export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] 
   ]
 }
 
-/** A partial that some caller gives inline is missing only where the prompt is rendered alone. */
+/** Turns the problem of a missing partial into a hint where some caller gives the partial inline: it is missing only where the prompt is rendered alone. */
 function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<Prompt, 'diagnostics' | 'unfound'> {
   const unfound = new Map(prompt.unfound)
   const diagnostics = prompt.diagnostics.map((diagnostic): Diagnostic => {
@@ -55,7 +55,7 @@ function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<P
 /** Names that nothing can give, parameters that are not declared, names without `variables.`: each once, at its first place. */
 function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): Diagnostic[] {
   const declared = prompt.entry.parameters?.names
-  // Its variables have no other names.
+  // Dotprompt templates always name their variables without `variables.`.
   const isDotprompt = Object.hasOwn(prompt.entry.definition.source, 'x-dotprompt')
   const found = new Map<string, Diagnostic>()
   const read = [...ownPaths(prompt)].filter(({ need }) => need.path !== '').map(each => ({ ...each, owned: ownerOf(each.need.path, declared, environs) }))
@@ -91,7 +91,7 @@ function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): 
   return [...found.values()]
 }
 
-/** Keeps a diagnostic, if it is the first about this. @param unanswered the name that it is about, by all that it was looked for as */
+/** Keeps a diagnostic if it is the first about a name. @param unanswered the name, with each kind under which it was looked up */
 type Note = (diagnostic: Diagnostic, about: string, unanswered?: readonly Unanswered[]) => void
 
 function noteUnpublished (path: string, environs: EnvironNames, note: Note): void {
@@ -105,7 +105,7 @@ function noteUnpublished (path: string, environs: EnvironNames, note: Note): voi
   note({ severity: 'warning', code: 'VARIABLE_UNSATISFIABLE', ...about }, path, [{ kind: 'parameters', name: path }, { kind: 'environs', name: path }])
 }
 
-/** Whether a path, or what it lies in, is tested somewhere and found missing: it is taken to be used only behind that test. */
+/** Whether a path, or a value around it, is tested somewhere and is not published: the path is taken to be used only behind that test. */
 function isGuarded (path: string, tested: ReadonlySet<string>, environs: EnvironNames): boolean {
   for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
     const holder = path.slice(0, end)
@@ -132,7 +132,7 @@ function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContex
   }))
 }
 
-/** A render that uses an invalid default is refused, though the caller has not sent that value. */
+/** Warns of invalid defaults. A render that uses one is refused, though the caller has not sent that value. */
 function lintDefaults ({ entry }: Prompt): Diagnostic[] {
   return (entry.parameters?.wrongDefaults ?? []).map(({ path, message }) => ({
     severity: 'warning',
@@ -141,7 +141,7 @@ function lintDefaults ({ entry }: Prompt): Diagnostic[] {
   }))
 }
 
-/** Every word that could be a name. Only a run shows in which context a block of Handlebars looks a name up. */
+/** Every word in the tags that could be a name. Only a render shows in which context a Handlebars block looks a name up. */
 function wordsInTags ({ entry }: Prompt): string[] {
   const { definition, compiled: { syntax = 'either' } } = entry
   if (syntax === 'go') return []

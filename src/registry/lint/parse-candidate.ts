@@ -14,16 +14,16 @@ import { createSlices } from '../../runtime/slices.ts'
 import { uncachedTemplates } from '../entries/template-cache.ts'
 import { templateParser } from '../kinds/prompt/template-entry.ts'
 
-/** Paths and references of one candidate that are looked up; no honest one has so many. */
+/** The greatest number of paths and references of one candidate that are looked up; no honest candidate has so many. */
 const MAX_NAMES = 20_000
 
-/** Something that somebody may want to register. */
+/** An entry that is checked before it is registered. */
 export interface Candidate {
-  /** The key of its kind: `templates`. */
+  /** The key of the entry's kind: `templates`. */
   readonly kind: KindAccess['key']
-  /** The id that it would have. */
+  /** The id that the entry would have. */
   readonly id: string
-  /** As it would be stored. */
+  /** The text that would be stored. */
   readonly text: string
 }
 
@@ -32,9 +32,9 @@ export interface ParsedCandidate {
   readonly diagnostics: readonly Diagnostic[]
   readonly extension?: ExtensionDefinition
   readonly prompts: readonly PlainPrompt[]
-  /** The tools that it names itself, and does not offer to a prompt. */
+  /** The tools that the candidate itself names, other than those that a prompt offers its model. */
   readonly toolUses?: readonly ToolUse[]
-  /** Those that others name which it brings. */
+  /** The tools that are named by entries that the candidate, an extension, brings. */
   readonly broughtUses?: ReadonlyArray<{
     readonly kind: { readonly name: string, readonly noun: string },
     readonly id: string,
@@ -42,7 +42,7 @@ export interface ParsedCandidate {
   }>
 }
 
-/** A prompt's entry without its functions: what is not named here stays behind. */
+/** A prompt's entry without its functions, as plain data. Fields that are not listed here are dropped. */
 export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
   readonly compiled: Omit<PromptEntry['compiled'], 'texts'> & { readonly texts: readonly Omit<CompiledText, 'template'>[] }
   readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom'> | undefined
@@ -85,7 +85,7 @@ export function tooComplex (message: string, severity: Diagnostic['severity'] = 
   return { severity, code: 'TOO_COMPLEX', message }
 }
 
-/** The prompt as the linker and the lints take it. It is never rendered, and never asked of a model. */
+/** Turns plain data back into an entry for the linker and the lints. The entry is never rendered, and never sent to a model. */
 export function fromPlain ({ compiled, parameters, toolLoop, ...rest }: PlainPrompt): PromptEntry {
   const template = () => { throw new Error('a candidate is not rendered') }
   return {

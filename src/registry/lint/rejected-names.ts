@@ -6,7 +6,7 @@ import { promptKind } from '../kinds/prompt/prompt-kind.ts'
 import { toolKind } from '../kinds/tool/tool-kind.ts'
 import { advise, type Suggestions } from './suggestions.ts'
 
-/** Segments of a name whose beginnings are looked up: a template may name something very long. */
+/** The greatest number of segments of a name whose beginnings are looked up: a template may use a very long name. */
 const MAX_SEGMENTS = 32
 
 /**
@@ -34,7 +34,7 @@ export function rejectedPrompt (id: string, findRejected: FindRejected): EntryPr
   return [findRejected(promptKind, id), ...namesAbove(id).map(name => findRejected(extensionKind, name))].find(problem => problem !== undefined)
 }
 
-/** What a dotted name begins with, the longest first: `a.b` and `a` of `a.b.c`; nothing for one that no key is as long as. */
+/** The dotted beginnings of a name, the longest first: `a.b` and `a` for `a.b.c`; none for a name with more segments than any key. */
 export function namesAbove (name: string): readonly string[] {
   const segments = name.split('.', MAX_SEGMENTS + 1)
   if (segments.length > MAX_SEGMENTS) return []

@@ -2,7 +2,7 @@ import { type Diagnostic } from '../diagnostic/diagnostic.ts'
 import { type Generation, type Wanted } from '../generation/generation.ts'
 import { Effort, likelyMatches } from '../diagnostic/near-matches.ts'
 
-/** What is there, as far as whoever reads the hints may know of it. */
+/** The names that exist, as far as the reader of the hints may know of them. */
 export interface KnownNames extends Pick<Generation, 'tools'> {
   readonly prompts: { keys (): Iterable<string> }
   /** The names of shared variables. */
@@ -11,14 +11,14 @@ export interface KnownNames extends Pick<Generation, 'tools'> {
   readonly parameters: Iterable<string>
 }
 
-/** A name that nothing answers to. */
+/** A name for which nothing is registered, with the kind that was looked for. */
 export type Unanswered = Wanted | { readonly kind: 'environs' | 'parameters', readonly name: string }
 
-/** Finds what the names in one prompt may have been meant to be. */
+/** Finds the names that a misspelt name in a prompt may have been meant to be. */
 export class Suggestions {
   readonly #id: string
   readonly #known: KnownNames
-  /** For all names of the prompt together, so that a lint stays cheap in a large registry. */
+  /** The budget for all names of the prompt together, so that a lint stays cheap in a large registry. */
   readonly #effort = new Effort()
 
   /** @param id of the prompt, which does not mean itself */

@@ -6,12 +6,12 @@ import { advise } from './suggestions.ts'
 
 type Tools = Pick<Generation, 'tools' | 'definitions'>
 
-/** There without a registration. */
+/** Definitions that exist without a registration. */
 const BUILT_IN: ReadonlySet<string> = new Set(['plans/default'])
 
 /** What is wrong with the tools that an entry names, each an error: names that nothing registered answers to. */
 export function findToolProblems (uses: readonly ToolUse[], { tools, definitions }: Tools): Diagnostic[] {
-  // For all names together, so that a lint stays cheap in a large registry.
+  // One budget serves all names together, so that a lint stays cheap in a large registry.
   const effort = new Effort()
   const seen = new Set<string>()
   const found: Diagnostic[] = []
@@ -49,7 +49,7 @@ function unknownParameters (
   { parameters }: { readonly parameters: { readonly names: readonly string[], readonly schema: Readonly<Record<string, unknown>> } | undefined },
   effort: Effort
 ): Diagnostic[] {
-  // A tool that declares none takes any, and so does one that says so.
+  // A tool that declares no parameters accepts any, and so does one whose schema allows additional ones.
   if (parameters === undefined || (parameters.schema['additionalProperties'] ?? false) !== false) return []
   const { names } = parameters
   return given.filter(name => !names.includes(name)).map(name => advise({

@@ -7,37 +7,37 @@ import { type PromptPartial } from '../link/link-prompts.ts'
 import { type PromptLookup } from './needs.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 
-/** Paths and references looked at for one prompt: partials that call each other with ever other arguments have no end. */
+/** The greatest number of paths and references that are looked at for one prompt: partials that call each other with ever new arguments would never end. */
 const MAX_LOOKED_AT = 20_000
 
 /** Characters of an argument's path that count as one path looked at: each is as long as what it lies below, and more. */
 const CHARACTERS_PER_LOOK = 100
 
-/** What a partial is called with: where that is found, `''` for the root, and whose defaults are below the variables there. */
+/** An argument of a partial: the path at which it is found, `''` for the root, and whose defaults are below the variables there. */
 export interface Given {
   readonly path: string
   readonly parameters: readonly PromptParameters[]
 }
 
-/** As much of a prompt, or of a version of one, as is walked over. */
+/** The members of a prompt, or of a version of one, that the walk needs. */
 export type Text = Pick<Prompt, 'id' | 'entry' | 'texts'>
 
-/** A prompt's text, and what it is called with. */
+/** One visit of a prompt's text, with the arguments that it is called with. */
 export interface Visit {
   readonly prompt: Text
-  /** Whether it is the prompt itself, not a partial. */
+  /** Whether this is the prompt at the top, not a partial. */
   readonly isTop: boolean
-  /** Its dot; `undefined` when that is at no path, such as a tool's result. */
+  /** The text's dot; `undefined` when the dot is at no path, such as a tool's result. */
   readonly dot: Given | undefined
-  /** What its call gives by names. */
+  /** The named arguments of the call. */
   readonly named: ReadonlyMap<string, Given | undefined>
-  /** What it and those that lead to it declare, the outermost first. */
+  /** The parameters that this prompt and the prompts above it declare, the outermost first. */
   readonly parameters: readonly PromptParameters[]
-  /** Names of partials that inline ones stand in for. */
+  /** Names of partials that inline partials replace. */
   readonly replaced: ReadonlySet<string>
-  /** Whether it depends on a value that it is called with this. */
+  /** Whether the text may be called with these arguments: it depends on a value. */
   readonly isPossible: boolean
-  /** Whether it only finds what names of modules mean in the dot, which is asked for them before the root. */
+  /** Whether this visit only finds what names of modules mean in the dot, which is searched for them before the root. */
   readonly findsModulesInDot: boolean
   readonly outer: Visit | undefined
 }
@@ -69,7 +69,7 @@ export class NeedsWalk {
     }]
   }
 
-  /** The prompt first, then its partials by distance. */
+  /** Yields the prompt first, then its partials by distance. */
   * visits (): Generator<Visit> {
     for (const visit of this.#queue) {
       this.#lookedAt += costOf(visit.prompt)
@@ -83,7 +83,10 @@ export class NeedsWalk {
     }
   }
 
-  /** Whose value a path of a visited text is; `undefined` for what is no path of the root, such as a literal argument. */
+  /**
+   * The path from the root for a path of a visited text, with its owner; `undefined` for a value without a path from the root, such as a
+   * literal argument.
+   */
   resolve (visit: Visit, path: string): OwnedPath | undefined {
     if (visit.findsModulesInDot && !this.#isFoundInDotFirst(visit, path)) return undefined
     const from = this.#startOf(visit, path)
@@ -92,7 +95,7 @@ export class NeedsWalk {
     return whole === '' ? undefined : ownerOf(whole, visit.prompt.entry.parameters?.names, this.#environs)
   }
 
-  /** Where a path begins, and how much of it that takes the place of. */
+  /** The path that a text's path begins at, and how many of its characters that start replaces. */
   #startOf ({ isTop, dot, named, findsModulesInDot }: Visit, path: string): { readonly path: string, readonly skipped: number } | undefined {
     const head = firstSegment(path)
     if (isTop || RESERVED_NAMES.has(head)) return { path: '', skipped: 0 }
@@ -126,7 +129,7 @@ export class NeedsWalk {
   }
 
   #enqueue (outer: Visit, prompt: Text, call: PartialCall | undefined): void {
-    // What a partial may be called with is followed once: that of that, and so on, would grow with each level.
+    // Only one level of possible calls is followed: possible calls of possible calls would multiply with each level.
     if (call?.isPossible === true && outer.isPossible) return
     const visit = this.#visitOf(outer, prompt, call)
     for (const given of [visit.dot, ...visit.named.values()]) this.#lookedAt += Math.floor((given?.path.length ?? 0) / CHARACTERS_PER_LOOK)
@@ -165,12 +168,12 @@ export class NeedsWalk {
   }
 }
 
-/** The argument that a path is found in; `undefined` for what a text reads by itself. */
+/** The argument that a path lies in; `undefined` for a path that a text reads by itself. */
 export function givenAt ({ dot, named }: Visit, path: string): Given | undefined {
   return [dot, ...named.values()].find(given => given !== undefined && given.path !== '' && isBelow(path, given.path))
 }
 
-/** What tells a visit of a prompt from its other visits. */
+/** The key that tells a visit of a prompt from its other visits. */
 function keyOf ({ prompt, dot, named, replaced }: Visit): string {
   return JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort(), [...replaced].sort()])
 }
@@ -189,7 +192,7 @@ function isPartOf (given: Given | undefined, other: Given | undefined): boolean 
   return given === undefined || other === undefined ? given === other : isBelow(given.path, other.path)
 }
 
-/** Whether one path is another, or leads on from it. */
+/** Whether a path equals another one, or leads on from it. */
 function isBelow (path: string, other: string): boolean {
   return other === '' || path === other || path.startsWith(`${other}.`)
 }
@@ -202,7 +205,7 @@ function joined (path: string, rest: string): string {
   return path === '' ? rest : rest === '' ? path : `${path}.${rest}`
 }
 
-/** Handlebars hands inline partials on; Go has none. */
+/** The names of partials that inline partials replace in a called text. Handlebars hands inline partials on; Go has none. */
 function replacedIn ({ entry }: Text, { replaced }: Visit, call: PartialCall | undefined): ReadonlySet<string> {
   return new Set(entry.compiled.syntax === 'handlebars' ? [...replaced, ...call?.inlines ?? []] : [])
 }
@@ -215,7 +218,7 @@ function costOf ({ entry }: Text): number {
   return entry.compiled.texts.reduce((sum, { paths, references }) => sum + paths.length + references.length, 1)
 }
 
-/** A version is in no map of prompts: the link to it knows it. */
+/** The prompt or version that a link leads to, where the link itself has it: a version is in no map of prompts. */
 function promptOf (link: LinkedPartial): Text | undefined {
   return 'prompt' in link ? (link as PromptPartial).prompt : undefined
 }

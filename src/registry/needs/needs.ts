@@ -7,38 +7,38 @@ import { type Prompt } from '../generation/generation.ts'
 /** Prompts by id: a generation's, or those with candidates in front. */
 export interface PromptLookup { get (id: string): Prompt | undefined }
 
-/** Where something is needed. */
+/** The place where a prompt needs something. */
 export interface NeedPlace extends Position, Pick<TextName, 'part' | 'member'> {
-  /** Which message, from 0, when the prompt has several. */
+  /** The index of the message, from 0, when the prompt has several. */
   readonly messageIndex?: number
-  /** The partial whose text it is in; missing for the prompt's own. */
+  /** The partial whose text the place is in; missing for the prompt's own text. */
   readonly in?: string
 }
 
-/** A value that the caller gives. */
+/** A variable that the caller gives. */
 export interface VariableNeed extends Partial<NeedPlace> {
-  /** `variables.a.b`; `*` is any name or index. */
+  /** The path, such as `variables.a.b`; `*` is any name or index. */
   readonly path: string
   readonly use: PathNeed['use']
-  /** Whether a render without it is refused, as far as the text tells. */
+  /** Whether a render without the variable is refused, as far as the text tells. */
   readonly required: boolean
   readonly default?: Json
 }
 
-/** A shared variable. */
+/** A shared variable that a prompt reads. */
 export interface EnvironNeed extends NeedPlace {
   readonly path: string
   readonly use: PathNeed['use']
-  /** Whether it is published now, or something around it is. */
+  /** Whether the variable is published now, or a part of it, or a value around it. */
   readonly registered: boolean
 }
 
-/** A tool or a partial. */
+/** A tool or a partial that a prompt names. */
 export interface ReferenceNeed extends Partial<NeedPlace> {
   readonly name: string
-  /** What it stands for now; missing when nothing answers to the name. */
+  /** The id that the name stands for now; missing when nothing registered has the name. */
   readonly id?: string
-  /** The argument expressions as written. */
+  /** The argument expressions as they are written. */
   readonly arguments: readonly string[]
 }
 
@@ -47,9 +47,9 @@ export interface PromptNeeds {
   readonly variables: readonly VariableNeed[]
   readonly environs: readonly EnvironNeed[]
   readonly caller: readonly (NeedPlace & Pick<PathNeed, 'path' | 'use'>)[]
-  /** Those that templates call, with their places; then those that the prompt offers its model by name. */
+  /** The tools: first those that templates call, with their places; then those that the prompt offers its model by name. */
   readonly tools: readonly ReferenceNeed[]
   readonly partials: readonly (ReferenceNeed & NeedPlace)[]
-  /** False when there was too much in it, or in its partials, to look at all of it. */
+  /** Whether everything was looked at; false when the prompt and its partials are too large. */
   readonly complete: boolean
 }

@@ -7,7 +7,7 @@ import { type EnvironNames, firstSegment, isModule, isReserved } from './path-ow
 /** A path that one text of a prompt reads. */
 export interface OwnPath {
   readonly need: PathNeed
-  /** In which of several texts. */
+  /** The text that reads the path, when the prompt has several. */
   readonly where: CompiledText['where']
 }
 
@@ -19,9 +19,9 @@ export function * everyPath (prompt: Pick<Prompt, 'entry' | 'texts'>): Generator
 }
 
 /**
- * The same, without what may be a name of the root and may as well be a member of something else: of `{{name}}` in a
- * block over a user, the user's.
- * @param environs tells which names are the root's because they are published
+ * The paths that a prompt's own texts read from the root. Left out are paths that may as well be members of something else: in a block over
+ * a user, `{{name}}` may be the user's name.
+ * @param environs tells which names belong to the root because they are published
  */
 export function * ownPaths (prompt: Pick<Prompt, 'entry' | 'texts'>, environs?: EnvironNames): Generator<OwnPath> {
   for (const [index, compiled] of prompt.entry.compiled.texts.entries()) {
@@ -39,7 +39,7 @@ function withoutTools (compiled: CompiledText, linked: LinkedText | undefined): 
 
 const NONE: ReadonlySet<PathNeed> = new Set()
 
-/** Handlebars notes `{{name}}` as a path too: the first one of that name from the tag on is the tool's. */
+/** The paths that are in truth names of tools. Handlebars notes `{{name}}` as a path too: the first path of that name from the tag on is the tool's. */
 function namesOfTools ({ references, paths }: CompiledText, linked: LinkedText | undefined): ReadonlySet<PathNeed> {
   const tools = references.filter(({ kind }, index) => kind === 'maybe-function' && linked?.links[index] !== undefined).sort(byPosition)
   if (tools.length === 0) return NONE

@@ -4,18 +4,18 @@ import { KNOWN_MODULES, RESERVED_NAMES } from '../../template/run/scope.ts'
 /** What tells whether a name is published as a shared variable. */
 export type EnvironNames = Pick<EnvironSource, 'has' | 'hasBelow' | 'hides'>
 
-/** A path that a template reads, and whose value that is. */
+/** A path that a template reads, with the owner of its value. */
 export interface OwnedPath {
   /** `variables`: the caller gives it; `environs`: only a shared variable can; `caller`: the verified identity. */
   readonly owner: 'variables' | 'environs' | 'caller'
-  /** From the scope root, without aliases: `variables.a.b`. */
+  /** The path from the scope's root, without aliases: `variables.a.b`. */
   readonly path: string
-  /** Whether it was written without `variables.`. */
+  /** Whether the path was written without `variables.`. */
   readonly isBare: boolean
 }
 
 /**
- * Tells whose value a path from the scope root is, as a render would find it.
+ * Tells who owns the value of a path from the scope's root, by the rules of a render.
  * @param declared the parameters that the prompt declares; `undefined` when it declares none
  */
 export function ownerOf (path: string, declared: ReadonlySet<string> | undefined, environs: EnvironNames): OwnedPath {
@@ -28,7 +28,7 @@ export function ownerOf (path: string, declared: ReadonlySet<string> | undefined
   return isShared ? { owner: 'environs', path, isBare: false } : { owner: 'variables', path: `variables.${path}`, isBare: true }
 }
 
-/** Whether a root name is one whatever is published. */
+/** Whether a name belongs to the root even if no shared variable of that name is published. */
 export function isReserved (name: string): boolean {
   return RESERVED_NAMES.has(name) || KNOWN_MODULES.has(name)
 }
@@ -38,7 +38,7 @@ export function isModule (name: string, environs: EnvironNames): boolean {
   return KNOWN_MODULES.has(name) || environs.hasBelow(name) || environs.has(name) || environs.hides?.(name) === true
 }
 
-/** Whether a shared variable is published now that a path may find its value in: at the path, above it or below it. */
+/** Whether a path may find its value in a published shared variable: at the path, above it or below it. */
 export function isPublished (path: string, environs: EnvironNames): boolean {
   const segments = path.split('.')
   const wildcard = segments.indexOf('*')

@@ -49,7 +49,7 @@ function wholeOf ({ dot }: Visit): OwnedPath | undefined {
   return dot?.path === '' ? { owner: 'variables', path: 'variables', isBare: false } : undefined
 }
 
-/** One row a path and text: at its first place, `used` when any of its places uses it. */
+/** Adds a need to the rows: one row for each path and text, at the first place, and `used` when any of the places uses the path. */
 function remember<T extends NeedPlace> (rows: Map<string, T & { path: string, use: PathNeed['use'] }>, { path }: OwnedPath, { use }: PathNeed, rest: T): void {
   const key = `${path} ${rest.in ?? ''}`
   const known = rows.get(key)
@@ -68,7 +68,7 @@ function addReferences (visit: Visit, { tools, partials }: { tools: ReferenceNee
   }
 }
 
-/** Tools that a prompt names for its model; those of its templates and partials are listed as such. */
+/** The tools that a prompt names for its model. Tools in its templates and partials are listed apart. */
 function offeredTools ({ entry, loopTools }: Prompt): ReferenceNeed[] {
   return (entry.chat.toolLoop?.tools ?? []).map(name => {
     const tool = loopTools.find(each => each.name === toFunctionName(name))

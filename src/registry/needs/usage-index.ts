@@ -7,11 +7,14 @@ import { idsMeant, isPartial } from '../link/references.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { type Link } from '../../template/language.ts'
 
-/** Who uses what in one generation, by each prompt's own text; versions that are pinned are users, too. Paths are by their first segment. */
+/**
+ * The users of tools, prompts and paths in one generation, by each prompt's own text. Pinned versions are users, too. Paths are keyed by
+ * their first segment.
+ */
 export interface UsageIndex {
   readonly tools: ReadonlyMap<string, ReadonlySet<string>>
   readonly prompts: ReadonlyMap<string, ReadonlySet<string>>
-  /** Prompts that include one of that id as soon as there is one. */
+  /** Ids that are not registered, each with the prompts that would include it. */
   readonly hopeful: ReadonlyMap<string, ReadonlySet<string>>
   readonly paths: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>
 }
@@ -54,7 +57,7 @@ async function buildUsage (generation: Generation): Promise<UsageIndex> {
     for (const { need } of everyPath(text)) addTo(branch(paths, firstSegment(need.path)), need.path, text.id)
     for (const link of linksOf(text)) {
       addTo(link.kind === 'tool' ? tools : prompts, link.id, text.id)
-      // A version that is pinned is no prompt of the generation, and needs what it needs all the same.
+      // A pinned version is no prompt of the generation, and still uses what its text names.
       if (isPromptPartial(link) && link.prompt.entry.version !== undefined) pinned.set(link.id, link.prompt)
     }
   }
@@ -62,19 +65,19 @@ async function buildUsage (generation: Generation): Promise<UsageIndex> {
   return { tools, prompts, hopeful, paths }
 }
 
-/** Tools that a prompt names for its model; those of its templates and partials are linked there. */
+/** The tools that a prompt names for its model. Tools in its templates and partials are found by their links. */
 function offeredTools ({ entry, loopTools }: Prompt): Prompt['loopTools'] {
   return entry.chat.toolLoop?.tools === undefined ? [] : loopTools
 }
 
-/** What the partials of a prompt that are not there may be called. */
+/** The ids that the missing partials of a prompt may have. */
 function idsOfAbsent ({ id, entry, texts }: Prompt): string[] {
   return entry.compiled.texts.flatMap(({ references }, text) => references
     .filter((reference, index) => isPartial(reference) && texts[text]?.links[index] === undefined)
     .flatMap(({ name }) => idsMeant(id, name)))
 }
 
-/** What a prompt's own names stand for. */
+/** The links of a prompt's own names. */
 export function linksOf ({ texts }: Pick<Prompt, 'texts'>): readonly Link[] {
   return texts.flatMap(({ links }) => links.filter(link => link !== undefined))
 }

@@ -12,7 +12,7 @@ interface Row {
   readonly use: PathNeed['use']
   readonly place: NeedPlace
   readonly default: Json | undefined
-  /** Whether a default stands for it, even where its value cannot be told. */
+  /** Whether the variable has a default, even one whose value cannot be told. */
   readonly hasDefault: boolean
 }
 
@@ -29,7 +29,7 @@ export class VariableNeeds {
   add (path: string, read: PathNeed['use'], visit: Visit, place: NeedPlace): void {
     const given = givenAt(visit, path)
     const use = given !== undefined && visit.isPossible ? 'possible' : read
-    // The variables themselves are always there, so that to ask for them guards nothing.
+    // The variables as a whole always exist, so that a test for them guards nothing.
     if (use === 'tested' && path !== 'variables') this.#tested.add(path)
     const key = `${path} ${place.in ?? ''}`
     const known = this.#rows.get(key)
@@ -37,7 +37,7 @@ export class VariableNeeds {
     else if (use === 'used' || known.use === 'possible') this.#rows.set(key, { ...known, use })
   }
 
-  /** What is read, then what the prompt requires although nothing that is read says so. */
+  /** Lists the variables that are read, then those that the prompt requires although no text reads them as required. */
   list (): VariableNeed[] {
     const read = [...this.#rows.values()].map((row): VariableNeed => ({
       path: row.path,
@@ -49,7 +49,7 @@ export class VariableNeeds {
     return [...read, ...this.#unread(read)]
   }
 
-  /** A default of a partial comes too late for what the prompt itself requires. */
+  /** The default of a path. A default of a partial comes too late for a variable that the prompt itself requires. */
   #defaultOf (path: string, { parameters }: Pick<Visit, 'parameters'>): Pick<Row, 'default' | 'hasDefault'> {
     return this.#requires(topOf(path)) ? { default: undefined, hasDefault: false } : defaultOf(path, parameters)
   }
@@ -58,7 +58,7 @@ export class VariableNeeds {
     return this.#declared?.required.has(name) === true && !Object.hasOwn(this.#declared.defaults, name)
   }
 
-  /** What is tested somewhere is taken to be used only behind that test. */
+  /** Whether a render without the variable is refused. A path that is tested somewhere is taken to be used only behind that test. */
   #isRequired ({ path, use, hasDefault }: Row): boolean {
     if (hasDefault || path === 'variables') return false
     if (this.#requires(path.slice('variables.'.length))) return true
@@ -80,7 +80,7 @@ export class VariableNeeds {
   }
 }
 
-/** The variable that a path begins with; `''` for all of them. */
+/** The name of the variable that a path begins with; `''` for all variables. */
 export function topOf (path: string): string {
   return firstSegment(path.slice('variables.'.length))
 }

@@ -14,14 +14,14 @@ export class Announcements {
     return this.#keys.has(key)
   }
 
-  /** Adds keys. Gives whether there are too many by now. @param since when the first of them arrived, in ms */
+  /** Adds keys; returns whether there are now too many. @param since when the first of the keys arrived, in ms */
   add (keys: Iterable<string>, since: number): boolean {
     for (const key of keys) this.#keys.add(key)
     this.#since = Math.min(this.#since, since)
     return this.#keys.size > MAX_KEYS
   }
 
-  /** Takes all out, with the time of the first. */
+  /** Removes and returns all keys, with the time when the first of them arrived. */
   take (): { readonly keys: readonly string[], readonly since: number } {
     const taken = { keys: [...this.#keys], since: this.#since }
     this.clear()

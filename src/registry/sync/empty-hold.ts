@@ -36,7 +36,7 @@ export class EmptyHold {
     return 'accept'
   }
 
-  /** What is held now. */
+  /** The kinds and nodes that are held now. */
   held (): string[] {
     return [...this.#since.keys()]
   }
@@ -47,7 +47,7 @@ export class EmptyHold {
     this.#released = true
   }
 
-  /** Ends what `release` began. */
+  /** Ends the time in which every listing is believed, which `release` began. */
   settle (): void {
     this.#released = false
   }

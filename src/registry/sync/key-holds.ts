@@ -4,7 +4,7 @@ import { type Store } from '../../store/store.ts'
 import { type Kind } from '../kinds/kind.ts'
 import { EmptyHold } from './empty-hold.ts'
 
-/** What holds are decided by. */
+/** The inputs that decide about holds. */
 export interface KeyHoldsOptions {
   readonly kinds: readonly Kind[]
   readonly nodes: Store['nodes']
@@ -48,7 +48,7 @@ export class KeyHolds {
     this.#hold.release()
   }
 
-  /** Ends what `release` began. */
+  /** Ends the time in which every listing is believed, which `release` began. */
   settle (): void {
     this.#hold.settle()
   }
@@ -95,7 +95,7 @@ export class KeyHolds {
     }
   }
 
-  /** A loaded key that passes a test and whose deletion the store has not told of. */
+  /** The first loaded key that passes a test and whose deletion the store has not reported. */
   async #firstUnannounced (test: (key: string) => boolean): Promise<string | undefined> {
     const { kinds, keysOf, isAnnounced } = this.#options
     const slices = createSlices()

@@ -1,4 +1,4 @@
-/** What is being read; a key that changes meanwhile is read again by whoever follows changes. */
+/** The reads under way. A key that changes during a read is read again by the code that follows changes. */
 export class ReadsInFlight {
   readonly #reads = new Set<ReadInFlight>()
 
@@ -38,12 +38,12 @@ export class ReadInFlight {
     this.#isInterrupted = true
   }
 
-  /** Whether the store may be another one than when it began: what was read is of before or after, and no one knows which. */
+  /** Whether the store may have been replaced since the read began: the values may be from before or after, and nobody can tell which. */
   get isInterrupted (): boolean {
     return this.#isInterrupted
   }
 
-  /** Whether what was read of a key may be older than its last change. */
+  /** Whether the value that was read for a key may be older than the key's last change. */
   hasChanged (key: string): boolean {
     return this.#changed.has(key)
   }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
-/** Questions under way at a time; further ones are not asked. */
+/** The greatest number of questions under way at a time; further ones are not asked. */
 const MAX_UNDER_WAY = 64
 
 /** How long a key that was not there is not asked for again, in ms, and how many such keys are kept in mind. */
@@ -14,7 +14,7 @@ const MAX_ABSENT = 10_000
 export class Seeker {
   readonly #ask: (key: string) => Promise<boolean>
   readonly #underWay = new Map<string, Promise<boolean>>()
-  // Counted by size: for a maximum of entries room is made at once, half a megabyte of it.
+  // Entries are counted by size, because the cache would reserve half a megabyte at once for a maximum number of entries.
   readonly #absent = new LRUCache<string, true>({ maxSize: MAX_ABSENT, sizeCalculation: () => 1, ttl: ABSENT_MS })
 
   /** @param ask whether the store has a key; where it has, loads it before it answers; must not reject */

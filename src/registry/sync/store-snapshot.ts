@@ -6,7 +6,7 @@ import { type EnvironListing } from '../kinds/environ/environ-listing.ts'
 /** Keys read in one round trip. */
 const BATCH = 500
 
-/** What the store shows. */
+/** The keys and nodes that a listing of the store shows. */
 export interface Listed {
   /** The keys of kinds that are read as a whole. */
   readonly keys: ReadonlyMap<Kind, ReadonlySet<string>>
@@ -22,7 +22,7 @@ export async function listStore (store: Store, keyPrefix: string, kinds: readonl
   const keys = new Map(kinds.filter(({ reading }) => reading === 'whole').map(kind => [kind, new Set<string>()]))
   const shown = new Set<string>()
   for await (const batch of store.scan(keyPrefix)) {
-    // A batch is of one node; to ask for each key takes seconds where there are a million.
+    // All keys of a batch are on one node, so one of them is enough; asking for each would take seconds for a million keys.
     const node = store.nodes?.of(batch[0] as string)
     if (node !== undefined) shown.add(node)
     const names: string[] = []
@@ -51,7 +51,7 @@ export async function readAll (store: Pick<Store, 'read'>, keys: readonly string
   return values
 }
 
-/** The keys of both, without repeats. Several times faster than a set of both, which counts with 100,000 of them. */
+/** The keys of both inputs, without repeats. This is several times faster than making one set of both, which matters for 100,000 keys. */
 export function unionOf (some: ReadonlySet<string>, others: Iterable<string>): string[] {
   const all = [...some]
   for (const key of others) if (!some.has(key)) all.push(key)

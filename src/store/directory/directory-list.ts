@@ -9,19 +9,19 @@ import { StoreError } from '../store.ts'
 /** How deep folders may nest: folders that link to each other make paths without end. */
 export const MAX_DEPTH = 32
 
-/** How many files and folders one listing looks at, for the same reason. */
+/** How many files and folders one listing looks at: folders that link to each other could make it endless. */
 const MAX_ENTRIES = 1_000_000
 
-/** What folders of the kinds are called by mistake. */
+/** Wrong names that users give to the folders of the kinds. */
 const MISNAMED = /^(?:extension|template|prompts?|environ|environments?|tool|agent|skill|plan)$/
 
-/** How many files that are not read are named. */
+/** How many unread files a warning names. */
 const MAX_OTHERS = 5
 
-/** What a listing found. */
+/** The result of a listing. */
 export interface DirectoryListing {
   readonly keys: readonly string[]
-  /** Whether something is reached through links: then a change of one file can be a change of several keys. */
+  /** Whether any file is reached through links: then a change of one file can be a change of several keys. */
   readonly hasLinks: boolean
 }
 
@@ -31,7 +31,7 @@ interface Walk {
   readonly keys: StoreKeys
   /** The extension of the file that stands for each key. */
   readonly found: Map<string, string>
-  /** Files that are no values, as far as they are told. */
+  /** Files that hold no value and that the warning names. */
   readonly others: string[]
   readonly warn: (message: string) => void
   entries: number
@@ -75,7 +75,7 @@ async function visit (walk: Walk, folder: string, above: readonly string[]): Pro
     if (!(await stat(truePath)).isDirectory()) return
     for (const entry of await readdir(folder, { withFileTypes: true })) await visitEntry(walk, folder, entry, [...above, truePath])
   } catch (error) {
-    // Gone between being named and being read. That the whole store is not gone is checked after the walk.
+    // The folder has gone since it was listed. Whether the whole store has gone is checked after the walk.
     if (!isAbsent(error) && !isEndlessLink(error)) throw error
   }
 }
@@ -102,7 +102,7 @@ async function leadsToFile (root: string, link: string): Promise<boolean> {
   }
 }
 
-/** A file such as `a.txt` or `a.JSON` is likely meant to be read; what editors leave behind is not. */
+/** Notes a file that is not read, such as `a.txt` or `a.JSON`, if it is likely meant to be; files that editors leave behind are not. */
 function noteOther (walk: Walk, place: string): void {
   const isMeant = isVisible(basename(place)) && /\.(?:txt|md|tmpl|hbs|json|ya?ml)$/i.test(place) && !/readme\.\w+$/i.test(place)
   if (isMeant && walk.others.length < MAX_OTHERS) walk.others.push(place)

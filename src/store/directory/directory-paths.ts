@@ -4,7 +4,7 @@ import { type KeyKind, type StoreKeys } from '../keys.ts'
 /** The extensions of value files. Where two files stand for one key, the earlier extension wins. */
 export const EXTENSIONS = ['.json', '.yaml', '.yml'] as const
 
-/** That of Dotprompt, for kinds that have it; any other file of the key wins over it. */
+/** The extension of Dotprompt files, for kinds that have them; any other file of the key wins over it. */
 export const DOTPROMPT = '.prompt'
 
 /** Whether a folder or file takes part. Hidden ones (`.git`, `.#lock`, `..data`) and installed packages do not. */
@@ -23,12 +23,12 @@ export function isRead (path: string, keys: StoreKeys): boolean {
   return isValueFile(basename(path)) || isOwnFile(segments, keys) || isDotprompt(segments, keys)
 }
 
-/** Whether a file is one of Dotprompt. */
+/** Whether a file is a Dotprompt file. */
 export function isDotpromptFile (path: string): boolean {
   return extname(path) === DOTPROMPT
 }
 
-/** Whether a file is YAML, and stands for JSON. */
+/** Whether a file is YAML that stands for a JSON value. */
 export function isYamlFile (path: string): boolean {
   return ['.yaml', '.yml'].includes(extname(path))
 }
@@ -65,7 +65,7 @@ export function keyToFiles (key: string, keys: StoreKeys): readonly string[] {
   ]
 }
 
-/** The kind's own file: in a folder, since that has the name. */
+/** Whether a file is the kind's own file, such as `SKILL.md`. It lies in a folder, which gives the key its name. */
 function isOwnFile (segments: readonly string[], keys: StoreKeys): boolean {
   return segments.length > 2 && kindOf(segments, keys)?.file === segments.at(-1)
 }

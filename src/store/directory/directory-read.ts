@@ -62,7 +62,7 @@ async function readFile (folders: TrueFolders, path: string): Promise<StoredValu
   }
 }
 
-/** Loaded with the first such file. */
+/** Reads a `.prompt` file. The reader is loaded with the first such file. */
 async function readDotprompt (text: string, path: string): Promise<StoredValue> {
   const { dotpromptToJson } = await import('../dotprompt/read-dotprompt.ts')
   return dotpromptToJson(text, path)
@@ -80,7 +80,7 @@ async function readThroughLinks ({ root, find }: TrueFolders, path: string): Pro
   }
 }
 
-/** @param path without links */
+/** Reads a file if it lies inside the store. @param path a path without links */
 async function readInside (root: string, path: string): Promise<StoredValue> {
   return isInside(root, path) ? await readContent(root, path) : OUTSIDE
 }
@@ -88,8 +88,8 @@ async function readInside (root: string, path: string): Promise<StoredValue> {
 const OUTSIDE: StoredValue = { kind: 'bad', reason: 'is a link that leads outside the folder of the store' }
 
 /**
- * O_NONBLOCK, because opening a named pipe would wait for a writer. O_NOFOLLOW fails with ELOOP for a link, because a link
- * may lead outside.
+ * Reads the content of a file. O_NONBLOCK, because opening a named pipe would wait for a writer. O_NOFOLLOW fails with ELOOP for a link,
+ * because a link may lead outside.
  */
 async function readContent (root: string, path: string): Promise<StoredValue> {
   const file = await openFile(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
@@ -106,8 +106,8 @@ async function readContent (root: string, path: string): Promise<StoredValue> {
 }
 
 /**
- * Where an open file lies. A folder on the way may have been swapped for a link since the path was looked at. Where the
- * system does not say, the path is walked again, and must lead to the file that is open.
+ * The true path of an open file. A folder on the way may have been swapped for a link since the path was looked at. Where the system does
+ * not tell, the path is resolved again, and must lead to the file that is open.
  */
 async function truePathOf (file: number, path: string, { dev, ino }: Stats): Promise<string | undefined> {
   try {

@@ -17,7 +17,7 @@ const OPEN_FILES = 32
 /** How many different warnings are remembered, so that each is logged once. */
 const MAX_WARNINGS = 1000
 
-/** Does something when nobody else does the same; calls must not overlap. */
+/** Runs work while no other process does such work; calls must not overlap. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
 export interface DirectoryStoreOptions {
@@ -52,7 +52,7 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
     log?.warn({ directory: path }, message)
   }
 
-  /** The folder without links: it may be a link itself, which a deployment swaps. */
+  /** Finds the store's folder without links. The folder may be a link itself, which a deployment swaps. */
   async function findRoot (): Promise<string> {
     if (closed) throw new StoreError('the store is closed')
     const root = await realpath(path)

@@ -39,7 +39,7 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
     await watcher.add(root)
   }
 
-  /** What has changed while nothing was seen is not known. */
+  /** Reports a problem of the watch. Anything may have changed while the watch was blind. */
   function reportProblem (reason: string | undefined): void {
     if (reason === problem) return
     problem = reason

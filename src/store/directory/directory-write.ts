@@ -9,7 +9,7 @@ import { createTrueFolders, readKey } from './directory-read.ts'
 import { type StoreKeys } from '../keys.ts'
 import { StoreError, type Expected, type RemoveOutcome, type StoredValue, type WriteOutcome, type WriteRefusal } from '../store.ts'
 
-/** Where a key is written. */
+/** The key to write, and the folder of the store. */
 export interface DirectoryKey {
   /** The store's folder, without links. */
   readonly root: string
@@ -39,7 +39,7 @@ export function writeKey (place: DirectoryKey, text: string, expected: Expected 
   })
 }
 
-/** What is no JSON goes into the file that the kind has for that, if it has one; what was YAML stays YAML. */
+/** The file and content for a text. A text that is no JSON goes into the file that the kind has for such texts, if it has one; a YAML file stays YAML. */
 async function contentOf (files: readonly string[], present: string | undefined, text: string): Promise<{ path: string, content: string }> {
   const own = files.find(file => !isValueFile(basename(file)) && !isDotpromptFile(file))
   if (own !== undefined && !isJson(text)) return { path: own, content: text }
@@ -61,21 +61,21 @@ function isJson (text: string): boolean {
 export function removeKey (place: DirectoryKey, expected: Expected | undefined): Promise<RemoveOutcome> {
   return changing(place, expected, async (files, known) => {
     if (known.kind === 'missing') return 'missing'
-    // The one that wins last: until then it is what is read.
+    // The files are removed from the least preferred to the preferred one, which is read until it goes.
     for (const file of files.toReversed()) await removeFile(file)
     for (const folder of foldersOf(files)) await syncFolder(folder)
     return 'removed'
   })
 }
 
-/** Looks first, then changes; tells what the file system refuses. */
+/** Looks at the key's files, then changes them; returns a refusal of the file system as an outcome. */
 async function changing<T> (
   { root, key, keys }: DirectoryKey,
   expected: Expected | undefined,
   change: (files: readonly string[], known: StoredValue) => Promise<T>
 ): Promise<T | WriteRefusal> {
   const files = keyToFiles(key, keys).map(file => join(root, file))
-  // A deeper one would make the listing of everything fail.
+  // A deeper folder would make the listing of everything fail.
   if (files.length === 0 || key.slice(keys.prefix.length).split(':').length > MAX_DEPTH) return 'impossible'
   try {
     const known = await readKey(createTrueFolders(root), key, keys)
@@ -94,7 +94,7 @@ function isAs (expected: Expected | undefined, known: StoredValue): boolean {
   return expected.kind === 'missing' ? known.kind === 'missing' : known.kind === 'text' && known.text === expected.text
 }
 
-/** Whether a folder of a key's files is there and is, through links, outside of the store. */
+/** Whether a folder of a key's files exists and lies, through links, outside of the store. */
 async function leadsOutside (root: string, files: readonly string[]): Promise<boolean> {
   for (const folder of foldersOf(files)) {
     const path = await truePathOf(folder)
@@ -107,7 +107,7 @@ function foldersOf (files: readonly string[]): ReadonlySet<string> {
   return new Set(files.map(file => dirname(file)))
 }
 
-/** A file above which there is no folder is not there either. */
+/** Removes a file. A missing file, or a missing folder above it, is no error. */
 async function removeFile (file: string): Promise<void> {
   await unlink(file).catch((error: unknown) => { if (!isAbsent(error)) throw error })
 }
@@ -134,7 +134,7 @@ async function makeFolder (root: string, folder: string): Promise<string | undef
   const above = await makeFolder(root, dirname(folder))
   if (above === undefined) return undefined
   const made = join(above, basename(folder))
-  // Made by somebody else meanwhile, or a link that leads nowhere.
+  // The folder may have been made by another program meanwhile, or be a link that leads nowhere.
   await mkdir(made).catch((error: unknown) => { if (!isPresent(error)) throw error })
   return await truePathOf(made) === made ? made : undefined
 }
@@ -172,13 +172,13 @@ async function replaceFile (folder: string, name: string, content: string): Prom
   await syncFolder(folder)
 }
 
-/** A new name is on the disk when its folder is. Windows can neither, and needs it not. */
+/** Writes a folder to the disk, since a new file name is on the disk only when its folder is. Windows cannot do this and does not need it. */
 async function syncFolder (folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   try {
     await handle?.sync()
   } catch {
-    // Some file systems of networks cannot.
+    // Some network file systems cannot write a folder to the disk.
   } finally {
     await handle?.close()
   }

@@ -4,7 +4,7 @@ import { basename, join, sep } from 'node:path'
 import { isAbsent } from './directory-errors.ts'
 import { identify } from './directory-identity.ts'
 
-/** Who is told of what happens. */
+/** Receives what a watch sees. */
 export interface FolderWatchListener {
   /** Told of a path that changed. */
   onPath (path: string): void
@@ -71,7 +71,7 @@ export class FolderWatch {
     this.#watched.clear()
   }
 
-  /** A change of the folder itself is told under the folder's own name, which something inside it may have as well. */
+  /** Notes a changed name in a folder. A change of the folder itself is told under the folder's own name, which something inside it may have as well. */
   #note (folder: string, name: string): void {
     if (!takesPart(name)) return
     for (const path of name === basename(folder) ? [folder, join(folder, name)] : [join(folder, name)]) {
@@ -80,7 +80,7 @@ export class FolderWatch {
     }
   }
 
-  /** Watches what has come to a path, and no more what has gone from there. */
+  /** Begins to watch what has come to a path, and ends the watch on what has gone from there. */
   async #follow (path: string): Promise<void> {
     const stats = await lstat(path).catch(() => undefined)
     const isFolder = stats?.isDirectory() === true

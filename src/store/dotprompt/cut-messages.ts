@@ -22,17 +22,17 @@ type Piece = { readonly kind: 'text', readonly text: string, readonly at: number
 
 interface Cut { role: string, readonly pieces: Piece[] }
 
-/** Where a text of the prompt begins. */
+/** The start of one of the prompt's texts. */
 export interface TextStart {
   readonly message: number
   readonly part?: number
-  /** In the template. */
+  /** The offset in the template. */
   readonly at: number
 }
 
 /** The messages that a template was cut into. */
 export interface CutTemplate {
-  /** The one text, or the messages, as a prompt stores them. */
+  /** The fields of a stored prompt: its single text, or its messages. */
   readonly fields: JsonObject
   readonly starts: readonly TextStart[]
 }

@@ -1,13 +1,13 @@
 import { type TextPlace } from '../../base/json.ts'
 
-/** Why a `.prompt` file is no prompt of this service. */
+/** The reason why a `.prompt` file cannot be a prompt of this service. */
 export class DotpromptError extends Error {
   override readonly name = 'DotpromptError'
-  /** In the file. */
+  /** The place of the mistake in the file. */
   readonly place: TextPlace
-  /** What to write instead. */
+  /** The advice what to write instead. */
   readonly hint: string | undefined
-  /** Of the diagnostic, where it has one of its own. */
+  /** The code of the diagnostic, where the mistake has a code of its own. */
   readonly code: string | undefined
 
   constructor (message: string, place: TextPlace, { hint, code }: { readonly hint?: string, readonly code?: string } = {}) {

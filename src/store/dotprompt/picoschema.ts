@@ -5,7 +5,7 @@ const SCALARS: ReadonlySet<string> = new Set(['any', 'boolean', 'integer', 'null
 /** The property that stands for every other one. */
 const WILDCARD = '(*)'
 
-/** What is no Picoschema; the message says what of it. */
+/** The mistake of a schema that is no valid Picoschema; the message names the part that is wrong. */
 export class PicoschemaError extends Error {
   override readonly name = 'PicoschemaError'
 }
@@ -32,7 +32,7 @@ function fromPico (value: Json): JsonObject {
   return objectOf(value)
 }
 
-/** `string, its path` */
+/** The JSON Schema of a scalar, such as `string, its path`. */
 function scalar (text: string): JsonObject {
   const { type, description } = described(text)
   if (!SCALARS.has(type)) throw new PicoschemaError(`"${type.slice(0, 40)}" is no type`)
@@ -61,7 +61,7 @@ function objectOf (map: JsonObject): JsonObject {
   }
 }
 
-/** `tags(array, all of them): string` */
+/** The JSON Schema of a property whose name says its kind, such as `tags(array, all of them): string`. */
 function ofKind (kind: string, value: Json, isOptional: boolean): JsonObject {
   const { type, description } = described(kind)
   switch (type) {
@@ -76,7 +76,7 @@ function ofKind (kind: string, value: Json, isOptional: boolean): JsonObject {
   }
 }
 
-/** What may be left out may be null. */
+/** Lets the value of an optional property be null, too. */
 function orNull (schema: JsonObject, isOptional: boolean): JsonObject {
   return isOptional && typeof schema['type'] === 'string' ? { ...schema, type: [schema['type'], 'null'] } : schema
 }

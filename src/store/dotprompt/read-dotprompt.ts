@@ -12,20 +12,20 @@ import { rewriteHelpers } from './rewrite-helpers.ts'
 import { SourceLines } from './source-lines.ts'
 import { splitFile } from './split-file.ts'
 
-/** Of a file, in UTF-16 units: YAML may have 128 KiB, a template 64 KiB. What is longer is not looked at. */
+/** The greatest length of a file, in UTF-16 units; longer files are not parsed. YAML may have 128 KiB, a template 64 KiB. */
 const MAX_LENGTH = 256 * 1024
 
-/** A prompt out of a `.prompt` file. */
+/** A prompt that was read from a `.prompt` file. */
 export interface Dotprompt {
-  /** As a prompt is stored. */
+  /** The prompt in the form in which prompts are stored. */
   readonly prompt: JsonObject
-  /** Where its texts begin in the file. */
+  /** The places in the file at which the prompt's texts begin. */
   readonly starts: ReadonlyArray<{ readonly message: number, readonly part?: number, readonly place: TextPlace }>
 }
 
 /**
  * Reads a file of Dotprompt, https://google.github.io/dotprompt/reference/frontmatter/, as a prompt of this service.
- * @param file its name
+ * @param file the file's name
  * @throws DotpromptError
  */
 export function readDotprompt (text: string, file: string): Dotprompt {
@@ -55,7 +55,7 @@ export function readDotprompt (text: string, file: string): Dotprompt {
   }
 }
 
-/** The same as the JSON text of the prompt, or why there is none. */
+/** Reads a file of Dotprompt as the JSON text of a prompt, or gives the reason why it cannot be one. */
 export function dotpromptToJson (text: string, file: string): StoredValue {
   try {
     const { prompt } = readDotprompt(text, file)

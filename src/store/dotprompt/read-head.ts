@@ -3,10 +3,10 @@ import { yamlToJson } from '../yaml-to-json.ts'
 import { DotpromptError } from './dotprompt-error.ts'
 import { PicoschemaError, schemaFromPico } from './picoschema.ts'
 
-/** Names of settings that OpenAI's API has under others. */
+/** The settings that have another name in OpenAI's API, with that name. */
 const SETTINGS: ReadonlyMap<string, string> = new Map([['topP', 'top_p'], ['maxOutputTokens', 'max_tokens'], ['stopSequences', 'stop']])
 
-/** Fields that become fields of the prompt. */
+/** Fields of the head that become fields of the prompt. */
 const TAKEN: ReadonlySet<string> = new Set(['model', 'config', 'input', 'output', 'tools', 'description'])
 
 /**
@@ -35,7 +35,7 @@ export function readHead (head: string, at: TextPlace): JsonObject {
   }
 }
 
-/** That a file is a variant of another one. */
+/** The error for a file that is a variant of another one. */
 export function refuseVariant (at: TextPlace): DotpromptError {
   const hint = 'publish it as a version of the prompt and give that a label, with weights if some requests shall get it; or give it an id of its own'
   return new DotpromptError('is a variant, which prompts do not have here', at, { hint })
@@ -70,7 +70,7 @@ function parametersOf ({ schema, default: defaults }: JsonObject, at: TextPlace)
   return { type: 'object', ...declared, properties: { ...properties, ...Object.fromEntries(filled) } }
 }
 
-/** Whether a property may be null, as every optional one of Picoschema may. */
+/** Whether a property may be null, as every optional property of a Picoschema may. */
 function isNullable (property: Json): boolean {
   if (!isJsonObject(property) || Object.hasOwn(property, 'default')) return false
   const { type, enum: values } = property
@@ -84,7 +84,7 @@ function returnsOf ({ format, schema }: JsonObject, at: TextPlace): JsonObject {
   return format === 'json' ? { returns, structured: true } : { returns }
 }
 
-/** Picoschema, or a JSON Schema, as a JSON Schema. */
+/** The JSON Schema for a schema that is written as Picoschema or as JSON Schema. */
 function schemaOf (schema: Json, of: string, at: TextPlace): JsonObject {
   try {
     return schemaFromPico(schema)
@@ -94,7 +94,7 @@ function schemaOf (schema: Json, of: string, at: TextPlace): JsonObject {
   }
 }
 
-/** A place in the head, as one of the file. */
+/** The place in the file for a place in the head. */
 function below (at: TextPlace, place: TextPlace | undefined): TextPlace {
   return place === undefined ? at : { line: at.line + place.line - 1, column: place.column }
 }

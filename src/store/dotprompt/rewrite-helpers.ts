@@ -3,17 +3,17 @@ import { helperOf } from './check-tree.ts'
 import { type SourceLines } from './source-lines.ts'
 import { walkTree } from './walk-tree.ts'
 
-/** A stretch of the source, and what comes in its place. */
+/** A stretch of the source, and the text that replaces it. */
 interface Edit { readonly from: number, readonly to: number, readonly text: string }
 
-/** A template that was written anew. */
+/** A template after it was rewritten. */
 export interface Rewritten {
   readonly text: string
-  /** The offset in the template as it was. */
+  /** Gives the offset in the original template for an offset in the rewritten one. */
   readonly offsetBefore: (offset: number) => number
 }
 
-/** The block that each of Dotprompt's comparing blocks is here, over the function `eq`. */
+/** The blocks of this service that replace Dotprompt's comparing blocks, over the function `eq`. */
 const COMPARING: ReadonlyMap<string, string> = new Map([['ifEquals', 'if'], ['unlessEquals', 'unless']])
 
 /**
@@ -44,7 +44,7 @@ export function rewriteHelpers (source: string, program: Program, lines: SourceL
   return { text: text + source.slice(done), offsetBefore: offset => offsetBefore(ordered, offset) }
 }
 
-/** Where an offset of the new text was; what was put in stands where it begins. */
+/** The offset in the original text for an offset in the new one; all of an inserted text maps to the beginning of the stretch that it replaces. */
 function offsetBefore (edits: readonly Edit[], offset: number): number {
   let shift = 0
   for (const { from, to, text } of edits) {

@@ -1,7 +1,7 @@
 import { type Place } from '../../template/handlebars/syntax/ast.ts'
 import { type TextPlace } from '../../base/json.ts'
 
-/** Offsets and places of a text. */
+/** Converts between offsets and places (line and column) of a text. */
 export class SourceLines {
   readonly #starts: readonly number[]
 
@@ -9,12 +9,12 @@ export class SourceLines {
     this.#starts = [0, ...Array.from(text.matchAll(/\r\n?|\n/g), match => match.index + match[0].length)]
   }
 
-  /** The offset of a place of a syntax tree, whose columns count from 0. */
+  /** The offset of a place in a syntax tree, whose columns count from 0. */
   offsetOf ({ line, column }: Place): number {
     return (this.#starts[line - 1] ?? 0) + column
   }
 
-  /** The place of an offset; both count from 1. */
+  /** The place of an offset; its line and column count from 1. */
   placeAt (offset: number): TextPlace {
     let [low, high] = [0, this.#starts.length - 1]
     while (low < high) {

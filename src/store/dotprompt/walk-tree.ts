@@ -1,20 +1,20 @@
 import { type Call, type Expression, type Hash, type Program, type Statement } from '../../template/handlebars/syntax/ast.ts'
 
-/** Told of what a template consists of, from the outside in. */
+/** Receives the nodes of a template, from the outside in. */
 export interface TreeVisitor {
-  /** A call or a value: `{{name …}}`, `{{#name …}}`, `(name …)`. @param depth of the blocks around it */
+  /** Receives a call or a value: `{{name …}}`, `{{#name …}}`, `(name …)`. @param depth how many blocks lie around it */
   onCall (call: Call & { readonly type: string }, depth: number): void
-  /** @param isAtRoot whether names in it are those of the variables: nothing around it has changed the context */
+  /** Receives an expression. @param isAtRoot whether names in it are names of variables, because nothing around it has changed the context */
   onExpression (expression: Expression, isAtRoot: boolean): void
 }
 
-/** Where a walk is. */
+/** The position of a walk in the template. */
 interface Place {
   readonly depth: number
   readonly isAtRoot: boolean
 }
 
-/** Blocks whose body has the context that is around them. */
+/** Blocks whose body has the same context as the text around them. */
 const SAME_CONTEXT: ReadonlySet<string> = new Set(['if', 'unless', 'ifEquals', 'unlessEquals'])
 
 /** Walks through a template, in the order in which it is written. How deep it nests has been bounded before it was parsed. */

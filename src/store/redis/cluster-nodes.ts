@@ -7,14 +7,14 @@ export interface ClusterNode {
   /** `''` where a node does not know its own address. */
   readonly host: string
   readonly port: number
-  /** It is the node that was asked: nobody knows better which slots it has. */
+  /** Whether this is the node that was asked: no other node knows better which slots it has. */
   readonly isMyself: boolean
   readonly isMaster: boolean
-  /** Grows with every failover and every slot that has moved, across the cluster. */
+  /** The configuration epoch, which grows across the cluster with every failover and every slot that has moved. */
   readonly epoch: number
-  /** First and last slot of every range. */
+  /** The first and last slot of every range that the node serves. */
   readonly slots: ReadonlyArray<readonly [first: number, last: number]>
-  /** Keys of one of its slots are moving to or from another node; said by the node itself only. */
+  /** Whether keys of one of the node's slots are moving to or from another node; only the node itself reports this. */
   readonly isMoving: boolean
 }
 
@@ -39,10 +39,10 @@ export function parseClusterNodes (text: string, isEncrypted: boolean): ClusterN
   })
 }
 
-/** The nodes do not agree on who serves what: that passes, unless a node is lost. */
+/** The error that the nodes do not agree on who serves which slot. It passes by itself, unless a node is lost. */
 export class ClusterDisagreement extends StoreError {}
 
-/** The view that knows of the latest change. A node that was cut off or frozen still tells of how things were. */
+/** The most recent view of the cluster. A node that was cut off or frozen still reports an older state. */
 export function freshest (views: readonly ClusterNode[][]): ClusterNode[] | undefined {
   const age = (view: readonly ClusterNode[]): number => Math.max(...view.map(({ epoch }) => epoch))
   return views.toSorted((a, b) => age(b) - age(a))[0]

@@ -4,10 +4,10 @@ import { type RedisConnection } from './redis-connection.ts'
 /** How often a key is followed from node to node before its slot counts as lost. */
 export const MAX_REDIRECTIONS = 5
 
-/** Where a key is asked for. */
+/** The node that a key is asked for. */
 export interface ClusterRoute {
   readonly member: RedisConnection
-  /** The node is about to take the key's slot over, and answers only if that is said. */
+  /** Whether the command must be preceded by ASKING: the node is about to take the key's slot over, and answers only then. */
   readonly isAsking: boolean
 }
 
@@ -16,7 +16,7 @@ export function redirection (reply: unknown): string | undefined {
   return reply instanceof Error && /^(MOVED|ASK) /.test(reply.message) ? reply.message : undefined
 }
 
-/** Where a redirection leads. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding */
+/** The route that a redirection leads to. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding */
 export function followRedirection (cluster: RedisCluster, to: string, from: RedisConnection): ClusterRoute {
   const [word, , endpoint = ''] = to.split(' ')
   const colon = endpoint.lastIndexOf(':')

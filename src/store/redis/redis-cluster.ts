@@ -5,25 +5,25 @@ import { type RedisConnection } from './redis-connection.ts'
 import { type RedisClusterPlace, type RedisTarget } from './redis-url.ts'
 import { StoreError } from '../store.ts'
 
-/** How many nodes are asked at a time who serves what. */
+/** How many nodes are asked at a time which node serves which slots. */
 const WITNESSES = 3
 
 /** How often, and how soon after one another in ms, the masters are asked when they do not agree. */
 const CENSUS_ATTEMPTS = 20
 const CENSUS_DELAY_MS = 100
 
-/** What all masters say of themselves at a time. */
+/** The state of a cluster at one time, as all its masters report it. */
 export interface ClusterCensus {
   readonly masters: readonly RedisConnection[]
-  /** Changes when a slot changes its node. */
+  /** A text that changes whenever a slot moves to another node. */
   readonly signature: string
-  /** Keys of a slot are moving between two of them. */
+  /** Whether keys of a slot are moving between two masters. */
   readonly isMoving: boolean
 }
 
 /**
- * Who serves what in a Redis Cluster, and a connection to each of those nodes. The client's own cluster mode drops a master
- * that it has lost from its list. A listing over all masters would then lack that master's keys without an error.
+ * The nodes of a Redis Cluster, with the slots that each serves and a connection to each. The client's own cluster mode drops a master that
+ * it has lost from its list. A listing over all masters would then lack that master's keys without an error.
  */
 export class RedisCluster {
   readonly #place: RedisClusterPlace
@@ -150,7 +150,7 @@ export class RedisCluster {
     }
   }
 
-  /** Others each time, so that no node that was cut off from the cluster is believed for long. */
+  /** The nodes to ask next: others each time, so that a node that was cut off from the cluster is not believed for long. */
   #witnesses (): RedisConnection[] {
     const all = [...this.#members.values()]
     const connected = all.filter(member => member.isConnected())

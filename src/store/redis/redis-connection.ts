@@ -13,7 +13,7 @@ const MAX_RECONNECT_MS = 500
 /** How long Redis may take to say goodbye, in ms. */
 const QUIT_MS = 500
 
-/** What `CLIENT LIST` calls the service. */
+/** The name of the service in Redis's `CLIENT LIST`. */
 const CONNECTION_NAME = 'ai-prompt-shell'
 
 /** A client that connects in the background, for ever, and knows why it cannot. */
@@ -25,7 +25,7 @@ export interface RedisConnection {
    * what it has been told counts only as long as its connection. It begins to connect with `connect()`.
    */
   createCompanion (): Redis
-  /** Whether questions are likely to be answered now. */
+  /** Whether a question is likely to be answered now. */
   isConnected (): boolean
   /** The trouble at present, in plain language. */
   problem (): string | undefined
@@ -35,7 +35,7 @@ export interface RedisConnection {
    * there is none.
    */
   ask<T> (question: () => Promise<T>): Promise<T>
-  /** Tells the log what is odd about the stored keys, once until it is something else; `undefined` for nothing. */
+  /** Logs an oddity of the stored keys, once until it changes; `undefined` when there is none. */
   remark (oddity: string | undefined): void
   /** Ends the connection; resolves within `QUIT_MS`, whatever Redis does. */
   close (): Promise<void>
@@ -65,11 +65,11 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   })
   const enterDatabase = createDatabaseCheck(client, target.options.db ?? 0)
   let problem: string | undefined = `Redis at ${target.address} is not connected yet`
-  /** Redis itself has told the trouble, over the present connection. */
+  /** Whether Redis itself has reported the trouble, over the present connection. */
   let isTold = false
   let closed = false
   let remarked: string | undefined
-  /** A Sentinel has answered, in this round through all of them, that it has no master of that name. */
+  /** Whether a Sentinel has answered, in the present round through all of them, that it knows no master of that name. */
   let isUnknown = false
   let endAttempt = (): void => {}
   const attempted = new Promise<void>(resolve => { endAttempt = resolve })
@@ -85,7 +85,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     if (!closed) problem = undefined
   }
 
-  /** Notes an error of the client; one that only says that there is no connection does not hide the reason why. */
+  /** Notes an error of the client. An error that only says that there is no connection does not replace an earlier one with the reason. */
   function noteError (error: Error): string {
     const saysLess = isLostConnection(error) || (isTold && isCutConnection(error))
     const reason = problem !== undefined && saysLess ? problem : describeRedisError(error, target)
@@ -111,7 +111,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     noteError(new Error('Connection is closed.'))
     endAttempt()
   })
-  /** "ready" waits for the end of loading without a word; this says why there is none. */
+  /** Notes that Redis is still loading its data: the client waits silently for the end of loading before it is "ready". */
   function noteLoading (): void {
     if (client.status !== 'connect') return
     client.info('persistence').then(text => {
@@ -159,7 +159,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
       try {
         await enterDatabase()
         const answer = await question()
-        // Some questions are answered while Redis is loading, which ends no trouble.
+        // An answer clears the trouble only when the client is ready: while Redis is loading, it answers some questions, too.
         if (client.status === 'ready') clear()
         return answer
       } catch (error) {
@@ -187,7 +187,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   }
 }
 
-/** What every connection has, so that nothing waits without end. */
+/** The options that every connection has, so that nothing waits without end. */
 function boundedOptions (commandTimeout: number) {
   return {
     // Nothing here needs RESP3, and ioredis 6 does not surface its pushes; CLIENT TRACKING works on a RESP2 pair.
@@ -213,7 +213,7 @@ function pause (attempt: number): number {
   return Math.min(attempt * 50, MAX_RECONNECT_MS)
 }
 
-/** QUIT waits for the answers that are under way; a frozen Redis never gives them. */
+/** Ends a connection with QUIT, which waits for answers under way. A frozen Redis never gives them, so the wait is bounded. */
 async function quit (client: Redis): Promise<void> {
   const timer = new AbortController()
   await Promise.race([

@@ -18,9 +18,9 @@ export interface SharedCounters {
 }
 
 export interface RedisCountersOptions {
-  /** As of a store: one Redis, one that Sentinels name, or a cluster. */
+  /** The URL in the form of a store's: one Redis, one that Sentinels name, or a cluster. */
   readonly url: string
-  /** What the Sentinels ask for, if anything. */
+  /** The password that the Sentinels ask for, if any. */
   readonly sentinelPassword?: string
   readonly log: Log
   /** How long Redis may take to answer, in ms. @default 1000 */

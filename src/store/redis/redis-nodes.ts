@@ -40,7 +40,7 @@ function overOne (connection: RedisConnection): RedisNodes {
 }
 
 function overCluster (cluster: RedisCluster): RedisNodes {
-  /** Another node may have taken over; the next question finds it. */
+  /** Runs a question, and looks for the nodes anew when it fails: another node may have taken over, and the next question finds it. */
   async function lookAfter<T> (question: () => Promise<T>): Promise<T> {
     try {
       return await question()

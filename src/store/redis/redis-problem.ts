@@ -52,7 +52,7 @@ export function isLostConnection (error: Error): boolean {
   return /^(Stream isn't writeable|Connection is closed|Command aborted due to connection close|Reached the max retries per request limit)/.test(error.message)
 }
 
-/** Whether the connection was cut, which is what also follows when Redis has said why it ends it. */
+/** Whether the connection was cut. That also follows when Redis has already said why it ends the connection. */
 export function isCutConnection (error: Error): boolean {
   return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
@@ -80,7 +80,7 @@ function meaning (error: Error, { secrets, options }: RedisTarget): string {
   return phrase?.[1].replace('<database>', String(options.db)) ?? `gives an error: ${withoutSecrets(firstLine(error.message), secrets)}`
 }
 
-/** What a Redis that does not know a command repeats of it: a key, a value, a script. */
+/** The part of an error in which Redis repeats the arguments of a command that it does not know: a key, a value, a script. */
 const ARGUMENTS = /, with args beginning with: .*/
 
 function firstLine (text: string): string {

@@ -6,25 +6,25 @@ import { trackNode, type Tracking } from './redis-tracking.ts'
 import { type Log } from '../../base/log.ts'
 import { type Store, type StoreStatus } from '../store.ts'
 
-/** How long changes are gathered, in ms: what comes while those are read is gathered anyway. */
+/** How long changes are gathered, in ms. It is short, because changes that arrive during a read are gathered anyway. */
 const GATHER_MS = 5
 
 /** How often the connections that tell of changes are checked, in ms. A broken connection is as silent as a quiet one. */
 const HEARTBEAT_MS = 1000
 
 export interface RedisPushOptions {
-  /** What the keys begin with; none may be the beginning of another. */
+  /** The prefixes of the keys; none may be the beginning of another. */
   readonly prefixes: readonly string[]
   /** How long a watch waits until it is known how changes arrive, in ms. */
   readonly patience: number
   readonly log?: Log | undefined
 }
 
-/** Follows the changes of all keys, on whatever nodes they are. */
+/** Follows the changes of all keys, on all nodes that hold them. */
 export interface RedisPush {
-  /** Follows these nodes, which hold all keys together, and no others any more. */
+  /** Follows these nodes, which together hold all keys, and stops following any others. */
   follow (nodes: readonly RedisConnection[]): void
-  /** Says that nothing is known of any node for now, so that no watch waits for it. */
+  /** Reports that no node is known at present, so that no watch waits for one. */
   giveUp (): void
   /** `pushed` while every node tells of its changes. */
   changes (): StoreStatus['changes']
@@ -33,7 +33,7 @@ export interface RedisPush {
   close (): void
 }
 
-/** Follows no node at first; goes on with those that it is given through reconnects and failovers. */
+/** Creates a push that follows no node at first. It follows the nodes that it is given through reconnects and failovers. */
 export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions): RedisPush {
   const watches = new Set<Gatherer>()
   const trackings = new Map<RedisConnection, Tracking>()
@@ -49,7 +49,7 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
     for (const watch of watches) for (const key of keys) watch.add(key)
   }
 
-  /** While a node is not known to push, what it would have pushed may have been missed. */
+  /** Recomputes whether changes are pushed. While a node is not known to push, its changes may be missed. */
   function judge (): void {
     const states = Array.from(trackings.values(), tracking => tracking.state())
     if (states.includes('starting')) return setChanges('polled', undefined)
@@ -99,7 +99,7 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
     giveUp: () => settle(),
     changes: () => changes,
     async watch (listener) {
-      // So that a first listing is not followed by a second one because changes are pushed meanwhile.
+      // The wait spares a second listing, which would follow the first as soon as changes are pushed.
       await Promise.race([settled, delay(patience, undefined, { ref: false })])
       const gatherer = createGatherer(listener, GATHER_MS)
       watches.add(gatherer)

@@ -16,17 +16,17 @@ const FIRST_LOOK_BYTES = 64 * 1024
 /** How many values between `FIRST_LOOK_BYTES` and `MAX_VALUE_BYTES` are asked for in one round trip. */
 const BATCH_LONG_KEYS = 8
 
-/** That another node of a Redis Cluster has the key: `to` is the error, `MOVED 3999 127.0.0.1:6381` or the same with ASK. */
+/** The answer that another node of a Redis Cluster has the key: `to` is the error, `MOVED 3999 127.0.0.1:6381` or the same with ASK. */
 export interface Redirected { readonly kind: 'redirected', readonly to: string }
 
-/** Whether an answer is none, because another node has the key. */
+/** Whether an answer only says that another node has the key. */
 export function isRedirected (answer: unknown): answer is Redirected {
   return typeof answer === 'object' && answer !== null && 'kind' in answer && answer.kind === 'redirected'
 }
 
 type NodeValue = StoredValue | Redirected
 
-/** What a look found: a value, or that it is longer than the look, or no string at all. */
+/** The result of one look at a key: a value, a value longer than the look, or a key that is no string. */
 type Look = NodeValue | { readonly kind: 'long' } | { readonly kind: 'wrongType' }
 
 type Command = readonly [name: string, ...words: Array<string | number>]
@@ -84,14 +84,14 @@ async function look (execute: Execute, keys: readonly string[], bytes: number): 
   return keys.map((_, index): Look => {
     const range = replies[2 * index]
     const life = replies[2 * index + 1]
-    // The key can move between the two.
+    // The key can move to another node between the two commands.
     const to = redirection(range) ?? redirection(life)
     if (to !== undefined) return { kind: 'redirected', to }
     if (range instanceof Error) return range.message.startsWith('WRONGTYPE') ? { kind: 'wrongType' } : forbidden
     if (life === -2) return { kind: 'missing' }
     const value = range as Buffer
     if (value.length > bytes) return { kind: 'long' }
-    // Counted from before the question, so that no value is held longer than Redis holds it.
+    // The lifetime counts from before the question, so that no value is held longer than Redis holds it.
     return decodeBytes(value, typeof life === 'number' && life >= 0 ? askedAt + life : undefined)
   })
 }
@@ -127,7 +127,7 @@ async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Ma
   }))
 }
 
-/** A look that no second one follows: the key has changed between two of them, and its next change is told anyway. */
+/** The final result of the last look. The key may have changed since the look before; its next change is reported anyway. */
 function settle (found: Look): NodeValue {
   if (found.kind === 'long') return { kind: 'bad', reason: `has grown beyond ${MAX_VALUE_BYTES} bytes` }
   if (found.kind === 'wrongType') return { kind: 'bad', reason: 'has changed its Redis type' }

@@ -7,9 +7,9 @@ const ASK_MS = 1000
 /** How long after the first Sentinel the other ones may still name the earlier master, in ms. Some 2 s are usual. */
 const AGREE_MS = 10_000
 
-/** Follows whom the Sentinels name. */
+/** Follows the master that the Sentinels name. */
 export interface SentinelWatch {
-  /** To be told where each connection goes, as a Sentinel names it: `host:port`. */
+  /** Takes note of the address, `host:port`, that the client connects to, as a Sentinel named it. */
   lead (address: string): void
   close (): void
 }

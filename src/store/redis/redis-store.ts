@@ -8,9 +8,9 @@ import { type Log } from '../../base/log.ts'
 import { type Store } from '../store.ts'
 
 export interface RedisStoreOptions {
-  /** One Redis, one that Sentinels name, or a cluster: `parseRedisUrl` says how. */
+  /** The URL of one Redis, of a master that Sentinels name, or of a cluster; `parseRedisUrl` describes its forms. */
   readonly url: string
-  /** What the Sentinels ask for, if anything. */
+  /** The password that the Sentinels ask for, if any. */
   readonly sentinelPassword?: string
   /** The keys whose changes are reported. */
   readonly keys: StoreKeys

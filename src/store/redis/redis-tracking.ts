@@ -2,17 +2,17 @@ import { isUtf8 } from 'node:buffer'
 import { ReplyError, type Redis } from 'ioredis'
 import { type RedisConnection } from './redis-connection.ts'
 
-/** Where Redis tells a RESP2 connection of changes: https://redis.io/docs/latest/develop/reference/client-side-caching/ */
+/** The channel on which Redis tells a RESP2 connection of changes: https://redis.io/docs/latest/develop/reference/client-side-caching/ */
 const CHANNEL = '__redis__:invalidate'
 
-/** Until a node is asked again after trouble, and after it has refused, in ms. */
+/** The pause before a node is asked again, in ms: after trouble, and after a refusal. */
 const RETRY_MS = 500
 const REFUSED_RETRY_MS = 60_000
 
-/** Errors that pass by themselves; any other one is a refusal. */
+/** Errors that pass by themselves; every other error counts as a refusal. */
 const PASSING = /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOAUTH)\b|max number of clients/
 
-/** What one node is asked to tell of. */
+/** The changes that a node is asked to report, and who is told of them. */
 export interface TrackingOptions {
   /** What the keys begin with; none may be the beginning of another. */
   readonly prefixes: readonly string[]
@@ -22,7 +22,7 @@ export interface TrackingOptions {
   readonly onState: () => void
 }
 
-/** `starting`: not known yet; `polled`: it refuses or cannot. */
+/** How a node's changes arrive. `starting`: not known yet; `polled`: the node refuses to push them, or cannot. */
 export type TrackingState = 'starting' | 'pushed' | 'polled'
 
 /** Follows the changes of one node. */
@@ -30,7 +30,7 @@ export interface Tracking {
   state (): TrackingState
   /** Why changes are not pushed, where the node gave a reason. */
   refusal (): Error | undefined
-  /** Makes sure of both connections: an answer comes after all that was told before. @throws when one of them is broken */
+  /** Checks both connections: the answer comes after all changes that were reported before. @throws when one of the connections is broken */
   ping (): Promise<void>
   close (): void
 }
@@ -82,7 +82,7 @@ export function trackNode ({ client: node, createCompanion }: RedisConnection, {
   }
 
   const onReady = () => {
-    // So that the outcome is told, also when it is the one before.
+    // The state is reset so that `onState` is called with the outcome, even if the outcome is the same as before.
     state = 'starting'
     void begin()
   }
@@ -126,12 +126,15 @@ async function arm (node: Redis, listener: Redis, prefixes: readonly string[]): 
   if (await serverOf(node) !== await serverOf(listener)) throw new Error('the two connections lead to different servers')
   const id = await listener.client('ID')
   await listener.subscribe(CHANNEL)
-  // What an earlier listener was told through cannot be redirected, only ended.
+  // Redis cannot redirect a tracking to a new listener. So the earlier tracking is ended first.
   await node.call('CLIENT', 'TRACKING', 'OFF')
   await node.call('CLIENT', 'TRACKING', 'ON', 'REDIRECT', String(id), 'BCAST', ...prefixes.flatMap(prefix => ['PREFIX', prefix]))
 }
 
-/** Which process this is: behind a balancer, an id of one server may be anybody's connection of another. */
+/**
+ * The id of the Redis process behind a connection. Behind a balancer the two connections may reach two servers, and a client id of one
+ * server may belong to a stranger's connection on the other.
+ */
 async function serverOf (connection: Redis): Promise<string | undefined> {
   try {
     return /^run_id:(\w+)/m.exec(await connection.info('server'))?.[1]
@@ -141,7 +144,7 @@ async function serverOf (connection: Redis): Promise<string | undefined> {
   }
 }
 
-/** The client's `message` event would join the keys with commas. Names that are not UTF-8 are in no listing either. */
+/** The changed keys in a message. The client's `message` event would join them with commas. Names that are not UTF-8 are left out, as in listings. */
 function readPayload (payload: unknown): string[] | undefined {
   if (!Array.isArray(payload)) return undefined
   return payload.filter((key): key is Buffer => Buffer.isBuffer(key) && isUtf8(key)).map(key => key.toString())

@@ -1,20 +1,20 @@
 import { type RedisOptions } from 'ioredis'
 import { StoreError } from '../store.ts'
 
-/** Where a Redis is and how to log in to it. */
+/** The address of a Redis and the login for it. */
 export interface RedisTarget {
-  /** `host:port`, or what Sentinels call it, for messages. */
+  /** The address for messages: `host:port`, or the name that Sentinels have for the master. */
   readonly address: string
   /** The part of the client's options that comes from the configuration. */
   readonly options: Pick<
     RedisOptions,
     'host' | 'port' | 'db' | 'username' | 'password' | 'tls' | 'name' | 'sentinels' | 'sentinelPassword' | 'sentinelTLS' | 'enableTLSForSentinelMode'
   >
-  /** What no message may show. */
+  /** Texts that no message may show, such as passwords. */
   readonly secrets: readonly string[]
 }
 
-/** What a Redis URL names. */
+/** The servers that a Redis URL names. */
 export type RedisPlace =
   /** One Redis, or one master that Sentinels name. */
   | { readonly kind: 'single', readonly target: RedisTarget }

@@ -34,7 +34,7 @@ export function writeValue (client: Redis, key: string, text: string, expected: 
   return change(client, key, expected, [text]) as Promise<WriteOutcome>
 }
 
-/** Removes a key. @throws as `writeValue` */
+/** Removes a key. @throws what the client throws when the node could not be asked */
 export function removeValue (client: Redis, key: string, expected: Expected | undefined): Promise<RemoveOutcome> {
   return change(client, key, expected, []) as Promise<RemoveOutcome>
 }

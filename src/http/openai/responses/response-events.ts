@@ -1,13 +1,13 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
 import { begun, callItem, finished, headOf, messageItem, newId, refusalPart, type ResponseHead, textPart, usageOf } from './responses-object.ts'
 
-/** A message while it is written. */
+/** A message of the response that the model is still writing. */
 interface OpenMessage { readonly id: string, readonly place: number, readonly parts: JsonObject[], kind: 'text' | 'refusal', text: string }
 
-/** A call while it is written. All calls stay open to the end of the response, since their pieces may take turns. */
+/** A function call of the response that the model is still writing. All calls stay open to the end of the response, since their pieces may take turns. */
 interface OpenCall { readonly id: string, readonly place: number, readonly index: Json | undefined, readonly callId: Json, name: Json, arguments: string }
 
-/** Makes the events of a streamed response out of the pieces of a chat completion. Each method gives the events that are to be sent now. */
+/** Turns the chunks of a chat completion into the events of a streamed response. Each method gives the events to send now. */
 export class ResponseEvents {
   readonly #body: JsonObject
   readonly #output: JsonObject[] = []
@@ -82,7 +82,7 @@ export class ResponseEvents {
       : this.#event('response.refusal.delta', added)
   }
 
-  /** A piece without an index, or with the id of a call that is known, belongs to the last one. */
+  /** Adds a piece of a call. A piece without an index, or with the id of a known call, belongs to the last call. */
   * #call ({ index, id, function: given }: JsonObject): Generator<Buffer, void> {
     const { name = '', arguments: text } = isJsonObject(given) ? given : {}
     const latest = index === undefined ? this.#calls.at(-1) : this.#calls.findLast(call => call.index === index)

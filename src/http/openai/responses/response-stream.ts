@@ -5,7 +5,7 @@ import { EventScanner, type ServerSentEvent } from '../../../llm/stream/server-s
 import { type ChatStream } from '../../../service/chat/chat-stream.ts'
 import { ResponseEvents } from './response-events.ts'
 
-/** A chat's stream as that of a response: each piece as soon as it is there, comments as they are. @param body the request */
+/** Turns the stream of a chat into that of a response: each chunk at once, comments unchanged. @param body the request */
 export function responseStream ({ events }: ChatStream, body: JsonObject): ChatStream {
   return { events: Readable.from(translated(events, new ResponseEvents(body)), { objectMode: false }) }
 }
@@ -22,7 +22,7 @@ async function * translated (events: Readable, response: ResponseEvents): AsyncG
 }
 
 function * piecesOf (data: string, response: ResponseEvents): Generator<Buffer, void> {
-  // The client of models has held every event to its form.
+  // The client that reads the model's API has checked the form of every event already.
   const chunk = JSON.parse(data) as Json
   if (!isJsonObject(chunk)) return
   const { error = null } = chunk

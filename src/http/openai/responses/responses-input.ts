@@ -5,9 +5,9 @@ const NO_REFERENCES = 'is an item_reference, and no responses are stored: send t
   '@ai-sdk/openai does so with providerOptions: { openai: { store: false } }'
 
 /**
- * The input of a Responses request as the messages of a chat.
- * @param isPrompts whether a registered prompt is run, to which callers add what was said, and no instructions
- * @throws REQUEST_INVALID for what cannot be said in a chat
+ * Turns the input of a Responses request into the messages of a chat.
+ * @param isPrompts whether the request runs a registered prompt: callers add the conversation to it, but no instructions
+ * @throws REQUEST_INVALID for input that a chat has no form for
  */
 export function messagesFrom (input: Json, isPrompts: boolean): readonly JsonObject[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }]
@@ -18,7 +18,7 @@ export function messagesFrom (input: Json, isPrompts: boolean): readonly JsonObj
     else if (type === 'function_call') addCall(messages, item)
     else if (type === 'function_call_output') messages.push(resultOf(item, index))
     else if (type === 'item_reference') throw invalid(`input.${index}`, NO_REFERENCES)
-    // The reasoning of a model is encrypted, and only the API that has encrypted it can use it.
+    // Items of reasoning are left out: they are encrypted, and only the API that encrypted them can use them.
     else if (type !== 'reasoning') {
       throw invalid(`input.${index}.type`, `must be "message", "function_call" or "function_call_output", not ${JSON.stringify(type)}`)
     }
@@ -38,11 +38,11 @@ function messageOf ({ role = 'user', content = '' }: JsonObject, index: number, 
   if (typeof content === 'string' || role !== 'user') return { role, content: plainText(content, `${place}.content`) }
   const parts = partsOf(content, `${place}.content`)
   const [first] = parts
-  // Every API takes a plain text.
+  // A single text is sent as a plain string, since some APIs do not take a list of parts.
   return { role, content: parts.length === 1 && first?.['type'] === 'text' ? first['text'] as Json : parts }
 }
 
-/** Calls of one turn are one message, which may have begun with a text. */
+/** Adds a call. All calls of one turn go into one message of the assistant, which may hold a text too. */
 function addCall (messages: JsonObject[], { call_id: id = '', name = '', arguments: text = '' }: JsonObject): void {
   const call = { id, type: 'function', function: { name, arguments: text } }
   const last = messages.at(-1)
@@ -67,7 +67,7 @@ function partOf (part: JsonObject, place: string): JsonObject {
   throw invalid(place, 'must be an input_text, an input_image with image_url, an input_file with file_data or file_id, or an input_audio')
 }
 
-/** A text, or the texts of parts together. */
+/** The content as one text: a text itself, or the joined texts of its parts. */
 function plainText (content: Json, place: string): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) throw invalid(place, 'must be a text or a list of parts')
@@ -82,7 +82,7 @@ function isText ({ type, text }: JsonObject): boolean {
   return typeof text === 'string' && (type === 'input_text' || type === 'output_text' || type === 'text')
 }
 
-/** @param field where in the body */
+/** Makes the error for a wrong field. @param field the path of the field in the body */
 export function invalid (field: string, expected: string): Error {
   return requestInvalid(`body: ${field} ${expected}`, { part: 'body', field })
 }

@@ -6,25 +6,25 @@ import { type CountedReply } from '../../../service/chat/counted-models.ts'
 /** The members that every response has. */
 export interface ResponseHead {
   readonly id: string
-  /** In seconds since 1970. */
+  /** The time of creation, in seconds since 1970. */
   readonly createdAt: number
   readonly model: string
-  /** The request. */
+  /** The body of the request. */
   readonly body: JsonObject
 }
 
-/** @param prefix `resp`, `msg` or `fc`, as at OpenAI */
+/** Makes a random id in OpenAI's form. @param prefix `resp`, `msg` or `fc` */
 export function newId (prefix: string): string {
   return `${prefix}_${randomBytes(16).toString('hex')}`
 }
 
-/** The head of a new response. @param completion a whole reply, or the first piece of one */
+/** The head of a new response. @param completion a whole chat completion, or its first chunk */
 export function headOf (completion: JsonObject, body: JsonObject): ResponseHead {
   const model = [completion['model'], body['model']].find(each => typeof each === 'string') ?? ''
   return { id: newId('resp'), createdAt: Math.floor(Date.now() / 1000), model, body }
 }
 
-/** A response of the Responses API out of a chat completion. */
+/** Turns a whole chat completion into a response of the Responses API. */
 export function responseFrom ({ value, usage }: CountedReply, body: JsonObject): JsonObject {
   const { content, refusal, tool_calls: calls } = messageOf(value) ?? {}
   const parts = [
@@ -42,7 +42,7 @@ export function responseFrom ({ value, usage }: CountedReply, body: JsonObject):
   ], usageOf(value['usage'], usage))
 }
 
-/** A response that is over. @param reason the `finish_reason` of the chat */
+/** A finished response. @param reason the `finish_reason` of the chat */
 export function finished (head: ResponseHead, reason: Json | undefined, output: readonly JsonObject[], usage: JsonObject | null): JsonObject {
   const cut = reason === 'length' ? 'max_output_tokens' : reason === 'content_filter' ? 'content_filter' : undefined
   const end = cut === undefined
@@ -106,9 +106,9 @@ export function callItem ({ id, callId, name, arguments: text }: FunctionCall, s
 }
 
 /**
- * What a response has used.
- * @param usage as the chat's API has it
- * @param counted in its place where there is none; `undefined` gives null then
+ * The token usage of a response; null when it is unknown.
+ * @param usage the `usage` of the chat completion
+ * @param counted the service's own count, for a completion without `usage`
  */
 export function usageOf (usage: Json | undefined, counted?: { readonly inputTokens: number, readonly outputTokens: number }): JsonObject | null {
   const given = isJsonObject(usage) ? usage : undefined

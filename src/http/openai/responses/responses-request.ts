@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { invalid, messagesFrom } from './responses-input.ts'
 
-/** Fields that need what the service does not have, each with the values that ask for nothing. */
+/** Fields that ask for features which the service does not have, each with the values that are harmless. */
 const REFUSED: ReadonlyArray<readonly [field: string, harmless: readonly Json[], words: string]> = [
   ['store', [false], 'must be false or left out: no response is stored'],
   ['previous_response_id', [], 'must be left out: no response is stored; send the conversation in input'],
@@ -12,16 +12,16 @@ const REFUSED: ReadonlyArray<readonly [field: string, harmless: readonly Json[],
   ['top_logprobs', [0], 'must be left out: POST /v1/chat/completions has log probabilities']
 ]
 
-/** Fields of the request that this file reads, or that mean nothing to a chat. */
+/** Fields that are not passed on to the chat: this file translates them, or they mean nothing to a chat. */
 const TAKEN: ReadonlySet<string> = new Set([
   ...REFUSED.map(([field]) => field),
   'input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning', 'max_output_tokens', 'include', 'metadata', 'stream_options'
 ])
 
 /**
- * A request of the Responses API as one of chat completions, which may name a registered prompt as those do. Other fields stay as they are;
- * null is the same as leaving one out.
- * @throws REQUEST_INVALID for what needs stored responses, tools of OpenAI's own, and what a chat cannot say
+ * Turns a request of the Responses API into one of chat completions, which may name a registered prompt. Fields that both
+ * APIs share stay unchanged; a field of null counts as left out.
+ * @throws REQUEST_INVALID for requests that need stored responses or OpenAI's own tools, and for input that a chat has no form for
  */
 export function completionRequest (body: JsonObject): JsonObject {
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
@@ -43,12 +43,12 @@ export function completionRequest (body: JsonObject): JsonObject {
     ...(limit === undefined ? {} : { max_completion_tokens: limit }),
     ...formatOf(given['text']),
     ...(isJsonObject(given['reasoning']) && typeof given['reasoning']['effort'] === 'string' ? { reasoning_effort: given['reasoning']['effort'] } : {}),
-    // A response always tells what it has used.
+    // A response always has its usage, so the stream of the chat must have it too.
     ...(stream === true ? { stream_options: { include_usage: true } } : {})
   }
 }
 
-/** A value may be written as the part of a message that it becomes at OpenAI. */
+/** Turns variables that are written as parts of a message, as OpenAI allows, into their plain texts. */
 function withPlainVariables (prompt: JsonObject): JsonObject {
   const { variables } = prompt
   if (!isJsonObject(variables)) return prompt

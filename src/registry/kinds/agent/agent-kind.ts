@@ -32,12 +32,12 @@ export const agentKind = defineKind<AgentDefinition>({
   }
 })
 
-/** The agents, skills and plans that it names. */
+/** The agents, skills and plans that an agent names. */
 function definitionsIn ({ children = [], handoffs = [] }: AgentSetting): ToolUse[] {
   return [...children, ...handoffs.map(id => ({ kind: 'agents', id } as const))].map(({ kind, id }) => ({ kind, tool: id, parameters: [] }))
 }
 
-/** What the model chooses, and what the definition fixes. */
+/** The tools that a function of an agent names, with all their parameters: those that the model fills in, and those that the definition fixes. */
 function usesOf ({ tool, health, parameters, arguments: fixed }: AgentTool): ToolUse[] {
   return [{ tool, parameters: [...Object.keys(parameters), ...Object.keys(fixed)] }, ...health === undefined ? [] : [{ tool: health, parameters: [] }]]
 }

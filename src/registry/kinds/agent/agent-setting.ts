@@ -3,57 +3,57 @@ import { type JsonObject } from '../../../base/json.ts'
 /** An agent with all its defaults, as plain data: a session keeps it in its log. */
 export interface AgentSetting {
   readonly mode: 'steps' | 'tools'
-  /** Of the service's own texts, and of its words to the model. @default `DEFAULT_LANGUAGE` */
+  /** The language of the service's own texts, and of its words to the model. @default `DEFAULT_LANGUAGE` */
   readonly language?: 'en' | 'ru'
-  /** `''` for the service's default. */
+  /** The model's name; `''` for the service's default. */
   readonly model: string
   readonly help: string
   readonly system: string
-  /** Without it every message goes on to select. */
+  /** How messages are classified as relevant; without it every message goes on to `select`. */
   readonly classify?: AgentClassify
-  /** Without it the built-in words ask for a choice. */
+  /** The prompt that lets the model choose a tool; without it the built-in words ask for the choice. */
   readonly select?: { readonly prompt: string }
-  /** What becomes of a dialogue whose model has failed, or cannot be understood after all repairs. */
+  /** What happens to a dialogue whose model has failed, or whose answer cannot be understood after all repairs. */
   readonly onError: 'listen' | 'end'
-  /** How often an answer that cannot be read is sent back with what is wrong with it. */
+  /** How often the service sends an unreadable answer back to the model, with its mistakes. */
   readonly repairs: number
   readonly history: AgentHistory
-  /** How long each is waited for, in seconds. */
+  /** The longest wait for each kind of call, in seconds. */
   readonly timeouts: { readonly model: number, readonly tool: number, readonly health: number }
   readonly maxTurns: number
-  /** Whether followers get an answer while it is written. */
+  /** Whether followers of the session get an answer while the model writes it. */
   readonly stream: boolean
-  /** JSON Schema of every answer. */
+  /** The JSON Schema of every answer. */
   readonly returns?: JsonObject
-  /** In place of the words of the language. */
+  /** The words for each command of the user, in place of those of the language. */
   readonly commands: Readonly<Partial<Record<'exit' | 'help' | 'clear' | 'retry', readonly string[]>>>
   readonly budget: { readonly steps: number, readonly tokens: number, readonly idleMinutes: number }
-  /** Names of tools. */
+  /** The names of tools that are called only after a person's approval. */
   readonly ask: readonly string[]
   readonly messages: Readonly<Record<string, string>>
   readonly tools: readonly AgentTool[]
-  /** Agents, skills and plans that it calls; left out without any. */
+  /** The agents, skills and plans that the agent calls; left out when there are none. */
   readonly children?: readonly AgentChild[]
-  /** Ids of agents that it may hand the dialogue over to; left out without any. */
+  /** The ids of agents that the agent may hand the dialogue over to; left out when there are none. */
   readonly handoffs?: readonly string[]
 }
 
 /** How the model is asked whether a message is for this agent. */
 export interface AgentClassify {
   readonly prompt: string
-  /** `exact`: one word and nothing else. */
+  /** How strictly an answer is read. `exact`: the answer must be one word and nothing else. */
   readonly answers: 'lenient' | 'exact'
-  /** What an answer counts as that is neither yes nor no, after all repairs. */
+  /** What an answer counts as when it is neither yes nor no after all repairs. */
   readonly unclear: 'relevant' | 'irrelevant' | 'error'
 }
 
-/** What of a dialogue the model is sent. */
+/** Which part of a dialogue the model is sent. */
 export interface AgentHistory {
-  /** From the user's so many last messages on. */
+  /** How many of the user's last messages count: the model is sent everything from the first of them on. */
   readonly turns: number
-  /** In place of turns: so many messages as they are. */
+  /** How many of the last messages the model is sent, as they are; takes the place of `turns`. */
   readonly messages?: number
-  /** Whether it is sent the agent's lines about its own work. */
+  /** Whether the model is sent the agent's lines about its own work. */
   readonly status: boolean
   /** Of a dialogue whose input is above so many tokens all but the last turns are summed up. */
   readonly compact: false | { readonly above: number, readonly keep: number, /** That writes the summary. @default the agent's */ readonly model?: string }
@@ -61,9 +61,9 @@ export interface AgentHistory {
 
 /** A tool as an agent offers it to its model. */
 export interface AgentTool {
-  /** What the model calls. */
+  /** The name of the function that the model calls. */
   readonly name: string
-  /** Ids of registered tools. */
+  /** The id of a registered tool. */
   readonly tool: string
   readonly health?: string
   readonly description?: string
@@ -77,27 +77,27 @@ export interface AgentTool {
 
 /** An agent, a skill or a plan profile as an agent offers it to its model: a session of its own. */
 export interface AgentChild {
-  /** What the model calls. */
+  /** The name of the function that the model calls. */
   readonly name: string
   readonly kind: 'agents' | 'skills' | 'plans'
-  /** Dotted. */
+  /** The dotted id of the agent, skill or plan. */
   readonly id: string
   readonly description?: string
-  /** Those of a skill are its own. */
+  /** The parameters that the model fills in; a skill's are those that the skill declares. */
   readonly parameters: Readonly<Record<string, ChildParameter>>
-  /** Handlebars text over the arguments: the first message, or the goal; empty for none. */
+  /** A Handlebars text over the arguments: the child's first message, or its goal; empty for none. */
   readonly input: string
-  /** @default a part of what is left */
+  /** The limits of the child's session. @default a part of what is left of the parent's budget */
   readonly budget?: { readonly steps: number, readonly tokens: number }
-  /** The operator's workspace of a plan, or target of a skill. */
+  /** The operator's workspace for a plan, or the operator's target for a skill. */
   readonly place?: string
 }
 
-/** What a model gives to a child. */
+/** A parameter that the model gives to a child. */
 export interface ChildParameter {
   readonly description?: string
   readonly type: string
-  /** In code points. */
+  /** The greatest length in code points. */
   readonly maxLength?: number
   readonly required: boolean
 }
@@ -105,7 +105,7 @@ export interface ChildParameter {
 export interface AgentParameter {
   readonly description?: string
   readonly type: string
-  /** In code points. */
+  /** The greatest length in code points. */
   readonly maxLength?: number
   readonly absent?: string
   readonly empty?: string

@@ -11,13 +11,13 @@ import { functionName, type GivenFunction, mistakesOf, parseChild, transferName 
 
 export const AGENT_SCHEMA = entrySchema('agent')
 
-/** Bounds of a dialogue that says nothing else: no honest one comes near them. */
+/** Default bounds of a dialogue: no honest dialogue comes near them. */
 const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
 
-/** A dialogue whose input is so long is summed up; so many turns stay as they are. */
+/** Defaults of compaction: a dialogue whose input is above so many tokens is summed up, except for its last turns. */
 const COMPACT = { above: 24_000, keep: 4 }
 
-/** An agent as it may be written: of what has members, each may be left out. */
+/** An agent as its author may write it: every member of an object may be left out. */
 type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts' | 'tools' | 'children'>> & {
   readonly tools?: ReadonlyArray<GivenFunction & Partial<Omit<AgentTool, 'parameters'>>>
   readonly classify?: Partial<AgentClassify> & Pick<AgentClassify, 'prompt'>
@@ -55,7 +55,7 @@ export function parseAgent (value: Json): AgentSetting {
   return setting
 }
 
-/** What a setting may be without. */
+/** The optional fields of a setting, each only where the author has given it. */
 function optionsOf ({ language, classify, select, returns, tools = [], handoffs = [] }: GivenAgent): Partial<AgentSetting> {
   const children = tools.map(parseChild).filter(child => child !== undefined)
   return {
@@ -103,7 +103,7 @@ function repeatedNames ({ tools, children = [], handoffs = [] }: AgentSetting): 
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map(name => error(`two tools are called "${name}"`))
 }
 
-/** A dialogue by steps has one tool at a time, and its user chooses with whom he speaks. */
+/** Tells of children and handoffs in an agent whose mode is `steps`: it runs one tool at a time, and its user chooses the agent. */
 function beyondMode ({ mode, children = [], handoffs = [] }: AgentSetting): Diagnostic[] {
   if (mode === 'tools') return []
   return [

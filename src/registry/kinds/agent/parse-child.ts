@@ -1,10 +1,10 @@
 import { toPath } from '../../../store/keys.ts'
 import { type AgentChild, type AgentParameter, type ChildParameter } from './agent-setting.ts'
 
-/** What a call of a child reserves of its parent's budget, where its own says only a part. */
+/** The budget that a call of a child reserves from its parent's budget, for the members that the child's own budget leaves out. */
 const BUDGET = { steps: 50, tokens: 200_000 }
 
-/** A function of an agent as it may be written: exactly one of the first four is there. */
+/** A function of an agent as its author may write it: exactly one of the first four fields is present. */
 export interface GivenFunction {
   readonly tool?: string
   readonly agent?: string
@@ -19,17 +19,17 @@ export interface GivenFunction {
   readonly target?: string
 }
 
-/** What a function can be, by the field that says so, and the kind of its definitions. */
+/** The kinds of a function's target, by the field that names the target; a tool has no kind of definitions. */
 export const FUNCTION_KINDS = { tool: undefined, agent: 'agents', skill: 'skills', plan: 'plans' } as const
 
 type FunctionKind = keyof typeof FUNCTION_KINDS
 
-/** What the fields say that a function is: one of them in one that is right. */
+/** The target fields that a function has: exactly one in a correct function. */
 export function kindsOf (given: GivenFunction): FunctionKind[] {
   return (Object.keys(FUNCTION_KINDS) as FunctionKind[]).filter(kind => given[kind] !== undefined)
 }
 
-/** Fields that not every function has, and the kinds that have them. */
+/** Fields that only some functions may have, each with the kinds of functions that may have it. */
 const FIELDS: ReadonlyMap<string, readonly FunctionKind[]> = new Map<string, readonly FunctionKind[]>([
   ...['health', 'label', 'errorLabel', 'failed', 'arguments', 'show'].map((name): [string, readonly FunctionKind[]] => [name, ['tool']]),
   ['parameters', ['tool', 'agent', 'plan']],
@@ -85,7 +85,7 @@ function parametersOf (given: GivenFunction['parameters'] = { task: { descriptio
   ]))
 }
 
-/** The id of a definition as the name of a function. */
+/** The name of the function that calls a definition, made from the definition's id. */
 export function functionName (id: string): string {
   return id.replace(/[^\w-]/g, '_').slice(0, 64)
 }

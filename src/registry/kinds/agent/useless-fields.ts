@@ -4,13 +4,13 @@ import { isObject } from '../../../template/value.ts'
 import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { type AgentSetting } from './agent-setting.ts'
 
-/** Fields that say nothing in a mode. */
+/** Fields that have no effect in a mode. */
 const USELESS: Readonly<Record<AgentSetting['mode'], readonly JsonPath[]>> = {
   tools: [['classify'], ['select']],
   steps: [['system'], ['maxTurns'], ['stream'], ['returns'], ['history', 'compact']]
 }
 
-/** Warns of fields that do nothing beside others. @param source as it is written @param setting as it is read */
+/** Warns of fields that have no effect beside others. @param source the agent as its author wrote it @param setting the agent as it was parsed */
 export function uselessFields (source: JsonObject, { mode }: AgentSetting): Diagnostic[] {
   const beside = USELESS[mode].map(path => [path, `mode: ${mode}`] as const)
   const history: ReadonlyArray<readonly [JsonPath, string]> = has(source, ['history', 'messages']) ? [[['history', 'turns'], 'history.messages']] : []

@@ -2,14 +2,17 @@ import { ownCopy } from '../../../base/text.ts'
 import { compareNames, NameList } from './name-list.ts'
 import { amend, holds, positionOf } from './sorted-names.ts'
 
-/** Answers that are remembered, so that a render's look-ups are one hash each; callers can ask for any name, of any length. */
+/**
+ * The bounds of remembered answers, in number and in length of name. They make a render's look-up one hash each; callers can ask for any
+ * name, of any length.
+ */
 const MAX_REMEMBERED = 20_000
 const MAX_REMEMBERED_LENGTH = 200
 
-/** What may have changed since the last whole listing before a new one is worth its cost. */
+/** The number of changes since the last whole listing above which a new listing is worth its cost. */
 const MAX_CHANGES = 20_000
 
-/** A part of what is in order: positions in the listing, and in the two lists of changes. */
+/** A range of names in order: positions in the listing, and in the two lists of changes. */
 interface Range {
   readonly listed: readonly [start: number, end: number]
   readonly added: readonly string[]
@@ -22,11 +25,11 @@ interface Range {
  */
 export class EnvironIndex {
   #listed = NameList.empty
-  /** Sorted, none of them listed. Replaced when they change, never changed. */
+  /** Names added since the listing, sorted, none of them listed. A change replaces the array. */
   #added: readonly string[] = []
-  /** Sorted, all of them listed. */
+  /** Names removed since the listing, sorted, all of them listed. */
   #removed: readonly string[] = []
-  /** What has changed while a new listing is made; it may have come too early or too late for that. */
+  /** Names that have changed while a new listing is made, which may have been too late or too early to show the change. */
   #meanwhile: Map<string, boolean> | undefined
   /** Answers of `has` and `hasBelow`, by name. */
   readonly #known = new Map<string, boolean>()
@@ -53,7 +56,7 @@ export class EnvironIndex {
       this.#forget(name)
     }
     if (added.size + removed.size === 0) return
-    // Back again, or gone again: no change any more.
+    // A removed name that is back, or an added name that is gone, is no change any more.
     const restored = new Set([...added].filter(name => holds(this.#removed, name)))
     const dropped = new Set([...removed].filter(name => holds(this.#added, name)))
     this.#added = amend(this.#added, dropped, [...added].filter(name => !restored.has(name)))

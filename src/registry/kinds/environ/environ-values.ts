@@ -31,21 +31,21 @@ export interface EnvironCacheStatistics {
   readonly hits: number
   readonly misses: number
   readonly entries: number
-  /** What the entries are counted: their stored texts, names and a little for each. */
+  /** The size of the entries in bytes: their stored texts, their names and a fixed amount for each. */
   readonly bytes: number
 }
 
 export interface EnvironValuesOptions {
   readonly store: Store
-  /** Of environ keys: `shenma:environs:` */
+  /** The prefix of the keys of shared variables: `shenma:environs:`. */
   readonly prefix: string
   /** What the values may take together, in bytes of stored text; the least recently used are dropped. */
   readonly limit: number
   /** A clock in ms. */
   readonly now: () => number
-  /** Whether that name is in the index. */
+  /** Whether a name is in the index. */
   readonly isListed: (name: string) => boolean
-  /** Told of a name whose time to live is over. */
+  /** Called with a name whose time to live is over. */
   readonly onExpired: (name: string) => void
 }
 
@@ -78,12 +78,12 @@ export class EnvironValues {
     return undefined
   }
 
-  /** What is in memory, fresh or not; to ask is no use of it, and is not counted. */
+  /** The value in memory, fresh or not. It counts neither as a use nor as a hit. */
   peek (name: string): EnvironValue | undefined {
     return this.#values.peek(name)
   }
 
-  /** Whether there is a fresh value in memory; asked as `peek` is. */
+  /** Whether a fresh value is in memory; counts neither as a use nor as a hit. */
   isFresh (name: string): boolean {
     const known = this.#values.peek(name)
     return known !== undefined && this.#isFresh(known)
@@ -108,7 +108,7 @@ export class EnvironValues {
     }
   }
 
-  /** The same for every value. */
+  /** Makes the next use of every value read it again. */
   expireAll (): void {
     this.#epoch++
     this.#reading.clear()
@@ -127,7 +127,7 @@ export class EnvironValues {
     this.forget([...this.#values.keys(), ...this.#problems.keys()].filter(name => !this.#options.isListed(name)))
   }
 
-  /** Whether there is something to say of a name's value as it was last read. */
+  /** Whether the last read of a name's value found a problem. */
   hasProblem (name: string): boolean {
     return this.#problems.has(name)
   }

@@ -27,7 +27,7 @@ const DEFAULT_LIMIT = 64 * 1024 * 1024
 
 export interface EnvironsOptions {
   readonly store: Store
-  /** Of environ keys: `shenma:environs:` */
+  /** The prefix of the keys of shared variables: `shenma:environs:`. */
   readonly prefix: string
   /** What the values may take in memory, in bytes of stored text. @default 64 MiB */
   readonly limit?: number
@@ -39,7 +39,7 @@ export interface EnvironsOptions {
 export class Environs implements EnvironSource {
   readonly index = new EnvironIndex()
   readonly #store: Store
-  /** Of their keys: `shenma:environs:`. */
+  /** The prefix of the keys of shared variables: `shenma:environs:`. */
   readonly prefix: string
   readonly #values: EnvironValues
   #misnamed = new Map<string, EntryProblem>()
@@ -69,10 +69,10 @@ export class Environs implements EnvironSource {
     })
   }
 
-  /** Takes which of these keys exist now; values of those that do not are forgotten. */
+  /** Takes in which of these keys exist now; the values of deleted keys are forgotten. */
   applyKeys (changes: ReadonlyArray<readonly [key: string, exists: boolean]>): void {
     for (const [key, exists] of changes) if (!exists) this.#misnamed.delete(key)
-    // The path of a key that is not well named is that of another one, which has not changed.
+    // A badly named key has the path of another key, which has not changed.
     const named = changes.filter(([key, exists]) => isWellNamed(
       key,
       this.prefix,

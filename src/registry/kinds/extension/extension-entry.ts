@@ -15,11 +15,11 @@ export const PROMPTS = { name: 'prompts', noun: 'prompt' }
 
 /** One registered extension with its prompts compiled. */
 export interface ExtensionEntry {
-  /** From its key; what it brings carries its name instead. */
+  /** The id from the extension's key. The entries that the extension brings have its name in their ids instead. */
   readonly id: string
   readonly definition: ExtensionDefinition
   readonly prompts: readonly PromptEntry[]
-  /** What it brings of other kinds, by the kind's key. */
+  /** The entries of other kinds that the extension brings, by the kind's key. */
   readonly definitions: ReadonlyMap<string, readonly Definition[]>
   readonly diagnostics: readonly Diagnostic[]
   readonly hash: string
@@ -83,7 +83,7 @@ function parseDefinitions (extension: ExtensionDefinition, kind: DefinitionKind)
   return { definitions, diagnostics }
 }
 
-/** The schema of extensions has seen to it that these are objects with names. */
+/** The entries that an extension lists for a kind. The schema of extensions has made sure that they are objects with names. */
 function listed ({ source }: ExtensionDefinition, { contributes }: DefinitionKind): readonly JsonObject[] {
   const all = source['contributes'] as JsonObject
   return (Object.hasOwn(all, contributes) ? all[contributes] : []) as readonly JsonObject[]

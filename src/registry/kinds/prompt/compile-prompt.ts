@@ -9,7 +9,7 @@ import { type PromptText } from './stored-messages.ts'
 import { type Slices } from '../../../runtime/slices.ts'
 import { type PreparedTemplate, type TemplateCache } from '../../entries/template-cache.ts'
 
-/** One compiled text: what is known of the template; the closures themselves live in the cache. */
+/** One compiled text: what is known of its template. The compiled closures live in the cache. */
 export interface CompiledText extends Pick<PromptText, 'where'> {
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
@@ -22,7 +22,7 @@ export interface CompiledText extends Pick<PromptText, 'where'> {
 /** The outcome of compiling a prompt: its texts, or why it is invalid. */
 export interface CompiledPrompt {
   readonly syntax: Syntax | undefined
-  /** In the order of the definition's. */
+  /** The compiled texts, in the order of the definition's texts. */
   readonly texts: readonly CompiledText[]
   /** Errors when the prompt is invalid; then `texts` is empty. */
   readonly diagnostics: readonly Diagnostic[]
@@ -74,9 +74,9 @@ function toDiagnostic ({ diagnostic }: MistakeIn): Diagnostic {
 }
 
 /**
- * Runs one step over all texts and gathers the syntax errors of all of them.
- * @param read the language that they are read in; left out, that does not matter yet
- * @param declared the one that the prompt says
+ * Runs one step over all texts and gathers their syntax errors.
+ * @param read the language in which the texts are read; left out where the step does not depend on it
+ * @param declared the language that the prompt declares
  */
 async function attempt (
   texts: readonly PromptText[],
@@ -111,7 +111,7 @@ function assumedHint (read: Syntax | undefined): Pick<Diagnostic, 'hint'> {
   return read === undefined ? {} : { hint: `correct the template at that place; ${ifMisjudged(read)}` }
 }
 
-/** What has no sign of either language is read as Go where it is not Handlebars. It may not be Go either. */
+/** Diagnoses texts without a sign of either language, which are read as Go when they are not valid Handlebars. They may not be valid Go either. */
 function judgeAnew (texts: readonly PromptText[], mistakes: readonly MistakeIn[]): Diagnostic[] {
   const hasSign = texts.some(({ text }) => findForeignSign(text, 'handlebars') !== undefined)
   return mistakes.map(({ diagnostic, text: { text } }) => {
@@ -128,8 +128,8 @@ function judgeAnew (texts: readonly PromptText[], mistakes: readonly MistakeIn[]
 }
 
 /**
- * What is wrong at a form of the other language is most likely that form. In Handlebars, where some of Go's forms are
- * names, it may show before it or after: a block that is closed with `{{end}}` is not closed.
+ * The hint that a mistake is most likely a form of the other language, when one stands there. In Handlebars, where some of Go's forms are
+ * names, the mistake may show before or after that form: a block that is closed with `{{end}}` is not closed.
  */
 function foreignHint (text: string, line: number, declared: Syntax): Pick<Diagnostic, 'hint'> {
   const sign = findForeignSign(text, declared)
@@ -139,7 +139,7 @@ function foreignHint (text: string, line: number, declared: Syntax): Pick<Diagno
   return { hint: `${form} is ${other} syntax, and the prompt says "syntax": "${declared}": write it in ${is}, or say the other` }
 }
 
-/** Handlebars takes much of Go's syntax for paths and names; in Go, nothing of Handlebars parses. */
+/** Warns of Go forms that Handlebars reads as paths or names. Go needs no such warning: no form of Handlebars parses in it. */
 function lintMisread ({ text, where }: PromptText): Diagnostic[] {
   const sign = findMisread(text)
   if (sign === undefined) return []
@@ -155,7 +155,7 @@ function lintMisread ({ text, where }: PromptText): Diagnostic[] {
   }]
 }
 
-/** Placed at the later of the two signs: what comes first is more likely what was meant. */
+/** The diagnostic of a prompt that mixes both languages. It is placed at the later of the two signs, since the first is more likely what its author meant. */
 function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: readonly PromptText[]): Diagnostic {
   const [go, handlebars] = signs
   const [first, later] = isBefore(go, handlebars) ? [go, handlebars] : [handlebars, go]

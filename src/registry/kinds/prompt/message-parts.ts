@@ -1,15 +1,15 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 
-/** What a text of a part becomes. @param member where it stands in the part: `image_url.url` */
+/** Gives the new text for a text of a part. @param member the path of the text in the part: `image_url.url` */
 export type MapText = (text: string, member: string) => string
 
-/** Members that a provider fetches: they must say where from. */
+/** Members whose value is the address of something that a provider fetches. */
 const URLS: ReadonlySet<string> = new Set(['image_url.url'])
 
-/** Members that hold the medium itself, and that some providers let be an address. */
+/** Members that hold a medium's own data; some providers also take an address there. */
 const MEDIA: ReadonlySet<string> = new Set(['file.file_data', 'input_audio.data'])
 
-/** Rebuilds a part of a message with what its texts become, each asked for in its order; the part's type stays. */
+/** Rebuilds a part of a message with its texts replaced by `map`, in their order; the part's type stays. */
 export function mapTexts (part: JsonObject, map: MapText): JsonObject {
   return mapMembers(part, '', (text, member) => member === 'type' ? text : map(text, member))
 }
@@ -25,8 +25,8 @@ export function isOwnText (part: JsonObject, member: string): boolean {
 }
 
 /**
- * Why no model can take a text of a part; `undefined` for one that is all right. What a provider fetches must be public, or in
- * the request: the service itself fetches nothing.
+ * Why no model can take a text of a part; `undefined` for a good text. A medium must be at a public address or inside the request, because
+ * the service itself fetches nothing.
  */
 export function whyUnfit (part: JsonObject, text: string, member: string): string | undefined {
   if (isOwnText(part, member)) return undefined
@@ -39,7 +39,7 @@ function isUrl (text: string): boolean {
   return /^data:[^,\s]*,/i.test(text) || (/^https:\/\/[^\s\p{Cc}]+$/iu.test(text) && URL.canParse(text))
 }
 
-/** The scheme alone: what follows may be a secret. */
+/** The words of an error message for a refused address: only its scheme, since the rest may be a secret. */
 function instead (text: string): string {
   const scheme = /^[a-z][a-z\d+.-]{0,30}:/i.exec(text)?.[0].toLowerCase()
   return scheme === undefined || scheme === 'https:' || scheme === 'data:' ? '' : `, not ${scheme}`

@@ -5,29 +5,29 @@ import { reject } from '../../diagnostic/diagnostic.ts'
 
 /** How a prompt wants its chats to be led: its `defaults`, `returns` and `structured`, taken apart and checked. */
 export interface PromptChat {
-  /** Fields of the OpenAI request, under those of the caller. */
+  /** Fields of the OpenAI request; the caller's own fields override them. */
   readonly fields: JsonObject
   /** Models to ask when the first one fails, instead of the configured ones. */
   readonly fallbacks: readonly string[] | undefined
-  /** Above this estimate of its input the model is not asked. */
+  /** The limit of the input, in estimated tokens: above it the model is not asked. */
   readonly maxInputTokens: number | undefined
-  /** `undefined`: the model is offered no tools of ours. */
+  /** The settings of the tool loop; `undefined` when the service offers the model no tools. */
   readonly toolLoop: ToolLoopSettings | undefined
-  /** What the model must answer; `undefined`: whatever it likes. */
+  /** The schema that the model's answer must fit; `undefined` when any answer will do. */
   readonly answer: AnswerSchema | undefined
 }
 
 /** Which registered tools the model may call. */
 export interface ToolLoopSettings {
-  /** Their ids or function names; `undefined`: the tools that the prompt's own templates refer to. */
+  /** The ids or function names of the tools; `undefined` for the tools that the prompt's own templates refer to. */
   readonly tools: readonly string[] | undefined
-  /** Most calls of the model. */
+  /** The greatest number of calls of the model. */
   readonly maxTurns: number
 }
 
 /** The schema of a model's answer. */
 export interface AnswerSchema {
-  /** As the model's API takes it. */
+  /** The schema as the field `response_format` of the model's API. */
   readonly responseFormat: JsonObject
   readonly compiled: CompiledSchema
 }
@@ -35,8 +35,8 @@ export interface AnswerSchema {
 const DEFAULT_MAX_TURNS = 5
 
 /**
- * Reads them from a prompt that fits `jsonschema/prompt.json`.
- * @param id names the answer's schema
+ * Reads a prompt's chat settings from a prompt that fits `jsonschema/prompt.json`.
+ * @param id the prompt's id, which names the answer's schema
  * @throws RejectedEntry when `structured` is asked for and `returns` is no schema
  */
 export function parsePromptChat (id: string, source: JsonObject): PromptChat {

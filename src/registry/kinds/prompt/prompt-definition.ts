@@ -16,7 +16,7 @@ export interface PromptDefinition {
   /** `text` renders to a string, `messages` to a message list. */
   readonly form: 'text' | 'messages'
   readonly messages: readonly StoredMessage[]
-  /** Every template of them, in their order. */
+  /** Every template of the messages, in the order of the messages. */
   readonly texts: readonly PromptText[]
   readonly syntax: Syntax | undefined
   readonly supports: readonly string[]
@@ -54,7 +54,7 @@ const YAML_AS_TEXT: Diagnostic = {
   hint: 'store the definition as JSON'
 }
 
-/** Whether the name that a file of Dotprompt gives itself is that of its path. */
+/** Warns when the name that a Dotprompt file gives itself differs from the name that its path gives it. */
 export function lintName (id: string, { source }: PromptDefinition): Diagnostic[] {
   const own = source['x-dotprompt']
   const name = isJsonObject(own) ? own['name'] : undefined
@@ -63,7 +63,7 @@ export function lintName (id: string, { source }: PromptDefinition): Diagnostic[
   return [{ severity: 'warning', code: 'NAME_DIFFERS', message, field: ['x-dotprompt', 'name'] }]
 }
 
-/** What a publisher may have overlooked and that hurts nobody. */
+/** Tells of harmless things that a publisher may have overlooked. */
 export function lintPromptDefinition ({ source, form, messages, texts }: PromptDefinition): Diagnostic[] {
   const isYaml = form === 'text' && texts.some(({ text }) => YAML_DEFINITION.test(text))
   const empty = messages.flatMap((message, messageIndex) => message.kind === 'text' && message.content.trim() === ''

@@ -9,10 +9,10 @@ import { type TemplateCache } from '../../entries/template-cache.ts'
 
 /** One registered prompt, compiled, not linked yet. */
 export interface PromptEntry {
-  /** `evaluator.evaluate_quality` */
+  /** The dotted id: `evaluator.evaluate_quality`. */
   readonly id: string
   readonly origin: 'direct' | 'extension'
-  /** Which version of the prompt, where it is one; left out for what is served where nobody says a label. */
+  /** The number of the version, for an entry that is a version; left out for the prompt that is served without a label. */
   readonly version?: number
   readonly definition: PromptDefinition
   /** What the prompt declares; `undefined` when it declares nothing. */
@@ -20,15 +20,18 @@ export interface PromptEntry {
   readonly chat: PromptChat
   readonly compiled: CompiledPrompt
   readonly diagnostics: readonly Diagnostic[]
-  /** When this process read it, on the clock of `Date.now()`: what does not change is not read again. */
+  /** When this process read the entry, in ms, on the clock of `Date.now()`. An entry that does not change is not read again. */
   readonly seenAt: number
   /** A hash of the definition alone. */
   readonly hash: string
-  /** A hash of what of it decides what is rendered and sent: callers who pin it do not care who owns the prompt. */
+  /**
+   * A hash of the fields that decide what is rendered and sent. Fields such as the owner are not in it, since callers who pin a revision do
+   * not care about them.
+   */
   readonly revision: string
 }
 
-/** What decides what is rendered and sent; `description`, `supports` and fields of a publisher's own do not. */
+/** The fields that decide what is rendered and sent; `description`, `supports` and a publisher's own fields do not. */
 const PINNED = ['syntax', 'messages', 'userPrompt', 'prompt', 'parameters', 'returns', 'structured', 'defaults']
 
 /** Checks, normalises and compiles one prompt. @throws RejectedEntry; a syntax error is a diagnostic instead */

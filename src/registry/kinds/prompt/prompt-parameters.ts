@@ -13,11 +13,11 @@ export interface PromptParameters {
   readonly defaults: JsonObject
   /** Names without which a render is refused, unless they have a default. */
   readonly required: ReadonlySet<string>
-  /** What is wrong with the defaults. Found out when it is asked for: that compiles a schema, which a start has no time for. */
+  /** The defaults that break the schema. They are found when first asked for: that compiles the schema, which would slow every start. */
   readonly wrongDefaults: readonly Violation[]
-  /** The paths of what is required and not there, `variables.user.name`, by what the schema says of objects. */
+  /** The paths of required values that are missing, such as `variables.user.name`, as far as the schema describes objects. */
   missingFrom (variables: JsonObject): readonly string[]
-  /** Everything that is wrong with the variables, at once. */
+  /** All violations of the variables at once. */
   validate (variables: JsonObject): readonly Violation[]
 }
 

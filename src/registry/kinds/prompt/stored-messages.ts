@@ -10,7 +10,7 @@ export type StoredMessage = TextMessage | PartsMessage | HistoryPlace
 interface TextMessage {
   readonly kind: 'text'
   readonly role: string
-  /** The template of its text. */
+  /** The template of the message's text. */
   readonly content: string
   /** Other members of the message, passed on as they are: `name`, `tool_call_id`. */
   readonly rest: JsonObject
@@ -19,7 +19,7 @@ interface TextMessage {
 interface PartsMessage {
   readonly kind: 'parts'
   readonly role: string
-  /** With templates among their texts. */
+  /** The parts of the message; texts in them may be templates. */
   readonly parts: readonly JsonObject[]
   readonly rest: JsonObject
 }
@@ -32,15 +32,15 @@ interface HistoryPlace {
 /** One template of a prompt. */
 export interface PromptText {
   readonly text: string
-  /** The index of its message. */
+  /** The index of the message that the template is in. */
   readonly message: number
-  /** How places in it name it; `undefined` for the only text of a prompt. */
+  /** The name of the text in diagnostics and other places; `undefined` for the only text of a prompt. */
   readonly where: TextName | undefined
 }
 
 /**
  * Reads a list of messages that fits `jsonschema/prompt.json`.
- * @throws RejectedEntry for a second place of the history, for nothing beside it, and for a part that no model can take
+ * @throws RejectedEntry for a second place of the history, for a history without other messages, and for a part that no model can take
  */
 export function toStoredMessages (messages: readonly JsonObject[]): readonly StoredMessage[] {
   const stored = messages.map(toStoredMessage)
@@ -53,7 +53,7 @@ export function toStoredMessages (messages: readonly JsonObject[]): readonly Sto
   return stored
 }
 
-/** Every template of messages, with what places in it are called by. */
+/** Every template of the messages, with its name for diagnostics. */
 export function textsOf (messages: readonly StoredMessage[]): readonly PromptText[] {
   return messages.flatMap((message, index): PromptText[] => {
     const at = messages.length > 1 ? { messageIndex: index } : undefined
@@ -70,7 +70,7 @@ export function textsOf (messages: readonly StoredMessage[]): readonly PromptTex
   })
 }
 
-/** What is no template is known before it is rendered. */
+/** Checks the texts of a part that are no templates: their mistakes are known before a render. */
 function checkPart (part: JsonObject, path: JsonPath): void {
   mapTexts(part, (text, member) => {
     const reason = isTemplate(part, text, member) ? undefined : whyUnfit(part, text, member)

@@ -8,19 +8,19 @@ export const MAX_KEPT = 50
 export const MAX_LABELS = 20
 export const MAX_SHARES = 10
 
-/** What the weights of a label sum to. */
+/** The sum of the weights of a label. */
 export const WHOLE = 100
 
-/** What labels may be called; `latest` is what is served where nobody says a label. */
+/** The names that labels may have; `latest` is the content that is served without a label. */
 export const LABEL_PATTERN = '^[a-z][a-z0-9_-]{0,63}$'
 export const LATEST = 'latest'
 
 const LABEL = new RegExp(LABEL_PATTERN)
 
-/** A version that a label means for some of its keys. */
+/** A version that a label means for a share of the callers' keys. */
 export interface LabelShare {
   readonly version: number
-  /** Of 100. */
+  /** The share in percent. */
   readonly weight: number
 }
 
@@ -30,20 +30,20 @@ export type LabelTarget = number | readonly LabelShare[]
 /** What is known of a version beside its text. */
 export interface VersionNote {
   readonly n: number
-  /** A hash of its content, as ETags of entries are. */
+  /** A hash of the version's content, in the form of the ETags of entries. */
   readonly tag: string
-  /** ISO 8601. */
+  /** The time of the version, as ISO 8601. */
   readonly at: string
-  /** The name of a token, or `store` for what was found under the plain key. */
+  /** The author: the name of a token, or `store` for content that was found under the plain key. */
   readonly by: string
   readonly note?: string
   /** Where the text came from: `git:8c2ae82`. */
   readonly source?: string
-  /** The version that it restores. */
+  /** The earlier version that this one restores. */
   readonly from?: number
 }
 
-/** One move of a label; `null` for none. */
+/** One move of a label from one target to another; `null` stands for no target. */
 export interface LabelMove {
   readonly label: string
   readonly from: LabelTarget | null
@@ -58,15 +58,15 @@ export interface ReleaseRecord {
   /** The number of the next version. */
   readonly next: number
   readonly labels: ReadonlyMap<string, LabelTarget>
-  /** The newest first. */
+  /** The versions, the newest first. */
   readonly versions: readonly VersionNote[]
-  /** The latest first. */
+  /** The moves of labels, the latest first. */
   readonly moves: readonly LabelMove[]
-  /** Members that this build does not know, which it keeps. */
+  /** Members that this build does not know and keeps as they are. */
   readonly more: JsonObject
 }
 
-/** The record of a prompt that has none. */
+/** The empty record, for a prompt without releases. */
 export const NO_RELEASES: ReleaseRecord = { next: 1, labels: new Map(), versions: [], moves: [], more: {} }
 
 /** Whether a text can be a label's name. */
@@ -103,7 +103,7 @@ export function labelledVersions ({ labels }: Pick<ReleaseRecord, 'labels'>): Re
   return new Set([...labels.values()].flatMap(target => sharesOf(target).map(({ version }) => version)))
 }
 
-/** Why a target is none; `undefined` for a good one. */
+/** Why a label cannot have a target; `undefined` for a good target. */
 export function mistakeInTarget (target: LabelTarget): string | undefined {
   const shares = sharesOf(target)
   if (shares.length === 0 || shares.length > MAX_SHARES) return `expected 1 to ${MAX_SHARES} versions`
@@ -133,7 +133,7 @@ function isLabelMove (value: Json): value is JsonObject & LabelMove {
   return isJsonObject(value) && typeof value['label'] === 'string' && isMoved(value['from']) && isMoved(value['to']) && isSigned(value)
 }
 
-/** Whether a label may have been moved from or to this. */
+/** Whether a stored value can be the `from` or `to` of a label's move. */
 function isMoved (value: Json | undefined): boolean {
   return value === null || isNumber(value) || (Array.isArray(value) && value.every(isShare))
 }

@@ -5,18 +5,18 @@ export interface SkillOptions {
   readonly params: readonly SkillParam[]
   /** How much of the dialogue the model is sent. */
   readonly history: 'full' | 'last_n' | 'system_only'
-  /** Of `last_n`: how many messages. */
+  /** How many messages the model is sent with `last_n`. */
   readonly historyMax: number
   /** Who runs commands, where whoever starts it says nothing else; `''` leaves it to the service. */
   readonly execution: Execution | ''
-  /** A target of the operator's, likewise. */
+  /** The operator's target, where the start of the skill names no other; `''` leaves the choice to the service. */
   readonly target: string
   readonly maxSteps: number
   /** How the model says what it wants: by calls of functions, or by texts that begin with a tag. */
   readonly protocol: Protocol
   /** How long a command may run, in seconds. */
   readonly timeout: number
-  /** Of the service's own words; `''` leaves it to the service. */
+  /** The language of the service's own words; `''` leaves the choice to the service. */
   readonly language: 'en' | 'ru' | ''
 }
 
@@ -64,7 +64,7 @@ export function readSkillOptions (source: JsonObject): SkillOptions {
   }
 }
 
-/** What other programs write may be called `constructor`. */
+/** A field's value. Only own properties count, because other programs may write a name such as `constructor`. */
 function fieldOf (source: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(source, name) ? source[name] : undefined
 }

@@ -7,34 +7,34 @@ import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
 
 const SCHEMA = entrySchema('tests')
 
-/** Who judges where a case does not say. */
+/** The prompt that judges where a case names none. */
 const JUDGE = 'evaluator.judge'
 
 const NOT = 'not-'
 
-/** What of an output can be looked at. */
+/** The properties of an output that can be checked. */
 export type AssertionKind = 'equals' | 'contains' | 'icontains' | 'starts-with' | 'regex' | 'is-json' | 'latency' | 'llm-rubric'
 
-/** One thing that has to hold of an output. */
+/** One condition that an output must meet. */
 export interface Assertion {
   readonly kind: AssertionKind
-  /** Whether it must not hold instead. */
+  /** Whether the output must not meet the condition. */
   readonly isNegated: boolean
-  /** Left out for what compares with nothing. */
+  /** The value to compare with; left out for a condition that compares with nothing. */
   readonly value?: Json
-  /** In ms for a latency, a score for a rubric. */
+  /** The limit: in ms for a latency, a score for a rubric. */
   readonly threshold?: number
 }
 
 /** A case of a prompt's tests, with its defaults. */
 export interface TestCase {
-  /** Empty where its author gives none. */
+  /** The description; empty where the author gives none. */
   readonly description: string
   readonly run: 'render' | 'chat'
   readonly variables: JsonObject
   /** `stub`, `live`, or the name of a file with recorded calls. */
   readonly tools: string
-  /** Of a chat; left out for the prompt's own. */
+  /** The model of a chat; left out for the prompt's own model. */
   readonly model?: string
   /** The id of the prompt that judges. */
   readonly judge: string

@@ -9,7 +9,7 @@ import { definitionsOf } from '../registry/generation/offered.ts'
 import { toPath } from '../store/keys.ts'
 import { requireLoaded } from './missing-entries.ts'
 
-/** A definition that is registered. @param id dotted, or with `:` @throws DEFINITION_NOT_FOUND with the reason, STORE_UNAVAILABLE */
+/** Finds a registered definition. @param id dotted, or with `:` @throws DEFINITION_NOT_FOUND with the reason, STORE_UNAVAILABLE */
 export function findDefinition<D extends Definition> (generation: Generation, kind: DefinitionKind<D>, id: string): D {
   const found = seekDefinition(generation, kind, id)
   if (found === undefined) throw missingDefinition(generation, kind, toPath(id))
@@ -17,15 +17,15 @@ export function findDefinition<D extends Definition> (generation: Generation, ki
 }
 
 /**
- * The same, for whoever has another place to look: `undefined` for one that is not registered.
- * @throws STORE_UNAVAILABLE before the store was read, when nobody knows what is registered
+ * Finds a registered definition; `undefined` when there is none, for callers that can look in another place then.
+ * @throws STORE_UNAVAILABLE before the store was first read
  */
 export function seekDefinition<D extends Definition> (generation: Generation, kind: DefinitionKind<D>, id: string): D | undefined {
   requireLoaded(generation)
   return definitionsOf(generation, kind).get(toPath(id))
 }
 
-/** Why there is no such definition: what is stored cannot be used; else near matches. @param path dotted */
+/** The error for a definition that was not found. It says why the stored one cannot be used, or else has near matches. @param path dotted */
 function missingDefinition (generation: Generation, kind: DefinitionKind, path: string): ServiceError {
   const rejected = generation.findRejected(kind, path)
   if (rejected === undefined) return definitionNotFound(kind.noun, path, nearMatches(path, definitionsOf(generation, kind).keys()))

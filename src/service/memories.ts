@@ -7,10 +7,10 @@ import { FileRefusal } from '../files/file-refusal.ts'
 import { readPatch } from '../files/memory/memory-fields.ts'
 import { type Workspaces } from '../files/workspaces.ts'
 
-/** How long a write waits for others, in ms. */
+/** How long a write waits for other writes, in ms. */
 const PATIENCE = 10_000
 
-/** What is remembered of callers and of workspaces, as callers read and change it. */
+/** The stored preferences of callers and of workspaces, which callers may read and change. */
 export class Memories {
   readonly #operator: OperatorFile
   readonly #loadWorkspaces: () => Promise<Workspaces>
@@ -20,7 +20,11 @@ export class Memories {
     this.#loadWorkspaces = loadWorkspaces
   }
 
-  /** @param workspace its memory; without one, that of the caller @throws WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE */
+  /**
+   * Reads preferences.
+   * @param workspace the workspace whose preferences are read; without it, those of the caller
+   * @throws WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE
+   */
   async read (caller: Caller, workspace?: string): Promise<JsonObject> {
     this.#requireOffered(caller, workspace)
     const workspaces = await this.#loadWorkspaces()
@@ -29,7 +33,11 @@ export class Memories {
     return workspace === undefined ? user : project
   }
 
-  /** Changes fields; `null` forgets one. @returns what is remembered now @throws REQUEST_INVALID, WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE */
+  /**
+   * Changes fields of the preferences; `null` removes a field.
+   * @returns all preferences after the change
+   * @throws REQUEST_INVALID, WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE
+   */
   async change (caller: Caller, fields: JsonObject, workspace?: string): Promise<JsonObject> {
     this.#requireOffered(caller, workspace)
     const layer = workspace === undefined ? 'user' : 'project'

@@ -15,12 +15,16 @@ import { nearMatches } from '../registry/diagnostic/near-matches.ts'
 import { namesAbove, rejectedPrompt } from '../registry/lint/rejected-names.ts'
 import { keyToFunction, toPath } from '../store/keys.ts'
 
-/** Before anything was loaded nobody knows what there is, nor what is missing. @throws STORE_UNAVAILABLE */
+/** Refuses requests until the store was first read: before that it is unknown which entries exist. @throws STORE_UNAVAILABLE */
 export function requireLoaded ({ number }: Generation): void {
   if (number === 0) throw storeUnavailable('the store has not been read yet')
 }
 
-/** Why there is no such prompt: it, or the extension that its id begins with, cannot be used; else near matches. @throws STORE_UNAVAILABLE */
+/**
+ * The error for a prompt that was not found. It says why the prompt, or the extension that its id begins with, cannot be used, or else has near
+ * matches.
+ * @throws STORE_UNAVAILABLE
+ */
 export function missingPrompt (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { prompts, extensions, findRejected } = generation
@@ -33,7 +37,7 @@ export function missingPrompt (generation: Generation, id: string): ServiceError
   return promptWithheld(id, withholding.id, incompatibility ?? `prompts of the type "${type}" are not run`)
 }
 
-/** Why there is no such extension: it cannot be used; else near matches. @throws STORE_UNAVAILABLE */
+/** The error for an extension that was not found. It says why the stored one cannot be used, or else has near matches. @throws STORE_UNAVAILABLE */
 export function missingExtension (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { extensions, findRejected } = generation
@@ -42,7 +46,7 @@ export function missingExtension (generation: Generation, id: string): ServiceEr
   return rejected === undefined ? extensionNotFound(id, nearMatches(path, extensions.keys())) : unusable(extensionNotUsable, id, rejected)
 }
 
-/** Why there is no such tool: it cannot be used; else near matches. @throws STORE_UNAVAILABLE */
+/** The error for a tool that was not found. It says why the stored one cannot be used, or else has near matches. @throws STORE_UNAVAILABLE */
 export function missingTool (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { tools, findRejected } = generation
@@ -51,13 +55,13 @@ export function missingTool (generation: Generation, id: string): ServiceError {
   return rejected === undefined ? toolNotFound(id, nearMatches(path, tools.keys())) : unusable(toolNotUsable, id, rejected)
 }
 
-/** Why there is no such shared variable: near matches. @param names those that the caller may see @throws STORE_UNAVAILABLE */
+/** The error for a shared variable that was not found, with near matches. @param names the names that the caller may see @throws STORE_UNAVAILABLE */
 export function missingEnviron (generation: Generation, id: string, names: EnvironNameList): ServiceError {
   requireLoaded(generation)
   return environNotFound(id, nearMatches(toPath(id), names))
 }
 
-/** Whether an extension has a prompt of that id, and offers none. */
+/** Whether an extension has a prompt of this id, but does not offer its prompts. */
 function withholds ({ definition }: Extension, id: string): boolean {
   return !isOffered(definition) && definition.prompts.some(prompt => contributedId(definition, prompt) === id)
 }

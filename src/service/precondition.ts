@@ -3,11 +3,14 @@ import { contentTag } from '../registry/kinds/content-tag.ts'
 import { type Kind } from '../registry/kinds/kind.ts'
 import { type Expected, type StoredValue } from '../store/store.ts'
 
-/** What must be stored for a change to be made; tags are those of `contentTag`. Left out: whatever. */
+/**
+ * The precondition of a change, as `If-Match` and `If-None-Match` have it: the stored value's tag must fit. Tags are made by `contentTag`. A member
+ * that is left out sets no condition.
+ */
 export interface Precondition {
-  /** One of these, or `any` content. */
+  /** The stored value must have one of these tags; `any`: there must be a stored value. */
   readonly matches?: readonly string[] | 'any'
-  /** None of these, or none for `any`. */
+  /** The stored value must have none of these tags; `any`: there must be no stored value. */
   readonly noneMatches?: readonly string[] | 'any'
 }
 
@@ -15,7 +18,7 @@ export function isUnconditional ({ matches, noneMatches }: Precondition): boolea
   return matches === undefined && noneMatches === undefined
 }
 
-/** @param tag of what is there; `undefined` for what cannot be read @param isStored whether anything is there */
+/** Whether a precondition holds. @param tag the tag of the stored value; `undefined` when it cannot be read @param isStored whether a value is stored */
 export function holdsFor ({ matches, noneMatches }: Precondition, tag: string | undefined, isStored: boolean): boolean {
   const isAmong = (tags: readonly string[] | 'any') => tags === 'any' ? isStored : tag !== undefined && tags.includes(tag)
   return (matches === undefined || isAmong(matches)) && (noneMatches === undefined || !isAmong(noneMatches))
@@ -25,7 +28,7 @@ export function holds (precondition: Precondition, kind: Kind, stored: StoredVal
   return holdsFor(precondition, tagOf(kind, stored), stored.kind !== 'missing')
 }
 
-/** What cannot be read cannot be compared when it is changed. */
+/** The stored value that a change has to find, for compare-and-set. `undefined`, for no comparison, when the value cannot be read. */
 export function expectation (stored: StoredValue): Expected | undefined {
   return stored.kind === 'bad' ? undefined : stored
 }

@@ -2,14 +2,14 @@ import { answerInvalid, type Violation } from '../../base/errors.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../base/json.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 
-/** What an answer is called in violations: `answer.score`. */
+/** The name of the whole answer in paths of violations, such as `answer.score`. */
 const ROOT = 'answer'
 
-/** So much that is wrong with an answer is told to the model. */
+/** How many violations of an answer a problem lists. */
 const MAX_TOLD = 10
 
 /**
- * Checks a whole reply against what its prompt returns.
+ * Checks the answers of a whole reply against the form that the prompt declares for them.
  * @throws ANSWER_INVALID with every violation
  */
 export function checkAnswer (promptId: string, schema: AnswerSchema, reply: JsonObject): void {
@@ -19,7 +19,7 @@ export function checkAnswer (promptId: string, schema: AnswerSchema, reply: Json
 }
 
 /**
- * Checks the messages of a reply. One that calls the caller's tools, or says that the model refuses, is no answer yet.
+ * Checks the messages of a reply. A message that calls tools, or says that the model refuses, is no answer and is not checked.
  * @throws ANSWER_INVALID with every violation
  */
 export function checkMessages (promptId: string, { compiled }: AnswerSchema, messages: readonly Json[]): void {
@@ -32,8 +32,8 @@ export function checkMessages (promptId: string, { compiled }: AnswerSchema, mes
 }
 
 /**
- * What a whole reply is worth as an answer of a form: its value, or what is wrong with it. A reply that calls tools is no answer yet,
- * and gives nothing.
+ * Reads the first choice of a whole reply as an answer of a declared form. It gives the value or the problem; for a message that calls
+ * tools or refuses, which is no answer, neither.
  */
 export function answerIn (compiled: AnswerSchema['compiled'], { choices }: JsonObject): { value: Json } | { problem: string } | Record<never, never> {
   const choice = Array.isArray(choices) ? choices[0] as Json | undefined : undefined

@@ -5,15 +5,15 @@ import { type ChatStream } from './chat-stream.ts'
 import { type ChatRequest, prepareChat, type PreparationOptions } from './prepare-chat.ts'
 import { type ToolLoop } from './tool-loop.ts'
 
-/** What a chat needs of the rest of the service. */
+/** The services that a chat uses. */
 export interface ChatOptions extends PreparationOptions {
   readonly models: CountedModels
   readonly toolLoop: ToolLoop
 }
 
 /**
- * The second use case: a prompt and variables become a model's answer. Both ways throw what a render throws, what a
- * model throws, and INPUT_TOO_LONG, PROMPT_REVISION, TOOL_FAILED and TOOL_LOOP_ENDLESS.
+ * The use case of chats: renders a prompt with variables, and gives a model's answer to it. Both methods throw the errors of a render and
+ * of a model, and INPUT_TOO_LONG, PROMPT_REVISION, TOOL_FAILED and TOOL_LOOP_ENDLESS.
  */
 export interface ChatWithPrompt {
   /** Gives the whole answer. @throws ANSWER_INVALID too */

@@ -6,8 +6,8 @@ import { type ChatStream, chatStream, readFrames } from './chat-stream.ts'
 import { ReplyAssembler } from './reply-assembler.ts'
 
 /**
- * The same stream, but an answer that is not what its prompt returns ends with an error event instead of `[DONE]`: what
- * has been passed on cannot be taken back.
+ * Passes a model's stream on, and checks the answer at its end. An answer that does not have the form that the prompt declares ends with an
+ * error event instead of `[DONE]`, since the parts already sent cannot be taken back.
  */
 export function checkedStream (stream: FrameStream, promptId: string, answer: AnswerSchema, signal: CallerSignal): ChatStream {
   return chatStream(checked(stream, promptId, answer, signal), signal)

@@ -1,7 +1,7 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 
-/** What a caller may add to a prompt: what was said, never new instructions. */
+/** Roles of the messages that a caller may add to a prompt's own. `system` is not among them: a caller must not add instructions. */
 const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool'])
 
 /**

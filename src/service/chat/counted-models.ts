@@ -13,25 +13,25 @@ import { readUsage, type TokenUsage, type UsageCounter } from './usage-counter.t
 /** One call, with the caller and the prompt that its tokens are counted for. */
 export interface CountedCall extends CallOptions {
   readonly caller: Caller
-  /** `''` when the caller wrote the messages. */
+  /** Id of the prompt; `''` when the caller wrote the messages without a prompt. */
   readonly prompt: string
 }
 
-/** A whole reply, and what it has used. */
+/** A whole reply, and the tokens that it has used. */
 export interface CountedReply extends ModelReply {
   readonly usage: TokenUsage
 }
 
-/** What a counted call gives. */
+/** The answers of counted calls, by kind of operation. */
 export interface CountedAnswers extends Answers {
   readonly chat: CountedReply
   readonly embeddings: CountedReply
 }
 
-/** Called with what a caller has used, when it is known. */
+/** Called with the tokens that a call of a caller has used, once they are known. */
 export type OnUsage = (caller: Caller, usage: TokenUsage) => void
 
-/** The service's models: every call is counted, whatever it is made for. */
+/** Asks the service's models. The tokens of every call are counted, whichever part of the service makes it. */
 export class CountedModels {
   readonly #models: ModelClient | undefined
   readonly #counter: UsageCounter
@@ -43,20 +43,20 @@ export class CountedModels {
     frames: operation => this.#askStream(operation)
   }
 
-  /** @param models `undefined` when none is configured: every call then says so */
+  /** @param models `undefined` when none is configured: every call then throws LLM_NOT_CONFIGURED */
   constructor (models: ModelClient | undefined, counter: UsageCounter, onUsage: OnUsage = () => {}) {
     this.#models = models
     this.#counter = counter
     this.#onUsage = onUsage
   }
 
-  /** @throws LLM_NOT_CONFIGURED */
+  /** The client of the models. @throws LLM_NOT_CONFIGURED */
   requireConfigured (): ModelClient {
     if (this.#models === undefined) throw modelNotConfigured()
     return this.#models
   }
 
-  /** Throws as `Ask` does, and LLM_NOT_CONFIGURED. */
+  /** Asks a model, and counts the tokens. Throws as `Ask` does, and LLM_NOT_CONFIGURED. */
   ask<Kind extends OperationKind> (operation: Operation<Kind, CountedCall>): Promise<CountedAnswers[Kind]> {
     return this.#byKind[operation.kind](operation)
   }
@@ -100,12 +100,12 @@ export class CountedModels {
   }
 }
 
-/** What a whole reply has used. */
+/** The tokens that a whole reply has used. They are estimated if the provider has sent no usage. */
 export function usageOfReply (request: ModelRequest, value: JsonObject): TokenUsage {
   return readUsage(value['usage']) ?? estimate(request, bytesOfReply(value))
 }
 
-/** A stream that was left or cut has used tokens too. The service estimates them if the provider has sent no usage. */
+/** The tokens that a stream has used, also one that was left or cut. They are estimated if the provider has sent no usage. */
 export function usageOfStream (request: ModelRequest, { usage, bytes }: StreamFacts): TokenUsage {
   return readUsage(usage) ?? estimate(request, bytes)
 }
@@ -118,7 +118,7 @@ function nameOf (request: ModelRequest): string {
   return typeof request['model'] === 'string' ? request['model'] : '(default)'
 }
 
-/** What the model has written as UTF-8, counted as in a stream. */
+/** The bytes of the texts that the model has written, as UTF-8, counted as in a stream. */
 function bytesOfReply ({ choices }: JsonObject): number {
   if (!Array.isArray(choices)) return 0
   return choices.reduce((sum: number, choice: Json) => {

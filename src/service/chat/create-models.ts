@@ -10,9 +10,9 @@ import { type ModelClient } from '../../llm/model-client.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The models that the configuration offers; `undefined` when there are none: chats then say so. What reaches them is loaded
- * when it is needed, since it is a twentieth of the start.
- * @param environment where a providers file finds its keys
+ * Makes the client of the models in the configuration; `undefined` when none is configured. The client's code is loaded only when it is
+ * needed, since loading it takes a twentieth of the service's start.
+ * @param environment the environment variables with the keys that a providers file names
  * @throws ConfigError that names the variable
  */
 export async function createModels (config: Config, environment: Environment, log: Log): Promise<ModelClient | undefined> {
@@ -40,7 +40,7 @@ async function providersOf (config: Config, environment: Environment): Promise<r
   return [{ ...BARE, name: 'default', baseUrl, models: [], limits, ...(apiKey === '' ? {} : { apiKey }) }]
 }
 
-/** The API of skills has one model only: no other question goes to it. */
+/** The provider that only skills use, if one is configured. It has one model, so no other request goes to it. */
 function providerOfSkills (config: Config): readonly ProviderConfig[] {
   const { AI_KOSMOS_MODEL_BASE_URL: baseUrl } = config
   return baseUrl === '' ? [] : [{ ...BARE, name: 'skills', baseUrl, models: [modelOfSkills(config)] }]

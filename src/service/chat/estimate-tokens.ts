@@ -1,15 +1,15 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { contentBytes, textBytes } from '../../llm/stream/written-bytes.ts'
 
-/** What models spend on a message beside its text: its role and its ends. */
+/** How many tokens a message takes beside its text: for its role and its delimiters. */
 const TOKENS_PER_MESSAGE = 4
 
 const BYTES_PER_TOKEN = 4
 
 /**
- * About how many tokens a request is: a quarter of the bytes of its texts as UTF-8, and four a message. Every model
- * counts differently and only it knows; English text and code come out about right, Chinese text a little low. Images
- * and sound count nothing.
+ * Estimates the input tokens of a request: a quarter of the bytes of its texts as UTF-8, and four for each message. Every model has a
+ * tokenizer of its own. The estimate is about right for English text and code, and a little low for Chinese text. Images and sound are
+ * not counted.
  */
 export function estimateInputTokens (request: JsonObject): number {
   const { messages = [], input = '', tools = [] } = request

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import { type Log } from '../../base/log.ts'
 import { type CountedModels } from './counted-models.ts'
 
-/** The two calls of a model's API as programs make them that want an answer or a reason, and no exception. */
+/** The two calls of a model's API for programs that want an error as a value and not as an exception. */
 export interface LlmFunctions {
   /**
    * A chat completion. The payload must have `messages`; `model` may be left out.
@@ -11,7 +11,7 @@ export interface LlmFunctions {
    * @returns the completion as the API gives it, or `{ error }` with the reason
    */
   post_chat_completions (payload: JsonObject, verbose?: boolean): Promise<JsonObject>
-  /** Embeddings. The payload must have `input`; otherwise the same. */
+  /** Embeddings. The payload must have `input`; else this is like `post_chat_completions`. */
   post_embeddings (payload: JsonObject, verbose?: boolean): Promise<JsonObject>
 }
 
@@ -19,15 +19,15 @@ export interface LlmFunctionsOptions {
   readonly models: CountedModels
   readonly log: Log
   readonly caller: Caller
-  /** What is put into a payload without a model; `''`: the service's default. */
+  /** The model for a payload that names none; `''` for the service's default. */
   readonly defaultModel: string
   readonly defaultEmbeddingModel: string
 }
 
-/** Retries, limits and routing are those of every call of the service. */
+/** Makes the two calls. They have the same retries, limits and routing as all calls of models that the service makes. */
 export function createLlmFunctions ({ models, log, caller, defaultModel, defaultEmbeddingModel }: LlmFunctionsOptions): LlmFunctions {
   async function post (kind: 'chat' | 'embeddings', required: string, model: string, payload: JsonObject, verbose: boolean): Promise<JsonObject> {
-    // Nobody is asked in vain, and the caller's payload stays as it is.
+    // A payload without the required member is refused before a model is asked. The caller's payload is never changed.
     if (!isJsonObject(payload) || !Object.hasOwn(payload, required)) return { error: `expected "${required}" in the payload` }
     const request = withDefaultModel(payload, model)
     if (verbose) log.debug({ payload: request }, `llm ${kind}: payload`)
@@ -47,7 +47,7 @@ export function createLlmFunctions ({ models, log, caller, defaultModel, default
   }
 }
 
-/** A request that names a model. @param model for one that names none; `''` leaves it to the provider */
+/** The request with a model. @param model is set when the request names none; `''` leaves the choice to the provider */
 export function withDefaultModel (request: JsonObject, model: string): JsonObject {
   const { model: asked = null } = Object.hasOwn(request, 'model') ? request : {}
   return asked !== null || model === '' ? request : { ...request, model }

@@ -10,37 +10,37 @@ import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type ToolErrorCode } from '../../tool/call/tool-error.ts'
 import { type CountedCall } from './counted-models.ts'
 
-/** Arguments that are longer are left out of a step, in UTF-16 units. */
+/** The longest arguments that a step shows, in UTF-16 units. Longer ones are left out. */
 const MAX_SHOWN_ARGUMENTS = 16 * 1024
 
-/** One call of a tool by a model, when it is over. */
+/** One finished call of a tool by a model. */
 export interface ToolStep {
-  /** Which call of the model asked for it, from 1. */
+  /** Number of the model's turn that asked for the call, from 1. */
   readonly turn: number
   /** The tool's id. */
   readonly tool: string
-  /** As the model gave them, the text itself if it is no JSON object; left out when they are long. */
+  /** The arguments as the model gave them: a JSON object, else their text; left out when they are long. */
   readonly arguments?: JsonObject | string
   readonly outcome: ToolOutcome['outcome']
   readonly durationMs: number
-  /** Why it failed, as a code. */
+  /** The code of the error, if the call failed. */
   readonly error?: ToolErrorCode
 }
 
-/** Where and for how long the calls of one turn are made. */
+/** The settings and receivers of one turn's calls. */
 export interface TurnOptions {
   readonly turn: number
   readonly call: CountedCall
   readonly callTool: ToolCaller['call']
   readonly onStep: (step: ToolStep) => void
-  /** Called with each answer as soon as it is there; what it throws ends the turn. */
+  /** Called with the result message of each call as soon as the call is over. An error that it throws ends the turn. */
   readonly onAnswer: (message: JsonObject) => void
 }
 
 /**
- * Makes the calls of one turn side by side, each under its tool's own policy, and gives the messages with their
- * results for the model, in its order. A failure is such a result too, so that the model may do without.
- * @throws TOOL_FAILED when a registration wants everything to end with its failure
+ * Makes the calls of one turn concurrently, each under its tool's own policy. It gives the messages with the results for the model, in the
+ * order of the model's calls. A failed call gives a message too, so that the model can go on without the result.
+ * @throws TOOL_FAILED when a call fails and the tool's registration says that this ends the chat
  */
 export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<string, CallableTool>, options: TurnOptions): Promise<JsonObject[]> {
   const { turn, call, callTool, onStep, onAnswer } = options
@@ -68,7 +68,7 @@ export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<st
   })))
 }
 
-/** The results of work that is done side by side; when a part of it fails, the rest is given up. */
+/** Runs several pieces of work concurrently, and gives their results. When one fails, the others are aborted. */
 async function together<T> (limit: AbortSignal, begin: (signal: AbortSignal) => ReadonlyArray<Promise<T>>): Promise<T[]> {
   const over = new AbortController()
   try {

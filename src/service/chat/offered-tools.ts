@@ -1,15 +1,15 @@
 import { type CallableTool } from '../../registry/generation/generation.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
-/** Registered tools as a model is offered them. */
+/** The registered tools that a model is offered as functions. */
 export interface OfferedTools {
-  /** The `tools` of the request: those of the caller or the prompt's defaults, then ours. */
+  /** The `tools` of the request: first those that the caller or the prompt's defaults declare, then the service's own. */
   readonly declarations: readonly Json[]
-  /** Ours, by the name that the model calls. */
+  /** The service's own tools, by the function name that the model calls. */
   readonly byName: ReadonlyMap<string, CallableTool>
-  /** Names that the request declares itself: calls of them are the caller's to make. */
+  /** Names of the functions that the request declares itself. The caller carries out calls of these. */
   readonly others: ReadonlySet<unknown>
-  /** Most calls of the model. */
+  /** How many times the model is asked at most. */
   readonly maxTurns: number
 }
 
@@ -17,8 +17,8 @@ export interface OfferedTools {
 const MAX_NAME = 64
 
 /**
- * Offers tools to a model as functions, beside those that the request declares itself: of two with one name the
- * request's own is meant.
+ * Offers tools to a model as functions, beside those that the request declares itself. If two have the same name, the request's own
+ * function is meant.
  * @returns `undefined` when there is nothing to offer
  */
 export function offerTools (tools: readonly CallableTool[], request: JsonObject, maxTurns: number): OfferedTools | undefined {
@@ -38,7 +38,7 @@ function declare (name: string, { definition }: CallableTool): JsonObject {
   return { type: 'function', function: { name, description, parameters: parameters?.schema ?? { type: 'object' } } }
 }
 
-/** Templates may call a tool by letters of any language, models by ASCII only. */
+/** The function name of a tool for models. They take ASCII only, while names in templates may have letters of any language. */
 function functionName (name: string): string {
   return name.replace(/[^\w-]/g, '_').slice(0, MAX_NAME)
 }

@@ -12,7 +12,7 @@ import { splitFields } from './split-fields.ts'
 import { type ToolStep } from './model-tool-calls.ts'
 import { offerTools, type OfferedTools } from './offered-tools.ts'
 
-/** A render request, and what goes to the model beside the messages. */
+/** A request to chat: a render request, and the fields that go to the model beside the messages. */
 export interface ChatRequest extends RenderRequest {
   /** Fields of the OpenAI request; they win over the prompt's `defaults`. */
   readonly fields: JsonObject
@@ -22,26 +22,26 @@ export interface ChatRequest extends RenderRequest {
   readonly onToolStep?: (step: ToolStep) => void
 }
 
-/** What is asked of a model, and what is to be done with its answer. */
+/** A chat that is ready to be sent to a model, with the rules for its answer. */
 export interface PreparedChat {
   readonly promptId: string
   readonly body: JsonObject & { readonly messages: readonly JsonObject[] }
   readonly call: CountedCall
-  /** What the answer must be; `undefined`: anything. */
+  /** The form that the answer must have; `undefined` for any. */
   readonly answer: AnswerSchema | undefined
-  /** What the model may call; `undefined` without a tool loop. */
+  /** The tools that the model may call; `undefined` without a tool loop. */
   readonly offered: OfferedTools | undefined
   readonly onToolStep: (step: ToolStep) => void
 }
 
-/** What preparing needs of the rest of the service. */
+/** The services and settings that chats are prepared with. */
 export interface PreparationOptions {
   readonly renderPrompt: RenderPrompt
   /** Put before a prompt that is a single text; `''` for none. */
   readonly systemMessage: string
-  /** What counts towards `maxInputTokens` beside texts. */
+  /** The tokens of images and other parts that are no texts, for `maxInputTokens`. */
   readonly mediaTokens: MediaTokens
-  /** Over all turns, in ms. */
+  /** How long all turns of a chat may take together, in ms. */
   readonly total: number
 }
 
@@ -73,12 +73,12 @@ export async function prepareChat (request: ChatRequest, { renderPrompt, systemM
   return { promptId: prompt.id, body, call, answer, offered, onToolStep: request.onToolStep ?? (() => {}) }
 }
 
-/** null is the same as leaving a field out: it lifts no default of the prompt, and no check of the answer. */
+/** The fields without those that are null. A null field counts as left out: it does not remove a default of the prompt, nor the check of the answer. */
 function withoutNulls (fields: JsonObject): JsonObject {
   return Object.values(fields).includes(null) ? Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) : fields
 }
 
-/** Several answers at once could each call tools, and only one conversation can go on. */
+/** Refuses `n` other than 1 for a prompt whose model calls tools: only one conversation can go on. @throws REQUEST_INVALID */
 function checkChoices ({ n = 1 }: JsonObject): void {
   if (n !== 1 && n !== null) throw requestInvalid('body: n must be 1 for a prompt whose model calls tools', { part: 'body', field: 'n' })
 }

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject, type MutableObject, setMember
 import { type ChunkFrame } from '../../llm/stream/frame.ts'
 import { UpstreamError } from '../../llm/upstream-error.ts'
 
-/** What a stream may add up to, in UTF-16 units. */
+/** The longest stream that is put together, in UTF-16 units. */
 const MAX_LENGTH = 8 * 1024 * 1024
 
 /** One choice while its pieces come in. */
@@ -20,12 +20,13 @@ interface AssembledCall {
   arguments: string
 }
 
-/** Puts the chunks of a stream together to the messages that they are pieces of. */
+/** Puts the chunks of a stream together into whole messages. */
 export class ReplyAssembler {
   readonly #choices = new Map<Json, Assembly>()
   #length = 0
 
   /**
+   * Adds a chunk to the messages.
    * @returns whether the chunk is part of a tool call
    * @throws UpstreamError when the messages become too large to be held
    */
@@ -60,7 +61,7 @@ export class ReplyAssembler {
   }
 }
 
-/** Texts and lists come in pieces; of anything else the latest counts. */
+/** Adds a piece to a member of a message. Texts and lists are joined; of any other value the latest counts. */
 function addPiece (members: MutableObject, name: string, piece: Json): void {
   if (piece === null || piece === '') return
   const known = Object.hasOwn(members, name) ? members[name] as Json : null
@@ -71,8 +72,8 @@ function addPiece (members: MutableObject, name: string, piece: Json): void {
 }
 
 /**
- * Pieces of one call share an index. Some providers leave it out, some give 0 to every call: with them a call begins with
- * an id of its own, which its other pieces may repeat.
+ * Adds a piece to the tool call that it belongs to. Pieces of one call share an index. Some providers leave the index out, or give 0 to
+ * every call: with these a call begins with an id of its own, which its other pieces may repeat.
  */
 function addCall (calls: AssembledCall[], piece: JsonObject): void {
   const { index, id } = piece

@@ -2,8 +2,8 @@ import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringi
 import { type ChunkFrame, type Frame } from '../../llm/stream/frame.ts'
 
 /**
- * Lets the role through once, since every turn of a model begins with one: OpenAI's client for Python adds the texts of a
- * delta up, and would make `assistantassistant` of two. An event that loses its role keeps its data only.
+ * Passes the `role` of a streamed answer on only once. Every turn of a model begins with a role, but OpenAI's client for Python joins the
+ * texts of all deltas, and would make `assistantassistant` of two. An event whose role is removed keeps only its data.
  */
 export class RoleOnce {
   #hasPassed = false
@@ -25,7 +25,7 @@ function hasRole (choice: Json): boolean {
   return isJsonObject(choice) && isJsonObject(choice['delta']) && Object.hasOwn(choice['delta'], 'role')
 }
 
-/** Written from the text, whose numbers may have more digits than a double. */
+/** A chunk without its roles. It is made from the chunk's text, where numbers may have more digits than a double. */
 function withoutRoles ({ bytes, data }: ChunkFrame & { readonly bytes: Buffer }): Buffer {
   const chunk = parseChunk(data)
   if (chunk === undefined) return bytes
@@ -33,7 +33,7 @@ function withoutRoles ({ bytes, data }: ChunkFrame & { readonly bytes: Buffer })
   return Buffer.from(`data: ${stringifyJson({ ...chunk, choices: (choices as Json[]).map(withoutRole) })}\n\n`)
 }
 
-/** `undefined` for what could not be written again, such as a number beyond all. */
+/** Parses a chunk with all digits; `undefined` for one that could not be written again, such as one with a number out of range. */
 function parseChunk (data: string): JsonObject | undefined {
   try {
     return parseJson(data) as JsonObject

@@ -1,9 +1,9 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 
-/** A request's fields, the service's own taken out. */
+/** The fields of a request, split into those for the model's API and those for the service. */
 export interface SplitFields {
-  /** What goes to the model's API. */
+  /** The fields that go to the model's API. */
   readonly fields: JsonObject
   readonly fallbacks: readonly string[] | undefined
 }
@@ -11,8 +11,8 @@ export interface SplitFields {
 const MAX_FALLBACKS = 20
 
 /**
- * Takes out what is ours and never reaches a model's API. A caller may choose the models to fall back to, as it chooses
- * the model; the tool loop and the limit on input are the publisher's to decide.
+ * Separates the service's own fields, which never reach a model's API. A caller may choose the models to fall back to, like the model
+ * itself. The tool loop and the limit on input are set by the prompt's publisher only.
  * @throws REQUEST_INVALID
  */
 export function splitFields (given: JsonObject): SplitFields {

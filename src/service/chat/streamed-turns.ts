@@ -11,9 +11,9 @@ import { type Turns } from './turns.ts'
 type OpenTurn = (request: JsonObject) => Promise<FrameStream>
 
 /**
- * All turns of a chat as one stream: the text of every turn as it is written, a comment (`: tool id outcome …`, which
- * clients ignore) for every call that was made, and the last turn in full. Calls of our tools and the ends of the turns
- * that asked for them are left out, so the client sees one answer with one `[DONE]`.
+ * Streams all turns of a chat as one answer: the text of every turn as it is written, a comment (`: tool id outcome …`, which clients
+ * ignore) for every call that was made, and the last turn in full. Calls of the service's own tools, and the ends of the turns with
+ * such calls, are left out, so the client sees one answer with one `[DONE]`.
  */
 export async function streamTurns (turns: Turns, open: OpenTurn, chat: PreparedChat): Promise<ChatStream> {
   // Before the first event a failure is an error like that of a whole reply.

@@ -9,9 +9,9 @@ import { Turns } from './turns.ts'
 
 /** Lets a model call tools until it has an answer. */
 export interface ToolLoop {
-  /** Gives the reply of the last turn, as it came. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS, and as a model does */
+  /** Gives the reply of the last turn unchanged. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS, and the errors of a model */
   complete (chat: PreparedChat, offered: OfferedTools): Promise<CountedReply>
-  /** Gives what the model writes in all turns; see `streamTurns`. Throws what the first turn throws before its first event. */
+  /** Streams all turns; see `streamTurns`. An error of the first turn before its first event is thrown. */
   stream (chat: PreparedChat, offered: OfferedTools): Promise<ChatStream>
 }
 

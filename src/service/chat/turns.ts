@@ -9,7 +9,7 @@ import { type PreparedChat } from './prepare-chat.ts'
 /** How many calls of tools all turns of one chat may make together, as many as a render. */
 const MAX_CALLS = 100
 
-/** What all turns of one chat may add to its messages, in bytes of their JSON. */
+/** How much all turns of one chat may add to its messages, in bytes of their JSON. */
 const MAX_ADDED_BYTES = 8 * 1024 * 1024
 
 /** The conversation of one chat with its tools, turn by turn. */
@@ -29,7 +29,7 @@ export class Turns {
     this.#messages = chat.body.messages
   }
 
-  /** What the model is asked next. In the last turn it may call nothing, so that it has to answer with what it knows. */
+  /** The next request to the model. In the last turn the model may call no tools, so that it has to answer with what it knows. */
   request (): JsonObject {
     this.#turn++
     const choice = this.#turn === this.#offered.maxTurns ? { tool_choice: 'none' } : {}
@@ -37,8 +37,8 @@ export class Turns {
   }
 
   /**
-   * The calls that are ours to answer, those of functions that nobody has declared too: none when the message also calls
-   * what the caller has declared, whose turn it is then.
+   * The calls in a message that the service answers, also those of functions that nobody has declared. There are none when the message also
+   * calls a function that the caller has declared: then the caller has to answer.
    */
   callsIn (message: JsonObject): AskedCall[] {
     const calls = callsOf(message)

@@ -29,7 +29,7 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 const MAX_PAIRS = 5000
 const MAX_MODEL_NAME = 200
 
-/** What all pairs beyond the bound are counted under. */
+/** The name under which all pairs beyond the bound are counted. */
 const OTHERS = '(others)'
 
 /** Counts what models are used for, per prompt and model. */

@@ -14,7 +14,8 @@ export interface CandidateParser {
 }
 
 /**
- * Parses what strangers send in a process of its own, one candidate at a time.
+ * Makes a parser of candidates. It runs in a process of its own, which can be killed, since candidates come from strangers, and parses
+ * one at a time.
  * @param timeout for one candidate, in ms
  */
 export function createCandidateParser (timeout = PARSE_MILLISECONDS): CandidateParser {

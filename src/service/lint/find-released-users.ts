@@ -6,26 +6,26 @@ import { overlaps } from '../../registry/needs/path-overlap.ts'
 import { isPromptPartial } from '../../registry/link/link-prompts.ts'
 import { linksOf } from '../../registry/needs/usage-index.ts'
 
-/** Partials of one version that are looked at. */
+/** How many partials of one version are searched. */
 const MAX_LOOKED_AT = 1000
 
-/** A label that serves versions which use something. */
+/** A label whose versions use a certain tool, prompt or shared variable. */
 export interface ReleasedUser {
   /** `review.short@production` */
   readonly id: string
   readonly direct: boolean
   readonly through: readonly string[]
-  /** The versions among those that the label means. */
+  /** Those versions of the label that use the thing. */
   readonly versions: readonly number[]
 }
 
-/** As much of a prompt, or of a partial of one, as uses are found in. */
+/** The members of a prompt, or of a partial, in which uses are found. */
 type Text = Pick<Prompt, 'id' | 'entry' | 'texts'> & Partial<Pick<Prompt, 'loopTools'>>
 
-/** Whether a text, by itself, uses what is asked about. */
+/** Tells whether a text itself, without its partials, uses a certain thing. */
 export type Uses = (text: Text, links: readonly Link[]) => boolean
 
-/** The labels whose versions use something, in their own texts or in the partials that they are served with. */
+/** Finds the labels whose versions use a certain thing, in their own texts or in the partials that they are served with. */
 export async function findReleasedUsers ({ releases }: Pick<Generation, 'releases'>, uses: Uses): Promise<readonly ReleasedUser[]> {
   const slices = createSlices()
   const found: ReleasedUser[] = []

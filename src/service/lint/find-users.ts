@@ -12,7 +12,7 @@ import { findReleasedUsers, type ReleasedUser, type Uses, usesEnviron, usesPromp
 import { findTool } from '../tools/try-tool.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** Partials that are named for one user, and looked at to find them. */
+/** How many partials are named for one user, and how many are searched for them. */
 const MAX_THROUGH = 20
 const MAX_LOOKED_AT = 1000
 
@@ -27,7 +27,7 @@ export interface User {
   readonly versions?: readonly number[]
 }
 
-/** What may be asked about. */
+/** The kinds of things whose users can be found. */
 export type Used = 'environs' | 'tools' | 'prompts'
 
 /** A page of the users of one thing. */
@@ -61,7 +61,7 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
   }
 }
 
-/** @throws a 404 for what is not registered, STORE_UNAVAILABLE */
+/** The prompts whose own text uses a thing. @throws a 404 for a thing that is not registered, STORE_UNAVAILABLE */
 function directUsers (generation: Generation, index: UsageIndex, used: Used, id: string, environs: EnvironNames): ReadonlySet<string> {
   if (used === 'environs') {
     const module = firstSegment(id)
@@ -73,14 +73,14 @@ function directUsers (generation: Generation, index: UsageIndex, used: Used, id:
   return new Set([...index.tools].flatMap(([each, users]) => each.startsWith(`${id}.`) ? [...users] : []))
 }
 
-/** What tells the users of a thing that is registered. */
+/** The test for uses of a registered thing. */
 function usesOf (generation: Generation, used: Used, id: string): Uses {
   if (used === 'environs') return usesEnviron(id)
   if (used === 'prompts') return usesPrompt(id)
   return usesTool(id, generation.tools.get(id)?.callable === undefined)
 }
 
-/** The direct users, and all that include one of them. */
+/** The direct users, and all prompts that include one of them. */
 async function withIncluders (direct: ReadonlySet<string>, { prompts }: UsageIndex): Promise<ReadonlySet<string>> {
   const slices = createSlices()
   const all = new Set(direct)

@@ -22,7 +22,7 @@ import { toPath } from '../../store/keys.ts'
 /** The id of a prompt that was sent without one. No key in the store can have this id. */
 const UNNAMED = '(unnamed)'
 
-/** Diagnostics of one reply: a candidate can be wrong in more places than anybody reads. */
+/** How many diagnostics one reply has: a candidate can be wrong in more places than anybody reads. */
 const MAX_DIAGNOSTICS = 200
 
 /** An entry that is checked before it is registered, in the form in which it would be stored. */
@@ -33,17 +33,17 @@ export interface LintRequest {
   readonly id?: string | undefined
 }
 
-/** @throws STORE_UNAVAILABLE before anything was loaded, LINT_BUSY */
+/** Checks a candidate, and gives its diagnostics. @throws STORE_UNAVAILABLE before the store was first read, LINT_BUSY */
 export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly Diagnostic[]>
 
-/** What linting needs of the rest of the service. */
+/** The services that candidates are linted with. */
 export interface LinterOptions {
   readonly parser: CandidateParser
   readonly environs: VisibleEnvirons
   readonly versions: Pick<VersionReader, 'pinned'>
 }
 
-/** The use case of publishers: what the registry would say of a registration, without registering it. */
+/** Makes the use case of lints: gives the diagnostics that the registry would have for an entry, without registering it. */
 export function createLinter ({ parser, environs: all, versions }: LinterOptions): LintCandidate {
   return async function lintCandidate (generation, { kind, text, id = UNNAMED }, caller) {
     // Linked with nothing, every tool and partial would be unknown.
@@ -77,7 +77,7 @@ function * chained (...maps: ReadonlyArray<ReadonlyMap<string, unknown>>): Gener
   for (const map of maps) yield * map.keys()
 }
 
-/** Links candidates, which see each other first, then what is registered, then versions that they pin. */
+/** Links candidates. A name is searched first among the candidates, then among registered prompts, then among pinned versions. */
 export async function linkCandidates (
   generation: Generation,
   entries: ReadonlyArray<Prompt['entry']>,
@@ -121,7 +121,7 @@ function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generati
     })))
 }
 
-/** The name of the prompt that a pin is of. */
+/** The name of a prompt without a version or label behind it. */
 function withoutPin (name: string, prompts: Generation['everyPrompt']): string {
   return prompts.has(name) ? name : readReference(name)?.id ?? name
 }

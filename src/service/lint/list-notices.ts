@@ -13,21 +13,21 @@ import { type Registry } from '../../registry/registry.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { keyToPath } from '../../store/keys.ts'
 
-/** Diagnostics that one entry is told of here. */
+/** How many diagnostics the list has for one entry. */
 const MAX_DIAGNOSTICS = 50
 
 /** An entry about which something was noticed. */
 export interface Notice {
   /** Its place in the listing: `entries/…`, then `extensions/…`, `prompts/…`, `releases/…`, `tools/…`, and other kinds. */
   readonly cursor: string
-  /** The key in the store, for one that is not served as it is stored. */
+  /** The key in the store, for an entry whose stored value is not the one that is served. */
   readonly key?: string
   readonly id?: string
   readonly state: string
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** A page of what a caller may know of. */
+/** A request for a page of the notices that a caller may see. */
 export interface NoticesRequest {
   readonly generation: Generation
   readonly caller: Caller
@@ -38,7 +38,7 @@ export interface NoticesRequest {
 
 export type ListNotices = (request: NoticesRequest) => Promise<readonly Notice[]>
 
-/** An entry, and how to find out what is to be said about it. */
+/** An entry, with a function that finds its diagnostics. */
 interface Subject extends Omit<Notice, 'diagnostics'> {
   find (): readonly Diagnostic[]
 }

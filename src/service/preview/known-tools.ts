@@ -5,7 +5,7 @@ import { type CallTool } from '../render/call-tool.ts'
 import { recordedValue } from '../render/replay-environment.ts'
 import { stubTools } from '../render/stub-tools.ts'
 
-/** Answers a call that was recorded with what it gave, and any other with its tool's default; no tool is asked. */
+/** Makes a stand-in for tools: a recorded call gives its recorded result, any other the default of its tool. No tool is called. */
 export function knownTools (generation: Generation, recorded: readonly RecordedCall[]): CallTool {
   const known = new Map(recorded.map(call => [toolCallKey(call.tool, call.arguments), call]))
   const stub = stubTools(generation)

@@ -2,19 +2,19 @@ import { describeText, type MissingPath, type PartProblem, type ServiceError, ty
 import { type Diagnostic } from '../../registry/diagnostic/diagnostic.ts'
 import { placed, type PlacedDiagnostic } from '../../registry/diagnostic/diagnostic-table.ts'
 
-/** What is wrong with a prompt that is tried, or with the variables that it is tried with. */
+/** A mistake in a previewed prompt, or in the variables of the preview. */
 export interface Mistake extends PlacedDiagnostic {
-  /** The partial whose text is meant; left out for the prompt's own. */
+  /** The partial that has the mistake; left out when it is in the prompt itself. */
   readonly in?: string
-  /** The variable that is meant, as `variables.name`. */
+  /** The variable that has the mistake, as `variables.name`. */
   readonly path?: string
-  /** What is there and may be meant by it. */
+  /** An existing name that the author may have meant. */
   readonly near?: string
-  /** The part of the prompt that is meant, as a JSON pointer (RFC 6901), where it is no text of a message. */
+  /** The part of the prompt that has the mistake, as a JSON pointer (RFC 6901), where it is no text of a message. */
   readonly field?: string
 }
 
-/** What the registry would say of a prompt, for whoever writes it. */
+/** The mistake that a diagnostic of the registry tells the prompt's author. */
 export function mistakeOf (diagnostic: Diagnostic): Mistake {
   const { field, line } = diagnostic
   return { ...placed(diagnostic), ...(field === undefined || line !== undefined ? {} : { field: pointerOf(field) }) }
@@ -37,8 +37,8 @@ interface Facts extends Pick<TextName, 'part' | 'member'> {
 }
 
 /**
- * The mistakes that a failed render tells of; `undefined` where text and variables are not to blame, but the moment: no time,
- * no store.
+ * The mistakes behind a failed render; `undefined` when neither text nor variables caused the failure, but the service's state: a
+ * timeout, or a store that cannot be reached.
  */
 export function mistakesOfRender (error: ServiceError): readonly Mistake[] | undefined {
   const { code, message, statusCode } = error

@@ -3,7 +3,7 @@ import { type Span } from '../../template/explain/origin.ts'
 import { type Tag, scanTags } from '../../template/syntax/tags.ts'
 import { type Explanation, type ExplainedMessage, type MessageSpan } from '../render/explanation.ts'
 
-/** A stretch of a text, in UTF-16 units from its beginning; `to` is behind its last one. */
+/** A stretch of a text: offsets in UTF-16 units from the text's beginning; `to` is one after the last unit. */
 export interface Stretch {
   readonly from: number
   readonly to: number
@@ -11,7 +11,7 @@ export interface Stretch {
 
 /** A span with its places, as an editor marks them. */
 export interface PlacedSpan extends MessageSpan {
-  /** Where it stands in the rendered message; in a message of parts, in the text of its part and member. */
+  /** The span's place in the rendered message; in a message of parts, its place in the text of its part and member. */
   readonly output: Stretch
   /** The tag, or the piece of text, that wrote it, in the message's template; left out for what a partial wrote. */
   readonly source?: Stretch
@@ -22,7 +22,7 @@ export interface PlacedExplanation extends Omit<Explanation, 'messages'> {
   readonly messages: ReadonlyArray<Omit<ExplainedMessage, 'spans'> & { readonly spans: readonly PlacedSpan[] }>
 }
 
-/** Adds to each span where it stands, in the output and in the template. */
+/** Adds to each span its places in the output and in the template. */
 export function placeSpans (explanation: Explanation, { entry: { definition, compiled } }: Prompt): PlacedExplanation {
   return {
     ...explanation,
@@ -82,7 +82,7 @@ class TemplatePlaces {
   }
 }
 
-/** A tag of three braces ends in three. */
+/** The offset after a tag. A tag that begins with three braces ends with three. */
 function endOf (text: string, { start, inner }: Tag): number {
   const end = Math.min(start + inner.length + 4, text.length)
   return inner.startsWith('{') && text[end] === '}' ? end + 1 : end

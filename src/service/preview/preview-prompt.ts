@@ -26,16 +26,16 @@ import { knownTools } from './known-tools.ts'
 import { type Mistake, mistakeOf, mistakesOfRender } from './mistake.ts'
 import { type PlacedExplanation, placeSpans } from './place-spans.ts'
 
-/** A prompt that is stored nowhere, and what it is tried with. */
+/** A request to preview a prompt that is not stored, with the variables to render it with. */
 export interface PreviewRequest {
   readonly generation: Generation
   readonly caller: Caller
-  /** The id that it would have. */
+  /** The id that the prompt would have. */
   readonly id: string
-  /** As it would be stored. */
+  /** The text of the prompt, as it would be stored. */
   readonly text: string
   readonly variables: JsonObject
-  /** `live`: tools are called, and the reply has a bundle. `known`: none is. */
+  /** Whether tools are called. `live`: they are, and the reply has a bundle. `known`: no tool is called. */
   readonly tools: 'live' | 'known'
   /** The bundle whose tool calls are known. Only these calls are read from it. */
   readonly known?: Pick<Bundle, 'tools'> | undefined
@@ -45,29 +45,29 @@ export interface PreviewRequest {
   readonly isGone?: () => boolean
 }
 
-/** What became of a prompt that was tried. */
+/** The result of a preview. */
 export interface Preview {
   readonly id: string
-  /** What is wrong with the prompt or its variables, then what else was noticed. */
+  /** Errors of the prompt or its variables, then warnings and notes. */
   readonly mistakes: readonly Mistake[]
-  /** Left out where its text cannot be read. */
+  /** The variables and tools that the prompt needs; left out when its text cannot be read. */
   readonly needs?: PromptNeeds
-  /** Left out, like what follows, where something is wrong. */
+  /** The rendered text or messages. Left out when there is an error, like the members below. */
   readonly rendered?: string | readonly RenderedMessage[]
-  /** Left out, too, where there is more of it than `?explain=true` would give. */
+  /** The explanation of the render. Also left out when it is larger than `?explain=true` allows. */
   readonly explanation?: PlacedExplanation
-  /** Only with live tools. */
+  /** The bundle of the render; only with live tools. */
   readonly bundle?: Bundle
 }
 
 type Rendered = Pick<Preview, 'rendered' | 'explanation' | 'bundle'>
 
-/** @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
+/** Previews a prompt. @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
 export type PreviewPrompt = (request: PreviewRequest) => Promise<Preview>
 
-/** What previews need of the rest of the service. */
+/** The services that previews are made with. */
 export interface PreviewerOptions {
-  /** Parses in a process that nobody else waits for. */
+  /** Lints in a parser process that only previews use. */
   readonly lintCandidate: LintCandidate
   readonly languages: readonly Language[]
   readonly versions: Pick<VersionReader, 'pinned'>
@@ -77,8 +77,8 @@ export interface PreviewerOptions {
 }
 
 /**
- * Tries a prompt without storing it, for whoever may publish it. What takes too long to be parsed is found out in another
- * process; what is left goes the way of registered prompts, within their bounds.
+ * Makes the use case of previews: renders a prompt without storing it, for callers who may publish it. A separate process parses the
+ * prompt first, to find texts that take too long. The others are then rendered like registered prompts, within the same limits.
  */
 export function createPreviewer ({ lintCandidate, languages, versions, environs, renderPrompt, recordings }: PreviewerOptions): PreviewPrompt {
   async function read (generation: Generation, path: string, text: string): Promise<Prompt | undefined> {

@@ -8,15 +8,15 @@ import { MAX_VALUE_BYTES } from '../../store/store.ts'
 import { type ToolReader } from '../../tool/definition/tool-reader.ts'
 import { type LintCandidate } from '../lint/lint-candidate.ts'
 
-/** Segments of a key that is written, the most that a shared variable's may have. */
+/** How many segments a key may have that is written: as many as one of a shared variable. */
 const MAX_SEGMENTS = 32
 
-/** Something that is to be stored. */
+/** An entry that is checked before it is stored. */
 export interface Candidate extends NewEntry {
   readonly kind: Kind
 }
 
-/** What the registry would say of an entry: an error among it means that the entry, or a prompt of it, would not run. */
+/** Gives the diagnostics that the registry would have for an entry. An error means that the entry, or a prompt that it brings, would not run. */
 export type CheckEntry = (generation: Generation, entry: Candidate, caller: Caller) => Promise<readonly Diagnostic[]>
 
 /** What checking needs of the rest of the service. */
@@ -25,7 +25,7 @@ export interface EntryCheckOptions {
   readonly toolReader: ToolReader
 }
 
-/** Checks what is to be stored by the code that reads it when it is. */
+/** Makes the check of entries. It uses the same code that reads an entry once it is stored. */
 export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptions): CheckEntry {
   return async function checkEntry (generation, { kind, id, text }, caller) {
     const unusable = findUnstorable(id, text)
@@ -45,7 +45,7 @@ export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptio
   }
 }
 
-/** Why no store may hold a text under an id, if it may not; whatever its kind. */
+/** The reasons, for entries of any kind, why a store cannot hold a text under an id; none if it can. */
 export function findUnstorable (id: string, text: string): readonly Diagnostic[] {
   return [...misnamed(id), ...tooLong(text)]
 }

@@ -16,27 +16,27 @@ import { type Audit } from '../audit.ts'
 import { type CheckEntry } from './check-entry.ts'
 import { changedSince, expectation, holds, isUnconditional, type Precondition } from '../precondition.ts'
 
-/** How often a change is tried anew when others write the same key at the same moment. */
+/** How often a change is tried when others write the same key at the same moment. */
 const MAX_ATTEMPTS = 5
 
-/** Which entry is to be changed. */
+/** A request to change one entry. */
 export interface EntryChange {
   readonly caller: Caller
   readonly kind: Kind
-  /** Dotted, or with `:`. */
+  /** Id of the entry: dotted, or with `:`. */
   readonly id: string
   readonly precondition: Precondition
   readonly requestId: string
 }
 
-/** An entry and what it is checked against. */
+/** A request to store an entry, with the generation that the entry is checked against. */
 export interface EntryPublication extends EntryChange {
   readonly generation: Generation
-  /** As it is to be stored. */
+  /** The text that is to be stored. */
   readonly text: string
-  /** What is said of it, where versions are recorded. */
+  /** The publisher's remarks, for the version if one is recorded. */
   readonly about?: VersionAbout
-  /** Whether it is recorded as a version, whatever is done otherwise. */
+  /** Whether the entry is recorded as a version even if this process records none by default. */
   readonly isVersion?: boolean
 }
 
@@ -46,9 +46,9 @@ export interface PublishedEntry {
   readonly key: string
   readonly tag: string | undefined
   readonly isNew: boolean
-  /** Which version it is, where versions are recorded. */
+  /** The number of the version, if one was recorded. */
   readonly version: number | undefined
-  /** What was noticed; no errors. */
+  /** Diagnostics of the entry. There are no errors among them. */
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
@@ -64,7 +64,7 @@ export interface PublisherOptions {
   readonly audit: Audit
 }
 
-/** Publishing for programs that reach neither the Redis nor the folder. */
+/** Stores and removes entries for programs that have no access to the store, be it Redis or a folder. */
 export interface Publisher {
   /**
    * Stores an entry that the registry will accept; when it resolves, this process serves it.
@@ -86,8 +86,8 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
   }
 
   /**
-   * Reads a value, compares it with what the caller expects, and changes it only if it is still what was read. Another writer,
-   * such as redis-cli, may come in between; then all begins anew.
+   * Reads a value, checks the caller's precondition, and changes the value only if it is still the one that was read. If another writer,
+   * such as redis-cli, was faster, it tries again.
    */
   async function change<T extends WriteOutcome | RemoveOutcome> (
     { kind, precondition }: EntryChange,

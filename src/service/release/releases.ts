@@ -32,16 +32,16 @@ export interface ReleasesOptions {
   readonly records: RecordStore
   readonly versions: VersionReader
   readonly publisher: Publisher
-  /** Labels that only some may move. */
+  /** Labels that only admins, and tokens that name the label, may move. */
   readonly protectedLabels: ReadonlySet<string>
   readonly audit: Audit
 }
 
-/** Of which prompt something is asked. */
+/** A request about the releases of one prompt. */
 export interface ReleaseRequest {
   readonly generation: Generation
   readonly caller: Caller
-  /** Dotted, or with `:`. */
+  /** Id of the prompt: dotted, or with `:`. */
   readonly id: string
 }
 
@@ -51,12 +51,12 @@ export interface ReleaseChange extends ReleaseRequest {
   readonly note?: string | undefined
 }
 
-/** The releases of a prompt, as they are stored now. */
+/** The versions and labels of a prompt, as the store has them now. */
 export interface ReleaseHistory {
   readonly record: ReleaseRecord
-  /** The version that is served where nobody says a label; `undefined` for content that is none. */
+  /** The version that is served to requests without a label; `undefined` when that content is not recorded as a version. */
   readonly latest: number | undefined
-  /** The ETag of the record; `undefined` where there is none. */
+  /** The ETag of the record; `undefined` when the prompt has no record. */
   readonly tag: string | undefined
 }
 
@@ -64,14 +64,14 @@ export interface ReleaseHistory {
 export interface StoredVersion {
   readonly note: VersionNote
   readonly entry: Json
-  /** What is noticed about it now. */
+  /** Diagnostics of the version, checked against the registry of now. */
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
-/** What a label is to mean: a version, several with weights, or what is served where nobody says a label. */
+/** The wanted target of a label: a version, several versions with weights, or the content that is served to requests without a label. */
 export type WantedTarget = LabelTarget | typeof LATEST
 
-/** Versions and labels of prompts, for those who look at them and move them. */
+/** The use cases of releases: reads the versions and labels of prompts, and changes them. */
 export class Releases {
   readonly #options: ReleasesOptions
 
@@ -79,7 +79,7 @@ export class Releases {
     this.#options = options
   }
 
-  /** @throws PROMPT_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
+  /** Reads the versions and labels of a prompt. @throws PROMPT_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
   async history ({ generation, caller, id }: ReleaseRequest): Promise<ReleaseHistory> {
     const path = visibleId(generation, caller, id)
     const { record, tag } = await this.#options.records.read(path)
@@ -88,7 +88,7 @@ export class Releases {
     return { record, tag, latest: versionWith(record, content) }
   }
 
-  /** @throws PROMPT_NOT_FOUND, VERSION_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
+  /** Reads one version of a prompt. @throws PROMPT_NOT_FOUND, VERSION_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
   async version ({ generation, caller, id }: ReleaseRequest, n: number): Promise<StoredVersion> {
     const path = visibleId(generation, caller, id)
     const { record } = await this.history({ generation, caller, id })
@@ -98,7 +98,7 @@ export class Releases {
     return { note, entry, diagnostics: diagnostics.map(placed) }
   }
 
-  /** Makes what is served where nobody says a label a version. @throws PROMPT_NOT_FOUND and what a change throws */
+  /** Records the content that is served to requests without a label as a version. @throws PROMPT_NOT_FOUND and the errors of a change */
   async freeze (change: ReleaseChange): Promise<VersionNote> {
     const id = this.#authorize(change)
     const { record } = await this.#change(id, {}, async read => await this.#frozen(change, id, read.record))
@@ -108,7 +108,7 @@ export class Releases {
   }
 
   /**
-   * Moves a label: one change of one key. `latest` is made a version first.
+   * Moves a label, by one change of one key. If the target is `latest`, its content is recorded as a version first.
    * @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, VERSION_NOT_FOUND, ENTRY_INVALID for a version that could not run now, ENTRY_CHANGED
    */
   async setLabel (change: ReleaseChange, label: string, wanted: WantedTarget, precondition: Precondition): Promise<ReleaseHistory> {
@@ -130,7 +130,7 @@ export class Releases {
     return this.#asHistory(generation, id, changed)
   }
 
-  /** @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, LABEL_NOT_FOUND, ENTRY_CHANGED */
+  /** Removes a label from a prompt. @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, LABEL_NOT_FOUND, ENTRY_CHANGED */
   async removeLabel (change: ReleaseChange, label: string, precondition: Precondition): Promise<void> {
     const { caller, requestId, note } = change
     const id = this.#authorize(change)
@@ -144,7 +144,7 @@ export class Releases {
     this.#options.audit({ action: 'remove label', kind: promptKind.key, id, label, from, to: null, note, by: caller.name, requestId })
   }
 
-  /** Publishes the content of a version anew. @throws VERSION_NOT_FOUND and what publishing throws */
+  /** Publishes the content of an old version again. @throws VERSION_NOT_FOUND and the errors of publishing */
   async restore (change: ReleaseChange, n: number, precondition: Precondition, about: Pick<VersionAbout, 'source'> = {}): Promise<PublishedEntry> {
     const { generation, caller, requestId, note } = change
     const id = this.#authorize(change)
@@ -164,7 +164,7 @@ export class Releases {
     })
   }
 
-  /** Forgets a version for good, such as one with a secret in it. @throws VERSION_NOT_FOUND, VERSION_LABELLED */
+  /** Removes a version for good, for example one with a secret in it. @throws VERSION_NOT_FOUND, VERSION_LABELLED */
   async removeVersion (change: ReleaseChange, n: number): Promise<void> {
     const { caller, requestId, note } = change
     const id = this.#authorize(change)
@@ -197,7 +197,7 @@ export class Releases {
     if (this.#options.protectedLabels.has(label) && !roles.has('admin') && labels?.has(label) !== true) throw labelProtected(name, label)
   }
 
-  /** Reads a record, changes it, and stores it in the place of what was read; begins anew where others were faster. */
+  /** Reads a record, changes it, and stores it if it is still the one that was read. If another writer was faster, it tries again. */
   async #change (id: string, precondition: Precondition, make: (read: ReadRecord) => Promise<ReleaseRecord>): Promise<Pick<ReleaseHistory, 'record' | 'tag'>> {
     const { records, registry } = this.#options
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
@@ -216,7 +216,7 @@ export class Releases {
     throw entryChanged(key, tag, undefined)
   }
 
-  /** The record with what is served where nobody says a label as a version. */
+  /** The record, with the content that is served to requests without a label added as a version. */
   async #frozen (change: ReleaseChange, id: string, record: ReleaseRecord): Promise<ReleaseRecord> {
     const { store, keyPrefix } = this.#options
     const latest = await this.#latest(change, id)
@@ -224,7 +224,7 @@ export class Releases {
     return await addVersion(store, keyPrefix, id, record, latest, factsOf(change.caller, { note: change.note }))
   }
 
-  /** What is stored under the plain key, else what is served: of an extension, or under a key in another spelling. */
+  /** The content stored under the prompt's own key. If there is none, the content that is served: from an extension, or from a key in another spelling. */
   async #latest ({ generation }: ReleaseChange, id: string): Promise<NewVersion> {
     const { store, keyPrefix } = this.#options
     const [stored = { kind: 'missing' as const }] = await asked(store.read([pathToKey(id, kindPrefix(keyPrefix, promptKind.key))]))
@@ -235,7 +235,7 @@ export class Releases {
     return { entry: prompt.entry.definition.source, tag: prompt.entry.hash }
   }
 
-  /** @throws VERSION_NOT_FOUND, ENTRY_INVALID */
+  /** Checks that a version could run now under a label. @throws VERSION_NOT_FOUND, ENTRY_INVALID */
   async #check (generation: Generation, id: string, record: ReleaseRecord, n: number, label: string): Promise<void> {
     const prompt = await this.#options.versions.read(generation, { id, record }, n, label)
     if (whyNotRunnable(prompt, generation) === undefined) return
@@ -259,21 +259,21 @@ export class Releases {
   }
 }
 
-/** @throws PROMPT_NOT_FOUND for what does not exist for the caller */
+/** The dotted id of a prompt. @throws PROMPT_NOT_FOUND for a prompt that does not exist for the caller */
 function visibleId (generation: Generation, { prompts }: Caller, id: string): string {
   const path = toPath(id)
   if (prompts?.allows(path) === false) throw missingPrompt(generation, id)
   return path
 }
 
-/** @throws VERSION_NOT_FOUND */
+/** Finds the note of a version in a record. @throws VERSION_NOT_FOUND */
 function noteOf (id: string, { versions, labels }: ReleaseRecord, n: number): VersionNote {
   const note = versions.find(version => version.n === n)
   if (note === undefined) throw versionNotFound(id, n, [...labels.keys()])
   return note
 }
 
-/** One version with all the weight is that version. @throws REQUEST_INVALID */
+/** Checks the target of a label, and simplifies it: one version with all the weight becomes that version. @throws REQUEST_INVALID */
 function tidied (target: LabelTarget): LabelTarget {
   const mistake = mistakeInTarget(target)
   if (mistake !== undefined) throw requestInvalid(`body: version: ${mistake}`, { part: 'body', field: 'version' })

@@ -1,7 +1,7 @@
 import { type Prompt } from '../../registry/generation/generation.ts'
 import { type Link, type LinkedPartial } from '../../template/language.ts'
 
-/** Partials that are looked at, so that a wrong request stays cheap. */
+/** How many partials are searched at most, so that a wrong request stays cheap. */
 const MOST_PARTIALS = 100
 
 /** Whether a prompt declares a parameter, or it or a partial reads a path or something below it; bare names are variables. */

@@ -5,13 +5,13 @@ import { canonicalJson, type Json, JsonError, type JsonObject, MAX_JSON_DEPTH, p
 import { type Prompt } from '../../registry/generation/generation.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
 
-/** What an error shows of a caller, in characters. */
+/** How much of the caller's facts an error shows, in characters. */
 const MAX_SHOWN = 200
 
 const json = (description: string) => Type.Unsafe<Json>(Type.Unknown({ description }))
 const jsonObject = (description: string) => Type.Unsafe<JsonObject>(Type.Object({}, { additionalProperties: true, description }))
 
-/** What a render asked about one name of the shared variables; a member that is missing was not asked for. */
+/** The answers that a render got about one name of the shared variables. A member that is missing was not asked for. */
 const RecordedEnvironSchema = Type.Object({
   name: Type.String({ description: 'Dotted path; empty for the root' }),
   exists: Type.Optional(Type.Boolean({ description: 'Whether that very key exists' })),
@@ -24,7 +24,7 @@ const RecordedEnvironSchema = Type.Object({
   gone: Type.Optional(Type.Boolean({ description: 'It had no value when it was read' }))
 }, { additionalProperties: false })
 
-/** One distinct tool call. A call without a value gave nothing: it failed, and its tool has no default. */
+/** One distinct tool call and its result. A call without `value` failed, and its tool has no default. */
 const RecordedCallSchema = Type.Object({
   tool: Type.String({ description: 'Id of the tool' }),
   arguments: jsonObject('The arguments as they were mapped'),
@@ -50,9 +50,9 @@ export type Bundle = Static<typeof BundleSchema>
 export type BundleContent = Omit<Bundle, 'hash'>
 
 /**
- * Completes a bundle.
- * @param limit bytes of the request body that will bring it back
- * @throws RENDER_BUDGET when no request could bring it back
+ * Completes a bundle with its hash.
+ * @param limit the largest body of a request, in bytes: a replay sends the bundle in one
+ * @throws RENDER_BUDGET when the bundle is too large for a request
  */
 export function sealBundle (content: BundleContent, limit: number): Bundle {
   const bundle = { ...content, hash: hashOf(content) }
@@ -63,9 +63,9 @@ export function sealBundle (content: BundleContent, limit: number): Bundle {
 }
 
 /**
- * Checks that a bundle is whole, made from this prompt as it is now, and this caller's to replay. The hash guards against
- * accidents, not against forgery. That gains nothing: a replay tells what the caller brought, and whose it is cannot be
- * chosen but by an admin.
+ * Checks that a bundle is whole, was made from this prompt as it is now, and may be replayed by this caller. The hash guards against
+ * accidents, not against forgery. A forged bundle gains nothing: a replay shows only what the caller has sent, and only an admin can
+ * replay the bundle of another caller.
  * @throws BUNDLE_INVALID, BUNDLE_STALE
  */
 export function checkBundle ({ hash, ...content }: Bundle, prompt: Prompt, caller: Caller): void {
@@ -79,7 +79,7 @@ export function checkBundle ({ hash, ...content }: Bundle, prompt: Prompt, calle
   if (content.prompt.revision !== prompt.revision) throw bundleStale(prompt.id, content.prompt.revision, prompt.revision)
 }
 
-/** Templates may show some callers more than others. */
+/** Whether a caller may replay a bundle: an admin any, others only their own. Templates may show some callers more than others. */
 function mayReplay ({ roles, facts }: Caller, { caller }: BundleContent): boolean {
   return roles.has('admin') || canonicalJson(caller) === canonicalJson(facts)
 }
@@ -88,15 +88,15 @@ function inShort (caller: JsonObject): string {
   return stringifyJson(caller).slice(0, MAX_SHOWN)
 }
 
-/** A bundle that grows beyond what a request can bring back. */
+/** The error for a bundle that is too large for the body of a request. */
 export function bundleTooLarge (limit: number): ServiceError {
   return renderBudget('bytes of bundle', limit)
 }
 
 /**
- * A value as a replay will have it: what JSON cannot tell apart (`-0`, `1e16` and its digits) is no different to a
- * render that is recorded either.
- * @throws RENDER_BUDGET for one that nests too deeply to be read again
+ * A value as a replay will have it, written as JSON and read again. JSON does not keep some differences (`-0`, or `1e16` and its digits),
+ * so the recorded render must not see them either.
+ * @throws RENDER_BUDGET for a value that nests too deeply to be read again
  */
 export function throughJson<T extends Json> (value: T): T {
   return parseBounded(stringifyJson(value)) as T

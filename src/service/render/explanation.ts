@@ -7,30 +7,30 @@ import { type Trace } from '../../template/explain/trace.ts'
 /** How the messages of a render came about. */
 export interface Explanation {
   readonly prompt: string
-  /** Which version it is, and of which label; left out where it is none. */
+  /** The version of the prompt that was rendered; left out when it is no recorded version. */
   readonly version?: number
   readonly label?: string
-  /** Where the key fell between 0 and 100, where the label has several versions. */
+  /** The place of the request's key between 0 and 100, by which one of the label's versions was chosen; left out when it has only one. */
   readonly bucket?: number
-  /** The prompt's, as `GET /api/prompts/{id}` has it. */
+  /** The revision of the prompt, as in `GET /api/prompts/{id}`. */
   readonly revision: string
   readonly passes: ReadonlyArray<{ readonly durationMs: number }>
   /** The calls of tools, to which sources refer by index. */
   readonly calls: readonly TracedCall[]
   /** The functions of tools whose calls failed: their defaults, or nothing, stood in for what they give. */
   readonly toolDefaults: readonly string[]
-  /** The prompt's own, and the place of the caller's. */
+  /** The messages of the prompt, and the place where the caller's messages go. */
   readonly messages: readonly ExplainedMessage[]
 }
 
 /** A piece of a message. */
 export interface MessageSpan extends Span, Pick<TextName, 'part' | 'member'> {}
 
-/** A message of a prompt, or the place of the caller's, which has no spans and no role. */
+/** A message of a prompt, or the place for the caller's messages, which has no spans and no role. */
 export interface ExplainedMessage {
   readonly role?: string
   readonly placeholder?: 'history'
-  /** Joined, they are the content; of a message of parts, those of one part and member are its text. */
+  /** The pieces of the message's content, which is all of them joined. In a message of parts, the spans of one part and member make up its text. */
   readonly spans: readonly MessageSpan[]
 }
 

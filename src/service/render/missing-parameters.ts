@@ -4,8 +4,8 @@ import { type Generation, type Prompt } from '../../registry/generation/generati
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 
 /**
- * What a render has missed, and the required parameters that the render did not come to use. Each has the place where the
- * prompt or a partial first reads it.
+ * Adds to the missing paths of a render the required parameters that are missing too but were not read before the render failed. Each
+ * gets the place where the prompt or a partial first reads it.
  */
 export function withParameters (
   misses: readonly MissingPath[],

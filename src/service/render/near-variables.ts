@@ -14,20 +14,20 @@ const MOST_SHARED = 1000
 /** Members of a body whose members are variables. */
 const VARIABLES: ReadonlySet<string> = new Set(['variables', 'args'])
 
-/** What is there, in which a caller or an author may have meant something else. */
+/** The names that exist for a render, among which a misspelt one is searched for. */
 export interface Present {
   readonly variables: JsonObject
-  /** All that came, where variables are one of its members. */
+  /** The whole body of the request, if variables are one of its members. */
   readonly body?: JsonObject | undefined
   /** What the caller may see of the shared variables. */
   readonly environs: Pick<EnvironSource, 'cached' | 'hasBelow' | 'namesBelow'>
-  /** Whether the prompt asks for that very path, or something below it: then nothing else is meant by it. */
+  /** Whether the prompt itself reads a path, or a part of it. Such a path is not suggested for another one. */
   readonly isAskedFor: (path: string) => boolean
 }
 
 /**
- * Misses with what may be meant: a variable or a shared one that is spelt nearly like the missing one, or a member of
- * the body that belongs into the variables.
+ * Adds suggestions to missing paths: a variable or shared variable with nearly the same name, or a member of the body that belongs into
+ * the variables.
  */
 export function withNearNames (misses: readonly MissingPath[], present: Present): readonly MissingPath[] {
   return misses.map((miss, index) => {
@@ -45,7 +45,7 @@ function nearName (path: string, present: Present): string | undefined {
   return near ?? (Object.hasOwn(variables, first) ? undefined : besideVariables(body, first))
 }
 
-/** Where a body has a variable that is none: as a member of its own, or in an object that is not called `variables`. */
+/** Finds a variable that the body has in the wrong place: as a member of the body itself, or in an object that is not called `variables`. */
 function besideVariables (body: JsonObject, name: string): string | undefined {
   if (Object.hasOwn(body, name)) return name
   const holder = Object.keys(body).slice(0, MOST_NAMES).find(each => {
@@ -55,7 +55,7 @@ function besideVariables (body: JsonObject, name: string): string | undefined {
   return holder === undefined ? undefined : `${holder}.${name}`
 }
 
-/** The same among shared variables: below a branch by their names, below a variable in its value, if that is in memory. */
+/** Finds a near name among shared variables: by the names below a branch, and in the value of a variable if it is in memory. */
 function nearShared (way: string, present: Present, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined) return undefined
   const { environs } = present
@@ -66,7 +66,7 @@ function nearShared (way: string, present: Present, [name, ...others]: readonly 
   return nearAmong(way, [...members], present, name) ?? nearBelow(way, environs.cached(way)?.value, present, [name, ...others])
 }
 
-/** The path of what is nearly called like the first of these names that is not there. */
+/** Follows names into a value, and finds a near name for the first one that does not exist. */
 function nearBelow (way: string, holder: Value | undefined, present: Present, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined || holder === undefined || !isObject(holder)) return undefined
   if (Object.hasOwn(holder, name)) return nearBelow(`${way}.${name}`, holder[name], present, others)

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../base/errors.ts'
 import { lookUpPrompt, type RenderPrompt } from './render-prompt.ts'
 
-/** The same renderer, which tells the request's activity of every render. */
+/** Wraps a renderer, so that it reports every render to the request's activity. */
 export function observeRenders (renderPrompt: RenderPrompt): RenderPrompt {
   return async request => {
     const { activity, generation, id, chosen } = request

@@ -11,24 +11,24 @@ import { Deadline } from '../../runtime/deadline.ts'
 import { missingEnviron } from '../missing-entries.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** What reading shared variables needs of the registry. */
+/** The shared variables and the time limit of a reader. */
 export interface EnvironReaderOptions {
   readonly environs: VisibleEnvirons
   /** How long a read may take, in ms. */
   readonly timeout: number
 }
 
-/** What is read, and for whom. */
+/** A caller's request to read a shared variable. */
 export interface EnvironRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
 }
 
-/** Reads what a caller may see of it. @throws ENVIRON_NOT_FOUND, ENVIRON_INVALID, STORE_UNAVAILABLE, RENDER_BUDGET */
+/** Reads the part of a shared variable that the caller may see. @throws ENVIRON_NOT_FOUND, ENVIRON_INVALID, STORE_UNAVAILABLE, RENDER_BUDGET */
 export type ReadEnviron = (request: EnvironRequest) => Promise<Json>
 
-/** Reads one shared variable, or everything below a path as one object, merged as templates see it. */
+/** Makes the reader. It gives one shared variable, or all variables below a path as one object, merged as templates see them. */
 export function createEnvironReader ({ environs: all, timeout }: EnvironReaderOptions): ReadEnviron {
   return async function read ({ generation, caller, id }) {
     const environs = visibleEnvirons(all, caller)

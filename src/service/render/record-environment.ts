@@ -5,21 +5,21 @@ import { bundleTooLarge, type BundleContent, type RecordedCall, type RecordedEnv
 import { type CallTool } from './call-tool.ts'
 import { type RenderEnvironment } from './render-environment.ts'
 
-/** An environment that keeps what a render learns from it. */
+/** An environment that records every answer that it gives to a render. */
 export interface Recording {
   readonly environment: RenderEnvironment
-  /** What has been learned, in an order that does not depend on who answered first. */
+  /** The recorded answers, in an order that does not depend on which answer came first. */
   learned (): Pick<BundleContent, 'now' | 'environs' | 'tools'>
 }
 
-/** Gives back what was learned, once there is room for it. @throws RENDER_BUDGET */
+/** Counts the size of an answer, and gives the answer back. @throws RENDER_BUDGET when the recording is full */
 type Pay = <T>(learned: T) => T
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /**
- * Puts a recorder before an environment. Every question is asked once: later passes are told the same, as a replay will be.
- * @param limit bytes of what may be learned; beyond it the render ends with RENDER_BUDGET
+ * Wraps an environment so that its answers are recorded. Every question is asked once: later passes get the same answer, as a replay will.
+ * @param limit how much may be recorded, in bytes; beyond it the render ends with RENDER_BUDGET
  */
 export function recordEnvironment ({ environs, callTool, now = new Date() }: RenderEnvironment, limit: number): Recording {
   const entries = new Map<string, RecordedEnviron>()

@@ -12,19 +12,19 @@ export interface RecordingsOptions {
   readonly renderPrompt: RenderPrompt
   readonly environs: VisibleEnvirons
   readonly callTool: RenderEnvironment['callTool']
-  /** Bytes of a request body, which a bundle has to fit in. */
+  /** The largest body of a request, in bytes: a bundle has to fit in. */
   readonly maxBody: number
 }
 
-/** A render of a bundle; variables and a history in place of the recorded ones may be given. */
+/** A request to render a bundle again. Variables and a history may be given in place of the recorded ones. */
 export interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'environment'> {
   readonly bundle: Bundle
   readonly variables: JsonObject | undefined
 }
 
-/** Renders that can be had again, or without their tools. */
+/** Renders that are recorded, replayed, or made without calling tools. */
 export interface Recordings {
-  /** Renders with the live service, and gives all that the outcome depended on. */
+  /** Renders with the live service, and gives a bundle of everything that the result depended on. */
   record (request: RenderRequest): Promise<Rendering & { readonly bundle: Bundle }>
   /** Renders from a bundle alone. @throws BUNDLE_INVALID, BUNDLE_STALE, BUNDLE_INCOMPLETE */
   replay (request: ReplayRequest): Promise<Rendering>

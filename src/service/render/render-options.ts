@@ -9,7 +9,7 @@ import { MAX_RESULTS_SIZE, type ToolAnswer } from './call-tool.ts'
 import { type Deadline } from '../../runtime/deadline.ts'
 import { type RenderEnvironment } from './render-environment.ts'
 
-/** Who asks an environment, and until when. */
+/** The environment of one render, its deadline, and what the render reports to. */
 export interface RenderContext {
   readonly environment: RenderEnvironment
   readonly deadline: Deadline
@@ -21,7 +21,7 @@ export interface RenderContext {
 }
 
 /**
- * What one render works with. A class, since an object literal with a getter gives every object a hidden class of its own
+ * The options of one run of templates. This is a class, since an object literal with a getter gives every object a hidden class of its own
  * (https://v8.dev/docs/hidden-classes), which keeps all of the render alive until the next full collection.
  */
 export class RenderOptions implements RunOptions {
@@ -63,7 +63,7 @@ export class RenderOptions implements RunOptions {
     return (this.#signal ??= this.#context.deadline.toAbortSignal())
   }
 
-  /** The functions whose calls failed, so that something stood in for what they give. */
+  /** The functions whose calls failed, so that a default or nothing took the place of their results. */
   get failedTools (): readonly string[] {
     return [...this.#failed ?? []]
   }
@@ -79,7 +79,7 @@ export class RenderOptions implements RunOptions {
     return answer === undefined ? undefined : this.#valueOf(call, answer)
   }
 
-  /** @throws RENDER_BUDGET */
+  /** The value of an answer, whose size is counted. @throws RENDER_BUDGET when all results together are too large */
   #valueOf (call: ToolCall, answer: ToolAnswer): Value {
     this.#results += answer.size ?? 0
     if (this.#results > MAX_RESULTS_SIZE) throw renderBudget('characters of tool results', MAX_RESULTS_SIZE)

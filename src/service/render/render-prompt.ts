@@ -29,16 +29,16 @@ import { RenderOptions } from './render-options.ts'
 import { type RenderEnvironment } from './render-environment.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** A prompt with everything filled in. */
+/** The result of a render. */
 export interface Rendering {
   readonly prompt: Prompt
-  /** With those of the caller. */
+  /** The rendered messages of the prompt, and those of the caller. */
   readonly messages: readonly RenderedMessage[]
   /** How many passes over the templates it took. */
   readonly passes: number
 }
 
-/** What rendering needs of the rest of the service. */
+/** The services and settings that prompts are rendered with. */
 export interface RendererOptions {
   readonly environs: VisibleEnvirons
   readonly callTool: RenderEnvironment['callTool']
@@ -47,38 +47,38 @@ export interface RendererOptions {
   readonly timeout: number
 }
 
-/** Who asks for a render, and of what. */
+/** A request to render a prompt. */
 export interface RenderRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
-  /** The prompt, where it is chosen already: a version, or what a label means. @default the one of that id */
+  /** The prompt, if a version or label has selected it already. @default the prompt that is served under `id` without a label */
   readonly chosen?: ChosenPrompt | undefined
-  /** Rendered in place of the registered prompt: one that is stored nowhere, linked and valid. */
+  /** A linked and valid prompt that is not stored. It is rendered in place of the registered one. */
   readonly candidate?: Prompt | undefined
-  /** The only revision of the prompt that will do. */
+  /** The revision that the prompt must have. @default any */
   readonly revision?: string | undefined
   readonly variables: JsonObject
-  /** What was said so far. It goes where the prompt has its place, else behind, and is never rendered. @default nothing */
+  /** The caller's messages. They go where the prompt has a place for them, else after its own, and are never rendered. @default none */
   readonly history?: readonly JsonObject[] | undefined
-  /** All that came, to tell what may have been meant for a variable. */
+  /** The whole body of the request, in which a missing variable is searched for. */
   readonly body?: JsonObject | undefined
   readonly requestId: string
   /** Is told of the render, and of the calls that it makes. */
   readonly activity?: Activity | undefined
-  /** When the request was there in full, on the clock of `performance.now()`: waiting for a turn counts. @default now */
+  /** When the request had arrived in full, on the clock of `performance.now()`. The deadline counts from then, waiting included. @default now */
   readonly arrivedAt?: number | undefined
-  /** Told how the messages came about; left out, nothing is traced. */
+  /** Called with the explanation of the messages. Without it, nothing is traced. */
   readonly onExplained?: ((explanation: Explanation) => void) | undefined
-  /** Told the functions of tools whose calls failed, if there are any: their defaults, or nothing, stood in for what they give. */
+  /** Called with the functions of tools whose calls failed, if any: their defaults, or nothing, took the place of their results. */
   readonly onToolDefaults?: ((functions: readonly string[]) => void) | undefined
-  /** In place of the live one. */
+  /** The environment to render with. @default the live service */
   readonly environment?: RenderEnvironment
 }
 
 export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
-/** The first use case: a prompt and variables become text. */
+/** Makes the use case of renders: a prompt and variables become messages. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
   return async function renderPrompt (request) {
     const { generation, caller, id, chosen, candidate, revision, variables: given, history = [], body } = request
@@ -131,7 +131,8 @@ export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | und
 }
 
 /**
- * @param revision the only one that will do; left out, the present one does
+ * Finds a registered prompt.
+ * @param revision the revision that the prompt must have. @default any
  * @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION, STORE_UNAVAILABLE before anything was loaded
  */
 export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {
@@ -140,7 +141,7 @@ export function findPrompt (generation: Generation, id: string, revision?: strin
   return requireRevision(prompt, id, revision)
 }
 
-/** @param revision the only one that will do; left out, any does @throws PROMPT_REVISION */
+/** Checks the revision of a prompt. @param revision the one that it must have; `undefined` for any @throws PROMPT_REVISION */
 export function requireRevision (prompt: Prompt, id: string, revision: string | undefined): Prompt {
   if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
   return prompt
@@ -162,18 +163,18 @@ function runnablePrompt (generation: Generation, id: string, revision: string | 
   return prompt
 }
 
-/** What a render starts from. */
+/** The variables of a render with their defaults filled in, and what is wrong with them. */
 interface FilledVariables {
   readonly variables: JsonObject
   /** Paths of required parameters that have not come and have no default. */
   readonly missing: readonly string[]
-  /** What is wrong with those that have come; none unless something is missing, too. */
+  /** Violations of the variables that were given. They are listed here only if a required parameter is missing, too; else they are thrown. */
   readonly violations: readonly Violation[]
 }
 
 /**
  * Fills declared parameters with their defaults and checks them. Both take milliseconds for tens of thousands of variables.
- * What is missing is no error yet: the templates are run to find all else that is, and where it is used.
+ * A missing parameter is no error yet: the templates are run first, to find all other missing values and where each is used.
  * @throws VARIABLES_INVALID with all violations, where nothing is missing
  */
 async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: () => void): Promise<FilledVariables> {

@@ -8,10 +8,10 @@ import { isOwnText, isTemplate, mapTexts, whyUnfit } from '../../registry/kinds/
 export type RenderedMessage = JsonObject & { readonly role: string, readonly content?: Json }
 
 /**
- * Puts the rendered texts of a prompt into its messages, and those of the caller where the prompt has their place, else behind.
- * The caller's stay as they are. A text part that came out empty is left out.
- * @param texts one for each of the prompt's texts
- * @throws PART_INVALID with everything that no model could take
+ * Puts the rendered texts of a prompt into its messages, and adds the caller's messages: where the prompt has a place for them, else at
+ * the end. The caller's messages stay unchanged. A text part that was rendered to an empty text is left out.
+ * @param texts the rendered texts, one for each of the prompt's texts
+ * @throws PART_INVALID with every part that no model could take
  */
 export function assembleMessages (prompt: Prompt, texts: readonly string[], history: readonly JsonObject[]): readonly RenderedMessage[] {
   const { messages } = prompt.entry.definition
@@ -51,7 +51,7 @@ function assemble ({ id, entry: { definition: { messages } } }: Prompt, texts: r
   return isPlaced ? rendered : [...rendered, ...said]
 }
 
-/** What somebody gets who asks for a rendered prompt: its text, where it is one and nothing was said yet, else its messages. */
+/** The reply to a request for a rendered prompt: a text if the prompt is one and there are no other messages, else the messages. */
 export function promptOrMessages (prompt: Prompt, messages: readonly RenderedMessage[]): string | readonly RenderedMessage[] {
   return prompt.entry.definition.form === 'text' && messages.length === 1 ? messages[0]?.content as string : messages
 }

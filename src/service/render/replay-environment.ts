@@ -7,9 +7,9 @@ import { type Bundle, type RecordedCall, type RecordedEnviron } from './bundle.t
 import { type RenderEnvironment } from './render-environment.ts'
 
 /**
- * The environment as a bundle tells it: calls nothing and fetches nothing. What the recorded render did not ask for, because
- * it had other variables, has no answer.
- * @throws BUNDLE_INCOMPLETE from whatever is asked and not in the bundle
+ * Makes an environment that answers from a bundle, without calls and without the store. A render with other variables may ask for
+ * something that the recorded one did not; the bundle has no answer to that.
+ * @throws BUNDLE_INCOMPLETE from a question that the bundle has no answer to
  */
 export function replayEnvironment (bundle: Bundle): RenderEnvironment {
   const calls = new Map(bundle.tools.map(call => [toolCallKey(call.tool, call.arguments), call]))
@@ -47,7 +47,7 @@ function replayEnvirons (entries: ReadonlyMap<string, RecordedEnviron>): Environ
   }
 }
 
-/** What a recorded call gave, marked as the result of a tool. */
+/** The value of a recorded call, marked as the result of a tool. */
 export function recordedValue (call: RecordedCall): Value {
   if (call.value === undefined) return NOTHING
   markToolResult(call.value)

@@ -3,7 +3,7 @@ import { NOTHING } from '../../template/value.ts'
 import { defaultOf } from '../../tool/call/outcome.ts'
 import { type CallTool } from './call-tool.ts'
 
-/** In place of every call the default that its tool was registered with; no tool is asked. */
+/** Makes a stand-in for tools: every call gives the default of the tool's registration, and no tool is called. */
 export function stubTools (generation: Generation): CallTool {
   return async ({ tool }) => {
     const definition = generation.tools.get(tool.id)?.definition

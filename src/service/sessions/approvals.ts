@@ -15,29 +15,29 @@ import { isApprover, isOwn, isSessionId } from './rules/session-rights.ts'
 /** A person's answer to an approval. */
 export type Answer = Omit<PersonsAnswer, 'by'>
 
-/** An answer that names what was shown by its approval, or by its digest. */
+/** An answer that names the approval that the person saw: by the approval's id, or by the digest of what was shown. */
 export interface NamedAnswer extends Answer {
   readonly approvalId?: string | undefined
   /**
-   * Whether an answer that was given before is refused when something else waits by now. Without it, such an answer counts
-   * once, however often it comes.
+   * Whether an answer to an approval that was decided before is refused when another approval waits by now. Without this, an answer
+   * that is sent again counts once, however often it comes.
    */
   readonly isStrict?: boolean
 }
 
-/** A session, and how something in it was decided. */
+/** A session, and the decision about one of its approvals. */
 export interface Answered {
   readonly session: Session
   readonly decided: Decided
 }
 
-/** A session, and what waits in it for a person. */
+/** A session, and its approvals that wait for a person's decision. */
 export interface Waiting {
   readonly session: Session
   readonly held: readonly Approval[]
 }
 
-/** A page of what waits for a person. */
+/** A page of approvals that wait for a person's decision. */
 export interface ApprovalPage {
   readonly approvals: readonly Approval[]
   readonly next: string | undefined
@@ -45,19 +45,19 @@ export interface ApprovalPage {
 
 /** Which approvals are wanted. */
 export interface ApprovalQuery {
-  /** Sessions of one page. */
+  /** How many sessions one page covers at most. */
   readonly limit: number
-  /** `next` of the page before. */
+  /** The cursor of this page: `next` of the page before. */
   readonly after?: string | undefined
-  /** Of this session alone. */
+  /** Id of a session: only its own approvals are listed. */
   readonly session?: string | undefined
-  /** Of this session and all below it. */
+  /** Id of a session: its approvals are listed, and those of all its descendants. */
   readonly root?: string | undefined
 }
 
 /**
- * What sessions may do only when a person allows it. Whoever owns a session may refuse; to allow is for those who may approve,
- * whoever owns the session.
+ * The approvals of sessions: effects that a session performs only when a person allows them. The owner of a session may refuse an
+ * effect. To allow one takes the role `approve`, also in one's own session.
  */
 export class Approvals {
   readonly #running: RunningSessions
@@ -69,7 +69,7 @@ export class Approvals {
     this.#owners = owners
   }
 
-  /** What waits for a person in all sessions that an approver may know of. @throws REQUEST_INVALID */
+  /** Lists the approvals that wait in all sessions that an approver may know of. @throws REQUEST_INVALID */
   async list (caller: Caller, { session: only, root, ...page }: ApprovalQuery): Promise<ApprovalPage> {
     return await this.#running.use(async ({ store, runner }) => {
       const { heads, next } = root !== undefined
@@ -82,7 +82,7 @@ export class Approvals {
     })
   }
 
-  /** An approval, and what was decided about it. @throws APPROVAL_NOT_FOUND */
+  /** Finds an approval, and its decision if it has one. @throws APPROVAL_NOT_FOUND */
   async get (caller: Caller, approval: string): Promise<{ readonly approval: Approval, readonly decided: Decided | undefined }> {
     return await this.#running.use(async ({ runner }) => {
       const { session, effect } = await askedIn(runner, caller, approval)
@@ -95,7 +95,7 @@ export class Approvals {
   }
 
   /**
-   * Decides about an approval: the same answer of the same person counts once.
+   * Decides about an approval. An answer that the same person sends again counts once.
    * @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED
    */
   async decide (caller: Caller, approval: string, answer: Answer): Promise<Answered> {
@@ -105,14 +105,14 @@ export class Approvals {
     })
   }
 
-  /** A session and what waits in it, for whoever may decide about it. @throws SESSION_NOT_FOUND */
+  /** Gives a session with its waiting approvals to a caller who may decide about them. @throws SESSION_NOT_FOUND */
   async waitingIn (caller: Caller, id: string): Promise<Waiting> {
     return await this.#running.use(({ runner }) => waitingFor(runner, caller, id))
   }
 
   /**
-   * Decides about what was asked in a session.
-   * @param wanted of which kind the session has to be
+   * Decides about an approval of a session; `given` names which.
+   * @param wanted the kind that the session has to be of
    * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED; APPROVAL_DECIDED,
    * APPROVAL_OUTDATED
    */
@@ -137,12 +137,12 @@ export class Approvals {
   }
 }
 
-/** Why there is nothing to decide about in a session. */
+/** The error for an answer to a session in which no approval waits. */
 export function nothingWaits ({ id, status }: Session): Error {
   return ENDED.has(status) ? sessionEnded(id, status) : sessionBusy(id, status, 'nothing waits for an approval')
 }
 
-/** The session and the effect of an approval, for whoever may decide about it. @throws APPROVAL_NOT_FOUND */
+/** Finds the session and the effect of an approval, for a caller who may decide about it. @throws APPROVAL_NOT_FOUND */
 async function askedIn (runner: SessionRunner, caller: Caller, approval: string): Promise<{ readonly session: Session, readonly effect: string }> {
   const place = parseApprovalId(approval)
   const session = place && await runner.load(place.session)
@@ -160,14 +160,17 @@ function mayDecide (caller: Caller, session: Session): boolean {
   return isOwn(caller, session) || isApprover(caller, session)
 }
 
-/** @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED */
+/**
+ * Checks the caller's role and the answer, then decides.
+ * @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED
+ */
 async function decideAbout (runner: SessionRunner, caller: Caller, id: string, effect: string, answer: Answer): Promise<Answered> {
   if (answer.decision === 'approve' && !caller.roles.has('approve')) throw roleMissing(caller.name, 'approve', [...caller.roles])
   refuseUnusable(answer.command)
   return await runner.decide(id, effect, { by: caller.name, ...answer })
 }
 
-/** @throws REQUEST_INVALID for a command that no shell can be given */
+/** Refuses a replacement command that is empty or that no shell can be given. @throws REQUEST_INVALID */
 function refuseUnusable (command: string | undefined): void {
   if (command === undefined) return
   try {

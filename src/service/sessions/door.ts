@@ -15,15 +15,15 @@ import { type SessionStarts } from './session-starts.ts'
 import { type Follower, type Sessions } from './sessions.ts'
 import { settle, type Settled, untilSettled } from './settle.ts'
 
-/** How long a session is waited for, in ms. */
+/** How long a visitor waits for a session by default, in ms. */
 const PATIENCE = 30_000
 
-/** Somebody at the door, for the time of one request, frame or line. */
+/** The sender of one request, one frame of a socket, or one line of a terminal. */
 export interface Visitor {
   readonly caller: Caller
-  /** Of the request. */
+  /** The id of the request, for logs and traces. */
   readonly requestId: string
-  /** Of the request: one that is sent again counts once. */
+  /** The idempotency key of the request: a request that is sent again with the same key counts once. */
   readonly key?: string | undefined
   /** Aborts when the visitor has left. */
   readonly signal: AbortSignal
@@ -31,24 +31,24 @@ export interface Visitor {
   readonly patience?: number | undefined
 }
 
-/** How far a session is for a visitor. */
+/** The state of a session at the end of a visit. */
 export interface Progress extends Settled {
-  /** Number of the transition behind which this visit has begun. */
+  /** Number of the last transition before this visit: what the visit caused comes after it. */
   readonly after: number
-  /** Whether the visitor may read all of the session. Others, who may decide about what waits, are shown no more than that. */
+  /** Whether the visitor may read all of the session. An approver who does not own it is shown only the approvals that wait. */
   readonly isOwn: boolean
 }
 
-/** What a user sends to a session: words, or something else that its engine knows. */
+/** What a user sends to a session: a text, or an action that the session's engine knows. */
 export interface UserInput {
   readonly text?: string | undefined
   readonly action?: Action | undefined
 }
 
-/** Which approval is meant, as it was shown. */
+/** Names the approval that a visitor saw: by its id, or by the digest of what was shown. */
 export type Shown = Pick<NamedAnswer, 'approvalId' | 'digest'>
 
-/** How something is allowed: as it was shown, or with another command in its place. */
+/** Names an approval that a visitor allows, and the command that is to run in place of the one shown, if any. */
 export type Allowed = Shown & Pick<NamedAnswer, 'command' | 'isStrict'>
 
 export interface DoorOptions {
@@ -70,7 +70,7 @@ export class SessionDoor {
   }
 
   /**
-   * Starts a session of a kind.
+   * Starts a session of the given kind, and waits until it settles.
    * @throws what `start` of the kind throws; TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE
    */
   async start<R> (kind: SessionKind<R>, visitor: Visitor, generation: Generation, request: R): Promise<Progress> {
@@ -79,13 +79,14 @@ export class SessionDoor {
     return await this.#settled(visitor, id, 0)
   }
 
-  /** A session of the caller's own. @throws SESSION_NOT_FOUND */
+  /** Finds a session of the caller's own. @throws SESSION_NOT_FOUND */
   async get (wanted: Wanted, caller: Caller, id: string): Promise<Session> {
     return await this.#options.running.use(({ runner }) => ownSession(runner, caller, id, wanted))
   }
 
   /**
-   * Says something to a session of the visitor's own. What a user of a skill types to skip a command, or to end the skill, does that.
+   * Says something to a session of the visitor's own. In a skill, the text `skill:skip` skips the proposed command, and `skill:cancel`
+   * ends the skill.
    * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID
    */
   async say (wanted: Wanted, visitor: Visitor, id: string, { text = '', action }: UserInput): Promise<Progress> {
@@ -100,7 +101,7 @@ export class SessionDoor {
   }
 
   /**
-   * Allows what waits in a session, whoever owns it: for those who may approve.
+   * Allows an approval that waits in a session. Any caller with the role `approve` may do so, whoever owns the session.
    * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED, APPROVAL_DECIDED, APPROVAL_OUTDATED
    */
   async approve (wanted: Wanted, visitor: Visitor, id: string, allowed: Allowed): Promise<Progress> {
@@ -109,9 +110,9 @@ export class SessionDoor {
   }
 
   /**
-   * Refuses what waits in a session of the visitor's own. Where nothing waits for an approval, something else is said instead.
-   * @param otherwise what is said then
-   * @param shown which approval is meant. @default the one that waits now
+   * Refuses an approval that waits in a session of the visitor's own.
+   * @param otherwise what is said to the session instead when no approval waits
+   * @param shown the approval that is refused. @default the first that waits now
    * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, REQUEST_INVALID, APPROVAL_DECIDED, APPROVAL_OUTDATED
    */
   async refuse (wanted: Wanted, visitor: Visitor, id: string, otherwise?: UserInput, shown?: Shown): Promise<Progress> {
@@ -137,8 +138,8 @@ export class SessionDoor {
   }
 
   /**
-   * What has happened since a visit began, and what happens, until the session waits for somebody or has ended.
-   * @param who the visitor, as he is at each moment
+   * The events of a session: those since a visit began, then each new one, until the session waits for somebody or has ended.
+   * @param who gives the visitor with his present rights; it is called before each event
    * @throws SESSION_NOT_FOUND, as soon as the session is not the visitor's any more
    */
   async * events (who: Follower, { session: { id }, after, isOwn }: Progress, signal: AbortSignal): AsyncGenerator<Followed, Progress> {

@@ -42,7 +42,7 @@ import { type SessionLogs, Traces } from './trace/traces.ts'
 
 export interface OpenSessionsOptions {
   readonly config: Config
-  /** What sessions may reach. */
+  /** The operator's file: the targets and workspaces that sessions may reach, and the rules for commands. */
   readonly operator: OperatorFile
   readonly executors: Executors
   readonly seals: Seals
@@ -51,16 +51,16 @@ export interface OpenSessionsOptions {
   readonly models: CountedModels
   readonly tools: Pick<ToolCaller, 'call'>
   readonly registry: { readonly generation: Generation }
-  /** What sessions may start themselves. */
+  /** The kinds of sessions that a session may start as its children. */
   readonly kinds: SessionKinds
-  /** @default everybody is anyone */
+  /** The callers who may own sessions, by name. @default one anonymous caller, for a service without tokens */
   readonly owners?: Owners | undefined
   readonly observer?: SessionObserver | undefined
-  /** Whether what sessions log goes to the log. */
+  /** Whether the log lines of sessions are written to the service's log, too. */
   readonly logsLines: boolean
 }
 
-/** The sessions of the service, and the ways to them. */
+/** The sessions of the service, and the use cases by which callers reach them. */
 export interface SessionServices {
   readonly running: RunningSessions
   readonly sessions: Sessions
@@ -71,16 +71,16 @@ export interface SessionServices {
   readonly traces: Traces
 }
 
-/** The ways to sessions that are run. @param owners names of all who may own sessions */
+/** Builds the use cases of running sessions, those of terminals and traces left out. @param owners names of all who may own sessions */
 export function waysTo (running: RunningSessions, owners: () => readonly string[]): Omit<SessionServices, 'terminals' | 'traces'> {
   const [sessions, starts, approvals] = [new Sessions(running), new SessionStarts(running), new Approvals(running, owners)]
   return { running, sessions, sessionStarts: starts, approvals, door: new SessionDoor({ running, sessions, starts, approvals }) }
 }
 
-/** Where there are no tokens. */
+/** The owners of sessions in a service without tokens: one anonymous caller. */
 const EVERYBODY: Owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }
 
-/** The sessions of the service; nothing of them is opened before the first is used. */
+/** Sets up the sessions of the service. Their store and engines are opened only when a session is first used. */
 export function openSessions (options: OpenSessionsOptions): SessionServices {
   const { config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, kinds, owners = EVERYBODY, observer, logsLines } = options
   const place = placeOf(config)
@@ -103,7 +103,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
       return { store: opened, engines: ENGINES, seals }
     },
     async isAnyOpen () {
-      // A store brings packages of its own: names in a folder are looked at without it.
+      // A store loads packages of its own. The names in a folder of sessions can be read without it.
       if (place.kind === 'memory' || (place.kind === 'directory' && !await hasOpenSessions(place.path))) return false
       return await (await openStore()).hasOpen()
     },
@@ -158,36 +158,36 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   return { ...ways, terminals, traces }
 }
 
-/** Why this machine can have no terminals, if so; what makes them is loaded when the first is wanted. */
+/** The reason why this machine can open no terminals, if there is one. The package for terminals is loaded here, at the first use. */
 async function whyNoPtys (): Promise<string | undefined> {
   const { loadPtys, NO_PTYS } = await import('../../exec/local-pty.ts')
   return await loadPtys() === undefined ? NO_PTYS : undefined
 }
 
-/** Where terminals keep what they need, and recordings. */
+/** The folder for the files and recordings of terminals. */
 function terminalFolder ({ STATE_DIR: folder }: Config): string {
   return join(resolve(folder), 'terminals')
 }
 
-/** The traces of the plans among sessions. */
+/** Sets up the traces of sessions that are plans. */
 function tracesOf ({ sessions, door }: Pick<SessionServices, 'sessions' | 'door'>, { PAPAYU_TRACE_RAW: raw, LLM_BASE_URL: url }: Config): Traces {
   const logs: SessionLogs = {
     get: (caller, id) => door.get({ engines: [PLAN] }, caller, id),
     list: (caller, query) => sessions.list(caller, query),
     transitions: (caller, id) => sessions.transitions(caller, id)
   }
-  // Golden traces are shown to others, and name no host.
+  // Golden traces may be published, so they say the type of the provider and not its host.
   return new Traces({ logs, keepsRaw: raw === 1, provider: url.startsWith('builtin:') ? 'builtin' : 'openai-compatible' })
 }
 
-/** Gives the workspaces; a service of which nobody asks for one does not load what they need. */
+/** Makes a function that gives the workspaces. Their code is loaded at its first call, so a service that needs none does not load it. */
 export function workspacesOf (operator: OperatorFile, { STATE_DIR: folder }: Config): () => Promise<Workspaces> {
   const state = resolve(folder)
   let loading: Promise<Workspaces> | undefined
   return async () => await (loading ??= import('../../files/workspaces.ts').then(({ Workspaces: Loaded }) => new Loaded(operator, state)))
 }
 
-/** Brings to an end what an earlier process has begun to change, also where its session is never gone on with. */
+/** Finishes, or takes back, changes of files that a crash of an earlier process has left unfinished, also for sessions that are never resumed. */
 async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Promise<void> {
   const warn = (workspace: string, { message }: Error): void => {
     log.warn({ workspace, reason: message }, 'a change of files that was begun could not be brought to an end')
@@ -195,7 +195,10 @@ async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Pr
   await loadWorkspaces().then(workspaces => workspaces.recover(warn)).catch((error: Error) => { warn('', error) })
 }
 
-/** Runs commands where the operator lets them run; the service's own files are hidden from them. @throws ConfigError where they cannot be */
+/**
+ * Makes the executors, which run commands on the operator's targets. The service's own files are hidden from the commands.
+ * @throws ConfigError when a workspace holds one of these files
+ */
 export function executorsOf (config: Config, operator: OperatorFile, log: Log): Executors {
   const place = placeOf(config)
   const { SSH_AUTH_SOCK: agent } = process.env

@@ -8,13 +8,13 @@ export interface OpenTerminalOptions {
   readonly target: string
   readonly terminal: Terminal
   readonly reader: TerminalReader
-  /** Whether the reader may still type there. @throws ServiceError when not */
+  /** Checks that the reader may still type into the terminal. @throws ServiceError when the reader may not */
   readonly check: () => void
   /** Ends the session of the terminal. */
   readonly end: (reason: string) => Promise<void>
 }
 
-/** A seat in front of a terminal. Rights are asked for again at whatever is done there: when they are gone, the terminal ends. */
+/** An open terminal as its one reader uses it. Each use checks the reader's rights again; when they are gone, the terminal ends. */
 export class OpenTerminal {
   readonly id: string
   readonly target: string
@@ -26,7 +26,7 @@ export class OpenTerminal {
     this.#options = options
   }
 
-  /** Takes the seat. Whoever sat there is told so. */
+  /** Attaches the reader to the terminal. A reader who was attached before is told that another one took over. */
   take (): void {
     this.#options.terminal.attach(this.#options.reader)
   }
@@ -37,13 +37,13 @@ export class OpenTerminal {
     this.#options.terminal.keys(text)
   }
 
-  /** @throws ServiceError when the rights are gone */
+  /** Changes the size of the terminal. @throws ServiceError when the caller has no right to it any more */
   async resize (size: Size): Promise<void> {
     await this.check()
     this.#options.terminal.resize(size)
   }
 
-  /** Ends the terminal when its reader may not type there any more. @throws ServiceError then */
+  /** Ends the terminal, and throws, when its reader may not type into it any more. @throws ServiceError */
   async check (): Promise<void> {
     const { check, end } = this.#options
     try {
@@ -59,7 +59,7 @@ export class OpenTerminal {
     await this.#options.end(reason)
   }
 
-  /** Leaves the seat: the terminal stays open. */
+  /** Detaches the reader; the terminal stays open. */
   leave (): void {
     this.#options.terminal.detach(this.#options.reader)
   }

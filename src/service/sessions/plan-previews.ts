@@ -15,24 +15,24 @@ import { type SessionDoor } from './door.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isWanted } from './kinds/session-kind.ts'
 
-/** So much of a text is shown, in bytes. */
+/** How much of a file's text is shown, in bytes. */
 const MAX_TEXT = 1024 * 1024
 
-/** One side of one file of a change. */
+/** The content of one file before or after a change. */
 export interface PreviewText {
   readonly path: string
   readonly side: 'before' | 'after'
-  /** Of the whole file; null for none. */
+  /** SHA-256 of the whole file; null where there is no file on this side. */
   readonly sha256: string | null
   readonly bytes: number
-  /** Left out for what is no text. */
+  /** The text of the file; left out for a binary file and for a content that is not kept any more. */
   readonly text?: string
   readonly isCut?: true
-  /** Nobody has that content any more. */
+  /** Set when the content is kept nowhere any more. */
   readonly isOutdated?: true
 }
 
-/** Which sessions have previews. */
+/** The kind of sessions that have previews: plans. */
 const PLANS = { engines: [PLAN] }
 
 export interface PlanPreviewsOptions {
@@ -42,7 +42,7 @@ export interface PlanPreviewsOptions {
   readonly loadWorkspaces: () => Promise<Workspaces>
 }
 
-/** What the changes of plans touch, for those who look at it before they agree. */
+/** Previews of the files that a plan changes, for people who look at a change before they agree to it. */
 export class PlanPreviews {
   readonly #options: PlanPreviewsOptions
 
@@ -50,13 +50,16 @@ export class PlanPreviews {
     this.#options = options
   }
 
-  /** A plan whose change the caller may look at: one of his own, and one that waits for somebody who approves. @throws SESSION_NOT_FOUND */
+  /** Finds a plan whose change the caller may look at: the caller's own, or, for an approver, one that waits for an approval. @throws SESSION_NOT_FOUND */
   async planFor (caller: Caller, id: string): Promise<Session> {
     const waiting = caller.roles.has('approve') ? await this.#waiting(caller, id) : undefined
     return waiting ?? await this.#options.door.get(PLANS, caller, id)
   }
 
-  /** A part of what the change touches that waits, or was shown last. @param after how many paths come before it */
+  /**
+   * A page of the files that a plan's change touches: of the change that waits, or else of the one that was shown last.
+   * @param after how many paths come before the page
+   */
   async page (session: Session, after: number, limit: number): Promise<Page> {
     const { change, touched } = await this.#lastShown(session)
     if (touched.length === 0) return { files: [], more: 0 }
@@ -64,7 +67,7 @@ export class PlanPreviews {
     return await workspaces.page(workspaceOf(session), { session: session.id, change, touched, after, limit })
   }
 
-  /** One side of one file, its first MiB. @throws REQUEST_INVALID for a path that the change does not touch */
+  /** The first MiB of one file before or after the change. @throws REQUEST_INVALID for a path that the change does not touch */
   async text (session: Session, path: string, side: 'before' | 'after'): Promise<PreviewText> {
     const { change, touched } = await this.#lastShown(session)
     const file = touched.find(each => each.path === path)
@@ -82,9 +85,9 @@ export class PlanPreviews {
   }
 
   /**
-   * What an undo or a redo of a plan would come to now; nothing is written.
-   * @param paths of the change @default all of them
-   * @throws SESSION_BUSY where there is nothing to turn round, REQUEST_INVALID for a path that is none of the change
+   * A dry run of an undo or a redo of a plan: says what it would do now, and writes nothing.
+   * @param paths the files of the change to undo or redo. @default all of them
+   * @throws SESSION_BUSY when there is nothing to undo or redo, REQUEST_INVALID for a path that the change does not touch
    */
   async turn (session: Session, kind: 'undo' | 'redo', paths?: readonly string[]): Promise<DryTurn> {
     const { applied, undone } = resultOf(session, PLAN)
@@ -103,31 +106,34 @@ export class PlanPreviews {
     return held.length > 0 ? session : undefined
   }
 
-  /** What waits knows all that it touches; of what has been done, the log does. */
+  /**
+   * The change that waits, or else the last one that was shown, with the files that it touches. A waiting change lists these files itself; else they
+   * are in the newest preview of the log.
+   */
   async #lastShown (session: Session): Promise<{ readonly change: JsonObject, readonly touched: readonly Touched[] }> {
     const waiting = changeIn(session)
     if (waiting !== undefined) return { change: waiting, touched: shownIn(waiting) }
     const { eol } = startedAs(session.start, PLAN).setting
     const shown = await this.#options.running.use(async ({ store }) => await lastPreview(readShown(store, session.id, 0)))
-    // What was made again has its contents in the journal, or on the disk.
+    // The contents of a change that was made are in the journal or on the disk, so its actions suffice here.
     return { change: { do: { actions: resultOf(session, PLAN).actions.map(action => ({ ...action })), eol } }, touched: touchedIn(shown?.['shown']) }
   }
 }
 
-/** The change that waits, be it for its user's consent or for an approval. */
+/** The change that waits for its user's consent or for an approval, if any. */
 function changeIn (session: Session): JsonObject | undefined {
   const { held } = resultOf(session, PLAN)
   return held?.change ?? approvalsIn(session).find(({ content }) => content['kind'] === 'apply')?.content['change'] as JsonObject | undefined
 }
 
-/** What the newest preview in a log has. */
+/** The newest preview in a log. */
 async function lastPreview (transitions: AsyncIterable<Transition>): Promise<JsonObject | undefined> {
   let last: JsonObject | undefined
   for await (const transition of transitions) last = previewIn(transition).at(-1) ?? last
   return last
 }
 
-/** All that a change touches, as it was shown. */
+/** The files that a change touches, as its preview has shown them. */
 export function shownIn (change: JsonObject): readonly Touched[] {
   const [wish] = Object.values(change)
   return touchedIn(isJsonObject(wish) ? wish['shown'] : undefined)

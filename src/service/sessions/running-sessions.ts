@@ -12,28 +12,28 @@ import { inWords } from './reading/available.ts'
 import { type Lookout, lookOut } from './storage/left-behind.ts'
 
 export interface RunningOptions {
-  /** Opens the store and loads what runs sessions, when they are first used. */
+  /** Opens the store of sessions, and loads the engines. Called when sessions are first used. */
   readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines, readonly seals: Seals }>
-  /** Whether there are sessions that have not ended; loads as little as it can. */
+  /** Whether the store has sessions that have not ended. It loads as little code as it can. */
   readonly isAnyOpen: () => Promise<boolean>
-  /** Brings to an end what an earlier process has begun to change, if anything. */
+  /** Finishes, or takes back, changes of files that an earlier process has left unfinished. */
   readonly mend: () => Promise<void>
   readonly performer: Performer
   /** The terminals that this process holds. @default none */
   readonly terminals?: HeldTerminals
-  /** What the operator says now. */
+  /** What the operator's file allows now. */
   readonly circumstances: Circumstances
-  /** Ends the store and connections of targets, when no session runs any more. */
+  /** Closes the store and the connections to targets. Called when no session runs any more. */
   readonly close: () => Promise<void>
   readonly log: Log
   /** Called with each transition that this process has written. */
   readonly onWritten?: ((session: Session, transition: Transition) => void) | undefined
   readonly onEnded: (session: Session) => void
-  /** Called with each session that waits now or has ended. */
+  /** Called with a session when it begins to wait for somebody, and when it has ended. */
   readonly onSettled?: ((session: Session) => Promise<void>) | undefined
 }
 
-/** The store of the sessions and what runs them. */
+/** The store of the sessions, and the runner and engines that run them. */
 export interface Opened {
   readonly store: SessionStore
   readonly engines: Engines
@@ -41,7 +41,7 @@ export interface Opened {
   readonly runner: SessionRunner
 }
 
-/** What runs sessions, from the first use to the end of the process. Before the first use nothing of it is loaded. */
+/** Holds the store and the runner of sessions, from their first use to the end of the process. Before the first use neither is loaded. */
 export class RunningSessions {
   readonly #options: RunningOptions
   #opened: Promise<Opened> | undefined
@@ -52,19 +52,22 @@ export class RunningSessions {
     this.#options = options
   }
 
-  /** Goes on with what earlier processes have left, without anybody asking. Where there is nothing, nothing is loaded. */
+  /** Resumes sessions and changes of files that earlier processes have left, before any request comes. Where there are none, nothing is loaded. */
   begin (): void {
     const { mend, isAnyOpen } = this.#options
     void mend()
     this.#lookout = lookOut(async () => this.#opened !== undefined || await isAnyOpen(), () => this.use(async () => {}))
   }
 
-  /** Why sessions cannot be had now, if so. */
+  /** The reason why sessions are unavailable now, if they are. */
   problem (): string | undefined {
     return this.#store === undefined ? this.#lookout?.problem() : this.#store.problem()
   }
 
-  /** Does something with sessions. @throws SESSIONS_UNAVAILABLE when their store cannot be reached, and what `work` throws */
+  /**
+   * Calls `work` with the opened sessions; opens them first if need be.
+   * @throws SESSIONS_UNAVAILABLE when their store cannot be reached, and what `work` throws
+   */
   async use<T> (work: (opened: Opened) => Promise<T>): Promise<T> {
     try {
       this.#opened ??= this.#open()

@@ -10,10 +10,13 @@ import { type Opened, type RunningSessions } from './running-sessions.ts'
 import { ownSession, requireAllowed, requireUsable } from './rules/session-rights.ts'
 import { MAX_COPIED, requireRoom, roomForCopies } from './rules/session-room.ts'
 
-/** Makes what a session starts with, once it has an id. */
+/** Makes the start of a session (all that it begins with) from the id that the session will have. */
 export type MakeStart = (session: string) => Promise<Omit<Start, 'owner'>> | Omit<Start, 'owner'>
 
-/** How sessions come to be: started, or forked from another one. Those of one caller begin one after the other: each counts those before it. */
+/**
+ * Begins sessions: starts new ones, and forks existing ones. The sessions of one caller begin one after the other, so that the limit of open sessions
+ * counts right.
+ */
 export class SessionStarts {
   readonly #running: RunningSessions
   readonly #ofCaller = new KeyedMutex()
@@ -23,8 +26,8 @@ export class SessionStarts {
   }
 
   /**
-   * Starts a session, or gives the one that the same caller has started with the same key.
-   * @param key of the request
+   * Starts a session, or gives the one that the same caller has started with the same idempotency key.
+   * @param key the idempotency key of the request
    * @throws DEFINITION_NOT_FOUND, TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE, and what `make` throws
    */
   async start (caller: Caller, make: MakeStart, key?: string): Promise<Session> {
@@ -40,15 +43,15 @@ export class SessionStarts {
   }
 
   /**
-   * A new session that goes on from where this one waited.
-   * @param upTo the last transition that may be copied. @default the last of all
+   * Forks a session: makes a new one that goes on from a transition at which the old one waited.
+   * @param upTo number of the last transition that may be copied. @default the last one of the session
    * @throws SESSION_NOT_FOUND, FORK_IMPOSSIBLE, TOO_MANY_SESSIONS, SESSION_ENDED
    */
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
     return await this.#running.use(async opened => {
       const session = await ownSession(opened.runner, caller, id)
       requireUsable(caller, session)
-      // Nobody would wait for the copy of a child.
+      // A child's result goes to its parent, and no parent would wait for the copy of a child.
       if (session.start.parent !== undefined) throw forkImpossible(id)
       return await this.#ofCaller.run(caller.name, () => forkWithin(opened, caller, id, upTo))
     })
@@ -71,7 +74,7 @@ function newId (): string {
   return randomUUID().replaceAll('-', '')
 }
 
-/** A key that is sent again names the same session. */
+/** The id of a session that is made from an idempotency key: the same key of the same caller gives the same id. */
 function idOfKey (caller: Caller, key: string): string {
   return createHash('sha256').update(JSON.stringify([caller.name, key])).digest('hex').slice(0, 32)
 }

@@ -14,7 +14,7 @@ import { type Use, usesIn } from './reading/uses.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isOwn, isSessionId, ownSession, requireOwn } from './rules/session-rights.ts'
 
-/** Who follows a session, as he is at each moment. What the function throws ends the following. */
+/** Gives the caller who follows a session, with the rights of now. The following ends with whatever error this function throws. */
 export type Follower = () => Caller
 
 /** A page of a list of sessions, the newest first. */
@@ -23,7 +23,7 @@ export interface SessionPage {
   readonly next: string | undefined
 }
 
-/** What callers may read of sessions: each of its own, an admin of all. */
+/** Reads sessions for callers: each caller may read its own sessions, an admin all. */
 export class Sessions {
   readonly #running: RunningSessions
 
@@ -31,12 +31,15 @@ export class Sessions {
     this.#running = running
   }
 
-  /** Children are left out, unless the query names what is above them. @throws REQUEST_INVALID for a cursor that no page has given */
+  /**
+   * Lists sessions, the newest first. Children are left out unless the query names their parent or root.
+   * @throws REQUEST_INVALID for a cursor that no page has given
+   */
   async list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage> {
     return await this.#running.use(async ({ store }) => {
       const { parent, root = parent } = query
       if (root !== undefined && !isSessionId(root)) return { heads: [], next: undefined }
-      // Those below a child are listed by the session above all of them.
+      // The store lists the descendants of a session by the root of their tree.
       const top = parent === undefined ? root : (await store.head(parent))?.root ?? root
       const wanted = { ...query, ...(top === undefined ? {} : { root: top }) }
       try {
@@ -53,7 +56,7 @@ export class Sessions {
     return await this.#running.use(async ({ store, runner }) => await childrenOf(store, await ownSession(runner, caller, id)))
   }
 
-  /** A session and all below it. @throws SESSION_NOT_FOUND */
+  /** A session and all its descendants. @throws SESSION_NOT_FOUND */
   async tree (caller: Caller, id: string): Promise<Tree> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
@@ -64,9 +67,9 @@ export class Sessions {
   }
 
   /**
-   * What happens in a session, from a transition on.
-   * @param who is asked before each word
-   * @throws SESSION_NOT_FOUND before the first, and as soon as the session is not the follower's any more
+   * Follows the events of a session after a transition.
+   * @param who gives the follower's present rights; it is called before each event
+   * @throws SESSION_NOT_FOUND before the first event, and as soon as the session is not the follower's any more
    */
   async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
     return await this.#running.use(async ({ store, runner }) => {
@@ -79,7 +82,7 @@ export class Sessions {
     })
   }
 
-  /** What is in the log of a session behind a transition, read as it is wanted. @throws SESSION_NOT_FOUND before the first */
+  /** The transitions of a session after a given one, read one by one as they are asked for. @throws SESSION_NOT_FOUND before the first */
   async audit (caller: Caller, id: string, after: number): Promise<AsyncGenerator<Transition>> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
@@ -87,14 +90,14 @@ export class Sessions {
     })
   }
 
-  /** All that is in the log of a session now. @throws SESSION_NOT_FOUND */
+  /** All transitions that the log of a session has now. @throws SESSION_NOT_FOUND */
   async transitions (caller: Caller, id: string): Promise<readonly Transition[]> {
     const all: Transition[] = []
     for await (const transition of await this.audit(caller, id, 0)) all.push(transition)
     return all
   }
 
-  /** What was said in a session, a page at a time. @throws SESSION_NOT_FOUND */
+  /** A page of the messages of a session. @throws SESSION_NOT_FOUND */
   async messages (caller: Caller, id: string, after: Place, limit: number): Promise<MessagePage> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
@@ -102,7 +105,7 @@ export class Sessions {
     })
   }
 
-  /** What was said last in a session. @throws SESSION_NOT_FOUND */
+  /** The last messages of a session. @throws SESSION_NOT_FOUND */
   async lastMessages (caller: Caller, id: string, limit: number): Promise<LastMessages> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
@@ -111,13 +114,13 @@ export class Sessions {
     })
   }
 
-  /** What a session has used, and how often. @throws SESSION_NOT_FOUND */
+  /** The models, tools, checks and targets that a session has used, and how often. @throws SESSION_NOT_FOUND */
   async uses (caller: Caller, id: string): Promise<readonly Use[]> {
     return await usesIn(await this.audit(caller, id, 0))
   }
 }
 
-/** @param owner of the session @throws SESSION_NOT_FOUND, and what `who` throws */
+/** Passes events on while the session is the follower's own. @param owner of the session @throws SESSION_NOT_FOUND, and what `who` throws */
 async function * whileOwn (followed: AsyncGenerator<Followed>, who: Follower, id: string, owner: string): AsyncGenerator<Followed> {
   for await (const each of followed) {
     if (!isOwn(who(), { start: { owner } })) throw sessionNotFound(id)

@@ -9,28 +9,28 @@ import { type Head } from '../../session/model.ts'
 import { type Below, openBelow, waitsForPeople } from './reading/below.ts'
 import { type RunningSessions } from './running-sessions.ts'
 
-/** What a session has shown since a transition, until it waits for somebody or has ended. */
+/** A session that waits for somebody or has ended, or for which nobody waits longer, with the lines that it has shown since a transition. */
 export interface Settled {
   readonly session: Session
-  /** Short lines for the user. */
+  /** Short lines that the session has shown to its user. */
   readonly stdout: readonly string[]
-  /** Whether it still runs: nobody has waited longer, or all that it waits for is people whom a session below it has asked. */
+  /** Whether the session still runs: the wait for it is over, or it waits only for people whom one of its descendants has asked. */
   readonly isOpen: boolean
-  /** Sessions that it has started, and that have not ended. */
+  /** The session's children that have not ended. */
   readonly children: ReadonlyArray<Head & Below>
 }
 
-/** How long it is waited for, and by whom. */
+/** The limits of a wait for a session. */
 export interface Patience {
   /** Aborts when nobody waits any more. */
   readonly signal: AbortSignal
-  /** In ms; with 0 nothing is waited for, and nothing read of what the session has shown. */
+  /** How long the wait takes at most, in ms. With 0 there is no wait, and the lines that the session has shown are not read. */
   readonly patience: number
 }
 
 /**
- * Waits until a session has nothing more to say by itself. Who may know of the session has been decided before.
- * @param after number of the transition behind which it is waited
+ * Waits until a session waits for somebody or has ended. The caller of this function has already checked who may know of the session.
+ * @param after number of the transition after which events are read
  * @throws SESSIONS_UNAVAILABLE
  */
 export async function settle (running: RunningSessions, id: string, after: number, { signal, patience }: Patience): Promise<Settled> {
@@ -44,7 +44,7 @@ export async function settle (running: RunningSessions, id: string, after: numbe
   })
 }
 
-/** What happens in a session until it has nothing more to say by itself, or until the events end. */
+/** Passes the events of a session on until it waits for somebody or has ended, or until the events end. */
 export async function * untilSettled (events: AsyncGenerator<Followed>, running: RunningSessions, id: string): AsyncGenerator<Followed, Settled> {
   const load = async (session: string): Promise<Session | undefined> => await running.use(({ runner }) => runner.load(session))
   const loadIt = async (): Promise<Session> => await running.use(({ runner }) => sessionOf(runner, id))
@@ -61,7 +61,7 @@ export async function * untilSettled (events: AsyncGenerator<Followed>, running:
   return await settledAt(running, await loadIt(), stdout)
 }
 
-/** A session that is known to be there. */
+/** Loads a session that is expected to exist. @throws SESSION_NOT_FOUND */
 export async function sessionOf (runner: Pick<SessionRunner, 'load'>, id: string): Promise<Session> {
   const session = await runner.load(id)
   if (session === undefined) throw sessionNotFound(id)

@@ -22,21 +22,21 @@ import { OpenTerminal } from './open-terminal.ts'
 /** How many terminals one caller may have, in all processes. */
 const MAX_OF_CALLER = 4
 
-/** How many running sessions of a caller are looked at for terminals. */
+/** How many running sessions of a caller are searched for terminals. */
 const LOOKED = 200
 
-/** Which sessions are terminals. */
+/** The kind of sessions that are terminals. */
 export const TERMINALS = { engines: [TERMINAL] }
 
 /** A terminal as lists show it. */
 export interface TerminalRow {
   readonly terminalId: string
   readonly target: string
-  /** Left out where another process holds it. */
+  /** The state of the shell; left out when another process holds the terminal. */
   readonly state?: TerminalState
-  /** Where that process is reached, if its operator says so. */
+  /** The URL of the other process that holds the terminal, if its operator has set one. */
   readonly at?: string
-  /** In ms since 1970. */
+  /** When the terminal was opened, in ms since 1970. */
   readonly createdAt: number
 }
 
@@ -45,13 +45,13 @@ export interface TerminalDoorOptions {
   readonly starts: SessionStarts
   readonly terminals: Terminals
   readonly operator: OperatorFile
-  /** Where this process is reached; empty where its operator has not said. */
+  /** The URL of this process; empty when its operator has set none. */
   readonly at: string
-  /** Why this machine can have no terminals, if so. */
+  /** The reason why this machine can open no terminals, if there is one. */
   readonly whyNoPtys: () => Promise<string | undefined>
 }
 
-/** The way to terminals: only the token that has opened one gets to it, admins do not. */
+/** Opens, lists and ends terminals, and attaches readers. Only the token that has opened a terminal gets to it; admins do not. */
 export class TerminalDoor {
   readonly #options: TerminalDoorOptions
   readonly #ofCaller = new KeyedMutex()
@@ -78,7 +78,7 @@ export class TerminalDoor {
         const session = await starts.start(caller, made => {
           id = made
           opening = terminals.expect(made)
-          // Without a listener its failure would be nobody's.
+          // A session may fail to start, and nobody awaits `opening` then: its rejection must not count as unhandled.
           opening.catch(() => {})
           return {
             ...startWith(TERMINAL, { terminal: { target: name, cols, rows, at } }),
@@ -99,15 +99,15 @@ export class TerminalDoor {
     })
   }
 
-  /** The open terminals of a caller, in whatever process. @throws ROLE_MISSING, SESSIONS_UNAVAILABLE */
+  /** The open terminals of a caller, in all processes. @throws ROLE_MISSING, SESSIONS_UNAVAILABLE */
   async list (caller: Caller): Promise<readonly TerminalRow[]> {
     requireTerminalRole(caller)
     return (await this.#runningOf(caller)).map(session => this.#rowOf(session))
   }
 
   /**
-   * A seat in front of a terminal.
-   * @param who the caller, as he is at each moment
+   * Gives a reader the use of an open terminal of this process.
+   * @param who gives the caller with the rights of now
    * @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
    */
   async attach (who: () => Caller, id: string, reader: TerminalReader): Promise<OpenTerminal> {
@@ -124,7 +124,7 @@ export class TerminalDoor {
   }
 
   /**
-   * An open terminal of the caller's own in this process.
+   * Finds an open terminal of the caller's own in this process.
    * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
    */
   async find (caller: Caller, id: string): Promise<{ readonly terminal: Terminal, readonly target: string }> {
@@ -138,7 +138,7 @@ export class TerminalDoor {
   }
 
   /**
-   * The target of an open terminal of the caller's own, in whatever process; `undefined` for what is no id of a session.
+   * The target of an open terminal of the caller's own, in any process; `undefined` when `id` is no id of a session.
    * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE
    */
   async targetOf (caller: Caller, id: string): Promise<string | undefined> {
@@ -149,8 +149,10 @@ export class TerminalDoor {
   }
 
   /**
-   * What a command has printed of which its user tells nothing: what the terminal has shown last in which the user has run it, if there is one here.
-   * @param place where the skill was started that has proposed the command
+   * The output of a command that a user has run by hand. If the user sent none, it is the last output of the terminal in which the skill was
+   * started, if this process holds that terminal.
+   * @param place id of the terminal, or another place, in which the skill was started that proposed the command
+   * @param told the output that the user sent; empty for none
    */
   outputOf (caller: Caller, place: string, told: string): string {
     return told === '' ? this.#options.terminals.get(place, caller.name)?.lastOutput ?? '' : told
@@ -168,7 +170,7 @@ export class TerminalDoor {
     await this.#stop(id, 'nobody has used it', 'expiry')
   }
 
-  /** The shell ends with its session, also where it is another process's. */
+  /** Stops the session of a terminal. The shell ends with its session, also when another process holds it. */
   async #stop (id: string, reason: string, by: StopCause = 'cancel'): Promise<void> {
     this.#options.terminals.endsFor(id, reason)
     await this.#options.running.use(({ runner }) => runner.stop(id, by, reason))
@@ -189,7 +191,7 @@ export class TerminalDoor {
     })
   }
 
-  /** @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
+  /** Loads the session of a terminal of the caller's own, open or ended. @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
   async #own (caller: Caller, id: string): Promise<Session> {
     requireTerminalRole(caller)
     const session = isSessionId(id) ? await this.#options.running.use(({ runner }) => runner.load(id)) : undefined

@@ -9,7 +9,7 @@ import { type Bundle } from '../render/bundle.ts'
 import { type RenderPrompt } from '../render/render-prompt.ts'
 import { type ChoosePrompt, type ChosenPrompt } from '../versions/choose-prompt.ts'
 
-/** A case that is to be run. */
+/** A request to run one case of a prompt's tests. */
 export interface CaseRequest {
   readonly generation: Generation
   readonly caller: Caller
@@ -17,14 +17,14 @@ export interface CaseRequest {
   /** The version that is tested. */
   readonly chosen: ChosenPrompt
   readonly testCase: TestCase
-  /** The calls of the file that the case names. */
+  /** The recorded tool calls of the file that the case names. */
   readonly known?: Pick<Bundle, 'tools'> | undefined
   readonly requestId: string
   readonly activity?: Activity | undefined
   readonly signal: CallerSignal
 }
 
-/** What running cases needs of the rest of the service. */
+/** The services that cases are run with. */
 export interface CaseRunnerOptions {
   readonly renderPrompt: RenderPrompt
   readonly chatWithPrompt: ChatWithPrompt

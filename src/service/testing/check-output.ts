@@ -4,32 +4,32 @@ import { beginningOf } from '../../base/text.ts'
 import { type Assertion } from '../../registry/kinds/tests/test-cases.ts'
 import { compileSchema, SchemaError } from '../../tool/schema/schema.ts'
 
-/** How much of an output, or of what was looked for, a reason quotes, in characters. */
+/** How much of an output, or of the expected value, a reason quotes, in characters. */
 const QUOTED = 200
 
-/** What came out of a prompt. */
+/** The output of a prompt under test: its text or its model's answer. */
 export interface Output {
   readonly text: string
-  /** How long it took, in ms. */
+  /** How long the render or the model took, in ms. */
   readonly durationMs: number
 }
 
-/** What became of an assertion. */
+/** The verdict on an assertion. */
 export interface Verdict {
   readonly pass: boolean
-  /** Why it does not hold, or why it does although it must not; a judge says why either way. */
+  /** Why the assertion fails. A judge gives a reason in any case. */
   readonly reason: string
-  /** What a judge gave. */
+  /** The score that a judge gave. */
   readonly score?: number
 }
 
-/** Everything but what a model judges. */
+/** An assertion that the service checks itself, without a model as a judge. */
 export type PlainAssertion = Assertion & { readonly kind: Exclude<Assertion['kind'], 'llm-rubric'> }
 
-/** Something that cannot be looked for, such as a pattern that is none. */
+/** The error of an assertion that cannot be checked, such as one with an invalid pattern. */
 class UnusableAssertion extends Error {}
 
-/** Judges an output. Never throws: what cannot be looked for fails, negated or not. */
+/** Checks an output. It never throws: an assertion that cannot be checked fails, negated or not. */
 export function checkOutput (assertion: PlainAssertion, output: Output): Verdict {
   try {
     const missed = missIn(assertion, output)
@@ -41,7 +41,7 @@ export function checkOutput (assertion: PlainAssertion, output: Output): Verdict
   }
 }
 
-/** Why an output is not what is looked for; `undefined` when it is. @throws UnusableAssertion */
+/** Why an output does not meet an assertion; `undefined` when it does. @throws UnusableAssertion */
 function missIn (assertion: PlainAssertion, output: Output): string | undefined {
   const { kind, value = '', threshold = 0 } = assertion
   const { text } = output
@@ -58,7 +58,7 @@ function missIn (assertion: PlainAssertion, output: Output): string | undefined 
   return holds ? undefined : `expected ${wanted(assertion)}, got ${found(assertion, output)}`
 }
 
-/** A value that is no text is compared as JSON, however it is written. */
+/** Whether an output equals a value. A value that is no text is compared as JSON, whatever its white space and order of members. */
 function isEqual (value: Json, text: string): boolean {
   if (typeof value === 'string') return value === text
   const read = readJson(text)
@@ -71,7 +71,7 @@ function missInJson ({ value }: PlainAssertion, text: string): string | undefine
   return value === undefined ? undefined : violationsIn(value, read.json)
 }
 
-/** @throws UnusableAssertion */
+/** The violations of a schema by a value. @throws UnusableAssertion when the schema is invalid */
 function violationsIn (schema: Json, value: Json): string | undefined {
   try {
     const violations = compileSchema(schema).validate(value, 'output')

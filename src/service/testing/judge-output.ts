@@ -5,12 +5,13 @@ import { type CaseRequest, type CaseRunnerOptions } from './case-request.ts'
 import { type Output, type Verdict } from './check-output.ts'
 import { answerIn } from './message-text.ts'
 
-/** How much of an answer that is no verdict is quoted, in characters. */
+/** How much of an answer is quoted that is no valid verdict, in characters. */
 const QUOTED = 200
 
 /**
- * Has a stored prompt judge an output: it is given `output` and `rubric`, and its model answers `{ pass, score, reason }`.
- * @throws what a chat throws
+ * Judges an output by a chat with a stored prompt. The prompt gets `output` and `rubric` as variables, and its model answers
+ * `{ pass, score, reason }`.
+ * @throws the errors of a chat
  */
 export async function judgeOutput (
   { value, threshold, isNegated }: Assertion,

@@ -10,13 +10,13 @@ import { inTurn } from '../../runtime/fairness.ts'
 import { keyToPath, kindPrefix, pathToKey, toPath } from '../../store/keys.ts'
 import { type Store, StoreError, type StoredValue } from '../../store/store.ts'
 
-/** As many values are read at a time: each may have a MiB. */
+/** How many values are read at a time: each may have a MiB. */
 const AT_A_TIME = 50
 
 /** The tests of a prompt as they are stored. */
 export interface StoredTests {
   readonly id: string
-  /** As they were written. */
+  /** The tests as their author wrote them. */
   readonly tests: Json
   readonly cases: readonly TestCase[]
   readonly tag: string
@@ -48,7 +48,7 @@ export class PromptTests {
     this.#prefix = kindPrefix(keyPrefix, testsKind.key)
   }
 
-  /** @param id dotted, or with `:` @throws ENTRY_NOT_FOUND, TESTS_UNREADABLE, STORE_UNAVAILABLE */
+  /** Reads the tests of a prompt. @param id dotted, or with `:` @throws ENTRY_NOT_FOUND, TESTS_UNREADABLE, STORE_UNAVAILABLE */
   async read ({ prompts }: Pick<Caller, 'prompts'>, id: string): Promise<StoredTests> {
     const path = toPath(id)
     const key = pathToKey(path, this.#prefix)
@@ -65,15 +65,15 @@ export class PromptTests {
     }
   }
 
-  /** The ids that have tests and that a caller may see, sorted. @throws STORE_UNAVAILABLE */
+  /** The ids of prompts that have tests and that the caller may see, sorted. @throws STORE_UNAVAILABLE */
   async ids ({ prompts }: Pick<Caller, 'prompts'>): Promise<readonly string[]> {
-    // A listing goes through all keys of a Redis: who asks while one runs gets the same.
+    // A listing goes through all keys of a Redis. Requests that come while one runs share its result.
     this.#listing ??= asked(this.#list()).finally(() => { this.#listing = undefined })
     const ids = await this.#listing
     return prompts === undefined ? ids : ids.filter(id => prompts.allows(id))
   }
 
-  /** @param ids dotted @throws STORE_UNAVAILABLE */
+  /** Makes the rows of a listing. @param ids dotted @throws STORE_UNAVAILABLE */
   async rows (ids: readonly string[]): Promise<readonly TestsRow[]> {
     const rows: TestsRow[] = []
     for await (const { id, stored } of this.#values(ids)) {
@@ -85,7 +85,7 @@ export class PromptTests {
     return rows
   }
 
-  /** What is wrong with tests: they cannot be read, or are of a prompt that is not there. @throws STORE_UNAVAILABLE */
+  /** Notices about faulty tests: they cannot be read, or their prompt does not exist. @throws STORE_UNAVAILABLE */
   async notices ({ prompts }: Pick<Generation, 'prompts'>, caller: Pick<Caller, 'prompts'>): Promise<readonly TestsNotice[]> {
     const notices: TestsNotice[] = []
     for await (const { id, key, stored } of this.#values(await this.ids(caller))) {
@@ -108,7 +108,7 @@ export class PromptTests {
     for await (const keys of this.#store.scan(this.#prefix)) {
       for (const key of keys) {
         const id = keyToPath(key, this.#prefix)
-        // A key in another spelling is no prompt's.
+        // A key in another spelling does not have the tests of a prompt.
         if (pathToKey(id, this.#prefix) === key) ids.add(id)
       }
     }
@@ -116,7 +116,7 @@ export class PromptTests {
   }
 }
 
-/** @throws STORE_UNAVAILABLE */
+/** Waits for an answer of the store. @throws STORE_UNAVAILABLE */
 async function asked<T> (answer: Promise<T>): Promise<T> {
   try {
     return await answer

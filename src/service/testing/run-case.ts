@@ -11,25 +11,25 @@ import { checkOutput, type Output, type PlainAssertion, type Verdict } from './c
 import { judgeOutput } from './judge-output.ts'
 import { answerIn, messageText } from './message-text.ts'
 
-/** What became of one assertion. */
+/** The result of one assertion. */
 export interface AssertionResult extends Verdict {
-  /** As the case has it: `not-contains`. */
+  /** The type of the assertion as the case has it: `not-contains`. */
   readonly type: string
 }
 
-/** What became of a case. */
+/** The result of a case. */
 export interface CaseResult {
   readonly pass: boolean
   /** How long the prompt or its model took, in ms; judges do not count. */
   readonly durationMs: number
-  /** What the assertions looked at; left out where there was nothing. */
+  /** The output that the assertions checked; left out when there was none. */
   readonly output?: string
   readonly checks: readonly AssertionResult[]
-  /** Why nothing could be looked at. */
+  /** The error because of which there was no output to check. */
   readonly error?: { readonly code: string, readonly message: string }
 }
 
-/** @throws CLIENT_CLOSED, REQUEST_INVALID for recorded calls that have not come; what else goes wrong is a result */
+/** Runs a case. @throws CLIENT_CLOSED, REQUEST_INVALID when the request lacks the recorded calls; any other failure is a result */
 export type RunCase = (request: CaseRequest) => Promise<CaseResult>
 
 /** Runs cases of tests: each renders or asks once, and then every assertion looks at the same output. */
@@ -52,7 +52,10 @@ export function createCaseRunner (options: CaseRunnerOptions): RunCase {
   }
 }
 
-/** Calls are answered from a recording, else with the default of each tool; `live` is the service as it is. @throws REQUEST_INVALID */
+/**
+ * The environment of a case: calls give recorded results, else the default of each tool. `undefined`, for `live`, is the live service.
+ * @throws REQUEST_INVALID
+ */
 function environmentOf ({ testCase: { tools }, generation, caller, known }: CaseRequest, { environs }: CaseRunnerOptions): RenderEnvironment | undefined {
   if (tools === 'live') return undefined
   if (tools !== 'stub' && known === undefined) {
@@ -100,7 +103,7 @@ function typeOf ({ kind, isNegated }: Assertion): string {
   return isNegated ? `not-${kind}` : kind
 }
 
-/** What went wrong, as a result has it. @throws what nobody expected */
+/** The error of a result for an expected failure. @throws every other error as it is */
 function failureOf (error: unknown): { readonly code: string, readonly message: string } {
   if (error instanceof ServiceError) return { code: error.code, message: error.message }
   if (error instanceof UpstreamRefusal) return { code: 'LLM_UPSTREAM', message: error.inWords }

@@ -7,8 +7,8 @@ import { type TlsFiles } from '../../tool/grpc/tls.ts'
 const CERTIFICATES = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]+-----END \1-----/g
 
 /**
- * Reads what the operator sets for TLS towards tools, and sees that it can be used: Node passes over authorities that are
- * none, and over a key without a certificate, and meets the rest with the first call of a tool.
+ * Reads and checks the operator's files for TLS connections to tools. Node itself ignores invalid authorities, and a key without a
+ * certificate, and would report other faults only at the first call of a tool.
  * @throws Error that names the variable
  */
 export function readTlsFiles ({ TOOL_TLS_CA_FILE: caFile, TOOL_TLS_KEY_FILE: keyFile, TOOL_TLS_CERT_FILE: certFile }: Config): TlsFiles {

@@ -12,21 +12,21 @@ import { toPath } from '../../store/keys.ts'
 /** How long a call by hand may take, in ms; a render has less. */
 const TOOL_CALL_TIMEOUT = 10_000
 
-/** What calling a tool by hand needs of the rest of the service. */
+/** The services that tools are called by hand with. */
 export interface ToolTrialOptions {
   readonly tools: Pick<ToolCaller, 'call'>
-  /** In ms. @default 10 s */
+  /** How long a call may take, in ms. @default 10 s */
   readonly timeout?: number
 }
 
-/** One call by hand. */
+/** A request to call a tool by hand. */
 export interface ToolTrialRequest {
   readonly generation: Generation
   readonly id: string
-  /** An object by name, or a list in the order that the tool declares, as a template would give them. */
+  /** The arguments: an object by name, or a list in the order that the tool declares, as a template would give them. */
   readonly arguments: JsonObject | readonly Json[]
   readonly requestId: string
-  /** Is told of the call. */
+  /** The activity to which the call is reported. */
   readonly activity?: Activity | undefined
   /** Aborts when the caller has left. */
   readonly signal: AbortSignal
@@ -53,7 +53,10 @@ export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTri
   }
 }
 
-/** @throws TOOL_NOT_FOUND with near matches, or why it cannot be used; STORE_UNAVAILABLE before anything was loaded */
+/**
+ * Finds a registered tool.
+ * @throws TOOL_NOT_FOUND with near matches, or with the reason why the tool cannot be used; STORE_UNAVAILABLE before the store was first read
+ */
 export function findTool (generation: Generation, id: string): Tool {
   const tool = generation.tools.get(toPath(id))
   if (tool === undefined) throw missingTool(generation, id)

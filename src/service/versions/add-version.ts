@@ -7,20 +7,20 @@ import { versionKey, versionText } from '../../registry/kinds/release/version-te
 import { MAX_VALUE_BYTES, type Store, type StoredValue } from '../../store/store.ts'
 import { asked, checkOutcome } from './record-store.ts'
 
-/** Numbers that are tried for one version: crashes and others who publish at the same moment leave some taken. */
+/** How many numbers are tried for one version. Some may be taken, by crashes and by others who publish at the same moment. */
 const MAX_TRIES = 1000
 
-/** A prompt as it is to be recorded. */
+/** The content of a prompt that is to be recorded as a version. */
 export interface NewVersion {
   readonly entry: Json
   /** @see contentTag */
   readonly tag: string
 }
 
-/** The note of a version, but for its number and its tag. */
+/** The note of a version without its number and tag. */
 export type VersionFacts = Omit<VersionNote, 'n' | 'tag'>
 
-/** What a stored text is as a version; `undefined` for what is no prompt that could be read. */
+/** The version that a stored text would be; `undefined` when it is no readable prompt. */
 export function asVersion (stored: StoredValue): NewVersion | undefined {
   if (stored.kind !== 'text') return undefined
   try {
@@ -33,8 +33,8 @@ export function asVersion (stored: StoredValue): NewVersion | undefined {
 }
 
 /**
- * Stores the text of a version under the next number that is free, and adds it to the record. The record is not stored yet: a
- * crash now leaves a text that nothing means. An equal text that such a crash has left is adopted.
+ * Stores the text of a version under the next free number, and gives the record with that version added. The caller stores the record
+ * later: a crash before that leaves a text that no record lists. An equal text that such a crash has left is used again.
  * @throws ENTRY_INVALID for a text that is too long, STORE_READ_ONLY, STORE_UNAVAILABLE
  */
 export async function addVersion (
@@ -62,9 +62,9 @@ async function holds (store: Store, key: string, text: string): Promise<boolean>
 }
 
 /**
- * The record with as many versions as are kept, and the numbers whose texts are then to be removed: those of versions that were
- * pushed out, and of texts between them that nothing means.
- * @param isNeeded whether something else than a label needs a version
+ * Removes the oldest versions beyond the limit from a record. It also gives the numbers whose texts are then to be removed: those of the
+ * removed versions, and of texts between them that no record lists.
+ * @param isNeeded whether a version must stay although it has no label
  */
 export function trimmed (record: ReleaseRecord, isNeeded: (n: number) => boolean): { readonly record: ReleaseRecord, readonly removed: readonly number[] } {
   const labelled = labelledVersions(record)
@@ -76,7 +76,7 @@ export function trimmed (record: ReleaseRecord, isNeeded: (n: number) => boolean
   return { record: { ...record, versions: kept }, removed: [...out, ...lost] }
 }
 
-/** The numbers from one on up to the next that is known: of texts that a crash has left. */
+/** The numbers between a version and the next known one. Their texts, if any, were left by crashes. */
 function lostAfter (from: number, known: ReadonlySet<number>): readonly number[] {
   const lost: number[] = []
   for (let n = from + 1; !known.has(n) && lost.length < MAX_KEPT; n++) lost.push(n)

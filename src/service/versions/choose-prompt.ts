@@ -9,11 +9,11 @@ import { toPath } from '../../store/keys.ts'
 import { missingPrompt } from '../missing-entries.ts'
 import { type VersionReader } from './version-reader.ts'
 
-/** What a request says of the prompt that it wants, beside its id. */
+/** The label, version and key of a request, which select a version of the prompt with the request's id. */
 export interface PromptWish {
   readonly label?: string | undefined
   readonly version?: number | undefined
-  /** What makes the choice between the versions of a label the same each time; left out, it is made by chance. */
+  /** A key, such as a user's id: the same key gets the same one of a label's versions each time. Without a key, chance decides. */
   readonly key?: string | undefined
 }
 
@@ -23,21 +23,21 @@ export interface ChosenPrompt {
   /** The version that was chosen; `undefined` for a content that was never recorded as one. */
   readonly version: number | undefined
   readonly label: string | undefined
-  /** Where its key fell between 0 and 100; left out where there was nothing to choose. */
+  /** The place of the request's key between 0 and 100, by which the version was chosen; left out when there was nothing to choose. */
   readonly bucket?: number
 }
 
 /**
- * Finds the prompt that a request gets. At once, unless it asks for a version, which is read from the store.
+ * Finds the prompt that a request gets. The result is no promise unless the request asks for a version, which is read from the store.
  * @throws PROMPT_NOT_FOUND, LABEL_NOT_FOUND, VERSION_NOT_FOUND, REQUEST_INVALID for two different wishes, STORE_UNAVAILABLE
  */
 export type ChoosePrompt = (generation: Generation, caller: Pick<Caller, 'serve'>, id: string, wish: PromptWish) => ChosenPrompt | Promise<ChosenPrompt>
 
 export interface ChoiceOptions {
   readonly versions: Pick<VersionReader, 'read'>
-  /** What is served where neither a request nor its token says a label; empty for `latest`. */
+  /** The label for requests when neither the request nor its token sets one; empty for `latest`. */
   readonly defaultLabel: string
-  /** Told when a token's label, or the default one, is none that the prompt has. */
+  /** Called when the prompt does not have the label of the token, or the default label. */
   readonly onFallback?: (label: string) => void
 }
 
@@ -64,13 +64,13 @@ export function createPromptChoice ({ versions, defaultLabel, onFallback }: Choi
   }
 }
 
-/** What an id stands for: first a prompt of that very name, though it has an `@`. */
+/** Splits an id such as `review@production` into a prompt and its label or version. A prompt whose whole name is the id, with its `@`, comes first. */
 export function resolveId (generation: Generation, given: string): { readonly id: string, readonly label?: string, readonly version?: number } {
   if (!given.includes('@') || findLatest(generation, given) !== undefined) return { id: given }
   return readReference(given) ?? { id: given }
 }
 
-/** @throws REQUEST_INVALID for two wishes that differ */
+/** Combines the label and version in an id with those of the request. @throws REQUEST_INVALID when the two differ */
 function wished (generation: Generation, given: string, { label, version }: PromptWish) {
   const named = resolveId(generation, given)
   if (named.label !== undefined && label !== undefined && named.label !== label) {

@@ -8,13 +8,13 @@ import { addVersion, asVersion, trimmed, type VersionFacts } from './add-version
 import { asked, checkOutcome, type ReadRecord, type RecordStore } from './record-store.ts'
 import { versionKey } from '../../registry/kinds/release/version-text.ts'
 
-/** How often a change is tried anew when others change the same prompt at the same moment. */
+/** How often a change is tried when others change the same prompt at the same moment. */
 export const MAX_ATTEMPTS = 20
 
-/** Who has done something for which nobody gives a name. */
+/** The author of a change by a caller without a name. */
 const UNNAMED = 'anyone'
 
-/** What is said of a version beside its text. */
+/** The publisher's remarks on a version. */
 export interface VersionAbout {
   readonly note?: string | undefined
   readonly source?: string | undefined
@@ -39,18 +39,18 @@ export interface VersionPublisherOptions {
   readonly pinsOf: (id: string) => readonly number[]
 }
 
-/** What became of a publication. */
+/** The result of a publication. */
 export interface PublishedVersion {
   readonly outcome: 'created' | 'replaced'
-  /** `undefined` where this process may not record versions. */
+  /** The number of the version; `undefined` when this process may not record versions. */
   readonly version: number | undefined
-  /** The version that it takes the place of. */
+  /** The version that was served before. */
   readonly before: number | undefined
   /** Keys that were written. */
   readonly keys: readonly string[]
 }
 
-/** What is known of a version that is made now. */
+/** The note of a version that is made now, without number and tag. */
 export function factsOf ({ name }: Pick<Caller, 'name'>, { note, source, from }: VersionAbout = {}): VersionFacts {
   return {
     at: new Date().toISOString(),
@@ -61,12 +61,12 @@ export function factsOf ({ name }: Pick<Caller, 'name'>, { note, source, from }:
   }
 }
 
-/** The newest version with that content. */
+/** The newest version whose content has this tag. */
 export function versionWith ({ versions }: ReleaseRecord, tag: string | undefined): number | undefined {
   return versions.find(version => version.tag === tag)?.n
 }
 
-/** What became of the record. */
+/** The result of a change of a record. */
 interface Recorded {
   /** The number of the version with the new text; `undefined` if there is no new text. */
   readonly version: number | undefined
@@ -75,9 +75,9 @@ interface Recorded {
 }
 
 /**
- * Publishes prompts so that every content has its version. Three steps, each of one key: the version's text, which is only ever
- * created; the record, by comparing and setting; the plain key, by comparing and setting. What ends in between
- * leaves a version that is recorded and was never live.
+ * Publishes prompts, and records each content as a version. A publication has three steps, each of which writes one key: it creates the
+ * version's text; changes the record by compare-and-set; changes the prompt's own key by compare-and-set. A publication that ends
+ * before the last step leaves a version that is recorded and was never live.
  */
 export class VersionPublisher {
   readonly #options: VersionPublisherOptions
@@ -86,7 +86,7 @@ export class VersionPublisher {
     this.#options = options
   }
 
-  /** @throws ENTRY_CHANGED, ENTRY_INVALID, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE */
+  /** Publishes a prompt, and records it as a version. @throws ENTRY_CHANGED, ENTRY_INVALID, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE */
   async publish ({ id, key, text, caller, precondition, about }: VersionPublication): Promise<PublishedVersion> {
     const { store, records } = this.#options
     let stored: StoredValue = { kind: 'missing' }
@@ -106,8 +106,8 @@ export class VersionPublisher {
   }
 
   /**
-   * Removes the plain key; what was there and in no version is recorded first, if versions are.
-   * @returns whether there was anything
+   * Removes a prompt's own key. With `isRecording`, a content that is in no version yet is recorded first.
+   * @returns whether the key had a value
    * @throws PROMPT_LABELLED and what `publish` throws
    */
   async withdraw ({ id, key, caller, precondition }: Omit<VersionPublication, 'text'>, isRecording: boolean): Promise<boolean> {
@@ -125,16 +125,16 @@ export class VersionPublisher {
     throw changedSince(promptKind, key, stored)
   }
 
-  /** Removes texts that nothing means any more; one that stays is no harm. */
+  /** Removes the texts of versions that no record lists any more. A failure is ignored, since a text that stays does no harm. */
   async #clean (id: string, numbers: readonly number[]): Promise<void> {
     const { store, keyPrefix } = this.#options
     for (const n of numbers) await store.remove(versionKey(keyPrefix, id, n)).catch(() => undefined)
   }
 
   /**
-   * Records the stored text as the store's version, if no version has it, and then the caller's text.
-   * @param texts what is stored, and the new one, if there is one
-   * @returns `undefined` where this process may not write versions: an ACL from before there were any
+   * Records the stored text as a version of the author `store`, if no version has it yet, and then the caller's text.
+   * @param texts the stored value, and the new text if there is one
+   * @returns `undefined` when this process may not write versions, for example by an ACL that is older than versions
    */
   async #record (
     id: string,

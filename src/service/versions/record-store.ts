@@ -7,17 +7,17 @@ import { NO_RELEASES, parseReleaseRecord, type ReleaseRecord, stringifyRecord } 
 import { kindPrefix, pathToKey } from '../../store/keys.ts'
 import { type Expected, isWithheld, type RemoveOutcome, type Store, StoreError, type StoredValue, type WriteOutcome } from '../../store/store.ts'
 
-/** A record as it was read. */
+/** A record of releases as it was read from the store. */
 export interface ReadRecord {
   readonly key: string
   readonly record: ReleaseRecord
-  /** Its ETag; `undefined` where there is none. */
+  /** The record's ETag; `undefined` when none is stored. */
   readonly tag: string | undefined
-  /** What a change of it expects. */
+  /** The stored value that a change of the record has to find, for compare-and-set. */
   readonly expected: Expected
 }
 
-/** The records of releases in the store, each changed by comparing and setting one key. */
+/** Reads and writes the records of releases. A record is one key in the store, changed by compare-and-set. */
 export class RecordStore {
   readonly #store: Store
   readonly #prefix: string
@@ -27,7 +27,7 @@ export class RecordStore {
     this.#prefix = kindPrefix(keyPrefix, releaseKind.key)
   }
 
-  /** @param id dotted @throws RELEASES_UNREADABLE, STORE_UNAVAILABLE */
+  /** Reads the record of a prompt. @param id dotted @throws RELEASES_UNREADABLE, STORE_UNAVAILABLE */
   async read (id: string): Promise<ReadRecord> {
     const key = pathToKey(id, this.#prefix)
     const [stored = { kind: 'missing' } as StoredValue] = await asked(this.#store.read([key]))
@@ -43,8 +43,8 @@ export class RecordStore {
   }
 
   /**
-   * Stores a record in the place of the one that was read.
-   * @returns its ETag; `undefined` when somebody else has changed it since
+   * Stores a record, if the one that was read is still there.
+   * @returns the new record's ETag; `undefined` when another writer has changed the record since
    * @throws STORE_READ_ONLY, STORE_UNAVAILABLE
    */
   async write ({ key, expected }: ReadRecord, record: ReleaseRecord): Promise<string | undefined> {
@@ -54,7 +54,11 @@ export class RecordStore {
   }
 }
 
-/** @returns whether the change was made; not when something else is stored. @throws ENTRY_INVALID, STORE_READ_ONLY, STORE_UNAVAILABLE */
+/**
+ * Turns the outcome of a write or removal into errors.
+ * @returns whether the change was made: not when another value is stored than expected
+ * @throws ENTRY_INVALID, STORE_READ_ONLY, STORE_UNAVAILABLE
+ */
 export function checkOutcome (outcome: WriteOutcome | RemoveOutcome, key: string, variant: string): boolean {
   if (outcome === 'impossible') throw entryUnstorable(key)
   if (outcome === 'read-only') throw storeReadOnly(variant)
@@ -62,7 +66,7 @@ export function checkOutcome (outcome: WriteOutcome | RemoveOutcome, key: string
   return outcome !== 'conflict'
 }
 
-/** @throws STORE_UNAVAILABLE */
+/** Waits for an answer of the store. @throws STORE_UNAVAILABLE */
 export async function asked<T> (answer: Promise<T>): Promise<T> {
   try {
     return await answer

@@ -14,10 +14,10 @@ import { parseVersion } from '../../registry/link/version-shelf.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { type Store, StoreError, type StoredValue } from '../../store/store.ts'
 
-/** Versions that one text may pin, with those that these pin. */
+/** How many versions one text may pin, directly or through other pinned versions. */
 const MAX_PINNED = 100
 
-/** Entries by the names that pin them: `review.system@7`. */
+/** Pinned versions of prompts, by the names that pin them: `review.system@7`. */
 export type Pinned = ReadonlyMap<string, PromptEntry>
 
 export interface VersionReaderOptions {
@@ -26,7 +26,7 @@ export interface VersionReaderOptions {
   readonly cache: TemplateCache
 }
 
-/** Versions that no label means, read when a request names them. */
+/** Reads versions from the store when a request or a pin names them: the registry holds only versions that have a label. */
 export class VersionReader {
   readonly #options: VersionReaderOptions
 
@@ -34,7 +34,7 @@ export class VersionReader {
     this.#options = options
   }
 
-  /** What is stored as a version. @throws STORE_UNAVAILABLE */
+  /** Reads the stored text of a version. @throws STORE_UNAVAILABLE */
   async stored (id: string, version: number): Promise<StoredValue> {
     const { store, keyPrefix } = this.#options
     try {
@@ -47,8 +47,8 @@ export class VersionReader {
   }
 
   /**
-   * A version that a record lists, linked.
-   * @param label whose partials it is given @default what is served where nobody says a label
+   * Reads a version that a record lists, and links it.
+   * @param label the label whose versions its partials are linked to @default the partials that are served without a label
    * @throws VERSION_NOT_FOUND, STORE_UNAVAILABLE
    */
   async read (generation: Generation, { id, record }: Pick<Release, 'id' | 'record'>, version: number, label?: string): Promise<Prompt> {
@@ -63,7 +63,7 @@ export class VersionReader {
     }
   }
 
-  /** Links an entry as a label would have it. */
+  /** Links an entry with the partials of a label. */
   async link (generation: Generation, entry: PromptEntry, label?: string): Promise<Prompt> {
     const { releases, everyPrompt } = wholeGeneration(generation)
     const pinned = await this.pinned(generation, [entry])
@@ -71,7 +71,7 @@ export class VersionReader {
     return new Linker({ get: id => labelled(id) ?? everyPrompt.get(id)?.entry ?? pinned.get(id) }, callableTools(generation)).link(entry)
   }
 
-  /** What the texts of entries pin. What cannot be read is left out. @throws STORE_UNAVAILABLE */
+  /** Reads the versions that the texts of entries pin. Those that cannot be read are left out. @throws STORE_UNAVAILABLE */
   async pinned (generation: Generation, entries: readonly PromptEntry[]): Promise<Pinned> {
     const whole = wholeGeneration(generation)
     const found = new Map<string, PromptEntry>()
@@ -108,7 +108,7 @@ export class VersionReader {
 
 const callables = new WeakMap<Generation['tools'], ReadonlyMap<string, CallableTool>>()
 
-/** What templates can call, by function name. */
+/** The tools that templates can call, by function name. */
 export function callableTools ({ tools }: Generation): ReadonlyMap<string, CallableTool> {
   const known = callables.get(tools)
   if (known !== undefined) return known

@@ -10,17 +10,17 @@ import { type Start } from '../../../session/model.ts'
 import { type Reach, reachOf } from './resolve-definitions.ts'
 import { type SessionKind } from './session-kind.ts'
 
-/** A dialogue that somebody wants. */
+/** A request to start a dialogue with an agent. */
 export interface AgentRequest {
-  /** Dotted, or with `:`. */
+  /** Id of the agent: dotted, or with `:`. */
   readonly id: string
-  /** @default nothing */
+  /** The input that the dialogue starts with. @default an empty object */
   readonly input?: JsonObject
 }
 
 const MINUTE = 60_000
 
-/** Dialogues with agents. @param config has the language of those that say none */
+/** The kind of sessions that are dialogues with agents. @param config has the language of agents that set none */
 export function agentSessions ({ DEFAULT_LANGUAGE }: Pick<Config, 'DEFAULT_LANGUAGE'>): SessionKind<AgentRequest> {
   return {
     name: 'agents',
@@ -33,7 +33,7 @@ export function agentSessions ({ DEFAULT_LANGUAGE }: Pick<Config, 'DEFAULT_LANGU
   }
 }
 
-/** What a dialogue starts with. */
+/** Makes the start of a dialogue. */
 export function startDialogue (
   { id, revision, agent }: { readonly id: string, readonly revision: string, readonly agent: DialogueSetting },
   { tools, definitions, ask }: Reach,

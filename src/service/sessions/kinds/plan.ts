@@ -18,29 +18,29 @@ import { type FoundProfile, seekProfile } from './seek-profile.ts'
 import { type SessionKind } from './session-kind.ts'
 import { traceIdOf } from '../trace/trace.ts'
 
-/** A plan that somebody wants. */
+/** A request to start a plan. */
 export interface PlanRequest {
-  /** May be left out with `fix`. */
+  /** The goal in words; may be left out with `fix`. */
   readonly goal?: string | undefined
-  /** Of the operator's. */
+  /** The name of a workspace in the operator's file. */
   readonly workspace: string
-  /** Goes before what the goal's words say. */
+  /** The mode of the plan. It takes precedence over a mode that the words of the goal ask for. */
   readonly mode?: PlanMode | undefined
-  /** Dotted, or with `:`. @default the built-in one */
+  /** Id of the plan profile: dotted, or with `:`. @default the profile that `PAPAYU_PROFILE` names */
   readonly profile?: string | undefined
   /** The name of a check that runs before anything is planned. If it fails, the plan is to make it pass. */
   readonly fix?: string | undefined
-  /** Only what is stricter than operator and profile counts. */
+  /** When people confirm a change. It counts only where it is stricter than the operator's file and the profile. */
   readonly confirm?: PlanConfirm | undefined
-  /** What the goal is about: the output of a test, a log. */
+  /** A text that the goal is about: the output of a test, a log. */
   readonly report?: string | undefined
-  /** In place of the profile's id: the profile, as it was when somebody else began. */
+  /** The profile itself, in place of its id. A child gets the profile as it was when its root session began. */
   readonly found?: FoundProfile | undefined
 }
 
 const BUDGET = { steps: 500, tokens: 2_000_000, idle: 24 * 60 * 60 * 1000 }
 
-/** Plans. @param operator of which each caller sees a part. A start throws WORKSPACE_NOT_FOUND beside what every kind does */
+/** The kind of sessions that are plans. A start throws WORKSPACE_NOT_FOUND too. @param operator the operator's file, of which each caller sees a part */
 export function planSessions (operator: OperatorFile, config: Config): SessionKind<PlanRequest> {
   return {
     name: 'plans',
@@ -69,7 +69,7 @@ export function planSessions (operator: OperatorFile, config: Config): SessionKi
   }
 }
 
-/** @throws DEFINITION_NOT_FOUND */
+/** Finds a registered plan profile. @throws DEFINITION_NOT_FOUND */
 function profileOf (generation: Generation, given: string): FoundProfile {
   const { id, profile, hash } = findDefinition(generation, planKind, given)
   return { id, profile, revision: hash }
@@ -81,7 +81,7 @@ function refuseUnknownCheck (fix: string | undefined, { name, checks }: Workspac
   throw requestInvalid(`body: fix: "${fix}" is no check of the workspace "${name}", which has ${offered}`, { part: 'body' })
 }
 
-/** What of a request its plan depends on, beside profile, workspace and configuration. */
+/** The members of a request that a plan's setting depends on, beside profile, workspace and configuration. */
 interface Asked {
   readonly traceId: string
   readonly asked: PlanConfirm | undefined
@@ -122,12 +122,12 @@ function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, 
   }
 }
 
-/** The first of `PLAN_CONFIRMS` that anybody wants. */
+/** The strictest of the wishes: `PLAN_CONFIRMS` is in order from the strictest on. */
 function strictest (wanted: ReadonlyArray<PlanConfirm | undefined>): PlanConfirm {
   return PLAN_CONFIRMS.find(confirm => wanted.includes(confirm)) ?? 'diff'
 }
 
-/** By schema 2 a model may ask for context twice as often, since it may list folders first. */
+/** The limits of plans that the configuration sets. With schema 2 a model may ask for context twice as often, since it may list folders first. */
 function limitsOf (config: Config, version: number): PlanLimits {
   return {
     ...DEFAULT_LIMITS,
@@ -139,7 +139,7 @@ function limitsOf (config: Config, version: number): PlanLimits {
   }
 }
 
-/** Whoever registers a profile can make limits only tighter. */
+/** The limits of a plan: the profile's own where they are tighter. A profile cannot loosen the service's limits. */
 function tightened (limits: PlanLimits, own: PlanProfile['limits']): PlanLimits {
   return Object.fromEntries(PLAN_LIMITS.map(name => [name, Math.min(limits[name], own[name] ?? Infinity)])) as PlanLimits
 }

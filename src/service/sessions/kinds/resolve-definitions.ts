@@ -13,25 +13,25 @@ import { skillKind } from '../../../registry/kinds/skill/skill-kind.ts'
 import { declareTools } from './declare-tools.ts'
 import { seekProfile } from './seek-profile.ts'
 
-/** How many definitions may be within reach of one session, and what they may take in its log, in bytes. */
+/** How many definitions one session may reach, and how many bytes they may take in its log. */
 const [MOST, MOST_BYTES] = [16, 512 * 1024]
 
-/** So many are counted at most; whoever has more is told this number. */
+/** How many definitions are counted at most. The error for more than this names this number. */
 const COUNTED = 1000
 
-/** What an agent offers its model, and all that is within reach of it. */
+/** The functions that an agent offers its model, and all definitions that the agent can reach through children and handoffs. */
 export interface Reach {
   readonly tools: readonly OfferedFunction[]
-  /** Left out without any. */
+  /** The definitions that the agent can reach; left out when there are none. */
   readonly definitions?: ResolvedDefinitions
   /** Ids of tools, and names of definitions as `agents/helper`, of which each call waits for an approval. */
   readonly ask: readonly string[]
 }
 
 /**
- * Finds what an agent calls and hands over to, and what these do, as all of it is now. What is not there for the caller is not
- * offered, as a tool that cannot be called.
- * @param generation as the caller may see it
+ * Finds all definitions that an agent can call or hand over to, directly or through others, as they are now. A definition that does not
+ * exist for the caller is not offered to the model, and neither is a tool that cannot be called.
+ * @param generation the registry as the caller may see it
  * @throws DEFINITIONS_TOO_MANY
  */
 export function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_LANGUAGE: language }: Pick<Config, 'DEFAULT_LANGUAGE'>): Reach {
@@ -60,7 +60,10 @@ export function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_
   return { tools: offer(agent), ...(found.size === 0 ? {} : { definitions }), ask: askOf(agent, definitions) }
 }
 
-/** What of the definitions of a session one of them can reach, itself but for a cycle left out. @param key as `agents/helper` */
+/**
+ * The definitions of a session that one of them can reach. It includes itself only where a cycle leads back to it.
+ * @param key the name of that definition, as `agents/helper`
+ */
 export function withinReach (definitions: ResolvedDefinitions, key: string): ResolvedDefinitions {
   const reached = new Set<string>()
   const waiting = [key]
@@ -76,14 +79,14 @@ export function withinReach (definitions: ResolvedDefinitions, key: string): Res
   return Object.fromEntries(Object.entries(definitions).filter(([name]) => reached.has(name)))
 }
 
-/** What waits for an approval in a dialogue with an agent, also once it was handed over. */
+/** The tools and definitions whose calls need an approval in a dialogue with an agent, also after a handoff to another agent. */
 export function askOf (agent: AgentSetting, definitions: ResolvedDefinitions): readonly string[] {
   const asked = new Set<string>()
   const seen = new Set<string>()
   const waiting = [agent]
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const { ask, tools, children = [], handoffs = [] } = next
-    // People name functions as the model calls them; effects carry the ids of what is called.
+    // An agent's `ask` names functions as the model calls them; effects carry the ids of tools and definitions.
     for (const { name, tool } of tools) if (ask.includes(name)) asked.add(tool)
     for (const { name, kind, id } of children) if (ask.includes(name)) asked.add(`${kind}/${id}`)
     for (const id of handoffs) {
@@ -107,7 +110,7 @@ function namedBy ({ children = [], handoffs = [] }: AgentSetting): string[] {
   return [...children.map(({ kind, id }) => `${kind}/${id}`), ...handoffs.map(id => `agents/${id}`)]
 }
 
-/** @param key as `agents/helper` */
+/** Finds a registered definition. @param key the name of the definition, as `agents/helper` */
 function find (generation: Generation, key: string): Found | undefined {
   const [kind, id = ''] = key.split('/')
   if (kind === 'agents') {
@@ -148,7 +151,7 @@ function parametersOfSkill (params: Extract<Found, { kind: 'skills' }>['skill'][
   return Object.fromEntries(params.map(({ name, description, required }) => [name, { type: 'string', description, required }]))
 }
 
-/** An agent by steps takes no dialogue over: another engine runs it. */
+/** The function that hands the dialogue over to another agent; `undefined` for one that is not in tools mode, since another engine runs it. */
 function offeredTransfer (id: string, found: Found | undefined): OfferedTransfer | undefined {
   if (found?.kind !== 'agents' || found.agent.mode !== 'tools') return undefined
   const name = transferName(id)

@@ -3,17 +3,17 @@ import { type Generation } from '../../../registry/generation/generation.ts'
 import { definitionsOf } from '../../../registry/generation/offered.ts'
 import { planKind, type PlanProfile, profileFrom } from '../../../registry/kinds/plan/plan-kind.ts'
 
-/** The profile that is there without a registration. */
+/** Id of the built-in plan profile, which needs no registration. */
 const DEFAULT_PROFILE = 'default'
 
-/** A plan profile as a session begins with it. */
+/** A plan profile, with the id and revision that a session records. */
 export interface FoundProfile {
   readonly id: string
   readonly profile: PlanProfile
   readonly revision: string
 }
 
-/** A plan profile, or the built-in one; `undefined` for one that is not there. @param id dotted */
+/** Finds a plan profile, registered or built-in; `undefined` when there is none. @param id dotted */
 export function seekProfile (generation: Generation, id: string): FoundProfile | undefined {
   const registered = definitionsOf(generation, planKind).get(id)
   if (registered !== undefined) return { id, profile: registered.profile, revision: registered.hash }

@@ -19,67 +19,70 @@ import { type RenderSkill } from './render-skill.ts'
 import { type SessionKind, type Starter } from './session-kind.ts'
 import { isForeignPath, type SkillSource, sourceOfPath } from '../offers/skill-places.ts'
 
-/** A skill that nobody answers ends after half an hour, in ms. */
+/** How long a skill waits for an answer before it expires, in ms: half an hour. */
 const IDLE = 30 * 60_000
 
-/** What one run of a skill may use of models. */
+/** How many tokens of models one run of a skill may use. */
 const TOKENS = 1_000_000
 
 /** The target's name for commands that the user runs. */
 export const MANUAL = 'manual'
 
-/** How somebody wants a skill to be run. */
+/** A request to run a skill. */
 export interface SkillRequest {
-  /** Dotted, or with `:`; of one that is not registered, its folder. */
+  /** Id of a registered skill, dotted or with `:`; or the folder of a skill that is not registered. */
   readonly id: string
-  /** As a list of skills has it: of the file of one that is not registered, or the id of one that is. It goes before `id`. */
+  /** The `path` of the skill in a list of skills: the path of its file, or the id of a registered skill. It takes precedence over `id`. */
   readonly path?: string | undefined
-  /** Where it is looked for on the target when it is not registered. */
+  /** Where on the target a skill is looked for that is not registered. */
   readonly source?: SkillSource | undefined
   readonly params: JsonObject
-  /** In place of `Execute skill: …`; empty without. */
+  /** The first message to the model, in place of `Execute skill: …`; empty to keep that. */
   readonly prompt: string
-  /** `manual`, an open terminal of the caller's own by its id, or a target. @default the skill's own, else where it stands, else `manual` */
+  /**
+   * Where commands run: `manual`, the id of an open terminal of the caller's own, or a target.
+   * @default the skill's own, else the target that has its file, else `manual`
+   */
   readonly target?: string | undefined
-  /** @default the skill's own, else `approve` */
+  /** How commands are run. @default the skill's own way, else `approve` */
   readonly execution?: Execution | undefined
-  /** From 1; never more than the skill's own. */
+  /** How many steps the run may take, from 1; the skill's own limit holds too. */
   readonly maxSteps?: number | undefined
   /** Whether a message is followed by the next step at once. */
   readonly autoContinue: boolean
-  /** In place of id and path: the skill, as it was when somebody else began. */
+  /** The skill itself, in place of its id and path. A child gets the skill as it was when its root session began. */
   readonly found?: FoundSkill['skill'] | undefined
-  /** Whether another session starts it: nothing runs there unasked for which the operator has no rule. */
+  /** Whether another session starts the skill. Then no command runs unasked unless a rule of the operator allows it. */
   readonly isChild?: true
 }
 
 /** The open terminals of callers. */
 export interface TerminalTargets {
   /**
-   * The target of a terminal of the caller's own; `undefined` for what can be no id of one.
+   * The target of a terminal of the caller's own; `undefined` when `id` cannot be the id of a terminal.
    * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE
    */
   targetOf (caller: Caller, id: string): Promise<string | undefined>
 }
 
-/** What a skill is started with, apart from its request. */
+/** The services that skills are started with. */
 export interface SkillKindOptions {
   readonly operator: OperatorFile
-  /** Reads what the system prompts begin with. */
+  /** Reads the texts that the system prompts of skills begin with. */
   readonly readPrompts: () => Promise<SkillPrompts>
   /** Finds skills that are not registered. */
   readonly foreignSkills: Pick<ForeignSkills, 'find'>
   readonly terminals: TerminalTargets
-  /** Empty for the service's default. */
+  /** The model that carries out skills; empty for the service's default. */
   readonly model: string
   readonly renderSkill: RenderSkill
-  /** Has the language of those that say none. */
+  /** Has the language of skills that set none. */
   readonly config: Pick<Config, 'DEFAULT_LANGUAGE'>
 }
 
 /**
- * Runs of skills. A start throws TARGET_NOT_FOUND, TARGETS_NOT_OFFERED, TERMINAL_NOT_FOUND and TERMINAL_GONE beside what every kind does; for a body that is a
- * template, what a render throws.
+ * The kind of sessions that are runs of skills. A start throws TARGET_NOT_FOUND, TARGETS_NOT_OFFERED, TERMINAL_NOT_FOUND and TERMINAL_GONE
+ * too; for a body that is a template, also the errors of a render.
  */
 export function skillSessions ({ operator, readPrompts, foreignSkills, terminals, model, renderSkill, config }: SkillKindOptions): SessionKind<SkillRequest> {
   async function start (request: SkillRequest, { caller, generation, requestId }: Starter): Promise<Omit<Start, 'owner'>> {
@@ -117,7 +120,7 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
       revision: skill.hash,
       input: {},
       ...(setting.inTerminal === undefined ? {} : { terminal: setting.inTerminal }),
-      // Of each step a question, its repair and its commands; one look for what the target knows, and one refusal of functions.
+      // Each step takes a question, its repair and its commands. One effect more reads what the target knows, and one is for a refusal of functions.
       budget: { steps: (options.protocol === 'tools' ? 2 + MAX_CALLS : 3) * maxSteps + 2, tokens: TOKENS, idle: IDLE },
       ask: [],
       commands: { rules: offered.rules, isAuto: execution === 'auto' && isChild !== true && target?.mayRunUnasked === true }
@@ -129,7 +132,10 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
     return { protocol, base: text, baseOfCalls: protocol === 'tools' ? tools : '', language: language === '' ? config.DEFAULT_LANGUAGE : language }
   }
 
-  /** @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE for a terminal that is none of the caller's */
+  /**
+   * The target that a request names, with the terminal if it names one.
+   * @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE for a terminal that is not the caller's own
+   */
   async function placeWanted ({ target: asked }: SkillRequest, caller: Caller): Promise<{ readonly wanted: string | undefined, readonly terminal?: string }> {
     const on = asked === undefined ? undefined : await terminals.targetOf(caller, asked)
     return on === undefined ? { wanted: asked } : { wanted: on, terminal: asked as string }
@@ -154,19 +160,22 @@ interface FoundSkill {
   readonly on?: string
 }
 
-/** Where commands run. @param terminal that whoever started it has named */
+/** The members of a skill's setting that say where commands run. @param terminal the terminal that the request names */
 function placeOf (target: Target | undefined, terminal: string | undefined, execution: Execution): Pick<SkillSetting, 'terminal' | 'target' | 'inTerminal'> {
   const named = terminal ?? target?.name ?? MANUAL
   if (execution === 'manual') return { terminal: named, target: '' }
   return { terminal: named, target: target?.name ?? '', ...(terminal === undefined ? {} : { inTerminal: terminal }) }
 }
 
-/** Why there is no such target for a caller. */
+/** The error for a target that does not exist for the caller. */
 function missingTarget ({ targets }: OperatorFile, name: string): Error {
   return targets.size === 0 ? targetsNotOffered(name) : targetNotFound(name, nearMatches(name, targets.keys()))
 }
 
-/** All that was given, in the order in which the skill declares them, then in that of the request. */
+/**
+ * The given parameters: first those that the skill declares, in its order, then the others in the order of the request.
+ * @throws REQUEST_INVALID when a required one is missing
+ */
 function parametersOf ({ options: { params } }: Pick<SkillDefinition, 'options'>, given: JsonObject): SkillSetting['parameters'] {
   const missing = params.filter(({ name, required }) => required && textOf(given, name).trim() === '').map(({ name }) => name)
   if (missing.length > 0) {

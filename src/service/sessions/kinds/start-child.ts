@@ -11,7 +11,7 @@ import { startDialogue } from './agent.ts'
 import { askOf, withinReach } from './resolve-definitions.ts'
 import { type SessionKinds } from './table.ts'
 
-/** Who starts a child, and for what. */
+/** The parent of a child session, its owner, and the effect that starts the child. */
 export interface ChildStarter {
   /** The owner of the parent, as it is now. */
   readonly caller: Caller
@@ -22,10 +22,10 @@ export interface ChildStarter {
 }
 
 /**
- * What a child starts with: the definition is that of the root's start; targets, workspaces and rights are those of now. It asks
- * for whatever its parent asks for, and runs nothing unasked that its parent could not.
- * @param generation what is registered now
- * @throws DEFINITION_NOT_FOUND, REQUEST_INVALID, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND, and what the kind itself says
+ * Makes the start of a child session. The child's definition is the one that was recorded when the root session started; targets,
+ * workspaces and rights are those of now. Whatever needs an approval in the parent needs one in the child, too.
+ * @param generation the registry of now
+ * @throws DEFINITION_NOT_FOUND, REQUEST_INVALID, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND, and errors of the child's kind
  */
 export async function startOfChild (kinds: SessionKinds, generation: Generation, starter: ChildStarter): Promise<Start> {
   const { parent, parent: { start }, effect } = starter

@@ -12,13 +12,13 @@ export interface SessionKinds {
   readonly plans: SessionKind<PlanRequest>
 }
 
-/** What the rows need of the service. */
+/** The services and settings that the kinds of sessions are made with. */
 export interface SessionKindsOptions extends SkillKindOptions {
   readonly operator: OperatorFile
   readonly config: Config
 }
 
-/** The table of the kinds. */
+/** Makes the table of the kinds of sessions. */
 export function sessionKindsOf (options: SessionKindsOptions): SessionKinds {
   return { agents: agentSessions(options.config), skills: skillSessions(options), plans: planSessions(options.operator, options.config) }
 }

@@ -5,12 +5,12 @@ import { type Circumstances } from '../../../session/gate.ts'
 import { type ApplyEffect, type ExecEffect, type Start } from '../../../session/model.ts'
 import { type OpenEffect } from '../../../session/session.ts'
 
-/** Where the terminals of this process are. */
+/** Gives the present folder of each terminal that this process holds. */
 export interface TerminalFolders {
   folderOf (terminal: string): string | undefined
 }
 
-/** What the operator's file says now. A session that began under an earlier file gets no more than the present file allows. */
+/** The operator's present rules for effects. A session that began under an earlier file gets no more than the present file allows. */
 export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile, terminals: TerminalFolders = { folderOf: () => undefined }): Circumstances {
   return {
     commands: ({ target }) => ({ rules, isAuto: targets.get(target)?.mayRunUnasked === true }),
@@ -25,7 +25,7 @@ export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile, t
   }
 }
 
-/** Where a command would run, and in what. */
+/** The facts of a command that a person is shown: the folder or machine that it would run on, the sandbox, the network. */
 function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | undefined, folderInTerminal: () => string): JsonObject {
   const cwd = terminal === undefined ? given : folderInTerminal()
   switch (target?.type) {
@@ -35,13 +35,13 @@ function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | un
   }
 }
 
-/** Where a command in a terminal would begin; another process than the one that holds the terminal knows what was shown. */
+/** The folder in which a command in a terminal would begin. A process that does not hold the terminal gives the folder that was shown with the question. */
 function folderIn ({ terminal = '' }: ExecEffect, terminals: TerminalFolders, open: OpenEffect | undefined): string {
   const shown = open?.question?.about['folder']
   return terminals.folderOf(terminal) ?? (typeof shown === 'string' ? shown : '')
 }
 
-/** The checks that run when a change has been made, as commands. */
+/** The facts of a change that a person is shown: the checks that run after it, with their commands. */
 function aboutChange ({ change }: ApplyEffect, { setting }: Start, workspace: Workspace | undefined): JsonObject {
   const { checks = [] } = setting as { readonly checks?: readonly string[] } | null ?? {}
   return Object.hasOwn(change, 'do') ? { checks: checks.map(name => ({ name, command: workspace?.checks.get(name) ?? '' })) } : {}

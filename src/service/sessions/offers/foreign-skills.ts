@@ -9,7 +9,7 @@ import { placed } from '../../../registry/diagnostic/diagnostic-table.ts'
 import { skillKind, type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
 import { type ForeignPlace, placeAt, placesOf, SKILL_FILE, SKILL_FOLDERS, type SkillSource } from './skill-places.ts'
 
-/** A longer file is no skill, in bytes. */
+/** The longest file that can be a skill, in bytes. */
 const MAX_SIZE = 256 * 1024
 
 /** How many skills of one target are read; more are left out. */
@@ -26,7 +26,7 @@ const UNREADABLE = `it cannot be read: expected a file in UTF-8 of at most ${MAX
 /** How many files are read at a time. OpenSSH allows 10 sessions a connection, and commands need some of them. */
 const READS = 4
 
-/** What stands on a target was written for the protocol of texts; how long a command may run there, in seconds. */
+/** Defaults of skills on targets: they were written for the protocol of texts. `timeout` is how long a command may run, in seconds. */
 const AS_OF_OLD = { protocol: 'text', timeout: 30 } as const
 
 /** A skill that nobody has registered: it stands in the project of a target, or in the home of its user there. */
@@ -36,7 +36,7 @@ export interface ForeignSkill {
   readonly skill: SkillDefinition
 }
 
-/** Something that is no skill, or a whole target, and why. */
+/** A file, folder or whole target whose skills cannot be used, and the reason. */
 export interface ForeignProblem {
   readonly target: string
   readonly path?: string
@@ -61,8 +61,8 @@ export class ForeignSkills {
   }
 
   /**
-   * A skill by its folder, or by the path of its file; of equal names the first counts.
-   * @returns `undefined` for one that is not there, or not for this caller
+   * Finds a skill on a target by its folder, or by the path of its file. Of skills with equal names, the first counts.
+   * @returns `undefined` for a skill that does not exist there, or not for this caller
    * @throws DEFINITION_NOT_FOUND with the reason for a file that is no skill
    */
   async find (target: Target, source: SkillSource, wanted: string, caller: Caller): Promise<SkillDefinition | undefined> {
@@ -75,7 +75,7 @@ export class ForeignSkills {
     return undefined
   }
 
-  /** All skills of a target, with what is there and cannot be used. */
+  /** Lists all skills of a target, and the files there that cannot be used. */
   async list (target: Target, caller: Caller): Promise<ForeignSkillList> {
     if (!hasSkills(target)) return { skills: [], problems: [] }
     try {
@@ -136,14 +136,14 @@ async function listWith (executor: Executor, target: Target, caller: Caller): Pr
   return { skills, problems }
 }
 
-/** @throws DEFINITION_NOT_FOUND */
+/** The skill of a file. @throws DEFINITION_NOT_FOUND with the reason when the file is no skill */
 function usable (place: ForeignPlace, text: string): SkillDefinition {
   const defined = define(place, text)
   if (!(defined instanceof RejectedEntry)) return defined
   throw definitionNotUsable('skill', place.name, place.path, defined.diagnostics.map(inWords), defined.diagnostics.map(placed))
 }
 
-/** The skill, or why it is none. */
+/** The skill of a file, or the reason why the file is no skill. */
 function define (place: ForeignPlace, text: string): SkillDefinition | RejectedEntry {
   try {
     const skill = skillKind.define(idOf(place), text, 'direct')

@@ -7,7 +7,7 @@ import { type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.t
 import { type ForeignSkillList, type ForeignSkills, placeOfSkills } from './foreign-skills.ts'
 import { isForeignPath, type SkillSource, sourceOfPath } from './skill-places.ts'
 
-/** What the operator lets the sessions of a caller reach. */
+/** The targets, workspaces and skills on targets that the operator offers to the sessions of a caller. */
 export class Offers {
   readonly #operator: OperatorFile
   readonly #foreignSkills: Pick<ForeignSkills, 'find' | 'list'>
@@ -26,8 +26,8 @@ export class Offers {
   }
 
   /**
-   * Skills that stand on a target and that nobody has registered.
-   * @param name of the target; without it the only one that has some, else none
+   * Lists the skills on a target that are not registered.
+   * @param name the target. Without it, the only target that offers skills is taken; if there are several, the list is empty
    * @throws TARGET_NOT_FOUND
    */
   async skills (caller: Caller, name?: string): Promise<ForeignSkillList> {
@@ -39,7 +39,7 @@ export class Offers {
   }
 
   /**
-   * One skill that stands on a target.
+   * Finds one skill on a target that is not registered.
    * @param wanted its folder, or the path of its file
    * @returns `undefined` where there is none
    * @throws DEFINITION_NOT_FOUND with the reason for a file that is no skill

@@ -15,25 +15,25 @@ import { type LiveAnswer } from './live-answer.ts'
  */
 const WAITS = [100, 300]
 
-/** A whole answer. */
+/** A complete answer of a model, and the tokens that it took. */
 export interface WholeAnswer {
   readonly value: JsonObject
   readonly usage: TokenUsage
 }
 
-/** How an answer is asked for, and who hears of it. */
+/** A request to a model, and the receivers of its answer while the answer is being written. */
 export interface LiveAsking {
   readonly models: CountedModels
   readonly request: JsonObject
   readonly call: CountedCall
   readonly live: LiveAnswer
-  /** Called with each part. */
+  /** Called for each frame of the stream. */
   readonly onProgress: () => void
 }
 
 /**
- * Asks for an answer as a stream, and gives it whole. A stream that breaks off is one failed attempt. An API that knows no streams is
- * asked for the whole.
+ * Asks a model for an answer as a stream, passes each part on, and gives the complete answer. A stream that breaks off is retried. An
+ * API without streams is asked for a whole reply.
  * @throws as `CountedModels.ask`, UpstreamError when every attempt broke off
  */
 export async function askLive (asking: LiveAsking): Promise<WholeAnswer> {
@@ -51,7 +51,7 @@ export async function askLive (asking: LiveAsking): Promise<WholeAnswer> {
   }
 }
 
-/** An answer that had begun, and did not come to its end. */
+/** The error of a stream that began and broke off before its end. */
 class BrokenOff extends UpstreamError {}
 
 async function attemptLive ({ models, request, call, live, onProgress }: LiveAsking): Promise<WholeAnswer> {
@@ -72,12 +72,12 @@ async function attemptLive ({ models, request, call, live, onProgress }: LiveAsk
   return { value: replyOf(assembler), usage: usageOfStream(request, await stream.ended) }
 }
 
-/** In the shape of a whole reply. */
+/** The streamed answer in the shape of a whole reply of OpenAI's API. */
 function replyOf (assembler: ReplyAssembler): JsonObject {
   return { object: 'chat.completion', choices: assembler.messages().map((message, index) => ({ index, message, finish_reason: 'stop' })) }
 }
 
-/** What a piece of the first choice adds to its text. */
+/** The text that a chunk adds to the first choice. */
 function textIn ({ choices }: JsonObject): string {
   const choice = Array.isArray(choices) ? (choices as readonly Json[]).find(each => isJsonObject(each) && (each['index'] ?? 0) === 0) : undefined
   const delta = isJsonObject(choice) ? choice['delta'] : undefined
@@ -85,21 +85,21 @@ function textIn ({ choices }: JsonObject): string {
   return typeof content === 'string' ? content : ''
 }
 
-/** Whether an API says that it gives no streams, or has answered with none. */
+/** Whether an error means that the API gives no streams: it says so, or its reply was no stream. */
 function refusesStreams (error: unknown): boolean {
   if (error instanceof UpstreamRefusal) return /\bstream(?:ing|s|_options)?\b/i.test(error.inWords)
   return error instanceof ServiceError && /is not an event stream/.test(error.message)
 }
 
-/** A signal that aborts when nothing comes for a time, or when all of it takes too long. */
+/** A time limit for a stream: its signal aborts when no part comes for a time, or when the whole takes too long. */
 export interface PartLimit {
   readonly signal: CallerSignal
-  /** Tells that a part has come. */
+  /** Says that a part has come, so that the wait for the next one begins anew. */
   progressed (): void
   end (): void
 }
 
-/** @param signal of the whole, with its own limit @param between in ms, between two parts */
+/** Limits the time between two parts of a stream. @param signal limits the time of the whole stream @param between the longest time between two parts, in ms */
 export function limitParts (signal: CallerSignal, between: number): PartLimit {
   const silence = new AbortController()
   const timer = setTimeout(() => { silence.abort(new DOMException('nothing came in time', 'TimeoutError')) }, between)

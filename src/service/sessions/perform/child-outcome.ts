@@ -9,7 +9,7 @@ import { type Outcome } from '../../../session/performer.ts'
 import { type Session } from '../../../session/session.ts'
 import { clipped } from './clipped.ts'
 
-/** What a child that has ended comes to, for the session that has started it, with what it has used of the budget. */
+/** The outcome of a child session that has ended, as its parent gets it, with the steps and tokens that the child has used. */
 export function outcomeOfChild (child: Session): Outcome {
   const { status, used: { steps, tokens }, start: { definition } } = child
   const spent = { steps, tokens }
@@ -26,7 +26,7 @@ function wordsFor (child: Session): string {
   return why === '' ? 'has failed' : `has failed: ${why}`
 }
 
-/** An agent gives its answer, a skill its last words, a plan what it has changed. */
+/** The result of a completed child: the answer of an agent, the last text of a skill, the changes of a plan. */
 function resultOfChild (child: Session): Json {
   switch (child.start.engine) {
     case LOOP.name: {
@@ -48,7 +48,7 @@ function resultOfPlan (child: Session): JsonObject {
     state,
     summary,
     applied: applied.map(each => ({ ...each })),
-    // A change of which a check has failed is no end that is completed.
+    // A plan whose check fails does not complete, so all checks of a completed plan have passed.
     checks: isApplied ? checks.map(name => ({ name, passed: true })) : []
   }
 }

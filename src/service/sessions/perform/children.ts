@@ -12,26 +12,26 @@ import { tellOfChild } from '../reading/asked-below.ts'
 import { outcomeOfChild } from './child-outcome.ts'
 import { type Perform, type Performing } from './performer.ts'
 
-/** What runs sessions. */
+/** The store and the runner of sessions. */
 interface Opened {
   readonly store: SessionStore
   readonly runner: SessionRunner
 }
 
-/** What starting and following children needs. */
+/** The services that child sessions are started and followed with. */
 export interface ChildrenOptions {
-  /** What a child starts with. @param id that it will have @throws ServiceError that says why it is not started */
+  /** Makes the start of a child session. @param id the id that the child will have @throws ServiceError with the reason why the child cannot start */
   readonly startOf: (performing: Performing<ChildEffect>, id: string) => Promise<Start>
-  /** Does something with what runs sessions. */
+  /** Calls `work` with the store and the runner. */
   readonly use: <T>(work: (opened: Opened) => Promise<T>) => Promise<T>
 }
 
 /**
- * Starts sessions for sessions, and follows each to its end. Done again it finds the session that it has started before, since the
- * id is the same. A process that stops leaves its children to the next one.
+ * Starts child sessions, and follows each to its end. The id of a child is made from its parent and its effect, so an effect that is
+ * performed again finds the child that it has started before. When a process stops, the next one follows the child on.
  */
 export function followChildren ({ startOf, use }: ChildrenOptions): Perform<ChildEffect> {
-  // A store that cannot be reached for a while is no end of a child.
+  // The store is tried again while it cannot be reached: an outage must not fail the child.
   return async performing => await use(async ({ store, runner }) => await patiently(performing.signal, async () => {
     const { session, effect, signal } = performing
     const id = childId(session.id, effect.id)
@@ -48,7 +48,7 @@ export function followChildren ({ startOf, use }: ChildrenOptions): Perform<Chil
   }))
 }
 
-/** What the child starts with, or why it does not. */
+/** The start of the child, or the failure that keeps it from starting. */
 async function tryToStart (startOf: ChildrenOptions['startOf'], performing: Performing<ChildEffect>, id: string): Promise<Start | Outcome> {
   try {
     return await startOf(performing, id)
@@ -73,7 +73,7 @@ class ChildWatch {
 
   async take (each: Followed): Promise<void> {
     if ('live' in each) {
-      // What children of the child wait for is told all the way up.
+      // News of the child's own children is passed on, so that it reaches the followers of every session above.
       if (each.live['type'] === 'child') this.#performing.publish(each.live)
       return
     }
@@ -82,7 +82,7 @@ class ChildWatch {
     await this.tell()
   }
 
-  /** Tells how the child is, unless that is known, or nobody has to do anything. */
+  /** Publishes the state of the child when it has changed; the first time only if the child waits for a person. */
   async tell (): Promise<void> {
     const { effect, publish } = this.#performing
     if (ENDED.has(this.#child.status)) return

@@ -1,6 +1,6 @@
 import { type Json, stringifyJson } from '../../../base/json.ts'
 
-/** Results of tools that are longer are cut before they are written, in UTF-16 units of their JSON. */
+/** The longest result of a tool that is written whole, in UTF-16 units of its JSON. A longer one is cut. */
 const MAX_RESULT = 256 * 1024
 
 /** A result that is short enough for a log; a longer one becomes the beginning of its JSON. @param most in UTF-16 units of the JSON */

@@ -7,10 +7,10 @@ import { type WorkspaceLocks } from './files.ts'
 import { LiveOutput } from './live-output.ts'
 import { type Perform, type Performing } from './performer.ts'
 
-/** What the log keeps of each stream, in bytes. */
+/** How much of a command's stdout, and of its stderr, the log keeps, in bytes. */
 const KEPT = 64 * 1024
 
-/** Runs commands on targets. Whether one may run has been decided by then: the session's gate asks the operator's rules of now. */
+/** Runs commands on targets. The session's gate has checked each command before, by the operator's present rules. */
 export function runCommandsOn (executors: Executors, { targets }: OperatorFile, lockOf: WorkspaceLocks): Perform<ExecEffect> {
   return async performing => {
     const { effect, signal } = performing
@@ -22,7 +22,7 @@ export function runCommandsOn (executors: Executors, { targets }: OperatorFile, 
   }
 }
 
-/** Runs checks that the operator has named. */
+/** Runs checks: commands of a workspace that the operator's file defines by name. */
 export function runChecksIn (executors: Executors, { workspaces }: OperatorFile, lockOf: WorkspaceLocks): Perform<CheckEffect> {
   return async performing => {
     const { effect: { workspace, check }, signal } = performing
@@ -37,7 +37,7 @@ function notOffered (code: string, what: string): Outcome {
   return { kind: 'failure', code, message: `the operator of this service offers no ${what}` }
 }
 
-/** What is asked for, of the effects that run a command. */
+/** The members of an effect that a run of its command needs, with the signal and the publisher. */
 interface RunRequest extends Pick<Performing<ExecEffect>, 'signal' | 'publish'> {
   readonly effect: Pick<ExecEffect, 'id' | 'cwd' | 'timeout'>
 }

@@ -8,15 +8,15 @@ import { type Outcome } from '../../../session/performer.ts'
 import { type WorkspaceLocks } from './files.ts'
 import { type Perform } from './performer.ts'
 
-/** So much of what git and its hooks print is told, in UTF-16 units; the end of it. */
+/** How much of the output of git and its hooks an error shows, in UTF-16 units: its end. */
 const MAX_PRINTED = 2000
 
-/** No path is a pattern to git, and none is an option: all of them stand behind `--`. */
+/** The command line of git: paths are taken literally, never as patterns. No path is taken as an option, since all stand after `--`. */
 const GIT = ['git', '--literal-pathspecs', '-c', 'core.quotePath=false'] as const
 
 /**
- * Commits files of workspaces, in the sandbox of checks; hooks of the repository run in it too. No shell reads a path or a message. A commit that
- * is asked for again under the same id is made once: its trailer names the session and the effect.
+ * Commits files of workspaces. Git and the hooks of the repository run in the sandbox of checks. No shell reads a path or a message. An
+ * effect that is performed twice makes one commit: the commit's trailer names the session and the effect.
  */
 export function commitIn (executors: Executors, { workspaces }: OperatorFile, lockOf: WorkspaceLocks): Perform<CommitEffect> {
   return async ({ session, effect, signal }) => {
@@ -56,19 +56,19 @@ async function commit (git: Git, { paths, message }: CommitEffect, name: string)
   const made = await git(['commit', '--only', '--quiet', '--cleanup=whitespace', '-F', '-', '--', ...known], `${message}\n\nSession: ${name}\n`)
   const hash = await findCommit(git, name) ?? (isGood(made) ? (await git(['rev-parse', 'HEAD'])).stdout.trim() : undefined)
   if (hash !== undefined) return { kind: 'result', result: { hash } }
-  // The index is as it was before.
+  // No commit was made, so the new files are taken out of the index again.
   if (fresh.length > 0) await git(['rm', '--cached', '--quiet', '--ignore-unmatch', '-r', '--', ...fresh])
   return failed('COMMIT_FAILED', printed(made))
 }
 
-/** The newest commit, if it has the trailer. */
+/** The hash of the newest commit, if its trailer has this name. */
 async function findCommit (git: Git, name: string): Promise<string | undefined> {
   const { stdout } = await git(['log', '-1', '--format=%H%n%(trailers:key=Session,valueonly)'])
   const [hash, ...trailers] = stdout.split('\n')
   return hash !== undefined && trailers.some(trailer => trailer.trim() === name) ? hash : undefined
 }
 
-/** Paths that are a file of a list, or a folder of one. */
+/** Those of the paths that git has listed, as a file or as a folder of one. */
 function named (paths: readonly string[], { stdout }: Ran): string[] {
   const files = stdout.split('\0')
   return paths.filter(path => files.some(file => file === path || file.startsWith(`${path}/`)))

@@ -8,10 +8,10 @@ import { type ApplyEffect, type ReadEffect, type RememberEffect } from '../../..
 import { type Outcome } from '../../../session/performer.ts'
 import { type Perform } from './performer.ts'
 
-/** Longer files of targets are left out, in bytes. */
+/** The longest file that is read from a target, in bytes; longer ones are left out. */
 const MAX_FILE = 256 * 1024
 
-/** Time for all that one effect reads of a target or of a workspace, in ms, when the effect has no less. */
+/** The longest time in which one effect reads from a target, and from a workspace, in ms. An effect's own timeout may be shorter. */
 const [TARGET_TIMEOUT, WORKSPACE_TIMEOUT] = [5000, 10_000]
 
 /** Gives the workspaces. What they need is loaded when the first effect uses one. */
@@ -21,8 +21,8 @@ export type LoadWorkspaces = () => Promise<Workspaces>
 export type WorkspaceLocks = (workspace: string) => SharedLock
 
 /**
- * Keeps commands and changes of files apart, within this process: a command could put a link where a change has just looked.
- * Commands run beside each other.
+ * Makes the locks of workspaces. They keep commands from running during a change of files in this process: a command could put a link
+ * where the change has just checked a path. Several commands may run at once.
  */
 export function workspaceLocks (): WorkspaceLocks {
   const locks = new Map<string, SharedLock>()
@@ -33,7 +33,7 @@ export function workspaceLocks (): WorkspaceLocks {
   }
 }
 
-/** Changes files of workspaces. A change that is asked for again under the same id is done once. */
+/** Changes files of workspaces. An effect that is performed again under the same id is done once. */
 export function changeFilesIn (load: LoadWorkspaces, lockOf: WorkspaceLocks): Perform<ApplyEffect> {
   return async ({ session: { id: session }, effect: { id: effect, workspace, change, timeout }, signal }) => {
     const workspaces = await load()
@@ -46,7 +46,7 @@ export function changeFilesIn (load: LoadWorkspaces, lockOf: WorkspaceLocks): Pe
   }
 }
 
-/** Remembers preferences of the session's owner and of a workspace. */
+/** Stores preferences of the session's owner and of a workspace. */
 export function rememberIn (load: LoadWorkspaces): Perform<RememberEffect> {
   return async ({ session: { start: { owner } }, effect: { workspace, patch, timeout }, signal }) => {
     const workspaces = await load()
@@ -58,7 +58,7 @@ export function rememberIn (load: LoadWorkspaces): Perform<RememberEffect> {
   }
 }
 
-/** Reads from where an effect says: files of a target; files, logs, memory and previews of a workspace, in which it searches too. */
+/** Reads what an effect asks for: files of a target; or files, logs, memory, previews and search results of a workspace. */
 export function readFilesOf (executors: Executors, load: LoadWorkspaces): Perform<ReadEffect> {
   return async ({ session: { id: session, start }, effect: { from, requests, timeout }, signal }) => {
     if ('target' in from) return await readTarget(executors, from.target, requests, timeLimit(signal, Math.min(timeout, TARGET_TIMEOUT)))
@@ -84,7 +84,7 @@ async function readTarget (executors: Executors, target: string, requests: reado
   return { kind: 'result', result: { files } }
 }
 
-/** What the guard of files refuses, as an outcome. @throws all else, as it is */
+/** The outcome of an operation that the guard of files refuses. @throws every other error as it is */
 function refusalOf (error: unknown): Outcome {
   if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
   throw error

@@ -1,23 +1,23 @@
 import { type JsonObject } from '../../../base/json.ts'
 
-/** How long words are gathered before followers get them, in ms, of which people see nothing; what comes after such a pause is told at once. */
+/** How long text is gathered before followers get it, in ms: too short for people to notice. Text that comes after a longer silence is sent at once. */
 const PAUSE = 15
 
-/** How much followers get of one answer, in UTF-16 units; the whole is in its result. */
+/** How much of one answer followers get live, in UTF-16 units. The whole answer is in the effect's result. */
 const MOST = 256 * 1024
 
-/** What a model says, as the followers of its session get it while it is being written: in few parts, bounded, never stored. */
+/** Passes a model's answer to the followers of its session while it is being written: in few parts, bounded, never stored. */
 export class LiveAnswer {
   readonly #effect: string
   readonly #publish: (live: JsonObject) => void
   #waiting = ''
   #left = MOST
   #hasTold: boolean
-  /** On the clock of `performance.now()`. */
+  /** When text was last sent, on the clock of `performance.now()`. */
   #toldAt = -Infinity
   #timer: NodeJS.Timeout | undefined
 
-  /** @param isAgain whether followers may have heard a part of it from another process */
+  /** @param isAgain whether the effect was begun before, so that followers may already have a part of an earlier answer */
   constructor (effect: string, publish: (live: JsonObject) => void, isAgain: boolean) {
     this.#effect = effect
     this.#publish = publish
@@ -25,7 +25,7 @@ export class LiveAnswer {
     this.begin()
   }
 
-  /** An attempt begins: what was told of another one does not count. */
+  /** Begins an attempt. Followers are told to drop the text of an earlier one. */
   begin (): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -45,7 +45,7 @@ export class LiveAnswer {
     else this.#timer ??= setTimeout(() => { this.end() }, rest)
   }
 
-  /** Tells what is left. */
+  /** Sends the text that is still held back. */
   end (): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -4,10 +4,10 @@ import { type Stream } from '../../../exec/executor.ts'
 /** How long output is gathered before followers get it, in ms. */
 const PAUSE = 100
 
-/** How much followers get of one command, in UTF-16 units. What is kept of the rest is in the command's result. */
+/** How much output of one command followers get live, in UTF-16 units. The command's result may keep more. */
 const MOST = 256 * 1024
 
-/** What a command prints, as the followers of its session get it: in few parts, and bounded. */
+/** Passes the output of a command to the followers of its session: in few parts, and bounded. */
 export class LiveOutput {
   readonly #effect: string
   readonly #publish: (live: JsonObject) => void
@@ -28,7 +28,7 @@ export class LiveOutput {
     this.#timer ??= setTimeout(() => { this.#flush() }, PAUSE)
   }
 
-  /** Tells what is left. */
+  /** Sends the output that is still held back. */
   end (): void {
     this.#flush()
   }

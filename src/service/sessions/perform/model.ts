@@ -12,13 +12,13 @@ import { LiveAnswer } from './live-answer.ts'
 import { clipped } from './clipped.ts'
 import { type Perform, type Performing } from './performer.ts'
 
-/** Of an answer, in UTF-16 units of its JSON: a plan may hold files of 5 MB. */
+/** The longest answer that is kept whole, in UTF-16 units of its JSON: a plan may hold files of 5 MB. */
 const MAX_ANSWER = 8 * 1024 * 1024
 
-/** An answer that is followed while it is written may take so long in all, in ms. */
+/** How long a streamed answer may take in all, in ms. */
 const MAX_STREAM_TIME = 600_000
 
-/** Asks the model for sessions. */
+/** Performs the effects of sessions that ask a model. */
 export function askModelWith (models: CountedModels): Perform<ModelEffect> {
   return async performing => {
     const { effect: { fields, timeout, maxAnswer = Infinity, returns }, signal } = performing
@@ -51,7 +51,7 @@ async function ask (models: CountedModels, performing: Performing<ModelEffect>, 
   const request = { ...fields, messages } as JsonObject
   const isLive = effect.live === true
   const deadline = performance.now() + (isLive ? MAX_STREAM_TIME : timeout)
-  // A format that an API does not know is no reason to fail: the answer is checked all the same.
+  // An API that does not know the response format is asked without it, since the answer is checked here anyway.
   const format = returns === undefined ? {} : { optionalFormat: true }
   const call = { caller, prompt: start.definition, signal, requestId: id, deadline, activity, ...format }
   if (!isLive) return await models.ask({ kind: 'chat', request, call })
@@ -69,7 +69,7 @@ function failureOf (error: unknown, hasTools: boolean): Outcome {
   throw error
 }
 
-/** Whether a provider refuses a request because of its tools. No two providers say it alike: a 400 that names tools or functions. */
+/** Whether a provider refuses a request because of its tools. Providers word this differently, so any refusal that names tools or functions counts. */
 function refusesTools ({ inWords }: UpstreamRefusal): boolean {
   return /\b(?:tools?|tool_choice|functions?)\b/i.test(inWords)
 }

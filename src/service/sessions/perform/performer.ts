@@ -7,7 +7,7 @@ import { type ActiveEffect, type Outcome, type Performer } from '../../../sessio
 import { type Session } from '../../../session/session.ts'
 import { refusalOf } from '../rules/session-rights.ts'
 
-/** What is done for one effect of a session, as logs, metrics and traces want to know it. */
+/** The work on one effect of a session, as logs, metrics and traces observe it. */
 export interface EffectActivity extends Activity {
   /** @param outcome `ok`, or a stable code */
   end (outcome: string): void
@@ -21,7 +21,7 @@ export interface SessionObserver {
   ended (session: Session): void
 }
 
-/** An effect of one kind, and what doing it needs. */
+/** An effect of one kind, with all that is needed to perform it. */
 export interface Performing<E extends ActiveEffect> {
   readonly session: Session
   readonly effect: E
@@ -30,28 +30,28 @@ export interface Performing<E extends ActiveEffect> {
   /** Aborts when nobody wants the outcome any more. */
   readonly signal: AbortSignal
   readonly activity: EffectActivity | undefined
-  /** Tells the session's followers a part of the outcome, which is not kept. */
+  /** Sends a part of the outcome to the session's followers. It is not stored. */
   readonly publish: (live: JsonObject) => void
 }
 
-/** Does effects of one kind. Failures that are expected are outcomes; what it throws is a fault of the service. */
+/** Performs effects of one kind. Expected failures are outcomes; an error that is thrown is a fault of the service. */
 export type Perform<E extends ActiveEffect> = (performing: Performing<E>) => Promise<Outcome>
 
-/** What does the effects of each kind. */
+/** The functions that perform effects, one for each kind. */
 export type Performers = { readonly [K in ActiveEffect['kind']]: Perform<Extract<ActiveEffect, { readonly kind: K }>> }
 
-/** What doing effects needs. */
+/** The services that effects are performed with. */
 export interface PerformerOptions {
   readonly performers: Performers
   readonly tools: ToolKnowledge
-  /** The holder of a token, as it is now; `undefined` when there is none of that name any more. */
+  /** The caller of a token's name, with the rights of now; `undefined` when there is no token of that name any more. */
   readonly callerNamed: (name: string) => Caller | undefined
   readonly observer: SessionObserver | undefined
   /** Ends a session when its parent, or one further above, has ended. @default no session has a parent */
   readonly stopOrphan?: (session: Session, signal: AbortSignal) => Promise<boolean>
 }
 
-/** Does what sessions ask for, as their owner is now. What a function of `performers` throws goes on to the runner. */
+/** Performs the effects of sessions, with the present rights of each session's owner. Errors that `performers` throw go on to the runner. */
 export function createPerformer ({ performers, tools, callerNamed, observer, stopOrphan }: PerformerOptions): Performer {
   async function observed (performing: Performing<ActiveEffect>): Promise<Outcome> {
     // The function of a kind takes the effects of that kind: TypeScript does not follow a union from its key to its value.

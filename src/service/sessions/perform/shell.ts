@@ -7,21 +7,21 @@ import { type ShellEffect } from '../../../session/model.ts'
 import { type Outcome } from '../../../session/performer.ts'
 import { type Perform, type Performing } from './performer.ts'
 
-/** What opening terminals needs. */
+/** The services that terminals are opened with. */
 export interface ShellOptions {
   readonly executors: Executors
   readonly operator: OperatorFile
   readonly terminals: Terminals
-  /** Where recordings go. */
+  /** The folder for recordings of terminals. */
   readonly folder: string
   /** Called with the session of a terminal that nobody has used for too long. */
   readonly onIdle: (session: string) => void
 }
 
-/** Why a shell ended that ended with its process. */
+/** The reason that is reported for a shell that this process has ended. */
 const STOPPED = 'the service was stopped'
 
-/** Opens terminals, and holds each until it ends. */
+/** Performs effects that open a terminal: opens it, and waits until it ends. */
 export function openShellsOn (options: ShellOptions): Perform<ShellEffect> {
   const { operator: { targets }, terminals } = options
   return async performing => {
@@ -47,7 +47,7 @@ function outcomeOf (reason: 'exit' | 'ended' | 'lost', exitCode: number | null):
   return { kind: 'result', result: { reason: reason === 'exit' ? 'exit' : STOPPED, exitCode } }
 }
 
-/** @throws ExecutorError */
+/** Opens a terminal on a target. @throws ExecutorError when the operator allows none there, or it cannot be opened */
 async function openOn (target: Target | undefined, options: ShellOptions, { session: { id }, effect }: Performing<ShellEffect>): Promise<Terminal> {
   const { executors, folder, onIdle } = options
   const { cols, rows } = effect

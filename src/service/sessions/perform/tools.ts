@@ -16,14 +16,14 @@ export function callToolsOf (registry: { readonly generation: Generation }, tool
     if (callable === undefined) return { kind: 'failure', code: 'TOOL_NOT_FOUND', message: `there is no tool "${tool}" that can be called` }
     const time = { deadline: performance.now() + timeout, whole: timeout }
     const { value, error } = await tools.call(callable, callable.mapArguments([], given), { signal: timeLimit(signal, timeout), requestId: id, activity, time })
-    // A call that failed has a fallback as its value, which is for templates.
+    // The value of a failed call is a fallback for templates; sessions get the failure.
     if (error === undefined) return { kind: 'result', result: value === NOTHING ? null : clipped(value as Json) }
     if (error.isInDoubt && !isRepeatableTool(registry.generation, tool)) return { kind: 'unknown', reason: error.message }
     return { kind: 'failure', code: error.code, message: error.message }
   }
 }
 
-/** Whether a tool only reads, or says that it may be called twice; of one that is gone nobody knows. */
+/** Whether a tool may be called twice: it only reads, or its definition says so. A tool that is not registered any more may not. */
 export function isRepeatableTool ({ tools }: Generation, tool: string): boolean {
   return tools.get(toPath(tool))?.definition.policy.isRepeatable === true
 }

@@ -7,19 +7,22 @@ import { type SessionRunner } from '../../../session/run/runner.ts'
 import { type Session } from '../../../session/session.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
-/** What is told live of approvals, in UTF-16 units of their JSON, and of a question: what is beyond is fetched by its id. */
+/** How much of the approvals of a child (of their JSON), or of its question, is sent live, in UTF-16 units. The rest is fetched by id. */
 const MAX_SHOWN = 32 * 1024
 
-/** So many transitions at the end of a log are looked at for what was said last. */
+/** How many transitions at the end of a log are searched for the last text. */
 const LAST = 5
 
-/** What is read of sessions here. */
+/** The store and the runner that sessions are read with. */
 interface Opened {
   readonly store: SessionStore
   readonly runner: Pick<SessionRunner, 'load' | 'approvals'>
 }
 
-/** How a child is, and what it waits for, as those who follow the sessions above are told live. @param effect that has started it */
+/**
+ * The live event about a child session: its state, and what it waits for. Followers of all sessions above get it.
+ * @param effect the effect that has started the child
+ */
 export async function tellOfChild (opened: Opened, child: Session, { id: effect, name }: Pick<ChildEffect, 'id' | 'name'>): Promise<JsonObject> {
   const { id, start: { definition, parent }, status } = child
   const ask = await askOf(opened, child)
@@ -27,7 +30,7 @@ export async function tellOfChild (opened: Opened, child: Session, { id: effect,
   return { type: 'child', session: id, effect, name, definition, status, path, ...(ask === undefined ? {} : { ask }) }
 }
 
-/** The same of all below a session that wait for a person. Whoever begins to follow it has not heard of them. */
+/** The live events about all descendants of a session that wait for a person. A new follower gets them first, having missed the earlier ones. */
 export async function tellOfWaiting (opened: Opened, session: Session): Promise<JsonObject[]> {
   const told = await Promise.all(openChildrenIn(session).map(async ({ effect }) => {
     const child = await opened.runner.load(childId(session.id, effect.id))
@@ -46,7 +49,7 @@ async function askOf ({ store, runner }: Opened, child: Session): Promise<JsonOb
   })
   if (approvals.length > 0) return { approvals }
   if (child.status !== 'waiting_input') return undefined
-  // The number tells one question from the next.
+  // `seq` tells one question from the next one with the same text.
   return { word: child.engine.view.stateName, text: (await lastSaid(store, child)).slice(0, MAX_SHOWN), seq: child.seq }
 }
 

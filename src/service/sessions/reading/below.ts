@@ -3,27 +3,27 @@ import { ENDED, type Head } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
-/** Gives a session by its id; `undefined` for one that nobody has begun yet. */
+/** Loads a session by its id; `undefined` for one that has not begun yet. */
 export type LoadSession = (id: string) => Promise<Session | undefined>
 
-/** What people are waited for below a session. */
+/** Which descendants of a session wait for people. */
 export interface Below {
-  /** What the first of them waits for. */
+  /** What the first waiting descendant waits for. */
   readonly waitsFor?: 'approval' | 'input'
-  /** How many sessions below wait for a person. */
+  /** How many descendants wait for a person. */
   readonly childrenWaiting?: number
 }
 
-/** A session with all that it has started. */
+/** A session with its children, their children, and so on. */
 export interface Tree {
   readonly head: Head & Below
   readonly children: readonly Tree[]
 }
 
-/** How many sessions of a tree are read at a time, and in all. */
+/** How many sessions of a tree are read in one query, and at about how many reading stops. */
 const [AT_ONCE, MOST] = [500, 5000]
 
-/** Whether a session that runs would go on only when a person has answered one below it. */
+/** Whether a running session waits only for children, and each of these waits for a person, itself or through its own children. */
 export async function waitsForPeople (session: Session, load: LoadSession): Promise<boolean> {
   const active = [...session.open.values()].filter(({ phase }) => phase === 'begun').filter(({ effect }) => effect.kind !== 'wait')
   const children = openChildrenIn(session)
@@ -36,7 +36,7 @@ export async function waitsForPeople (session: Session, load: LoadSession): Prom
   return waiting.every(Boolean)
 }
 
-/** What is waited for below a session, by the heads alone. */
+/** Finds which descendants of a session wait for people. It reads only heads, no logs. */
 export async function below (store: Pick<SessionStore, 'head'>, { children = [] }: Pick<Head, 'children'>): Promise<Below> {
   const found = await Promise.all(children.map(async id => {
     const head = await store.head(id)
@@ -50,12 +50,12 @@ export async function below (store: Pick<SessionStore, 'head'>, { children = [] 
   return first === undefined ? {} : { waitsFor: first.waitsFor, childrenWaiting: others.reduce((sum, { count }) => sum + count, first.count) }
 }
 
-/** The heads of sessions, with what is waited for below each. */
+/** Adds to each head which descendants of the session wait for people. */
 export async function withBelow (store: Pick<SessionStore, 'head'>, heads: readonly Head[]): Promise<Array<Head & Below>> {
   return await Promise.all(heads.map(async head => ({ ...head, ...await below(store, head) })))
 }
 
-/** The children of a session, the first that was begun first. */
+/** The children of a session, the oldest first. */
 export async function childrenOf (store: SessionStore, { id, start: { parent } }: Pick<Session, 'id' | 'start'>): Promise<Array<Head & Below>> {
   return await withBelow(store, await headsBelow(store, parent?.root ?? id, id))
 }
@@ -66,14 +66,14 @@ export async function openBelow (store: SessionStore, session: Pick<Session, 'id
   return await withBelow(store, heads.filter(head => head !== undefined && !ENDED.has(head.status)) as Head[])
 }
 
-/** A session, and what is below it. */
+/** The tree of a session and its descendants. */
 export async function treeOf (store: SessionStore, head: Head): Promise<Tree> {
   const all = await withBelow(store, [head, ...await headsBelow(store, head.root ?? head.id)])
   const grow = (top: Head & Below): Tree => ({ head: top, children: all.filter(({ parent }) => parent === top.id).map(grow) })
   return grow(all[0] as Head & Below)
 }
 
-/** The oldest first. */
+/** The heads of the descendants of a root, or of the children of one parent, the oldest first. */
 async function headsBelow (store: SessionStore, root: string, parent?: string): Promise<Head[]> {
   const heads: Head[] = []
   let cursor: string | undefined

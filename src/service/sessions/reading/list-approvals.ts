@@ -6,14 +6,14 @@ import { type SessionStore } from '../../../session/session-store.ts'
 /** How many heads the store is asked for at a time. */
 const AT_ONCE = 500
 
-/** Where a page ends: the n-th session of an owner, from 0. */
+/** The last session of a page: its owner, and its rank among the owner's waiting sessions, from 0. */
 interface Place { readonly rank: number, readonly owner: string }
 
-/** Which page is wanted. */
+/** Names a page of the list. */
 interface PageWanted {
-  /** Sessions of one page. */
+  /** How many sessions the page has at most. */
   readonly limit: number
-  /** `next` of the page before. */
+  /** The cursor of this page: `next` of the page before. */
   readonly after?: string | undefined
 }
 
@@ -27,7 +27,7 @@ export interface AskingPage {
  * Sessions that wait for a person, in rounds: the oldest of each owner, then the second of each. So one owner with many sessions
  * does not hide those of others. Each page is computed anew: when an approval is decided meanwhile, later sessions move up.
  * @param owners names of all tokens
- * @param isWanted what the caller may know of
+ * @param isWanted whether the caller may know of a session
  * @throws REQUEST_INVALID for a cursor that no page has given
  */
 export async function listAsking (store: SessionStore, owners: readonly string[], isWanted: (head: Head) => boolean, page: PageWanted): Promise<AskingPage> {

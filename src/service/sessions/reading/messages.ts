@@ -2,24 +2,24 @@ import { type Json, isJsonObject, type JsonObject, stringifyJson } from '../../.
 import { eventsOf, type SessionEvent, timeOf } from '../../../session/events.ts'
 import { type Fact, type Transition } from '../../../session/model.ts'
 
-/** What somebody said in a session, whatever its kind, in the order of its events. */
+/** One message of a session of any kind: of a user, a model, a tool or the service. Messages are in the order of the session's events. */
 export interface Message {
-  /** Its place, as that of the event it is made of. */
+  /** Number of the transition that the message comes from; `n` is the event's index in it. */
   readonly seq: number
   readonly n: number
   readonly at: string
-  /** The token of who said it; empty for a model, a tool, and the service. */
+  /** Name of the token whose holder wrote the message; empty for a model, a tool, and the service. */
   readonly by: string
   readonly role: 'user' | 'assistant' | 'tool' | 'service'
   readonly text: string
-  /** What the model called. */
+  /** Name of the tool that the model called. */
   readonly tool?: string
   readonly command?: string
-  /** What a tool gave, or a command printed. */
+  /** The result of a tool, or the output of a command. */
   readonly output?: string
 }
 
-/** Where a page begins: behind this message. */
+/** The message after which a page begins. */
 export interface Place {
   readonly seq: number
   readonly n: number
@@ -31,18 +31,18 @@ export interface MessagePage {
   readonly next?: string
 }
 
-/** A text is cut at this length, in UTF-16 units: both streams of a command have room. */
+/** The length at which a text is cut, in UTF-16 units. Both output streams of a command fit in. */
 const MAX_TEXT = 160 * 1024
 
-/** A page ends with the message that goes beyond, in UTF-16 units. */
+/** The size of a page, in UTF-16 units. The page ends with the message that exceeds it. */
 const MAX_PAGE = 1024 * 1024
 
-/** How many paths of a change are named. */
+/** How many changed paths a message names. */
 const MAX_PATHS = 20
 
 /**
- * Reads what was said, from a place on.
- * @param log transitions from that of the place on
+ * Reads a page of messages.
+ * @param log the transitions, from the one of `after` on
  */
 export async function readMessages (log: AsyncIterable<Transition>, after: Place, limit: number): Promise<MessagePage> {
   const messages: Message[] = []
@@ -66,12 +66,12 @@ export interface LastMessages {
   readonly hasEarlier: boolean
 }
 
-/** So many transitions are read for each message that is wanted; four times as many whenever these say too little. */
+/** How many transitions are read at first for each wanted message, and by how much this grows when they have too few messages. */
 const [FOR_EACH, FURTHER] = [2, 4]
 
 /**
- * Reads what was said last, from near the end of a log on: the beginning of a long one is read by nobody.
- * @param read gives the transitions behind a number
+ * Reads the last messages of a session. It reads the log from near its end on, not from the beginning.
+ * @param read gives the transitions after a number
  * @param seq how many transitions there are
  * @param limit how many messages at most; fewer where they are longer than a page
  */
@@ -86,7 +86,7 @@ export async function readLastMessages (read: (after: number) => AsyncIterable<T
   }
 }
 
-/** The last of them that fit a page. */
+/** The last messages that fit a page. */
 function endOf (all: readonly Message[], limit: number): readonly Message[] {
   let [from, size] = [all.length, 0]
   for (const message of all.slice(-limit).reverse()) {
@@ -97,12 +97,12 @@ function endOf (all: readonly Message[], limit: number): readonly Message[] {
   return all.slice(from)
 }
 
-/** In UTF-16 units. */
+/** The size of a message, in UTF-16 units. */
 function sizeOf ({ text, output = '' }: Message): number {
   return text.length + output.length
 }
 
-/** What a transition says of the dialogue. */
+/** The messages of one transition. */
 export function messagesOf (transition: Transition): Message[] {
   const { seq, at, fact } = transition
   const events = eventsOf(transition)
@@ -117,7 +117,10 @@ export function messagesOf (transition: Transition): Message[] {
 
 type Part = Omit<Message, 'seq' | 'n' | 'at' | 'by'> & { readonly by?: string }
 
-/** @param said what is told as a message, too: free agents show it as a line beside */
+/**
+ * The part of a message that one event gives, if any.
+ * @param said texts of the transition's messages: agents show them as `stdout` lines, too, which would be duplicates
+ */
 function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<string>): Part | undefined {
   switch (type) {
     case 'input': return inputOf(data)
@@ -132,7 +135,7 @@ function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<str
   }
 }
 
-/** The result of a command that a client has run is told with that command. */
+/** The message of a user's input. The result of a command that a client has run gives none, since the command's own message has it. */
 function inputOf ({ by, text, action }: JsonObject): Part | undefined {
   if (action === 'command_result') return undefined
   return { role: 'user', by: textOf(by), text: textOf(text) || (action === undefined ? '' : `/${textOf(action)}`) }
@@ -151,7 +154,7 @@ function toolOf (data: JsonObject, fact: Fact): Part {
   return { role: 'tool', text: [textOf(outcome), textOf(message)].filter(text => text !== '').join(': '), tool: textOf(name) || textOf(tool), ...output }
 }
 
-/** What a command printed, as its executor, or the client that ran it, gave it. */
+/** The output of a command, as reported by the executor or the client that ran it. */
 function printedBy (fact: Fact): string {
   const result = fact.kind === 'result' ? fact.result : fact.kind === 'input' ? fact.action?.data ?? { stdout: fact.text } : undefined
   if (result === undefined || !isJsonObject(result)) return ''

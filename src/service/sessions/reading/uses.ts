@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { type Fact, type Transition } from '../../../session/model.ts'
 
-/** What a session has used of one thing. */
+/** How much a session has used one model purpose, tool, check, target, workspace or definition. */
 export interface Use {
   /** The kind of its effects: `llm`, `tool`, `exec`, `check`, `read`, `apply`, … */
   readonly kind: string
@@ -12,10 +12,10 @@ export interface Use {
   readonly tokens: number
 }
 
-/** So many things are told apart; a definition names fewer. */
+/** How many uses are listed at most; no usual definition names so many. */
 const MAX_USES = 500
 
-/** Which member of an audit's subject names what was used, the first that is there. */
+/** The members of an effect's subject that name what was used. The first one that the subject has counts. */
 const NAMES = ['purpose', 'tool', 'check', 'target', 'workspace', 'definition']
 
 /** Counts what a session has used, in the order in which it used it first. @param log all of its transitions */
@@ -51,7 +51,7 @@ function nameOf (subject: JsonObject | undefined): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/** A command that ends with another code than 0, and a check that does not pass, have failed too. */
+/** Whether an effect has failed. A command with an exit code other than 0 and a check that does not pass count as failed. */
 function hasFailed (fact: Fact): boolean {
   if (fact.kind !== 'result') return true
   const result: Json = fact.result

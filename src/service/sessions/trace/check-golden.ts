@@ -21,8 +21,8 @@ function fileOf (version: number): 'plan-response' | 'plan-response-2' {
 }
 
 /**
- * What is wrong with a golden trace: its form, a schema that has changed without a new version, an answer that is judged
- * otherwise than it was. Traces of other versions are held to their form only.
+ * Lists the faults of a golden trace: a wrong form, a schema that has changed without a new version, an answer that is now judged in
+ * another way than when it was recorded. Of traces of other versions only the form is checked.
  */
 export function checkGolden (value: Json, now?: Golden['protocol']): string[] {
   const violations = compileSchema(readPublishedSchema<Json>('golden-trace')).validate(value, 'golden')

@@ -16,14 +16,17 @@ export interface Golden {
     readonly validated_json: Json
     readonly validation_outcome: 'ok' | 'error'
     readonly error_code: Json
-    /** These three by schema 2: where the plan waits, the codes of what the model had to mend, and how often a check has failed. */
+    /**
+     * Only with schema 2, like the next two: the state of the plan. `mended` has the codes of faults that the model had to mend, `check_rounds` how
+     * often a check has failed.
+     */
     readonly state?: string
     readonly mended?: readonly string[]
     readonly check_rounds?: number
   }
 }
 
-/** The golden trace of a plan, out of its log. @param provider who answers, as `builtin` */
+/** Computes the golden trace of a plan from its log. @param provider the type of the model's provider, such as `builtin` */
 export function goldenOf (session: Session, transitions: readonly Transition[], provider: string): Golden {
   const { schemaVersion, schemaHash, isStrict, model } = startedAs(session.start, PLAN).setting
   const logged = transitions.flatMap(({ notices }) => notices.filter(({ type }) => type === 'log').map(({ data }) => data))

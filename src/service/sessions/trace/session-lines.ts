@@ -4,20 +4,20 @@ import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { traceIdOf } from './trace.ts'
 
-/** How loud each level of a session's line is in the service's log. */
+/** The level in the service's log for each level of a session's line. */
 const METHODS: ReadonlyMap<string, keyof Log> = new Map([['debug', 'debug'], ['info', 'info'], ['warning', 'warn'], ['error', 'error'], ['critical', 'error']])
 
 /** Members of a line whose texts come from the service itself, never from a user, a model or a tool. */
 const PLAIN = new Set(['code', 'mode', 'check', 'action', 'name', 'skill_name', 'serverId', 'serverName', 'skill_log_id', 'session_id'])
 
-/** A longer text is left out of the log, in UTF-16 units: it may be the words of a user or a model. */
+/** The longest text that the log takes, in UTF-16 units. A longer one may be the words of a user or a model, and is left out. */
 const MAX_PLAIN = 200
 
-/** Members of a notice that have fields of their own in the line. */
+/** Members of a notice that are not repeated in the line's `data`. */
 const APART = new Set(['prefix', 'level', 'text', 'brief', 'event', 'trace_id'])
 
 /**
- * Writes what sessions log to the service's log, each line once: by the process that wrote it.
+ * Copies the log notices of sessions to the service's log. Only the process that wrote a transition logs its notices, so each line comes once.
  * @param hasValues whether words of users, models and tools may be logged
  */
 export function logLinesTo (log: Log, hasValues: boolean): (session: Pick<Session, 'id' | 'start'>, transition: Pick<Transition, 'notices'>) => void {

@@ -6,7 +6,7 @@ import { type Session } from '../../../session/session.ts'
 import { isPlan } from './trace.ts'
 import { type Traces } from './traces.ts'
 
-/** Writes the traces of plans into their workspaces, each again whenever its plan waits or has ended. */
+/** Writes the traces of plans as files into their workspaces. A trace is written again whenever its plan begins to wait or has ended. */
 export class TraceFiles {
   readonly #traces: Pick<Traces, 'get'>
   readonly #loadWorkspaces: () => Promise<Workspaces>
@@ -20,7 +20,7 @@ export class TraceFiles {
     this.#log = log
   }
 
-  /** Never rejects: a plan goes on without its trace. */
+  /** Writes the trace of a plan; of other sessions nothing. It never rejects: a plan goes on without its trace. */
   async write (session: Session): Promise<void> {
     if (!isPlan(session.start)) return
     this.#last = this.#last.then(() => this.#write(session.id)).catch((error: unknown) => {

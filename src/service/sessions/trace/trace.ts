@@ -7,27 +7,27 @@ import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { maskJson, maskSecrets } from './mask-secrets.ts'
 
-/** What happened while a plan was made and carried out, as operators may keep it: neither files nor words of the user. */
+/** The trace of a plan: what happened while it was made and carried out. Operators may keep it, so it holds neither contents of files nor words of the user. */
 export interface Trace {
   readonly trace_id: string
   readonly session: string
   readonly workspace: string
   readonly started_at: string
   readonly updated_at: string
-  /** How the session was set up; of the profile's prompt only its length. */
+  /** The setting of the session. In place of the profile's prompt it has the prompt's length. */
   readonly config_snapshot: JsonObject
   readonly context_stats: Json
   readonly cache_stats: Json
   readonly events: readonly JsonObject[]
   readonly result: JsonObject
-  /** What the model answered, with its secrets masked; only where the operator wants it. */
+  /** The model's answers, with secrets masked; left out unless the operator asks for them. */
   readonly raw_content?: readonly string[]
 }
 
 /** How many events a trace has: of a long session, the first ones. */
 const MAX_EVENTS = 1000
 
-/** Members of a log notice that are for its line, or that every event of a trace has. */
+/** Members of a log notice that an event of a trace does not repeat as data. */
 const OF_THE_LINE = new Set(['prefix', 'level', 'text', 'trace_id', 'event'])
 
 /** The trace of a session has its id, written as a UUID. */
@@ -65,7 +65,7 @@ export function traceOf (session: Session, transitions: readonly Transition[], k
   }
 }
 
-/** What the model answered, in the order of the log. */
+/** The model's answers, in the order of the log. */
 export function answersOf (transitions: readonly Transition[]): Json[] {
   const asked = new Set(transitions.flatMap(({ begun }) => begun.filter(({ kind }) => kind === 'llm').map(({ id }) => id)))
   return transitions.flatMap(({ fact }) => fact.kind === 'result' && asked.has(fact.effect) ? [fact.result] : [])

@@ -5,9 +5,9 @@ import { type ListQuery, type SessionPage } from '../../../session/session-store
 import { type Golden, goldenOf } from './golden.ts'
 import { isPlan, sessionOfTrace, type Trace, traceIdOf, traceOf } from './trace.ts'
 
-/** What traces are computed from: the sessions that a caller may read. */
+/** Reads the sessions of a caller that traces are computed from. */
 export interface SessionLogs {
-  /** @throws SESSION_NOT_FOUND, also for a session that is no plan */
+  /** Loads a plan. @throws SESSION_NOT_FOUND, also for a session that is no plan */
   get (caller: Caller, id: string): Promise<Session>
   list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage>
   transitions (caller: Caller, id: string): Promise<readonly Transition[]>
@@ -15,9 +15,9 @@ export interface SessionLogs {
 
 export interface TracesOptions {
   readonly logs: SessionLogs
-  /** Whether traces hold what the model answered, masked. */
+  /** Whether traces hold the model's answers, with secrets masked. */
   readonly keepsRaw: boolean
-  /** Who answers, as `builtin`. */
+  /** The type of the model's provider, such as `builtin`. */
   readonly provider: string
 }
 
@@ -27,7 +27,7 @@ export interface TracePage {
   readonly next?: string | undefined
 }
 
-/** The traces of plans, as each caller's own sessions have them. They are computed, and kept nowhere. */
+/** The traces of the plans that a caller may read. They are computed from the sessions' logs, and stored nowhere. */
 export class Traces {
   readonly #options: TracesOptions
 
@@ -35,20 +35,20 @@ export class Traces {
     this.#options = options
   }
 
-  /** @throws REQUEST_INVALID for a cursor that no page has given */
+  /** Lists the traces of a caller's plans. @throws REQUEST_INVALID for a cursor that no page has given */
   async list (caller: Caller, query: { readonly limit: number, readonly cursor?: string }): Promise<TracePage> {
     const { heads, next } = await this.#options.logs.list(caller, query)
     return { traces: heads.filter(head => isPlan(head)).map(head => ({ id: traceIdOf(head.id), head })), next }
   }
 
-  /** @throws SESSION_NOT_FOUND */
   async get (caller: Caller, id: string): Promise<Trace> {
+  /** Computes the trace of a plan. @throws SESSION_NOT_FOUND */
     const { session, transitions } = await this.#read(caller, id)
     return traceOf(session, transitions, this.#options.keepsRaw)
   }
 
-  /** @throws SESSION_NOT_FOUND */
   async golden (caller: Caller, id: string): Promise<Golden> {
+  /** Computes the golden trace of a plan. @throws SESSION_NOT_FOUND */
     const { session, transitions } = await this.#read(caller, id)
     return goldenOf(session, transitions, this.#options.provider)
   }

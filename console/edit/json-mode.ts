@@ -12,3 +12,13 @@ export const jsonMode = StreamLanguage.define({
     return null
   }
 })
+
+/** The reason why a text is no JSON, in the browser's words; empty for JSON. */
+export function mistakeInJson (text: string): string {
+  try {
+    JSON.parse(text)
+    return ''
+  } catch (error) {
+    return String(error instanceof Error ? error.message : error)
+  }
+}

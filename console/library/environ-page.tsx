@@ -6,6 +6,7 @@ import { useMay } from '../api/caller.ts'
 import { api, takeTagged, type Tagged } from '../api/client.ts'
 import { queries } from '../api/queries.ts'
 import { Editor } from '../edit/editor.tsx'
+import { mistakeInJson } from '../edit/json-mode.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
@@ -50,7 +51,7 @@ function Value ({ id, environ }: { readonly id: string, readonly environ: Tagged
   useEffect(() => { setText(stored) }, [stored])
   // What lies below a path is shown, and has no value of its own to edit.
   const isBranch = environ.tag === undefined && environ.value !== undefined
-  const problem = problemOf(text)
+  const problem = mistakeInJson(text)
   const save = async () => {
     setSaving(true)
     setError(undefined)
@@ -86,15 +87,6 @@ function Value ({ id, environ }: { readonly id: string, readonly environ: Tagged
       {error !== undefined && <div className='body'><ErrorNote error={error} /></div>}
     </section>
   )
-}
-
-function problemOf (text: string): string {
-  try {
-    JSON.parse(text)
-    return ''
-  } catch (error) {
-    return String(error instanceof Error ? error.message : error)
-  }
 }
 
 function typeOf (value: unknown): string {

@@ -4,6 +4,7 @@ import { useMay } from '../../api/caller.ts'
 import { api, take, type Tagged } from '../../api/client.ts'
 import { queries } from '../../api/queries.ts'
 import { Editor } from '../../edit/editor.tsx'
+import { mistakeInJson } from '../../edit/json-mode.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Icon } from '../../parts/icons.tsx'
@@ -58,7 +59,7 @@ function Written ({ id, stored }: { readonly id: string, readonly stored: Tagged
   const [isSaving, setSaving] = useState(false)
   const mayWrite = useMay('write')
   useEffect(() => { setText(before) }, [before])
-  const problem = problemOf(text)
+  const problem = mistakeInJson(text)
   const save = async () => {
     setSaving(true)
     setError(undefined)
@@ -93,13 +94,4 @@ function Written ({ id, stored }: { readonly id: string, readonly stored: Tagged
       {error !== undefined && <div className='body'><ErrorNote error={error} /></div>}
     </section>
   )
-}
-
-function problemOf (text: string): string {
-  try {
-    JSON.parse(text)
-    return ''
-  } catch (error) {
-    return String(error instanceof Error ? error.message : error)
-  }
 }

@@ -13,7 +13,7 @@ export function unknownOutcome (reason = 'it was interrupted'): string {
   return `${reason}. Nobody knows whether it was done`
 }
 
-/** Takes one fact in, of a dialogue that has begun. */
+/** The rules of a dialogue that has begun: each takes one fact of its session, and gives the state, effects and notices that follow. */
 export interface Reducer<S> {
   /** The user says something. */
   hear (text: string, action?: Action): Next<S>

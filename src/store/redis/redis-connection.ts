@@ -65,7 +65,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   })
   const enterDatabase = createDatabaseCheck(client, target.options.db ?? 0)
   let problem: string | undefined = `Redis at ${target.address} is not connected yet`
-  /** Whether Redis itself has reported the trouble, over the present connection. */
+  /** Whether Redis has answered with an error over the connection that is open now. */
   let isTold = false
   let closed = false
   let remarked: string | undefined

@@ -97,6 +97,7 @@ export const GROUPED: readonly string[] = [
   'observe/request-log.test.ts',
   'observe/serialize-error.test.ts',
   'observe/traceparent.test.ts',
+  'plural.test.ts',
   'registry/decode-value.test.ts',
   'registry/diagnostic-table.test.ts',
   'registry/empty-hold.test.ts',

@@ -98,7 +98,7 @@ async function jobs (marker: string): Promise<string[]> {
 
 /** A terminal's shell, as its process id, and the folder of its files, which is there while it runs. */
 async function ownOf (run: TestTerminal['run']): Promise<{ shell: number, folder: string }> {
-  const { stdout } = await run('echo "$$ ${BASH_SOURCE%/*}"')
+  const { stdout } = await run('echo "$$ $(dirname "$BASH_SOURCE")"')
   const [shell = '', folder = ''] = stdout.trim().split(' ')
   assert.ok(existsSync(folder), stdout)
   return { shell: Number(shell), folder }

@@ -16,6 +16,7 @@ export const GROUPED: readonly string[] = [
   'config.test.ts',
   'config/parse-operator.test.ts',
   'deploy/compose.test.ts',
+  'deploy/image.test.ts',
   'deploy/workflow.test.ts',
   'docs/errors.test.ts',
   'docs/links.test.ts',

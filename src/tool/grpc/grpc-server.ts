@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { type GrpcTarget } from './grpc-definition.ts'
 import { type Egress, resolveHost } from '../egress.ts'
 import { createPreparation, type Preparation } from '../call/preparation.ts'
-import { type TlsFiles } from './tls.ts'
+import { type TlsFiles } from '../tls.ts'
 
 /**
  * The package grpc-js takes 180 ms to load. It is loaded when the first tool over gRPC is registered, so that only services

@@ -13,7 +13,8 @@ interface GetOptions extends IdOptions { readonly output: 'yaml' | 'json' | 'raw
 
 /** Adds a group of commands for each kind of what is registered: `aps prompt …`, `aps agents …`. @returns the groups, which others add to */
 export function addEntryGroups (program: Command, cli: Cli): ReadonlyMap<EntryKind, Command> {
-  return new Map(ENTRY_KINDS.map(kind => [kind, addEntryGroup(program, kind, cli)]))
+  const promptsFirst = ENTRY_KINDS.toSorted((one, other) => Number(other.command === 'prompt') - Number(one.command === 'prompt'))
+  return new Map(promptsFirst.map(kind => [kind, addEntryGroup(program, kind, cli)]))
 }
 
 function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {

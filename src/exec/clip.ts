@@ -7,7 +7,7 @@ export class Clip {
   readonly #tail: Buffer
   #total = 0
 
-  /** @param most the kept size, in bytes */
+  /** Creates an empty clip. @param most the kept size, in bytes */
   constructor (most: number) {
     const head = Math.floor(most * 0.6)
     this.#head = Buffer.alloc(head)

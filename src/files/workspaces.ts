@@ -49,7 +49,7 @@ export class Workspaces {
   readonly #state: string
   readonly #known = new Map<string, Known>()
 
-  /** @param state absolute path of the folder in which the service keeps its state */
+  /** Creates the table of workspaces. @param state absolute path of the folder in which the service keeps its state */
   constructor (operator: OperatorFile, state: string) {
     this.#operator = operator
     this.#state = state

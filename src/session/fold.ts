@@ -6,8 +6,8 @@ import { type Transition } from './model.ts'
 import { type OpenEffect, type Session } from './session.ts'
 
 /**
- * The error that an engine, when it reads a session's log again, asks for other effects (model calls, commands) than the log records. The
- * engine was changed without a new version.
+ * The error that an engine, when it reads a session's log again, asks for other effects (model calls, commands) than the log records. This
+ * happens when an engine was changed without a new version.
  */
 export class EngineDiverged extends Error {
   override readonly name = 'EngineDiverged'

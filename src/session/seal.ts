@@ -5,7 +5,7 @@ import { type Entry } from './session-store.ts'
 export class LogUntrusted extends Error {
   override readonly name = 'LogUntrusted'
 
-  /** @param seq number of the first entry whose signature is wrong */
+  /** Creates the error. @param seq number of the first log entry whose signature is wrong */
   constructor (seq: number) {
     super(`transition ${seq} is not as this service has written it`)
   }

@@ -1,4 +1,4 @@
-/** The largest kept text before the first mark (a login greeting) and after the last mark (a path), in bytes. */
+/** The largest kept text around a remote command's output, in bytes: a login greeting before it, and a path after it. */
 const MAX_ASIDE = 8192
 
 /**
@@ -15,7 +15,11 @@ export class MarkedOutput {
   #rest: Buffer = Buffer.alloc(0)
   #state: 'before' | 'inside' | 'behind' = 'before'
 
-  /** @param mark a text that nobody can guess, so that no command can fake it @param onBytes called with what the command prints */
+  /**
+   * Creates the parser for one command.
+   * @param mark a text that nobody can guess, so that no command can fake it
+   * @param onBytes called with what the command prints
+   */
   constructor (mark: string, onBytes: (bytes: Buffer) => void) {
     this.#begin = Buffer.from(`${mark} begin `)
     this.#end = Buffer.from(`${mark} end `)

@@ -26,7 +26,7 @@ export class SshConnection {
   #kept: Kept | undefined
   #idle: NodeJS.Timeout | undefined
 
-  /** @param agent the socket of an SSH agent, for a target without a key file */
+  /** Creates the connection, without opening it yet. @param agent the socket of an SSH agent, for a target without a key file */
   constructor (target: SshTarget, agent: string | undefined) {
     this.#target = target
     this.#agent = agent

@@ -19,7 +19,7 @@ export class SshExecutor implements Executor {
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<Ran>>()
 
-  /** @param agent the socket of an SSH agent that has the key, for a target without a key file */
+  /** Creates the executor for one remote machine. @param agent the socket of an SSH agent that has the key, for a target without a key file */
   constructor (target: SshTarget, agent: string | undefined) {
     this.#target = target
     this.#agent = agent

@@ -8,7 +8,7 @@ import { foldersOf, type Step } from './step.ts'
 /** The number of files that are read or written at the same time. */
 const SIDE_BY_SIDE = 8
 
-/** The surroundings that the steps of a change need to be carried out. */
+/** The context in which the steps of a change are carried out: the files, their new contents, the lock. */
 export interface Work {
   readonly files: WorkspaceFiles
   /** Reads the content of a file from the journal, by its SHA-256. */

@@ -15,7 +15,7 @@ export class Approvals {
   readonly #about: Circumstances['about']
   readonly #commit: Commit
 
-  /** @param about gives the circumstances, as they are now, of an effect that a person is asked about */
+  /** Creates the approvals of all sessions in a log. @param about gives the circumstances, as they are now, of an effect that a person is asked about */
   constructor (log: SessionLog, about: Circumstances['about'], commit: Commit) {
     this.#log = log
     this.#about = about

@@ -13,7 +13,11 @@ export class Watches {
   /** The ids of sessions that stay watched while no effect runs for them. */
   readonly #kept = new Set<string>()
 
-  /** @param onNews called with the number of a new log entry, or `Infinity` when there may be new ones @param onLive called with each live message */
+  /**
+   * Creates an empty set of watches.
+   * @param onNews called with the number of a new log entry, or `Infinity` when there may be new ones
+   * @param onLive called with each live message
+   */
   constructor (store: SessionStore, onNews: (id: string, seq: number) => void, onLive: (live: JsonObject) => void = () => {}) {
     this.#store = store
     this.#onNews = onNews

@@ -25,7 +25,7 @@ export class Breaker {
   #openedAt: number | undefined
   #isProbing = false
 
-  /** @param now a clock in ms */
+  /** Creates a closed breaker. @param now the clock, in ms */
   constructor (policy: BreakerPolicy, now: () => number = () => performance.now()) {
     this.#policy = policy
     this.#now = now

@@ -40,7 +40,7 @@ export interface Preparation<T> {
 export interface PreparationOptions<T> {
   /** Makes one attempt. It has to close what it has opened when the signal is aborted. */
   readonly prepare: (signal: AbortSignal) => Promise<T>
-  /** Closes the prepared thing. */
+  /** Closes what was prepared, such as a connection. */
   readonly dispose: (prepared: T) => void | Promise<void>
   /** Called with the error of a failed attempt; once only, while the same error repeats. */
   readonly failed?: (error: Error) => void

@@ -10,7 +10,7 @@ export class RecentDurations {
   readonly #now: () => number
   #durations: ReadonlyArray<{ readonly at: number, readonly milliseconds: number }> = []
 
-  /** @param now the clock, in ms */
+  /** Creates an empty list of durations. @param now the clock, in ms */
   constructor (now: () => number = () => performance.now()) {
     this.#now = now
   }

@@ -17,7 +17,7 @@ export class ResultCache {
   #hits = 0
   #misses = 0
 
-  /** @param bytes the largest total size of the results, counted as JSON */
+  /** Creates an empty cache. @param bytes the largest total size of the results, counted as JSON */
   constructor (bytes: number) {
     this.#results = new LRUCache({ maxSize: bytes })
   }

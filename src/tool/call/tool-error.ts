@@ -31,7 +31,11 @@ export class ToolError extends Error {
   /** Whether the tool may have done its work in spite of the failure. */
   readonly isInDoubt: boolean
 
-  /** @param facts `quote` holds the tool's own words, which may repeat the arguments; `wasSent: false` means that the tool cannot have received the call */
+  /**
+   * Creates the error of a call.
+   * @param facts `quote` holds the tool's own words, which may repeat the arguments; `wasSent: false` means that the tool cannot have
+   * received the call
+   */
   constructor (
     code: ToolErrorCode,
     summary: string,

@@ -16,7 +16,7 @@ export class McpExchange {
   #answer = () => {}
   readonly #answered = new Promise<void>(resolve => { this.#answer = resolve })
 
-  /** @param cancelled aborts when the caller no longer waits for the answer */
+  /** Creates the exchange of a request that is about to be sent. @param cancelled aborts when the caller no longer waits for the answer */
   constructor (cancelled: AbortSignal | undefined) {
     this.signal = cancelled === undefined ? this.#over.signal : AbortSignal.any([this.#over.signal, cancelled])
   }

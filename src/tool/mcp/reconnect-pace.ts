@@ -17,7 +17,7 @@ export class ReconnectPace {
   #openedAt = -Infinity
   #failures = 0
 
-  /** @param now the clock, in ms */
+  /** Creates the pace of one server's streams. @param now the clock, in ms */
   constructor (now: () => number = () => performance.now()) {
     this.#now = now
   }

@@ -33,7 +33,7 @@ export class SchemaError extends Error {
   override readonly name = 'SchemaError'
 }
 
-/** A compiled JSON Schema. */
+/** A compiled JSON Schema, which validates values. */
 export interface CompiledSchema {
   /**
    * Validates a value. Returns at most 20 violations, none for a valid value. Never throws, and never changes the value.

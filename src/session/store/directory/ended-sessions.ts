@@ -28,7 +28,7 @@ export class EndedSessions {
   #swept = -Infinity
   #sweeping: Promise<void> | undefined
 
-  /** @param keep how long an ended session is kept, in ms @param now the clock, in ms since 1970 */
+  /** Creates the view of a folder of ended sessions. @param keep how long an ended session is kept, in ms @param now the clock, in ms since 1970 */
   constructor (folder: string, keep: number, now: () => number) {
     this.#folder = folder
     this.#keep = keep

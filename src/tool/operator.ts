@@ -3,7 +3,7 @@ import { createEgress, type Egress, type EgressOptions } from './egress.ts'
 import { DEFAULT_POLICY, type PolicyDefaults } from './call/policy.ts'
 import { parseSecrets, type Secrets } from './definition/secrets.ts'
 import { parseStdioCommands, type StdioCommand } from './mcp/stdio-command.ts'
-import { SYSTEM_TLS, type TlsFiles } from './grpc/tls.ts'
+import { SYSTEM_TLS, type TlsFiles } from './tls.ts'
 
 /**
  * The permissions that the operator (who runs this service) gives to tools: addresses, secrets, commands. Registrations of tools can only

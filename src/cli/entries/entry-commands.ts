@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { pluralOf } from '../../base/text.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Cli } from '../cli.ts'
 import { objectOf, textOf } from '../json-members.ts'
@@ -16,10 +17,10 @@ export function addEntryGroups (program: Command, cli: Cli): ReadonlyMap<EntryKi
 }
 
 function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
-  const group = program.command(kind.command).description(`list, read and publish ${kind.noun}s`)
+  const group = program.command(kind.command).description(`list, read and publish ${pluralOf(kind.noun)}`)
   if (kind.alias !== undefined) group.alias(kind.alias)
 
-  group.command('list').description(`list ${kind.noun}s`)
+  group.command('list').description(`list ${pluralOf(kind.noun)}`)
     .option('--prefix <text>', 'only ids that begin with this')
     .action(async ({ prefix }: { readonly prefix?: string }, command: Command) => { await list(kind, prefix, command, cli) })
 

@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { type GrpcTarget } from './grpc-definition.ts'
 import { type Egress, resolveHost } from '../egress.ts'
 import { createPreparation, type Preparation } from '../call/preparation.ts'
-import { type TlsFiles } from './tls.ts'
+import { type TlsFiles } from '../tls.ts'
 
 /** Loads the package grpc-js, which takes 180 ms. It is loaded when the first gRPC tool is registered, so that only services with such tools wait for it. */
 export const loadGrpc = () => import('@grpc/grpc-js')

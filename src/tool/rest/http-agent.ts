@@ -1,7 +1,7 @@
 import { type Agent } from 'undici'
 import { undici } from '../../runtime/undici.ts'
 import { type Egress, EgressError } from '../egress.ts'
-import { type TlsFiles } from '../grpc/tls.ts'
+import { type TlsFiles } from '../tls.ts'
 
 /** The largest number of connections to one origin at a time. */
 const MAX_CONNECTIONS = 128

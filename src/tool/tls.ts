@@ -1,8 +1,8 @@
-/** What the operator sets for TLS towards tools; without it, the system's roots and no client certificate. */
+/** The operator's certificates for TLS connections to tools. Without them, the system's trusted authorities count, and no client certificate is sent. */
 export interface TlsFiles {
-  /** Certificates of the authorities to trust, as PEM. */
+  /** The certificates of the trusted authorities, as PEM. */
   readonly ca: Buffer | null
-  /** This service's own key and certificate, as PEM. */
+  /** The key and the certificate of this service itself, as PEM. */
   readonly key: Buffer | null
   readonly cert: Buffer | null
 }

@@ -1,8 +1,8 @@
 /**
- * Who may see an entry of a kind, and who may change it. A token may have lists of name patterns for prompts, for shared variables and for runs (what
- * can be run: agents, skills, plans). `prompts`, `environs` and `runs` name the list whose patterns the entry's id must match. `open`: everybody sees
- * the entry. `shown`: callers who see something that the entry brings. Entries of the last three are changed only by callers without patterns for
- * prompts and shared variables.
+ * Who may see an entry of a kind, and who may change it. The token of a caller may limit it by name patterns: for prompts, for shared variables, and
+ * for runs (agents, skills, plans). `prompts` and `environs`: the patterns of that name decide. `runs`: the patterns for runs decide, and a caller
+ * without them must have no others either. `open`: everybody sees the entry. `shown`: callers see it who see something that it brings. Entries of the
+ * last three are changed only by callers without patterns for prompts and shared variables.
  */
 export type Access = 'prompts' | 'environs' | 'runs' | 'open' | 'shown'
 

@@ -9,7 +9,7 @@ import { type Finding } from './lint-format.ts'
 import { type LocalEntry } from './read-folder.ts'
 import { createPlaceFinder } from './text-places.ts'
 
-/** What is wrong with tests in a file: no service has to be asked. @param folder as the user names it */
+/** Checks a file of tests of a prompt. That takes no service. @param folder as the user wrote it */
 export async function lintTests ({ file, entry }: LocalEntry, root: string, folder: string): Promise<Finding[]> {
   try {
     parseTests(parseJson(storedText(entry)))

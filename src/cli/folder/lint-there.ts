@@ -11,15 +11,18 @@ import { lintTests } from './lint-tests.ts'
 import { type LocalEntry, readFolder } from './read-folder.ts'
 import { createPlaceFinder } from './text-places.ts'
 
-/** What a service checks without storing it, by the field of a lint; tests need nothing of a service. */
+/**
+ * The kinds that a service can check without storing anything, each with its field in the body of a lint request. Tests of prompts are not
+ * among them: they are checked here.
+ */
 const FIELDS: ReadonlyMap<string, string> = new Map([
   ['templates', 'prompt'], ['extensions', 'extension'], ['agents', 'agent'], ['skills', 'skill'], ['plans', 'plan']
 ])
 
-/** A service parses one candidate at a time, and lets a few wait. */
+/** How many lints are requested at a time: a service parses one candidate at a time, and lets only a few wait. */
 const AT_A_TIME = 4
 
-/** What a service says of the files of a folder, linked with what is registered there. @throws CliError */
+/** Checks the files of a folder by a running service, together with the entries that are registered there. @throws CliError */
 export async function lintThere (folder: string, api: ApiClient, warn: (message: string) => void): Promise<readonly Finding[]> {
   const { root, entries, problems } = await readFolder(folder, warn)
   const unread = problems.map((problem): Finding => {
@@ -51,7 +54,7 @@ async function findingsOf ({ kind, id, file, entry }: LocalEntry, root: string, 
   })
 }
 
-/** The place in its file of a diagnostic of a prompt; the first for one without a line. */
+/** The place in its file of a diagnostic of a prompt; the first line for a diagnostic without a line. */
 function placeOf (
   { line, column, messageIndex, part, member }: JsonObject,
   find: ReturnType<typeof createPlaceFinder>

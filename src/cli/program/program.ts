@@ -29,13 +29,13 @@ import { addSkillCommands } from '../skill.ts'
 import { addTerminalCommand } from '../terminal.ts'
 import { addTypesCommand } from '../types.ts'
 
-/** As much of the process as the program uses. */
+/** The parts of Node's `process` that the program uses, so that a test can pass others. */
 export type ProcessLike = Pick<NodeJS.Process, 'argv' | 'env' | 'stdin' | 'stdout' | 'stderr' | 'once' | 'off'>
 
 /** Options that every command has. */
 interface CommonOptions extends AddressOptions { readonly json?: string }
 
-/** Runs the command of the arguments. @returns what the process should end with; never rejects for what the user or the service did */
+/** Runs the command that the arguments name. @returns the exit code; rejects only for faults of the program itself */
 export async function runProgram (host: ProcessLike): Promise<number> {
   const { argv, stdout, stderr } = host
   const interrupt = new AbortController()
@@ -84,7 +84,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
       const { json, ...options } = command.optsWithGlobals<CommonOptions>()
       let api: ApiClient | undefined
       return {
-        // What asks no service needs neither its address nor its token.
+        // A command that asks no service needs neither an address nor a token.
         get api () {
           if (api === undefined) {
             const { url, token } = addressOf(options, env)
@@ -140,7 +140,9 @@ function addCommands (program: Command, cli: Cli): void {
   addCompletionCommands(program, cli)
 }
 
-/** What follows `--json` is never its value, or it would take the id of `aps prompt get --json greet`: `--json=id,state` is. */
+/**
+ * Lets `--json` take a value only as `--json=id,state`: otherwise the id in `aps prompt get --json greet` would be taken for its value.
+ */
 function separateJson (argument: string): string {
   return argument === '--json' ? '--json=' : argument
 }

@@ -12,7 +12,9 @@ import { type McpUses, type Visit } from './visit.ts'
 /** The most streams of changes that one caller may have open at a time. */
 const MAX_STREAMS = 100
 
-/** Answers MCP over HTTP, in the older and the newer form of the protocol. Only open streams of changes outlive a request. */
+/**
+ * The MCP endpoint: answers requests over HTTP, in the older and the newer form of the protocol. Only streams of changes outlive a request.
+ */
 export class McpEndpoint {
   readonly #uses: McpUses
   readonly #registry: Registry

@@ -6,7 +6,7 @@ import { offerResources } from './resources.ts'
 import { offerTools } from './tools.ts'
 import { type McpUses, type Visit } from './visit.ts'
 
-/** Makes the MCP server of one request, with what the caller may see of one generation. It has no state, so any replica can answer. */
+/** Makes the MCP server that answers one request, with the entries that its caller may see. It has no state, so any replica can answer. */
 export function createMcpServer (visit: Visit, uses: McpUses): Server {
   const server = new Server({ name: 'ai-prompt-shell', title: 'Prompts', version: ENGINE_VERSION }, {
     capabilities: { prompts: { listChanged: true }, tools: { listChanged: true }, resources: {}, completions: {} },

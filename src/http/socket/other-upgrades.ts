@@ -3,9 +3,9 @@ import { type IncomingMessage, type Server } from 'node:http'
 import { type Socket } from 'node:net'
 
 /**
- * Passes upgrades to WebSocket on to the listeners of the emitter that it returns. Requests for other upgrades are served as if
- * they had not asked, which HTTP allows (RFC 9110, 7.8). Java's client asks every server for h2c, also with a POST. Once anybody
- * listens to upgrades, Node would leave the body of such a request unread.
+ * Passes requests for a WebSocket on to the listeners of the emitter that is returned. A request for any other upgrade is served as if it
+ * had not asked, which HTTP allows (RFC 9110, 7.8): Java's client asks every server for h2c, also with a POST. Without this function Node
+ * would leave the body of such a request unread as soon as anything listens to upgrades.
  */
 export function routeOtherUpgrades (server: Server): Server {
   const websockets = new EventEmitter()
@@ -16,7 +16,7 @@ export function routeOtherUpgrades (server: Server): Server {
   return websockets as Server
 }
 
-/** Writes the head of the request again in front of its body, without the header `upgrade`, and lets the server read it anew. */
+/** Lets the server read a request anew, with its head written again in front of its body but without the header `upgrade`. */
 function serveAgain (server: Server, { method = '', url = '', httpVersion, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): void {
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let index = 0; index < rawHeaders.length; index += 2) {

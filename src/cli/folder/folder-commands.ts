@@ -1,13 +1,14 @@
 import { type Command } from 'commander'
 import { type Cli } from '../cli.ts'
 import { type EntryKind } from '../entries/entry-kinds.ts'
+import { manyOf } from '../entries/noun.ts'
 import { type GivenParameters, readParameters, withParameters } from '../parameters.ts'
 import { serveHere } from '../serve.ts'
 import { type SyncOptions } from './sync.ts'
 
 /** Adds `apply` to the group of a kind. */
 export function addApplyCommand (group: Command, kind: EntryKind, cli: Cli): void {
-  group.command('apply').description(`publish the ${kind.noun}s of a file or a folder`)
+  group.command('apply').description(`publish the ${manyOf(kind.noun)} of a file or a folder`)
     .requiredOption('-f, --file <path>', `a file, or a folder ${kind.key}/ or with one`)
     .option('-i, --id <id>', 'for a file whose path does not say it')
     .action(async (options: { readonly file: string, readonly id?: string }, command: Command) => {

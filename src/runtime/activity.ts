@@ -60,7 +60,7 @@ export interface ModelWatch extends CallWatch {
 /** The facts about a streamed answer that are known at its end. */
 export interface StreamFacts {
   readonly outcome: 'complete' | 'failed' | 'left'
-  /** The model as the upstream names it. */
+  /** The name of the model, as the API gives it. */
   readonly model?: string
   /** The numbers of tokens, as the API gives them. Most APIs send none unless `stream_options.include_usage` asks for it. */
   readonly usage?: JsonObject

@@ -33,7 +33,7 @@ export function timeLimit (signal: AbortSignal, milliseconds: number): AbortSign
 export class Deadline {
   /** The time at which the work must end, on the clock of `performance.now()`, in ms. */
   readonly at: number
-  /** The whole time, in ms. */
+  /** The time that the work may take in all, in ms. */
   readonly timeout: number
   readonly #caller: CallerSignal | undefined
   readonly #reasons: DeadlineReasons

@@ -3,8 +3,8 @@ import { type Performer } from '../performer.ts'
 import { driverOf, isWaiting, type OpenEffect, openIn, owedNow, type Session } from '../session.ts'
 import { type RunningEffects } from './running-effects.ts'
 
-/** What a replica knows when it recovers a session: whether others may still drive it, and which effects run. */
-export interface Recovery {
+/** What a replica knows about a session that it recovers: whether others may still drive the session, and which effects run. */
+export interface Knowledge {
   /** The id of the replica that recovers the session. */
   readonly replica: string
   /** Whether this replica took the session because it was due: a replica that had begun effects of it is then gone. */
@@ -19,10 +19,10 @@ export interface Recovery {
  * The next fact in the recovery of a session. Effects that no replica performs any more are begun again, or end as unknown
  * where repeating could do harm; a session that has waited too long stops. `undefined` when there is nothing to do.
  */
-export function factToGoOn (session: Session, recovery: Recovery): Fact | undefined {
-  const { replica, isTaken, isHere, running, isRepeatable } = recovery
+export function factToGoOn (session: Session, known: Knowledge): Fact | undefined {
+  const { replica, isTaken, isHere, running, isRepeatable } = known
   if (ENDED.has(session.status)) return undefined
-  const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, recovery))
+  const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, known))
   // Effects that this replica began in an append that it gave up on, though the append had arrived: nobody performs them.
   const undone = left.filter(({ by }) => by === replica)
   const lost = isTaken ? left.filter(({ by }) => by !== replica) : []
@@ -38,6 +38,6 @@ export function factToGoOn (session: Session, recovery: Recovery): Fact | undefi
 }
 
 /** Whether a begun effect is not performed by this process. */
-function isLeft (id: string, { effect, by }: OpenEffect, { replica, running }: Recovery): boolean {
+function isLeft (id: string, { effect, by }: OpenEffect, { replica, running }: Knowledge): boolean {
   return effect.kind !== 'wait' && !(by === replica && running.has(id, effect.id))
 }

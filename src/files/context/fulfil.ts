@@ -6,7 +6,6 @@ import { describeEnvironment } from './describe-environment.ts'
 import { type Journal } from '../change/journal.ts'
 import { listFiles } from './list.ts'
 import { preview } from './preview.ts'
-import { readBranch } from './read-branch.ts'
 import { readLog } from './read-log.ts'
 import { readRange } from './read-range.ts'
 import { search } from './search.ts'
@@ -110,4 +109,19 @@ function missing (request: JsonObject, reason: string): JsonObject {
 
 function own (given: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(given, name) ? given[name] : undefined
+}
+
+/** A name is cut at this length, in UTF-16 units. */
+const MAX_NAME = 200
+
+/** The branch of git that a workspace is on. Nothing where the workspace is on no branch, or is no repository of its own. */
+async function readBranch (files: WorkspaceFiles): Promise<{ readonly branch?: string }> {
+  try {
+    const { bytes } = await files.read('.git/HEAD')
+    const branch = /^ref: refs\/heads\/(\S+)\s*$/.exec(bytes.toString())?.[1]
+    return branch === undefined ? {} : { branch: branch.slice(0, MAX_NAME) }
+  } catch (error) {
+    if (!(error instanceof FileRefusal)) throw error
+    return {}
+  }
 }

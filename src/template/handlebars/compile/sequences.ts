@@ -7,9 +7,13 @@ import { syntaxError, type Environment, type Sequence } from './environment.ts'
 import { compileHead } from './head.ts'
 import { compilePartial, compilePartialBlock } from './partials.ts'
 import { positionOf } from '../syntax/parse.ts'
-import { compilePrint } from './printing.ts'
-import { type Inline, type Render, type Scope } from './scope.ts'
+import { type Evaluate, type Inline, type Render, type Scope } from './scope.ts'
 import { traceLiteral, tracePart } from './explain/trace-statements.ts'
+import { printed } from '../../functions/arguments.ts'
+import { type Position } from '../../position.ts'
+import { type Run } from '../../run/run.ts'
+import { PENDING, type Value } from '../../value.ts'
+import { failAt } from './failure.ts'
 
 /** Compiles a sequence of statements; see `Compilers.sequence`. */
 export function compileSequence (
@@ -128,5 +132,27 @@ function withInlines (render: Render, defined: Sequence['inlines'], definedIn: (
     const output = render(scope)
     rendering.inlines = before
     return output
+  }
+}
+
+/** Compiles the printing of a value: never escaped, objects and lists as JSON, null and nothing as the empty text. */
+function compilePrint (evaluate: Evaluate, at: Position): Render {
+  return scope => {
+    const value = evaluate(scope)
+    if (typeof value === 'string') return value
+    return typeof value === 'number' ? `${value}` : printOther(value, scope.rendering.run, at)
+  }
+}
+
+function printOther (value: Value, run: Run, at: Position): string {
+  const known = run.consume(value, at)
+  if (known === PENDING) {
+    run.unfinished = true
+    return ''
+  }
+  try {
+    return printed(known, run)
+  } catch (error) {
+    throw failAt(error, at)
   }
 }

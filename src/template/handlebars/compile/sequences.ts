@@ -2,7 +2,6 @@ import { ALONE, type Beside, type Literal } from '../../explain/piece.ts'
 import { type DecoratorBlock, type Mustache, type Program, type Statement } from '../syntax/ast.ts'
 import { compileBlock } from './blocks.ts'
 import { literalName } from './arguments.ts'
-import { concatenate, type Part } from './concatenate.ts'
 import { syntaxError, type Environment, type Sequence } from './environment.ts'
 import { compileHead } from './head.ts'
 import { compilePartial, compilePartialBlock } from './partials.ts'
@@ -155,4 +154,35 @@ function printOther (value: Value, run: Run, at: Position): string {
   } catch (error) {
     throw failAt(error, at)
   }
+}
+
+/** What a sequence is made of: texts, and closures for what is computed. */
+type Part = string | Render
+
+/** Runs the parts in order. To enter costs as many visits as there are nodes, however many of them are reached. */
+function concatenate (parts: readonly Part[], nodes: number): Render {
+  // Texts and closures by turns: start renders[0] rest[0] renders[1] rest[1] …
+  let start = ''
+  const rest: string[] = []
+  const renders: Render[] = []
+  for (const part of parts) {
+    if (typeof part !== 'string') {
+      renders.push(part)
+      rest.push('')
+    } else if (rest.length === 0) start += part
+    else rest.push(`${rest.pop()}${part}`)
+  }
+  return scope => {
+    const { run } = scope.rendering
+    run.charge(nodes)
+    let output = start
+    for (let index = 0; index < renders.length; index++) output = checked(output + (renders[index] as Render)(scope) + (rest[index] as string), run)
+    return output
+  }
+}
+
+/** The text, unless it has grown beyond the limit. */
+function checked (text: string, run: Run): string {
+  if (text.length > run.limits.output) run.checkOutput(text.length)
+  return text
 }

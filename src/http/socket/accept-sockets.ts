@@ -1,8 +1,10 @@
 import websocket from '@fastify/websocket'
 import { type WebSocket } from 'ws'
 import { type App } from '../base/app-types.ts'
-import { routeOtherUpgrades } from './other-upgrades.ts'
 import { PROTOCOL } from '../base/protocol.ts'
+import { EventEmitter } from 'node:events'
+import { type IncomingMessage, type Server } from 'node:http'
+import { type Socket } from 'node:net'
 
 /** The largest frame, in bytes. */
 const MAX_FRAME = 256 * 1024
@@ -33,4 +35,29 @@ export async function acceptSockets (app: App): Promise<void> {
 function leave (client: WebSocket): void {
   client.close(1001, 'the service is going away')
   setTimeout(() => { client.terminate() }, GOODBYE).unref()
+}
+
+/**
+ * Passes upgrades to WebSocket on to the listeners of the emitter that it returns. Requests for other upgrades are served as if
+ * they had not asked, which HTTP allows (RFC 9110, 7.8). Java's client asks every server for h2c, also with a POST. Once anybody
+ * listens to upgrades, Node would leave the body of such a request unread.
+ */
+function routeOtherUpgrades (server: Server): Server {
+  const websockets = new EventEmitter()
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    if (request.headers.upgrade?.toLowerCase() === 'websocket') websockets.emit('upgrade', request, socket, head)
+    else serveAgain(server, request, socket, head)
+  })
+  return websockets as Server
+}
+
+/** Writes the head of the request again in front of its body, without the header `upgrade`, and lets the server read it anew. */
+function serveAgain (server: Server, { method = '', url = '', httpVersion, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): void {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`]
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = [rawHeaders[index], rawHeaders[index + 1]]
+    if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${name.toLowerCase() === 'connection' ? value.replace(/\bupgrade\b,?\s*/i, '') : value}`)
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
+  server.emit('connection', socket)
 }

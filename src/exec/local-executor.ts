@@ -1,3 +1,5 @@
+import { realpath } from 'node:fs/promises'
+import { resolve, sep } from 'node:path'
 import { WorkspaceFiles } from '../files/workspace-files.ts'
 import { type Sandbox, sandboxed, whyNoSandbox } from './bubblewrap.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from './executor.ts'
@@ -6,8 +8,6 @@ import { readFolderInside } from './read-folder-inside.ts'
 import { runInGroup } from './process-group.ts'
 import { type Pty, type PtyOptions } from './pty.ts'
 import { reportingFolder } from './shell-scripts.ts'
-import { realpath } from 'node:fs/promises'
-import { resolve, sep } from 'node:path'
 
 export interface LocalExecutorOptions {
   /** The folder that commands are jailed to; without links. */

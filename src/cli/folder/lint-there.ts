@@ -13,7 +13,7 @@ import { RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
 import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
 import { parseTests } from '../../registry/kinds/tests/test-cases.ts'
 
-/** What a service checks without storing it, by the field of a lint; tests need nothing of a service. */
+/** The fields of a lint request by the kinds of entries that a service checks without storing them. Tests are checked without a service. */
 const FIELDS: ReadonlyMap<string, string> = new Map([
   ['templates', 'prompt'], ['extensions', 'extension'], ['agents', 'agent'], ['skills', 'skill'], ['plans', 'plan']
 ])
@@ -21,7 +21,7 @@ const FIELDS: ReadonlyMap<string, string> = new Map([
 /** A service parses one candidate at a time, and lets a few wait. */
 const AT_A_TIME = 4
 
-/** What a service says of the files of a folder, linked with what is registered there. @throws CliError */
+/** Has a service check the entries in a folder, linked with its own registrations. @throws CliError */
 export async function lintThere (folder: string, api: ApiClient, warn: (message: string) => void): Promise<readonly Finding[]> {
   const { root, entries, problems } = await readFolder(folder, warn)
   const unread = problems.map((problem): Finding => {
@@ -68,7 +68,7 @@ function placeOf (
   })
 }
 
-/** What is wrong with tests in a file: no service has to be asked. @param folder as the user names it */
+/** Checks the tests in a file, without a service. @param folder as the user names it */
 async function lintTests ({ file, entry }: LocalEntry, root: string, folder: string): Promise<Finding[]> {
   try {
     parseTests(parseJson(storedText(entry)))

@@ -10,19 +10,22 @@ import { readLog } from './read-log.ts'
 import { readRange } from './read-range.ts'
 import { search } from './search.ts'
 
-/** Requests of one effect, and what their blocks may have in all, in UTF-16 units. */
+/** The most requests of one effect, and the most text of all their blocks, in UTF-16 units. */
 const MAX_REQUESTS = 100
 const MAX_TOTAL = 200_000
 
-/** Where context is read. */
+/** The length to which the name of a branch is cut, in UTF-16 units. */
+const MAX_BRANCH = 200
+
+/** The workspace in which context is read, and the session for which it is read. */
 export interface ContextPlace extends MemoryPlace {
   readonly files: WorkspaceFiles
   readonly journal: Journal
-  /** For which it is read. */
+  /** The id of the session that reads. */
   readonly session: string
   /** Files that may be read as logs, by name. */
   readonly logs: ReadonlyMap<string, string>
-  /** Ends a search with what it has found. */
+  /** Ends a search early: the search then gives the hits so far. */
   readonly signal: AbortSignal
 }
 
@@ -33,7 +36,7 @@ export async function fulfil (requests: readonly JsonObject[], place: ContextPla
   for (const [index, request] of requests.entries()) {
     const block = total > MAX_TOTAL || index >= MAX_REQUESTS ? missing(request, 'too much was asked for at once') : await blockOf(request, place)
     const length = JSON.stringify(block).length
-    // A change is shown as a whole, within bounds of its own.
+    // The preview of a change is shown whole: it has bounds of its own.
     const fits = block['type'] === 'preview' || total + length <= MAX_TOTAL
     blocks.push(fits ? block : missing(request, 'it is too long together with what was asked for before; ask for fewer lines'))
     total += fits ? length : 0
@@ -102,7 +105,7 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
 }
 
 function missing (request: JsonObject, reason: string): JsonObject {
-  // What a preview would do is known to whoever has asked.
+  // The change of a preview is left out: whoever asked for the preview knows it.
   const { change, ...rest } = request
   return { type: 'missing', request: rest, reason }
 }
@@ -111,15 +114,12 @@ function own (given: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(given, name) ? given[name] : undefined
 }
 
-/** A name is cut at this length, in UTF-16 units. */
-const MAX_NAME = 200
-
 /** The branch of git that a workspace is on. Nothing where the workspace is on no branch, or is no repository of its own. */
 async function readBranch (files: WorkspaceFiles): Promise<{ readonly branch?: string }> {
   try {
     const { bytes } = await files.read('.git/HEAD')
     const branch = /^ref: refs\/heads\/(\S+)\s*$/.exec(bytes.toString())?.[1]
-    return branch === undefined ? {} : { branch: branch.slice(0, MAX_NAME) }
+    return branch === undefined ? {} : { branch: branch.slice(0, MAX_BRANCH) }
   } catch (error) {
     if (!(error instanceof FileRefusal)) throw error
     return {}

@@ -1,10 +1,10 @@
+import { EventEmitter } from 'node:events'
+import { type IncomingMessage, type Server } from 'node:http'
+import { type Socket } from 'node:net'
 import websocket from '@fastify/websocket'
 import { type WebSocket } from 'ws'
 import { type App } from '../base/app-types.ts'
 import { PROTOCOL } from '../base/protocol.ts'
-import { EventEmitter } from 'node:events'
-import { type IncomingMessage, type Server } from 'node:http'
-import { type Socket } from 'node:net'
 
 /** The largest frame, in bytes. */
 const MAX_FRAME = 256 * 1024

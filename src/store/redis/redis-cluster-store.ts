@@ -9,7 +9,7 @@ import { removeValue, writeValue } from './redis-write.ts'
 import { StoreError, type Store } from '../store.ts'
 import { scanNode } from './redis-scan.ts'
 
-/** How often a few nodes are asked who serves what, in ms: nobody tells of a failover. */
+/** How often a few nodes are asked which node serves which slots, in ms. No node reports a failover by itself. */
 const LOOK_MS = 1000
 
 /**

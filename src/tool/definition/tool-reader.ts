@@ -13,27 +13,27 @@ import { parsePolicy } from '../call/policy.ts'
 import { type ToolType } from '../tool-type.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from '../schema/schema.ts'
 
-/** What a check found in a registration. An `error` rejects it; the rest is advice. */
+/** A finding of a check in a registration. An `error` rejects the registration; warnings and hints are advice. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning' | 'hint'
   readonly code: string
   readonly message: string
   readonly hint?: string
-  /** The part of the registration that is meant. */
+  /** The part of the registration that the finding is about. */
   readonly field?: JsonPath
 }
 
-/** What became of a registration: a definition with advice, or the reasons why it is none. */
+/** The result of reading a registration: a definition with advice, or the reasons why there is no definition. */
 export interface ParsedDefinition {
   readonly definition: ToolDefinition | undefined
-  /** Errors, if and only if there is no definition. */
+  /** The findings. One of them is an error if and only if there is no definition. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
 /** Reads registrations of tools. */
 export interface ToolReader {
   /**
-   * Reads one registered tool, in the flat form (`url`, `method`) or the nested one, a member called as its type is.
+   * Reads one registered tool, in the flat form (`url`, `method`) or the nested one, which has a member with the name of the type.
    * Never throws: whatever a publisher writes is a definition or a list of reasons.
    *
    * @param name the function's name in templates: `codebase_lookup_ref`
@@ -41,7 +41,7 @@ export interface ToolReader {
    */
   read (name: string, id: string, value: Json): ParsedDefinition
   /**
-   * Whether the tool can be reached as far as is known now. Apart from all other advice: modules come and go without
+   * Warns where the base URL of a tool is not known now. This advice is separate from the other: modules come and go without
    * their tools being registered anew.
    */
   adviseOnAddress (definition: ToolDefinition): Diagnostic[]
@@ -49,11 +49,11 @@ export interface ToolReader {
 
 /**
  * Makes the reader of registrations.
- * @param types those that a tool can be of
- * @param operator what the operator of this service allows
+ * @param types the types that a tool can have
+ * @param operator the limits and secrets that the operator sets for tools
  */
 export function createToolReader (types: readonly ToolType[], operator: Operator): ToolReader {
-  /** What publishers validate against is what we validate with. Compiled for the first tool: a store without any starts sooner. */
+  /** The schema that publishers validate against, too. It is compiled for the first tool, so that a store without tools starts sooner. */
   let schema: CompiledSchema | undefined
   return {
     read (name, id, value) {
@@ -80,7 +80,7 @@ export function createToolReader (types: readonly ToolType[], operator: Operator
   }
 }
 
-/** Without what concerns several fields at once: the types check that, and say it in better words than a schema's. */
+/** The schema of registrations without its rules about several fields at once: the types check those, with clearer messages. */
 function readRegistrationSchema (types: readonly ToolType[]): Json {
   const { allOf: _conditions, ...schema } = readPublishedSchema<{ allOf: Json, properties: Record<'type', JsonObject> }>('tool')
   const { type } = schema.properties
@@ -91,7 +91,7 @@ function rejected (code: string, message: string, violation?: Violation): Parsed
   return { definition: undefined, diagnostics: [{ severity: 'error', code, message, ...(violation === undefined ? {} : { field: fieldOf(violation) }) }] }
 }
 
-/** `tool.headers["x-a"][0]` as what leads there from the registration. */
+/** The field of a violation as a path from the registration: `tool.headers["x-a"][0]` becomes `headers`, `x-a`, `0`. */
 function fieldOf ({ path }: Violation): JsonPath {
   return Array.from(
     path.slice('tool'.length).matchAll(/\.([^.[]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
@@ -117,7 +117,7 @@ function parseCommon (name: string, id: string, registration: JsonObject, operat
   }
 }
 
-/** The type may be left out where a nested member says it, and where it is the first. */
+/** Parses a tool by its type. A registration may leave the type out where a nested member names it, or where it is the first of `types`. */
 function parseByType (types: readonly ToolType[], common: CommonDefinition, operator: Operator): ToolDefinition {
   const { registration } = common
   const named = text(registration, 'type')
@@ -136,7 +136,7 @@ function advise (definition: ToolDefinition): Diagnostic[] {
   }))
 }
 
-/** `[]` and `{}` declare a tool without parameters, a missing member declares nothing. */
+/** The parameters, or the result, that a registration declares. `[]` and `{}` declare a tool without parameters, a missing member declares nothing. */
 function part (registration: JsonObject, name: 'parameters' | 'returns'): Parameters | undefined {
   const declared = own(registration, name)
   if (declared === undefined || (name === 'returns' && Array.isArray(declared) && declared.length === 0)) return undefined

@@ -14,6 +14,9 @@ import { type Run } from '../../run/run.ts'
 import { PENDING, type Value } from '../../value.ts'
 import { failAt } from './failure.ts'
 
+/** A part of a sequence: a text, or a closure that computes one. */
+type Part = string | Render
+
 /** Compiles a sequence of statements; see `Compilers.sequence`. */
 export function compileSequence (
   program: Program,
@@ -47,7 +50,7 @@ function compileParts (program: Program, environment: Environment): Part[] {
   return parts
 }
 
-/** The same parts, with closures that tell of texts. Mostly a closure that prints tells of the texts beside it. */
+/** Compiles the parts of a sequence whose render is explained: closures report texts, too. Where it can, a closure that prints reports the texts beside it. */
 function compileTracedParts ({ body }: Program, environment: Environment): Part[] {
   const parts: Part[] = []
   let before: Literal | undefined
@@ -76,7 +79,7 @@ function literalOf (statement: Statement): Literal | undefined {
   return statement.type === 'ContentStatement' && statement.value !== '' ? { text: statement.value, ...positionOf(statement.loc.start) } : undefined
 }
 
-/** Gives a text for content, a closure for what is computed, nothing for what has no output. */
+/** Compiles one statement: a text for content, a closure for computed output, `undefined` for a statement without output. */
 function compileStatement (statement: Statement, environment: Environment, beside: Beside): Part | undefined {
   switch (statement.type) {
     case 'ContentStatement': return statement.value === '' ? undefined : statement.value
@@ -156,12 +159,9 @@ function printOther (value: Value, run: Run, at: Position): string {
   }
 }
 
-/** What a sequence is made of: texts, and closures for what is computed. */
-type Part = string | Render
-
-/** Runs the parts in order. To enter costs as many visits as there are nodes, however many of them are reached. */
+/** Makes a closure that runs the parts in order and joins their output. @param nodes number of nodes in the sequence; each run is charged for all of them */
 function concatenate (parts: readonly Part[], nodes: number): Render {
-  // Texts and closures by turns: start renders[0] rest[0] renders[1] rest[1] …
+  // Neighbouring texts are joined here, so the output is start + renders[0] + rest[0] + renders[1] + rest[1] …
   let start = ''
   const rest: string[] = []
   const renders: Render[] = []
@@ -181,7 +181,7 @@ function concatenate (parts: readonly Part[], nodes: number): Render {
   }
 }
 
-/** The text, unless it has grown beyond the limit. */
+/** Gives a text back unless it is longer than the limit of the output. @throws RENDER_BUDGET */
 function checked (text: string, run: Run): string {
   if (text.length > run.limits.output) run.checkOutput(text.length)
   return text

@@ -13,15 +13,18 @@ import { RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
 import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
 import { parseTests } from '../../registry/kinds/tests/test-cases.ts'
 
-/** The fields of a lint request by the kinds of entries that a service checks without storing them. Tests are checked without a service. */
+/**
+ * The kinds that a service can check without storing anything, each with its field in the body of a lint request. Tests of prompts are not
+ * among them: they are checked here.
+ */
 const FIELDS: ReadonlyMap<string, string> = new Map([
   ['templates', 'prompt'], ['extensions', 'extension'], ['agents', 'agent'], ['skills', 'skill'], ['plans', 'plan']
 ])
 
-/** A service parses one candidate at a time, and lets a few wait. */
+/** How many lints are requested at a time: a service parses one candidate at a time, and lets only a few wait. */
 const AT_A_TIME = 4
 
-/** Has a service check the entries in a folder, linked with its own registrations. @throws CliError */
+/** Checks the files of a folder by a running service, together with the entries that are registered there. @throws CliError */
 export async function lintThere (folder: string, api: ApiClient, warn: (message: string) => void): Promise<readonly Finding[]> {
   const { root, entries, problems } = await readFolder(folder, warn)
   const unread = problems.map((problem): Finding => {
@@ -53,7 +56,7 @@ async function findingsOf ({ kind, id, file, entry }: LocalEntry, root: string, 
   })
 }
 
-/** The place in its file of a diagnostic of a prompt; the first for one without a line. */
+/** The place in its file of a diagnostic of a prompt; the first line for a diagnostic without a line. */
 function placeOf (
   { line, column, messageIndex, part, member }: JsonObject,
   find: ReturnType<typeof createPlaceFinder>
@@ -68,7 +71,7 @@ function placeOf (
   })
 }
 
-/** Checks the tests in a file, without a service. @param folder as the user names it */
+/** Checks a file of tests of a prompt. That takes no service. @param folder as the user wrote it */
 async function lintTests ({ file, entry }: LocalEntry, root: string, folder: string): Promise<Finding[]> {
   try {
     parseTests(parseJson(storedText(entry)))

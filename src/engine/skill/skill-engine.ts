@@ -4,10 +4,13 @@ import { SkillReducer } from './skill-reducer.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Action } from '../../session/model.ts'
 
-/** How many lines of the last output clients are shown. */
+/** The number of lines of the last command's output that clients are shown. */
 const SHOWN_LINES = 7
 
-/** The engine of skills, which carries out a SKILL.md step by step: the model gives replies, and people decide about its commands. */
+/**
+ * The engine of skills. A skill is a SKILL.md, carried out step by step: the model replies with commands, questions or messages, and
+ * people decide about its commands.
+ */
 export const skillEngine: Engine<SkillStart, SkillState, SkillResult> = {
   ...SKILL,
   begin: ({ setting: { skill } }, moment) => new SkillReducer({
@@ -67,7 +70,7 @@ function lastLines (output: string): string {
   return output.split('\n').slice(-SHOWN_LINES).join('\n')
 }
 
-/** The actions of users: when each is allowed, and the message that refuses it at another time. */
+/** The actions that a user can send to a skill: for each, when it is allowed, and the message that refuses it at another time. */
 const ACTIONS: ReadonlyMap<string, { readonly fits: (awaited: Awaited) => boolean, readonly otherwise: (word: string) => string }> = new Map([
   ['command_result', { fits: ({ kind }) => kind === 'command' || kind === 'verdict', otherwise: () => 'Skill is not waiting for command result' }],
   [
@@ -81,7 +84,7 @@ const ACTIONS: ReadonlyMap<string, { readonly fits: (awaited: Awaited) => boolea
   ['continue', { fits: ({ kind }) => kind === 'continue', otherwise: word => `Skill is in state '${word}', not 'idle'` }]
 ])
 
-/** The reason why a skill refuses an input now, in the words of the protocol; `undefined` for an input that it takes. */
+/** The reason why a skill refuses a user's input now, in the words that existing clients know; `undefined` when it takes the input. */
 function refuseInput ({ awaited, word }: SkillState, text: string, action: Action | undefined): Refused | undefined {
   if (action === undefined) return refuseWords(awaited, text)
   const known = ACTIONS.get(action.name)

@@ -3,7 +3,7 @@ import { type App } from '../base/app-types.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether the process takes part in the rotation of a balancer. */
+    /** Whether a load balancer should still send requests to this process; see the class. */
     rotation: Rotation
   }
 }

@@ -16,7 +16,9 @@ import { offerTools } from './tools.ts'
 /** The most streams of changes that one caller may have open at a time. */
 const MAX_STREAMS = 100
 
-/** Answers MCP over HTTP, in the older and the newer form of the protocol. Only open streams of changes outlive a request. */
+/**
+ * The MCP endpoint: answers requests over HTTP, in the older and the newer form of the protocol. Only streams of changes outlive a request.
+ */
 export class McpEndpoint {
   readonly #uses: McpUses
   readonly #registry: Registry
@@ -64,7 +66,7 @@ function toWebRequest ({ headers, url }: FastifyRequest, signal: AbortSignal): R
   return new Request(new URL(url, 'http://localhost'), { method: 'POST', headers: known, signal })
 }
 
-/** Makes the MCP server of one request, with what the caller may see of one generation. It has no state, so any replica can answer. */
+/** Makes the MCP server that answers one request, with the entries that its caller may see. It has no state, so any replica can answer. */
 function createMcpServer (visit: Visit, uses: McpUses): Server {
   const server = new Server({ name: 'ai-prompt-shell', title: 'Prompts', version: ENGINE_VERSION }, {
     capabilities: { prompts: { listChanged: true }, tools: { listChanged: true }, resources: {}, completions: {} },

@@ -1,22 +1,22 @@
 import { LRUCache } from 'lru-cache'
 import { type Store, StoreError } from '../../store/store.ts'
 
-/** The greatest number of questions to the store under way at a time; further ones are not asked. */
+/** The greatest number of keys that the store is asked for at a time; further ones are not asked for. */
 const MAX_UNDER_WAY = 64
 
-/** How long the store is not asked again for a key that it did not have, in ms, and how many such keys are remembered. */
+/** How long a key that the store did not have is not asked for again, in ms, and the greatest number of such keys that are remembered. */
 const ABSENT_MS = 1000
 const MAX_ABSENT = 10_000
 
 /**
- * Asks the store for keys of which nothing is loaded: the store may not have pushed an entry yet that was stored a moment ago. Callers
- * can invent as many keys as they like, so the store is asked for each key once at a time and once a second, and for few keys together.
+ * Asks the store for keys that are not loaded, since the store may not have reported a key that was stored a moment ago. Callers can invent as many
+ * keys as they like: so each key is asked for at most once a second, and only few at a time.
  */
 export class Seeker {
   readonly #store: Pick<Store, 'has'>
   readonly #load: (key: string) => Promise<void>
   readonly #underWay = new Map<string, Promise<boolean>>()
-  // Entries are counted by size, because the cache would reserve half a megabyte at once for a maximum number of entries.
+  // The bound is a sum of sizes of 1, because the cache would reserve half a megabyte at once for a maximum number of entries.
   readonly #absent = new LRUCache<string, true>({ maxSize: MAX_ABSENT, sizeCalculation: () => 1, ttl: ABSENT_MS })
 
   /** @param load loads the entry of a key that the store has */
@@ -25,7 +25,7 @@ export class Seeker {
     this.#load = load
   }
 
-  /** Looks for a key, and loads its entry. @returns whether the store has the key */
+  /** Asks for a key, unless that is not due. @returns whether the key was found, and is loaded by now */
   seek (key: string): Promise<boolean> {
     const known = this.#underWay.get(key)
     if (known !== undefined) return known

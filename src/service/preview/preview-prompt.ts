@@ -35,6 +35,8 @@ export interface PreviewRequest {
   /** The text of the prompt, as it would be stored. */
   readonly text: string
   readonly variables: JsonObject
+  /** The caller's messages, as of a render. @default none */
+  readonly history?: readonly JsonObject[] | undefined
   /** Whether tools are called. `live`: they are, and the reply has a bundle. `known`: no tool is called. */
   readonly tools: 'live' | 'known'
   /** The bundle whose tool calls are known. Only these calls are read from it. */
@@ -103,10 +105,10 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
   }
 
   async function render (request: PreviewRequest, candidate: Prompt, isExplained: boolean): Promise<Rendered> {
-    const { generation, caller, variables, tools, known, requestId, activity } = request
+    const { generation, caller, variables, history, tools, known, requestId, activity } = request
     let explanation: Explanation | undefined
     const onExplained = isExplained ? (found: Explanation) => { explanation = found } : undefined
-    const asked = { generation, caller, id: candidate.id, candidate, variables, requestId, activity, onExplained }
+    const asked = { generation, caller, id: candidate.id, candidate, variables, history, requestId, activity, onExplained }
     const renderWithKnown = () => renderPrompt({
       ...asked,
       environment: { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) }

@@ -9,12 +9,12 @@ import { removeValue, writeValue } from './redis-write.ts'
 import { StoreError, type Store } from '../store.ts'
 import { scanNode } from './redis-scan.ts'
 
-/** How often a few nodes are asked which node serves which slots, in ms. No node reports a failover by itself. */
+/** How often a few nodes are asked which node serves what, in ms, since a cluster does not report a failover. */
 const LOOK_MS = 1000
 
 /**
- * Creates a store over a Redis Cluster; it owns the connections and the push. It connects in the background, so it succeeds
- * while the cluster is away.
+ * Creates a store over a Redis Cluster, which owns the connections and the push of changes. It connects in the background, so it also succeeds while
+ * the cluster is away.
  * @param connect opens a connection to one node
  */
 export function createRedisClusterStore (place: RedisClusterPlace, connect: (target: RedisTarget) => RedisConnection, push: RedisPush): Store {
@@ -74,10 +74,9 @@ export function createRedisClusterStore (place: RedisClusterPlace, connect: (tar
 }
 
 /**
- * The keys of all masters that begin with `prefix`, batch by batch. Some keys come twice, and some may have been deleted
- * meanwhile. A key whose slot moves can be missed: it leaves one node before that node is scanned, and comes to the other
- * after. So when a slot moves meanwhile, all nodes are scanned a second time; a key that moves once stands still during one
- * of the two scans.
+ * Lists the keys of all masters of a cluster that begin with `prefix`, batch by batch. Some keys come twice, and some may have been deleted
+ * meanwhile. A key whose slot moves can be missed: it leaves one node before that node is scanned, and comes to the other one after that was scanned.
+ * So when a slot moves meanwhile, all nodes are scanned a second time: a key that moves once stands still during one of the two scans.
  * @throws StoreError when a node cannot be asked, or the nodes do not serve every slot exactly once
  */
 async function * scanCluster (cluster: RedisCluster, prefix: string): AsyncGenerator<readonly string[]> {

@@ -13,7 +13,7 @@ import { parsePolicy } from '../call/policy.ts'
 import { type ToolType } from '../tool-type.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from '../schema/schema.ts'
 
-/** A finding of a check in a registration. An `error` rejects the registration; warnings and hints are advice. */
+/** A finding of a check of a tool's registration. An `error` rejects the registration; a warning or hint is advice. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning' | 'hint'
   readonly code: string
@@ -23,37 +23,32 @@ export interface Diagnostic {
   readonly field?: JsonPath
 }
 
-/** The result of reading a registration: a definition with advice, or the reasons why there is no definition. */
+/** The result of reading a tool's registration: a definition with advice, or the reasons why there is none. */
 export interface ParsedDefinition {
   readonly definition: ToolDefinition | undefined
-  /** The findings. One of them is an error if and only if there is no definition. */
+  /** The findings; there are errors if and only if there is no definition. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Reads registrations of tools. */
+/** A tool reader turns registrations (JSON that publishers write) into definitions of tools. */
 export interface ToolReader {
   /**
-   * Reads one registered tool, in the flat form (`url`, `method`) or the nested one, which has a member with the name of the type.
-   * Never throws: whatever a publisher writes is a definition or a list of reasons.
-   *
-   * @param name the function's name in templates: `codebase_lookup_ref`
-   * @param id the tool's id: `codebase.lookup_ref`
+   * Reads a registration, in the flat form (with `url` and `method`), or in the nested form with a member named like the tool's type.
+   * Never throws: the result is a definition, or a list of reasons.
+   * @param name the function's name in templates, such as `codebase_lookup_ref`
+   * @param id the tool's id, such as `codebase.lookup_ref`
    */
   read (name: string, id: string, value: Json): ParsedDefinition
   /**
-   * Warns where the base URL of a tool is not known now. This advice is separate from the other: modules come and go without
-   * their tools being registered anew.
+   * Advises when a tool with a relative URL has no base URL now. This is apart from all other advice, since modules come and go while the
+   * registration stays the same.
    */
   adviseOnAddress (definition: ToolDefinition): Diagnostic[]
 }
 
-/**
- * Makes the reader of registrations.
- * @param types the types that a tool can have
- * @param operator the limits and secrets that the operator sets for tools
- */
+/** Makes a tool reader. @param types the types of tools that it knows @param operator the permissions that the operator gives to tools */
 export function createToolReader (types: readonly ToolType[], operator: Operator): ToolReader {
-  /** The schema that publishers validate against, too. It is compiled for the first tool, so that a store without tools starts sooner. */
+  /** The schema of registrations, which publishers can use too. It is compiled for the first registration, so that a service without tools starts sooner. */
   let schema: CompiledSchema | undefined
   return {
     read (name, id, value) {
@@ -80,7 +75,7 @@ export function createToolReader (types: readonly ToolType[], operator: Operator
   }
 }
 
-/** The schema of registrations without its rules about several fields at once: the types check those, with clearer messages. */
+/** The published schema of registrations without its conditions across several fields: the types of tools check these, with better messages. */
 function readRegistrationSchema (types: readonly ToolType[]): Json {
   const { allOf: _conditions, ...schema } = readPublishedSchema<{ allOf: Json, properties: Record<'type', JsonObject> }>('tool')
   const { type } = schema.properties
@@ -91,7 +86,7 @@ function rejected (code: string, message: string, violation?: Violation): Parsed
   return { definition: undefined, diagnostics: [{ severity: 'error', code, message, ...(violation === undefined ? {} : { field: fieldOf(violation) }) }] }
 }
 
-/** The field of a violation as a path from the registration: `tool.headers["x-a"][0]` becomes `headers`, `x-a`, `0`. */
+/** Converts the path of a violation, such as `tool.headers["x-a"][0]`, to a list of names and indices within the registration. */
 function fieldOf ({ path }: Violation): JsonPath {
   return Array.from(
     path.slice('tool'.length).matchAll(/\.([^.[]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
@@ -117,7 +112,7 @@ function parseCommon (name: string, id: string, registration: JsonObject, operat
   }
 }
 
-/** Parses a tool by its type. A registration may leave the type out where a nested member names it, or where it is the first of `types`. */
+/** Reads the part of a registration that depends on the tool's type. The type may be left out: it follows from the nested member, or is the first one. */
 function parseByType (types: readonly ToolType[], common: CommonDefinition, operator: Operator): ToolDefinition {
   const { registration } = common
   const named = text(registration, 'type')
@@ -136,7 +131,10 @@ function advise (definition: ToolDefinition): Diagnostic[] {
   }))
 }
 
-/** The parameters, or the result, that a registration declares. `[]` and `{}` declare a tool without parameters, a missing member declares nothing. */
+/**
+ * Reads the declared parameters or results. `[]` and `{}` declare that there are none; a missing member declares nothing. The exception:
+ * `returns: []` counts as missing.
+ */
 function part (registration: JsonObject, name: 'parameters' | 'returns'): Parameters | undefined {
   const declared = own(registration, name)
   if (declared === undefined || (name === 'returns' && Array.isArray(declared) && declared.length === 0)) return undefined

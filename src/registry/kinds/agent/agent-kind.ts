@@ -8,12 +8,12 @@ import { type JsonPath } from '../../../base/json-places.ts'
 import { isObject } from '../../../template/value.ts'
 import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 
-/** A registered agent. */
+/** A registered agent, checked: a dialogue with a user in which a model calls tools, described as data. */
 export interface AgentDefinition extends Definition {
   readonly setting: AgentSetting
 }
 
-/** Agents, `shenma:agents:*`. */
+/** The kind of entries that are agents, stored under `shenma:agents:*`. */
 export const agentKind = defineKind<AgentDefinition>({
   key: 'agents',
   name: 'agents',
@@ -44,13 +44,17 @@ function usesOf ({ tool, health, parameters, arguments: fixed }: AgentTool): Too
   return [{ tool, parameters: [...Object.keys(parameters), ...Object.keys(fixed)] }, ...health === undefined ? [] : [{ tool: health, parameters: [] }]]
 }
 
-/** Fields that have no effect in a mode. */
+/** The fields of an agent that have no effect in each of its modes. */
 const USELESS: Readonly<Record<AgentSetting['mode'], readonly JsonPath[]>> = {
   tools: [['classify'], ['select']],
   steps: [['system'], ['maxTurns'], ['stream'], ['returns'], ['history', 'compact']]
 }
 
-/** Warns of fields that have no effect beside others. @param source the agent as its author wrote it @param setting the agent as it was parsed */
+/**
+ * Warns of an agent's fields that have no effect because of the value of another field.
+ * @param source the agent as its author wrote it
+ * @param setting the agent as it was parsed
+ */
 function uselessFields (source: JsonObject, { mode }: AgentSetting): Diagnostic[] {
   const beside = USELESS[mode].map(path => [path, `mode: ${mode}`] as const)
   const history: ReadonlyArray<readonly [JsonPath, string]> = has(source, ['history', 'messages']) ? [[['history', 'turns'], 'history.messages']] : []

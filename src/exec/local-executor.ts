@@ -1,8 +1,9 @@
+import { realpath } from 'node:fs/promises'
+import { resolve, sep } from 'node:path'
 import { WorkspaceFiles } from '../files/workspace-files.ts'
 import { type Sandbox, sandboxed, whyNoSandbox } from './bubblewrap.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from './executor.ts'
 import { findFilesBelow, type Found } from './find-files.ts'
-import { truePathInside } from './inside.ts'
 import { readFolderInside } from './read-folder-inside.ts'
 import { runInGroup } from './process-group.ts'
 import { type Pty, type PtyOptions } from './pty.ts'
@@ -136,4 +137,18 @@ const ALWAYS = ['PATH', 'HOME', 'LANG']
 export function environmentOf (service: Readonly<Record<string, string | undefined>>, names: readonly string[]): Record<string, string> {
   const given = [...ALWAYS, ...names].flatMap(name => service[name] === undefined ? [] : [[name, service[name]] as const])
   return { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', TERM: 'dumb', ...Object.fromEntries(given) }
+}
+
+/**
+ * Resolves a path and all its links; `undefined` for a path that does not exist, or that leads out of the root folder.
+ * @param root the folder that the path may not leave, as a path without links
+ * @param from the folder to which `path` is relative
+ */
+async function truePathInside (root: string, from: string, path: string): Promise<string | undefined> {
+  try {
+    const real = await realpath(resolve(from, path))
+    return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep) ? real : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson, type JsonObject } from '../base/json.ts'
 import { contentOf } from './effects.ts'
-import { type Effect } from './model.ts'
+import { type Effect, type Fact, type Held, type Notice } from './model.ts'
 import { type OpenEffect, openIn, type Session } from './session.ts'
 
 /**
@@ -58,6 +58,18 @@ export function askedContent (effect: Effect, about: JsonObject): JsonObject {
  */
 export function approvalDigest (session: string, effect: Effect, about: JsonObject): string {
   return createHash('sha256').update(canonicalJson({ session, effect: effect.id, content: askedContent(effect, about) })).digest('hex')
+}
+
+/** The notice that a person is asked about an effect. @param digest of the shown content @param until when the question expires, in ms since 1970 */
+export function approvalAsked (session: string, { effect, rule, about }: Held, digest: string, until: number): Notice {
+  const id = approvalId(session, effect.id)
+  return { type: 'approval', data: { effect: effect.id, id, digest, rule, expiresAt: new Date(until).toISOString(), ...askedContent(effect, about) } }
+}
+
+/** The notice of a person's decision about an effect. */
+export function approvalDecided (session: string, { effect, by, decision, command, reason }: Extract<Fact, { kind: 'decided' }>): Notice {
+  const edited = { ...(command === undefined ? {} : { command }), ...(reason === undefined ? {} : { reason }) }
+  return { type: 'approval', data: { effect, id: approvalId(session, effect), decision, by, ...edited } }
 }
 
 /**

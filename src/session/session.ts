@@ -123,3 +123,12 @@ export function driverOf (session: Session): string | undefined {
 export function isWaiting (session: Session): boolean {
   return driverOf(session) === undefined && openIn(session, 'owed').length === 0
 }
+
+/** The status of a session that has not been stopped: running while an effect runs or is owed, else waiting for a decision or an input. */
+export function statusOf (session: Session): Status {
+  const { outcome } = session.engine.view
+  if (outcome !== 'open') return outcome
+  if (openIn(session, 'begun').some(({ effect }) => effect.kind !== 'wait') || openIn(session, 'owed').length > 0) return 'running'
+  if (openIn(session, 'held').length > 0) return 'waiting_approval'
+  return acceptsInput(session) ? 'waiting_input' : 'running'
+}

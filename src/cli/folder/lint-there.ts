@@ -7,9 +7,11 @@ import { storedText } from '../entries/entry-text.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { TESTS } from '../../registry/kinds/release/version-text.ts'
 import { type Finding } from './lint-format.ts'
-import { lintTests } from './lint-tests.ts'
 import { type LocalEntry, readFolder } from './read-folder.ts'
 import { createPlaceFinder } from './text-places.ts'
+import { RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
+import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
+import { parseTests } from '../../registry/kinds/tests/test-cases.ts'
 
 /**
  * The kinds that a service can check without storing anything, each with its field in the body of a lint request. Tests of prompts are not
@@ -67,4 +69,19 @@ function placeOf (
     ...(part === undefined ? {} : { part: Number(part) }),
     ...(typeof member === 'string' ? { member } : {})
   })
+}
+
+/** Checks a file of tests of a prompt. That takes no service. @param folder as the user wrote it */
+async function lintTests ({ file, entry }: LocalEntry, root: string, folder: string): Promise<Finding[]> {
+  try {
+    parseTests(parseJson(storedText(entry)))
+    return []
+  } catch (error) {
+    if (!(error instanceof RejectedEntry)) throw error
+    const find = createPlaceFinder(['.json', '.yaml', '.yml'].includes(extname(file)) ? await readFile(join(root, file), 'utf8') : '')
+    return error.diagnostics.map(diagnostic => {
+      const { severity, code, message, hint } = placed(diagnostic)
+      return { file: join(folder, file), ...find(diagnostic), severity, code, message, hint }
+    })
+  }
 }

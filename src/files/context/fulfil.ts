@@ -6,7 +6,6 @@ import { describeEnvironment } from './describe-environment.ts'
 import { type Journal } from '../change/journal.ts'
 import { listFiles } from './list.ts'
 import { preview } from './preview.ts'
-import { readBranch } from './read-branch.ts'
 import { readLog } from './read-log.ts'
 import { readRange } from './read-range.ts'
 import { search } from './search.ts'
@@ -14,6 +13,9 @@ import { search } from './search.ts'
 /** The largest number of requests in one read, and the largest total length of the blocks that answer them, in UTF-16 units. */
 const MAX_REQUESTS = 100
 const MAX_TOTAL = 200_000
+
+/** The largest length of a branch name, in UTF-16 units; a longer one is cut. */
+const MAX_BRANCH = 200
 
 /** The place from which context for a model is read: the files, journal and logs of a workspace, for a session. */
 export interface ContextPlace extends MemoryPlace {
@@ -113,4 +115,16 @@ function missing (request: JsonObject, reason: string): JsonObject {
 
 function own (given: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(given, name) ? given[name] : undefined
+}
+
+/** Reads the name of the git branch that a workspace is on; empty when it is on no branch, or is no repository itself. */
+async function readBranch (files: WorkspaceFiles): Promise<{ readonly branch?: string }> {
+  try {
+    const { bytes } = await files.read('.git/HEAD')
+    const branch = /^ref: refs\/heads\/(\S+)\s*$/.exec(bytes.toString())?.[1]
+    return branch === undefined ? {} : { branch: branch.slice(0, MAX_BRANCH) }
+  } catch (error) {
+    if (!(error instanceof FileRefusal)) throw error
+    return {}
+  }
 }

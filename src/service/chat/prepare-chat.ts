@@ -3,7 +3,6 @@ import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { type Prompt } from '../../registry/generation/generation.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 import { type JsonObject } from '../../base/json.ts'
-import { checkConversation } from './conversation.ts'
 import { type CountedCall } from './counted-models.ts'
 import { countMedia, type MediaTokens } from './count-media.ts'
 import { estimateInputTokens } from './estimate-tokens.ts'
@@ -93,4 +92,18 @@ function checkInput ({ id, entry }: Prompt, body: PreparedChat['body'], mediaTok
 function asMessages ({ prompt, messages }: Rendering, systemMessage: string): readonly JsonObject[] {
   const needsSystem = prompt.entry.definition.form === 'text' && systemMessage !== ''
   return needsSystem ? [{ role: 'system', content: systemMessage }, ...messages] : messages
+}
+
+/** Roles of the messages that a caller may add to a prompt's own. `system` is not among them: a caller must not add instructions. */
+const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool'])
+
+/**
+ * Checks the messages that a caller adds to a prompt's own.
+ * @throws REQUEST_INVALID that names the first one with another role
+ */
+function checkConversation (messages: readonly JsonObject[]): readonly JsonObject[] {
+  const index = messages.findIndex(message => !ROLES.has(message['role']))
+  if (index === -1) return messages
+  const field = `messages.${index}.role`
+  throw requestInvalid(`body: ${field} must be "user" or "assistant" or "tool": the prompt's publisher writes the others`, { part: 'body', field })
 }

@@ -7,7 +7,7 @@ import { type RunningEffects } from './running-effects.ts'
  * The knowledge of a replica (service process) that recovers a session: whether another replica may still drive the session, and which
  * effects run in this process.
  */
-export interface Recovery {
+export interface Knowledge {
   /** The id of the replica that recovers the session. */
   readonly replica: string
   /** Whether this replica took the session because it was due. A replica that had begun effects of the session is then gone. */
@@ -22,10 +22,10 @@ export interface Recovery {
  * The next fact (log entry) in the recovery of a session; `undefined` when there is nothing to do. Effects that no replica performs any
  * more are begun again, or end as unknown where a repeat could do harm. A session that has waited too long is stopped.
  */
-export function factToGoOn (session: Session, recovery: Recovery): Fact | undefined {
-  const { replica, isTaken, isHere, running, isRepeatable } = recovery
+export function factToGoOn (session: Session, known: Knowledge): Fact | undefined {
+  const { replica, isTaken, isHere, running, isRepeatable } = known
   if (ENDED.has(session.status)) return undefined
-  const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, recovery))
+  const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, known))
   // Effects that this replica has begun in the log, but does not perform: the append arrived after this replica had given up on it.
   const undone = left.filter(({ by }) => by === replica)
   const lost = isTaken ? left.filter(({ by }) => by !== replica) : []
@@ -41,6 +41,6 @@ export function factToGoOn (session: Session, recovery: Recovery): Fact | undefi
 }
 
 /** Whether an effect that was begun is not performed by this process. */
-function isLeft (id: string, { effect, by }: OpenEffect, { replica, running }: Recovery): boolean {
+function isLeft (id: string, { effect, by }: OpenEffect, { replica, running }: Knowledge): boolean {
   return effect.kind !== 'wait' && !(by === replica && running.has(id, effect.id))
 }

@@ -5,7 +5,6 @@ import { type JsonPath } from '../../base/json-places.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { type CommonDefinition, type ToolDefinition } from './definition.ts'
-import { type Diagnostic } from './diagnostic.ts'
 import { clearCredentials, parseHeaders } from './headers.ts'
 import { type Operator } from '../operator.ts'
 import { type Parameters, parseParameters } from '../schema/parameters.ts'
@@ -13,6 +12,16 @@ import { own } from './endpoint.ts'
 import { parsePolicy } from '../call/policy.ts'
 import { type ToolType } from '../tool-type.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from '../schema/schema.ts'
+
+/** A finding of a check of a tool's registration. An `error` rejects the registration; a warning or hint is advice. */
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning' | 'hint'
+  readonly code: string
+  readonly message: string
+  readonly hint?: string
+  /** The part of the registration that the finding is about. */
+  readonly field?: JsonPath
+}
 
 /** The result of reading a tool's registration: a definition with advice, or the reasons why there is none. */
 export interface ParsedDefinition {

@@ -1,16 +1,15 @@
 import { type Config } from '../../../config/config.ts'
 import { definitionsTooMany } from '../../../base/errors.ts'
-import { type JsonObject } from '../../../base/json.ts'
+import { type Json, type JsonObject } from '../../../base/json.ts'
 import {
-  type OfferedChild, type OfferedFunction, type OfferedTransfer, type ResolvedDefinition, type ResolvedDefinitions
+  type OfferedChild, type OfferedFunction, type OfferedTool, type OfferedTransfer, type ResolvedDefinition, type ResolvedDefinitions
 } from '../../../engine/shared/dialogue-start.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
 import { definitionsOf } from '../../../registry/generation/offered.ts'
 import { agentKind } from '../../../registry/kinds/agent/agent-kind.ts'
-import { type AgentChild, type AgentSetting, type ChildParameter } from '../../../registry/kinds/agent/agent-setting.ts'
+import { type AgentChild, type AgentSetting, type AgentTool, type ChildParameter } from '../../../registry/kinds/agent/agent-setting.ts'
 import { transferName } from '../../../registry/kinds/agent/parse-child.ts'
 import { skillKind } from '../../../registry/kinds/skill/skill-kind.ts'
-import { declareTools } from './declare-tools.ts'
 import { seekProfile } from './seek-profile.ts'
 
 /** How many definitions one session may reach, and how many bytes they may take in its log. */
@@ -168,4 +167,15 @@ function declared (name: string, description: string, parameters: Readonly<Recor
   const required = Object.entries(parameters).filter(([, each]) => each.required).map(([parameter]) => parameter)
   const schema = { type: 'object', properties, required, additionalProperties: false }
   return { type: 'function', function: { name, ...(description === '' ? {} : { description }), parameters: schema } }
+}
+
+/** Declares the tools of an agent to its model as functions. Tools that cannot be called now are left out. */
+function declareTools ({ tools: registered }: Generation, tools: readonly AgentTool[]): OfferedTool[] {
+  return tools.flatMap(({ name, tool, description }) => {
+    const definition = registered.get(tool)?.callable?.definition
+    if (definition === undefined) return []
+    const about = description ?? definition.description
+    const parameters = (definition.parameters?.schema ?? { type: 'object' }) as Json
+    return [{ name, tool, declaration: { type: 'function', function: { name, ...(about === undefined ? {} : { description: about }), parameters } } }]
+  })
 }

@@ -6,7 +6,7 @@ import { type ChatStream, chatStream, readFrames } from './chat-stream.ts'
 import { ReplyAssembler } from './reply-assembler.ts'
 
 /**
- * Passes a model's stream on, and checks the answer at its end. An answer that does not have the form that the prompt declares ends with an
+ * Passes a model's stream on, and checks the whole answer at its end. An answer that does not fit the prompt's JSON schema ends with an
  * error event instead of `[DONE]`, since the parts already sent cannot be taken back.
  */
 export function checkedStream (stream: FrameStream, promptId: string, answer: AnswerSchema, signal: CallerSignal): ChatStream {

@@ -5,8 +5,8 @@ import { type JsonObject } from '../../base/json.ts'
 const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool'])
 
 /**
- * Checks the messages that a caller adds to a prompt's own.
- * @throws REQUEST_INVALID that names the first one with another role
+ * Checks the roles of the messages that a caller adds to a prompt's own messages.
+ * @throws REQUEST_INVALID that names the first message with another role
  */
 export function checkConversation (messages: readonly JsonObject[]): readonly JsonObject[] {
   const index = messages.findIndex(message => !ROLES.has(message['role']))

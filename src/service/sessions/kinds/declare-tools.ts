@@ -3,7 +3,7 @@ import { type OfferedTool } from '../../../engine/shared/dialogue-start.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
 import { type AgentTool } from '../../../registry/kinds/agent/agent-setting.ts'
 
-/** Declares the tools of an agent to its model as functions. Tools that cannot be called now are left out. */
+/** Describes the tools of an agent to its model, as functions of OpenAI's API. A tool that cannot be called now is left out. */
 export function declareTools ({ tools: registered }: Generation, tools: readonly AgentTool[]): OfferedTool[] {
   return tools.flatMap(({ name, tool, description }) => {
     const definition = registered.get(tool)?.callable?.definition

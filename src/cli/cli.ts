@@ -15,7 +15,7 @@ export interface Cli {
    */
   hasAddress (command: Command): boolean
   /**
-   * A client for an address that does not come from the options, as that of a service that the command has just started. @throws CliError
+   * A client for a service whose address does not come from the options, such as one that the command has just started. @throws CliError
    */
   connect (url: string, token: string): ApiClient
   /** The client and the output that the options of a command ask for. @throws CliError */

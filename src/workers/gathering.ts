@@ -7,7 +7,7 @@ export class Gathering {
   readonly #timer: NodeJS.Timeout
   #missing: number
 
-  /** @param expected how many workers are asked @param done called once, when the wait is over */
+  /** Begins to wait for the answers. @param expected how many workers are asked @param done called once, when the wait is over */
   constructor (expected: number, done: () => void) {
     this.#missing = expected
     this.#done = done

@@ -4,7 +4,7 @@ export class Mutex<T> {
   /** Those who wait, in order; the first of them is admitted. */
   #line: readonly T[] = []
 
-  /** @param admit called with the one whose turn has come */
+  /** Makes an empty queue. @param admit called with the one whose turn has come */
   constructor (admit: (who: T) => void) {
     this.#admit = admit
   }

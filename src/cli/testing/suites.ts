@@ -26,7 +26,7 @@ export interface Case {
   readonly name: string
   /** The place of the case, with the path as the user reaches the file; left out for a case that a service has stored. */
   readonly place?: { readonly file: string, readonly line: number, readonly column: number }
-  /** The content of the bundle file that the case names. */
+  /** The content of the file with recorded tool calls that the case names; left out if it names none. */
   readonly known?: Json
 }
 

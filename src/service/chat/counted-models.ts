@@ -43,7 +43,7 @@ export class CountedModels {
     frames: operation => this.#askStream(operation)
   }
 
-  /** @param models `undefined` when none is configured: every call then throws LLM_NOT_CONFIGURED */
+  /** Wraps the client of the models. @param models `undefined` when none is configured: every call then throws LLM_NOT_CONFIGURED */
   constructor (models: ModelClient | undefined, counter: UsageCounter, onUsage: OnUsage = () => {}) {
     this.#models = models
     this.#counter = counter

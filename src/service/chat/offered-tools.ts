@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 export interface OfferedTools {
   /** The `tools` of the request: first those that the caller or the prompt's defaults declare, then the service's own. */
   readonly declarations: readonly Json[]
-  /** The service's own tools, by the function name that the model calls. */
+  /** The registered tools that the service calls for the model, by the name of the function that the model knows. */
   readonly byName: ReadonlyMap<string, CallableTool>
   /** The names of the functions that the request itself declares. Calls of these are left to the caller. */
   readonly others: ReadonlySet<unknown>

@@ -16,7 +16,7 @@ export class TurnReader {
   /** Whether the stream has ended with `[DONE]`, rather than being cut. */
   isDone = false
 
-  /** @param role removes the role from all turns but the first */
+  /** Makes the reader of one turn's stream. @param role removes the `role` from the streams of all turns but the first */
   constructor (role: RoleOnce) {
     this.#role = role
   }

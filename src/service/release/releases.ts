@@ -281,7 +281,7 @@ function visibleId (generation: Generation, { prompts }: Caller, id: string): st
   return path
 }
 
-/** Finds the note of a version in a record. @throws VERSION_NOT_FOUND */
+/** Finds what a prompt's record notes about a version: its author, time and remarks. @throws VERSION_NOT_FOUND */
 function noteOf (id: string, { versions, labels }: ReleaseRecord, n: number): VersionNote {
   const note = versions.find(version => version.n === n)
   if (note === undefined) throw versionNotFound(id, n, [...labels.keys()])

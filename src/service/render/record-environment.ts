@@ -12,7 +12,9 @@ export interface Recording {
   learned (): Pick<BundleContent, 'now' | 'environs' | 'tools'>
 }
 
-/** Adds the size of an answer to that of the recording, and gives the answer back. @throws RENDER_BUDGET when the recording is full */
+/**
+ * Counts the size of an answer that is recorded, and returns the answer unchanged. @throws RENDER_BUDGET when the recording is too large
+ */
 type Pay = <T>(learned: T) => T
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] }

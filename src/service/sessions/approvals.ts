@@ -63,7 +63,7 @@ export class Approvals {
   readonly #running: RunningSessions
   readonly #owners: () => readonly string[]
 
-  /** @param owners gives the names of all who may own sessions */
+  /** Makes the approvals of all running sessions. @param owners gives the names of all who may own sessions */
   constructor (running: RunningSessions, owners: () => readonly string[]) {
     this.#running = running
     this.#owners = owners

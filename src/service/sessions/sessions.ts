@@ -14,7 +14,10 @@ import { type Use, usesIn } from './reading/uses.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isOwn, isSessionId, ownSession, requireOwn } from './rules/session-rights.ts'
 
-/** Gives the caller who follows a session, with the rights of now. An error that it throws ends the stream of events. */
+/**
+ * Gives the caller who follows a session's events, with the rights that the caller has now. An error that this function throws ends the
+ * events.
+ */
 export type Follower = () => Caller
 
 /** A page of a list of sessions (dialogues with agents, runs of skills, plans), the newest first. */

@@ -20,7 +20,7 @@ export interface Settled {
   readonly children: ReadonlyArray<Head & Below>
 }
 
-/** How long to wait for a session. */
+/** How long a call waits until a session waits for input or has ended. */
 export interface Patience {
   /** Ends the wait, as when the client leaves. */
   readonly signal: AbortSignal

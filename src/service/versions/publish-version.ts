@@ -42,7 +42,7 @@ export interface VersionPublisherOptions {
 /** The result of a publication. */
 export interface PublishedVersion {
   readonly outcome: 'created' | 'replaced'
-  /** The number of the version; `undefined` when this process may not record versions. */
+  /** The number of the version that was recorded; `undefined` when this process may not record versions. */
   readonly version: number | undefined
   /** The number of the version that was served before. */
   readonly before: number | undefined

@@ -12,13 +12,13 @@ export interface SessionKinds {
   readonly plans: SessionKind<PlanRequest>
 }
 
-/** The parts of the service, and the settings, that the kinds of sessions need. */
+/** What the kinds of sessions need: parts of the service, the operator's file, and the configuration. */
 export interface SessionKindsOptions extends SkillKindOptions {
   readonly operator: OperatorFile
   readonly config: Config
 }
 
-/** Makes all kinds of sessions. */
+/** Makes the kinds of sessions: dialogues with agents, runs of skills, and plans. */
 export function sessionKindsOf (options: SessionKindsOptions): SessionKinds {
   return { agents: agentSessions(options.config), skills: skillSessions(options), plans: planSessions(options.operator, options.config) }
 }

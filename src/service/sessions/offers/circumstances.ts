@@ -5,7 +5,7 @@ import { type Circumstances } from '../../../session/gate.ts'
 import { type ApplyEffect, type ExecEffect, type Start } from '../../../session/model.ts'
 import { type OpenEffect } from '../../../session/session.ts'
 
-/** Knows the current folder of each terminal that this process holds. */
+/** Gives the current folder of the shell in a terminal that this process holds. */
 export interface TerminalFolders {
   folderOf (terminal: string): string | undefined
 }

@@ -11,7 +11,10 @@ import { type Perform } from './performer.ts'
 /** The largest file that is read from a target (a machine), in bytes; larger files are left out. */
 const MAX_FILE = 256 * 1024
 
-/** The longest time in which one effect reads from a target, and from a workspace, in ms. An effect's own timeout may be shorter. */
+/**
+ * The longest time of one read for a session, from a target (a machine) and from a workspace (a folder), in ms. The session may ask for a
+ * shorter one.
+ */
 const [TARGET_TIMEOUT, WORKSPACE_TIMEOUT] = [5000, 10_000]
 
 /** Gives the workspaces (folders whose files plans change). Their code is loaded at the first call. */
@@ -33,7 +36,10 @@ export function workspaceLocks (): WorkspaceLocks {
   }
 }
 
-/** Makes the performer that changes files of workspaces. If an effect is performed again, the change is made only once. */
+/**
+ * Makes the performer that changes files of workspaces for sessions. If it performs one effect twice, as after a crash, the change is made
+ * only once.
+ */
 export function changeFilesIn (load: LoadWorkspaces, lockOf: WorkspaceLocks): Perform<ApplyEffect> {
   return async ({ session: { id: session }, effect: { id: effect, workspace, change, timeout }, signal }) => {
     const workspaces = await load()

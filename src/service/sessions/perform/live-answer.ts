@@ -19,7 +19,10 @@ export class LiveAnswer {
   #toldAt = -Infinity
   #timer: NodeJS.Timeout | undefined
 
-  /** @param isAgain whether the effect was begun before, so that followers may have pieces of an earlier answer */
+  /**
+   * Begins to publish the answer to one question. @param isAgain whether the model was asked before a crash, so that followers may have
+   * pieces of an earlier answer
+   */
   constructor (effect: string, publish: (live: JsonObject) => void, isAgain: boolean) {
     this.#effect = effect
     this.#publish = publish

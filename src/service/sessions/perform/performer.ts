@@ -47,7 +47,7 @@ export type Performers = { readonly [K in ActiveEffect['kind']]: Perform<Extract
 export interface PerformerOptions {
   readonly performers: Performers
   readonly tools: ToolKnowledge
-  /** Finds the caller of a token by its name, with the rights of now; `undefined` if the token has been removed. */
+  /** Finds a caller by the name of its token, with the rights that the token has now; `undefined` if the token has been removed. */
   readonly callerNamed: (name: string) => Caller | undefined
   readonly observer: SessionObserver | undefined
   /** Ends a child session if its parent, or a session further above, has ended. @default no session has a parent */

@@ -7,7 +7,7 @@ import { type ShellEffect } from '../../../session/model.ts'
 import { type Outcome } from '../../../session/performer.ts'
 import { type Perform, type Performing } from './performer.ts'
 
-/** What is needed to open terminals. */
+/** What is needed to open terminals: the targets, the register of open terminals, and a folder for recordings. */
 export interface ShellOptions {
   readonly executors: Executors
   readonly operator: OperatorFile

@@ -20,7 +20,7 @@ export interface Tree {
   readonly children: readonly Tree[]
 }
 
-/** How many sessions of a tree one query reads, and the number at about which reading stops. */
+/** How many sessions of a tree one query reads, and the number of sessions at about which reading stops, as a tree may be large. */
 const [AT_ONCE, MOST] = [500, 5000]
 
 /**

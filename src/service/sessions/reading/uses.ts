@@ -15,7 +15,7 @@ export interface Use {
 /** How many uses are listed at most; an ordinary session has far fewer. */
 const MAX_USES = 500
 
-/** The members of an effect's description that may name what was used. The first one that is there counts. */
+/** The members, in the recorded description of an effect (an action), that may name what was used. The first one that is there counts. */
 const NAMES = ['purpose', 'tool', 'check', 'target', 'workspace', 'definition']
 
 /** Counts what a session has used, in the order of first use. @param log all transitions of the session */
@@ -51,7 +51,10 @@ function nameOf (subject: JsonObject | undefined): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/** Whether an effect has failed. A command whose exit code is not 0, and a check that does not pass, count as failed, too. */
+/**
+ * Whether an effect (an action) of a session has failed. A command whose exit code is not 0, and a check that does not pass, count as
+ * failed, too.
+ */
 function hasFailed (fact: Fact): boolean {
   if (fact.kind !== 'result') return true
   const result: Json = fact.result

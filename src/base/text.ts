@@ -11,6 +11,11 @@ export function beginningOf (text: string, most: number): string {
   return text.length <= most ? text : ownCopy(text.slice(0, most))
 }
 
+/** The plural of a noun, whose head takes the s: `tools`, `lists of tests`. */
+export function pluralOf (noun: string): string {
+  return noun.replace(/(?= of )|$/, 's')
+}
+
 /** Whether something stands in a text at most so many times. */
 export function hasAtMost (text: string, part: string, most: number): boolean {
   let count = 0

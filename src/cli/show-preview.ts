@@ -3,6 +3,9 @@ import { type Dialogues } from './dialogue/dialogue.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 import { type Output } from './output.ts'
 
+/** The answers to a diff, for a user who comes back and did not see the session's own question. */
+export const DIFF_ANSWERS = 'ok writes it, reject drops it, other words change it'
+
 /** The change of a plan as far as the dialogue has shown it. The user may agree only to a change that was shown whole. */
 export class ShownChange {
   readonly #dialogues: Pick<Dialogues, 'preview'>

@@ -2,8 +2,9 @@ import { realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 
 /**
- * Resolves a path and all its links. `undefined` for a path that does not exist or leads out of the root.
- * @param root the folder that the path may not leave, as a path without links @param from the folder to which `path` is relative
+ * Resolves a path and all its links; `undefined` for a path that does not exist, or that leads out of the root folder.
+ * @param root the folder that the path may not leave, as a path without links
+ * @param from the folder to which `path` is relative
  */
 export async function truePathInside (root: string, from: string, path: string): Promise<string | undefined> {
   try {

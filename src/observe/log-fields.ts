@@ -1,3 +1,4 @@
+import { pluralOf } from '../base/text.ts'
 import { KINDS } from '../registry/kind-table.ts'
 import { REQUEST_FIELDS } from '../http/base/request-log.ts'
 
@@ -12,7 +13,7 @@ const COMMON_FIELDS = {
 } as const
 
 /** How many there are of each kind, when a generation is published. */
-const COUNTS = Object.fromEntries(KINDS.map(({ name, noun }) => [name, `how many ${noun}s are registered`]))
+const COUNTS = Object.fromEntries(KINDS.map(({ name, noun }) => [name, `how many ${pluralOf(noun)} are registered`]))
 
 /** What other lines than a request's have. */
 const EVENT_FIELDS = {

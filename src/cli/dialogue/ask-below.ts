@@ -4,7 +4,7 @@ import { type DialogueEvent, type Dialogues, type Said } from './dialogue.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Lines } from '../lines.ts'
 import { type Output } from '../output.ts'
-import { ShownChange } from '../show-preview.ts'
+import { DIFF_ANSWERS, ShownChange } from '../show-preview.ts'
 
 /** The questions of a child session (one that an agent has started) that wait for the user. */
 export interface AskedBelow {
@@ -60,6 +60,7 @@ export async function answerBelow (
   const change = new ShownChange(dialogues, output)
   if (word === 'awaiting_confirmation') await change.finish(session)
   if (text !== '' && !output.wantsJson) await output.said(text)
+  else if (word === 'awaiting_confirmation' && !output.wantsJson) await output.words(DIFF_ANSWERS)
   const line = await lines.next()
   if (line === undefined) return undefined
   const { digest } = change

@@ -11,7 +11,7 @@ import { CliError, EXIT } from '../exit-codes.ts'
 import { listOf, textOf } from '../json-members.ts'
 import { type Lines } from '../lines.ts'
 import { type Output } from '../output.ts'
-import { ShownChange } from '../show-preview.ts'
+import { DIFF_ANSWERS, ShownChange } from '../show-preview.ts'
 import { showEdited, showEvent } from './show-event.ts'
 
 /** Writes one line of the detailed log. */
@@ -82,6 +82,7 @@ export class TerminalSession {
     this.#id = id
     try {
       for (const event of asked) if (!await this.#take(event)) return this.#left(status, word)
+      if (status === 'waiting_input' && word === DIFF_WAITS) await this.#recallDiff()
       if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return this.#left(status, word)
       for await (const event of this.#options.dialogues.events(id, seq)) {
         if (!await this.#take(event)) {
@@ -250,6 +251,13 @@ export class TerminalSession {
     if (asked.question === undefined) return true
     const said = await answerBelow(asked.session, asked.question, { dialogues, lines, output })
     return said !== undefined && (said === 'elsewhere' || await this.#say(said, asked.session))
+  }
+
+  /** Shows again what a user who comes back is asked. */
+  async #recallDiff (): Promise<void> {
+    const { output, agrees } = this.#options
+    await this.#change.finish(this.#id)
+    if (agrees !== true && !output.wantsJson) await output.words(DIFF_ANSWERS)
   }
 
   /** Sends the user's answer. The result of it comes with later events. */

@@ -1,4 +1,5 @@
 import { type Command } from 'commander'
+import { pluralOf } from '../../base/text.ts'
 import { type Cli } from '../cli.ts'
 import { type EntryKind } from '../entries/entry-kinds.ts'
 import { type GivenParameters, readParameters, withParameters } from '../parameters.ts'
@@ -7,7 +8,7 @@ import { type SyncOptions } from './sync.ts'
 
 /** Adds `apply` to the commands of a kind: it publishes the entries of a file or a folder. */
 export function addApplyCommand (group: Command, kind: EntryKind, cli: Cli): void {
-  group.command('apply').description(`publish the ${kind.noun}s of a file or a folder`)
+  group.command('apply').description(`publish the ${pluralOf(kind.noun)} of a file or a folder`)
     .requiredOption('-f, --file <path>', `a file, or a folder ${kind.key}/ or with one`)
     .option('-i, --id <id>', 'for a file whose path does not say it')
     .action(async (options: { readonly file: string, readonly id?: string }, command: Command) => {

@@ -96,8 +96,23 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
       }
     }
   }
-  addServeCommand(program, cli)
+  addCommands(program, cli)
+  return program
+}
+
+/** Adds every command, in groups of the help, in the order in which a newcomer needs them. */
+function addCommands (program: Command, cli: Cli): void {
+  program.commandsGroup('Write and try prompts:')
   addInitCommand(program, cli)
+  addServeCommand(program, cli)
+  addDevCommand(program, cli)
+  addLintCommand(program, cli)
+  addTestCommand(program, cli)
+  addTypesCommand(program, cli)
+
+  program.commandsGroup('Ask a service:')
+  addStatusCommand(program, cli)
+  addLoginCommand(program, cli)
   for (const [kind, group] of addEntryGroups(program, cli)) {
     addApplyCommand(group, kind, cli)
     if (['prompt', 'environ', 'tool'].includes(kind.command)) addUsedByCommand(group, kind, cli)
@@ -107,23 +122,22 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
     addNeedsCommand(group, kind, cli)
     addReleaseCommands(group, cli)
   }
-  addAgentCommand(program, cli)
-  addPlanCommand(program, cli)
-  addSkillCommands(program, cli)
-  addSessionCommands(program, cli)
-  addTerminalCommand(program, cli)
-  addTypesCommand(program, cli)
-  addApprovalCommands(program, cli)
-  addDevCommand(program, cli)
-  addLintCommand(program, cli)
-  addTestCommand(program, cli)
+
+  program.commandsGroup('Move prompts between folders, services and other tools:')
   addSyncCommands(program, cli)
   addImportCommands(program, cli)
   addExportCommands(program, cli)
-  addStatusCommand(program, cli)
-  addLoginCommand(program, cli)
+
+  program.commandsGroup('Talk to agents, carry out skills, change files:')
+  addAgentCommand(program, cli)
+  addSkillCommands(program, cli)
+  addPlanCommand(program, cli)
+  addSessionCommands(program, cli)
+  addApprovalCommands(program, cli)
+  addTerminalCommand(program, cli)
+
+  program.commandsGroup('About this command:').helpCommand(true)
   addCompletionCommands(program, cli)
-  return program
 }
 
 /**

@@ -3,7 +3,7 @@ import { type Refused } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
 import { type Awaited, type SkillState } from './skill-state.ts'
 
-/** The actions of users: when each is allowed, and the message that refuses it at another time. */
+/** The actions that a user can send to a skill: for each, when it is allowed, and the message that refuses it at another time. */
 const ACTIONS: ReadonlyMap<string, { readonly fits: (awaited: Awaited) => boolean, readonly otherwise: (word: string) => string }> = new Map([
   ['command_result', { fits: ({ kind }) => kind === 'command' || kind === 'verdict', otherwise: () => 'Skill is not waiting for command result' }],
   [
@@ -17,7 +17,7 @@ const ACTIONS: ReadonlyMap<string, { readonly fits: (awaited: Awaited) => boolea
   ['continue', { fits: ({ kind }) => kind === 'continue', otherwise: word => `Skill is in state '${word}', not 'idle'` }]
 ])
 
-/** The reason why a skill refuses an input now, in the words of the protocol; `undefined` for an input that it takes. */
+/** The reason why a skill refuses a user's input now, in the words that existing clients know; `undefined` when it takes the input. */
 export function refuseInput ({ awaited, word }: SkillState, text: string, action: Action | undefined): Refused | undefined {
   if (action === undefined) return refuseWords(awaited, text)
   const known = ACTIONS.get(action.name)

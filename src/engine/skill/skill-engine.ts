@@ -3,10 +3,13 @@ import { refuseInput } from './refuse-input.ts'
 import { SKILL, type SkillResult, type SkillStart, type SkillState } from './skill-state.ts'
 import { SkillReducer } from './skill-reducer.ts'
 
-/** How many lines of the last output clients are shown. */
+/** The number of lines of the last command's output that clients are shown. */
 const SHOWN_LINES = 7
 
-/** The engine of skills, which carries out a SKILL.md step by step: the model gives replies, and people decide about its commands. */
+/**
+ * The engine of skills. A skill is a SKILL.md, carried out step by step: the model replies with commands, questions or messages, and
+ * people decide about its commands.
+ */
 export const skillEngine: Engine<SkillStart, SkillState, SkillResult> = {
   ...SKILL,
   begin: ({ setting: { skill } }, moment) => new SkillReducer({

@@ -1,6 +1,6 @@
 import { type Language } from './language.ts'
 
-/** The question of a skill about a command that was interrupted: nobody knows how it ended. */
+/** The question that a skill asks its user about an interrupted command: it began, and nobody knows how it ended. */
 export const INTERRUPTED: Readonly<Record<Language, (command: string) => string>> = {
   en: command =>
     `The command "${command}" was interrupted. Nobody knows whether it was done. Answer "again" to run it again, "skip" to do without it, or with what it printed.`,

@@ -1,10 +1,10 @@
 import { FileRefusal } from '../file-refusal.ts'
 import { type WorkspaceFiles } from '../workspace-files.ts'
 
-/** A name is cut at this length, in UTF-16 units. */
+/** The largest length of a branch name, in UTF-16 units; a longer one is cut. */
 const MAX_NAME = 200
 
-/** The branch of git that a workspace is on. Nothing where the workspace is on no branch, or is no repository of its own. */
+/** Reads the name of the git branch that a workspace is on; empty when it is on no branch, or is no repository itself. */
 export async function readBranch (files: WorkspaceFiles): Promise<{ readonly branch?: string }> {
   try {
     const { bytes } = await files.read('.git/HEAD')

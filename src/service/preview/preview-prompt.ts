@@ -35,6 +35,8 @@ export interface PreviewRequest {
   /** The text of the prompt, as it would be stored. */
   readonly text: string
   readonly variables: JsonObject
+  /** The conversation so far, as messages of the caller, like those of a render. @default none */
+  readonly history?: readonly JsonObject[] | undefined
   /**
    * How tools are treated. `live`: they are called, and the reply has a bundle (a recording). `known`: none is called; calls are answered
    * from the recording in `known`, or by defaults.
@@ -110,10 +112,10 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
   }
 
   async function render (request: PreviewRequest, candidate: Prompt, isExplained: boolean): Promise<Rendered> {
-    const { generation, caller, variables, tools, known, requestId, activity } = request
+    const { generation, caller, variables, history, tools, known, requestId, activity } = request
     let explanation: Explanation | undefined
     const onExplained = isExplained ? (found: Explanation) => { explanation = found } : undefined
-    const asked = { generation, caller, id: candidate.id, candidate, variables, requestId, activity, onExplained }
+    const asked = { generation, caller, id: candidate.id, candidate, variables, history, requestId, activity, onExplained }
     const renderWithKnown = () => renderPrompt({
       ...asked,
       environment: { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) }

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { type Config } from '../../config/config.ts'
-import { type TlsFiles } from '../../tool/grpc/tls.ts'
+import { type TlsFiles } from '../../tool/tls.ts'
 
 const CERTIFICATES = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]+-----END \1-----/g
 

@@ -9,12 +9,12 @@ import { type RedisClusterPlace, type RedisTarget } from './redis-url.ts'
 import { removeValue, writeValue } from './redis-write.ts'
 import { StoreError, type Store } from '../store.ts'
 
-/** How often a few nodes are asked who serves what, in ms: nobody tells of a failover. */
+/** How often a few nodes are asked which node serves what, in ms, since a cluster does not report a failover. */
 const LOOK_MS = 1000
 
 /**
- * Creates a store over a Redis Cluster; it owns the connections and the push. It connects in the background, so it succeeds
- * while the cluster is away.
+ * Creates a store over a Redis Cluster, which owns the connections and the push of changes. It connects in the background, so it also succeeds while
+ * the cluster is away.
  * @param connect opens a connection to one node
  */
 export function createRedisClusterStore (place: RedisClusterPlace, connect: (target: RedisTarget) => RedisConnection, push: RedisPush): Store {

@@ -6,12 +6,12 @@ import { type AgentSetting, type AgentTool } from './agent-setting.ts'
 import { AGENT_SCHEMA, parseAgent } from './parse-agent.ts'
 import { uselessFields } from './useless-fields.ts'
 
-/** A registered agent. */
+/** A registered agent, checked: a dialogue with a user in which a model calls tools, described as data. */
 export interface AgentDefinition extends Definition {
   readonly setting: AgentSetting
 }
 
-/** Agents, `shenma:agents:*`. */
+/** The kind of entries that are agents, stored under `shenma:agents:*`. */
 export const agentKind = defineKind<AgentDefinition>({
   key: 'agents',
   name: 'agents',

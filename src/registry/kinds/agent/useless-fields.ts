@@ -4,13 +4,17 @@ import { isObject } from '../../../template/value.ts'
 import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { type AgentSetting } from './agent-setting.ts'
 
-/** Fields that have no effect in a mode. */
+/** The fields of an agent that have no effect in each of its modes. */
 const USELESS: Readonly<Record<AgentSetting['mode'], readonly JsonPath[]>> = {
   tools: [['classify'], ['select']],
   steps: [['system'], ['maxTurns'], ['stream'], ['returns'], ['history', 'compact']]
 }
 
-/** Warns of fields that have no effect beside others. @param source the agent as its author wrote it @param setting the agent as it was parsed */
+/**
+ * Warns of an agent's fields that have no effect because of the value of another field.
+ * @param source the agent as its author wrote it
+ * @param setting the agent as it was parsed
+ */
 export function uselessFields (source: JsonObject, { mode }: AgentSetting): Diagnostic[] {
   const beside = USELESS[mode].map(path => [path, `mode: ${mode}`] as const)
   const history: ReadonlyArray<readonly [JsonPath, string]> = has(source, ['history', 'messages']) ? [[['history', 'turns'], 'history.messages']] : []

@@ -81,10 +81,7 @@ export interface ChatAnswer<Returns> extends AsyncIterable<string> {
   readonly release: Release
   /** Reads the rest of the answer. @returns the whole text */
   text (): Promise<string>
-  /**
-   * Reads the rest of the answer, and parses the whole as JSON, for a prompt with `structured: true`. @throws SyntaxError for an answer
-   * that is no JSON
-   */
+  /** Reads the rest of the answer, and parses the whole as JSON, for a prompt with `structured: true`. @throws SyntaxError for an answer that is no JSON */
   value (): Promise<ValueOf<Returns>>
 }
 

@@ -28,10 +28,7 @@ export function seekDefinition<D extends Definition> (generation: Generation, ki
   return definitionsOf(generation, kind).get(toPath(id))
 }
 
-/**
- * The error for a definition that was not found: it says why the stored one cannot be used, or else lists similar ids. @param path the
- * dotted id
- */
+/** The error for a definition that was not found: it says why the stored one cannot be used, or else lists similar ids. @param path the dotted id */
 function missingDefinition (generation: Generation, kind: DefinitionKind, path: string): ServiceError {
   const rejected = generation.findRejected(kind, path)
   if (rejected === undefined) return definitionNotFound(kind.noun, path, nearMatches(path, definitionsOf(generation, kind).keys()))

@@ -18,10 +18,7 @@ export function isUnconditional ({ matches, noneMatches }: Precondition): boolea
   return matches === undefined && noneMatches === undefined
 }
 
-/**
- * Whether a precondition holds. @param tag the tag of the stored value; `undefined` if that cannot be read @param isStored whether there is
- * a stored value
- */
+/** Whether a precondition holds. @param tag the tag of the stored value; `undefined` if that cannot be read @param isStored whether there is a stored value */
 export function holdsFor ({ matches, noneMatches }: Precondition, tag: string | undefined, isStored: boolean): boolean {
   const isAmong = (tags: readonly string[] | 'any') => tags === 'any' ? isStored : tag !== undefined && tags.includes(tag)
   return (matches === undefined || isAmong(matches)) && (noneMatches === undefined || !isAmong(noneMatches))
@@ -31,10 +28,7 @@ export function holds (precondition: Precondition, kind: Kind, stored: StoredVal
   return holdsFor(precondition, tagOf(kind, stored), stored.kind !== 'missing')
 }
 
-/**
- * The stored value that a write must still find in the store (compare-and-set); `undefined`, for an unconditional write, if the value
- * cannot be read.
- */
+/** The stored value that a write must still find in the store (compare-and-set); `undefined`, for an unconditional write, if the value cannot be read. */
 export function expectation (stored: StoredValue): Expected | undefined {
   return stored.kind === 'bad' ? undefined : stored
 }

@@ -34,9 +34,6 @@ const PATHS = [
   'render/prompts/own.handlebars', 'render/prompts/own.go', 'render/prompts/own.handlebars', 'chat/prompts/own.handlebars', 'render/prompts/own.go'
 ]
 
-/**
- * The HTTP requests of a warm-up, in their order. Each is one write to the socket, since a second write would wait until the first is
- * acknowledged.
- */
+/** The HTTP requests of a warm-up, in their order. Each is one write to the socket, since a second write would wait until the first is acknowledged. */
 export const OWN_REQUESTS: readonly string[] = PATHS.map(path =>
   `POST /api/${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(BODY)}\r\n\r\n${BODY}`)

@@ -132,10 +132,7 @@ export class Primary {
   }
 }
 
-/**
- * Whether a worker has stopped properly. One that was ended by a signal was not loaded yet: it had no handler for the signal, and no
- * requests.
- */
+/** Whether a worker has stopped properly. One that was ended by a signal was not loaded yet: it had no handler for the signal, and no requests. */
 function hasEndedInOrder ({ exitCode, signalCode }: Worker['process']): boolean {
   return exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT'
 }

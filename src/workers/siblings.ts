@@ -16,9 +16,7 @@ export interface SiblingDuties {
 export interface Siblings {
   /** Sets what this process does when the others ask for it. */
   attend (duties: SiblingDuties): void
-  /**
-   * Collects the metrics of the other workers, and of those that have died. @param own the metrics of this worker, kept in case it dies
-   */
+  /** Collects the metrics of the other workers, and of those that have died. @param own the metrics of this worker, kept in case it dies */
   metrics (own: CollectedMetrics): Promise<readonly CollectedMetrics[]>
   /** Makes all other workers read the store now. */
   reload (): void

@@ -63,8 +63,8 @@ function caseOf (value: JsonObject, index: number): Case {
 }
 
 /**
- * The content of the file with recorded calls of tools that a case names. @param root the folder, a path without symbolic links @throws
- * CliError
+ * The content of the file with recorded calls of tools that a case names. @param root the folder, a path without symbolic links
+ * @throws CliError
  */
 async function readKnown (root: string, { tools = 'stub' }: JsonObject): Promise<Json | undefined> {
   const name = textOf(tools)

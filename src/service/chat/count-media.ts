@@ -1,9 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
-/**
- * How many tokens one part of a message counts as, by its type, such as `image_url`. The operator sets this, as only he knows what his
- * models take.
- */
+/** How many tokens one part of a message counts as, by its type, such as `image_url`. The operator sets this, as only he knows what his models take. */
 export type MediaTokens = ReadonlyMap<string, number>
 
 /** The types of message parts that are texts: their tokens are estimated from their length instead. */

@@ -82,10 +82,7 @@ export class CountedModels {
     return stream
   }
 
-  /**
-   * Asks a model. If the call fails after a provider has accepted it, its input tokens are counted, too, but only once: retries are the
-   * service's own.
-   */
+  /** Asks a model. If the call fails after a provider has accepted it, its input tokens are counted, too, but only once: retries are the service's own. */
   async #ask<Kind extends OperationKind> ({ kind, request, call }: Operation<Kind, CountedCall>): Promise<Answers[Kind]> {
     const models = this.requireConfigured()
     const tally = beginTally()

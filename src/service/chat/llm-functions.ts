@@ -24,10 +24,7 @@ export interface LlmFunctionsOptions {
   readonly defaultEmbeddingModel: string
 }
 
-/**
- * Makes the two functions that ask a model. They go through the same retries, limits and choice of provider as all model calls of the
- * service.
- */
+/** Makes the two functions that ask a model. They go through the same retries, limits and choice of provider as all model calls of the service. */
 export function createLlmFunctions ({ models, log, caller, defaultModel, defaultEmbeddingModel }: LlmFunctionsOptions): LlmFunctions {
   async function post (kind: 'chat' | 'embeddings', required: string, model: string, payload: JsonObject, verbose: boolean): Promise<JsonObject> {
     // A payload without the required member is refused before a model is asked. The caller's payload is never changed.

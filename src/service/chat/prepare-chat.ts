@@ -73,18 +73,12 @@ export async function prepareChat (request: ChatRequest, { renderPrompt, systemM
   return { promptId: prompt.id, body, call, answer, offered, onToolStep: request.onToolStep ?? (() => {}) }
 }
 
-/**
- * The request's fields without those that are null. Null counts as left out: it removes neither a default of the prompt nor the check of
- * the answer.
- */
+/** The request's fields without those that are null. Null counts as left out: it removes neither a default of the prompt nor the check of the answer. */
 function withoutNulls (fields: JsonObject): JsonObject {
   return Object.values(fields).includes(null) ? Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) : fields
 }
 
-/**
- * Refuses a request for several answers (`n` other than 1) if the model may call tools, as only one conversation can go on. @throws
- * REQUEST_INVALID
- */
+/** Refuses a request for several answers (`n` other than 1) if the model may call tools, as only one conversation can go on. @throws REQUEST_INVALID */
 function checkChoices ({ n = 1 }: JsonObject): void {
   if (n !== 1 && n !== null) throw requestInvalid('body: n must be 1 for a prompt whose model calls tools', { part: 'body', field: 'n' })
 }

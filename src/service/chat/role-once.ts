@@ -33,10 +33,7 @@ function withoutRoles ({ bytes, data }: ChunkFrame & { readonly bytes: Buffer })
   return Buffer.from(`data: ${stringifyJson({ ...chunk, choices: (choices as Json[]).map(withoutRole) })}\n\n`)
 }
 
-/**
- * Parses a chunk, keeping all digits of numbers; `undefined` for a chunk that could not be written as JSON again, such as one with a number
- * out of range.
- */
+/** Parses a chunk, keeping all digits of numbers; `undefined` for a chunk that could not be written as JSON again, such as one with a number out of range. */
 function parseChunk (data: string): JsonObject | undefined {
   try {
     return parseJson(data) as JsonObject

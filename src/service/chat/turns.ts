@@ -45,9 +45,7 @@ export class Turns {
     return calls.every(({ name }) => name !== '' && !this.#offered.others.has(name)) ? calls : []
   }
 
-  /**
-   * Makes the tool calls of a message, and adds the message and the results to the conversation. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS
-   */
+  /** Makes the tool calls of a message, and adds the message and the results to the conversation. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS */
   async answer (message: JsonObject, calls: readonly AskedCall[], onStep: (step: ToolStep) => void): Promise<void> {
     const { promptId, call } = this.#chat
     const { maxTurns, byName } = this.#offered

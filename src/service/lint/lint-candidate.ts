@@ -33,9 +33,7 @@ export interface LintRequest {
   readonly id?: string | undefined
 }
 
-/**
- * Checks an entry without registering it, and gives its diagnostics. @throws STORE_UNAVAILABLE before the store was first read, LINT_BUSY
- */
+/** Checks an entry without registering it, and gives its diagnostics. @throws STORE_UNAVAILABLE before the store was first read, LINT_BUSY */
 export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly Diagnostic[]>
 
 /** The parts of the service that checking an entry needs. */

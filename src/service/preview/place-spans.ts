@@ -13,10 +13,7 @@ export interface Stretch {
 export interface PlacedSpan extends MessageSpan {
   /** The span's place in the rendered message; in a message of parts, its place in the text of its part and member. */
   readonly output: Stretch
-  /**
-   * The tag, or the piece of plain text, of the message's template that wrote the span; left out for a span that a partial (an included
-   * prompt) wrote.
-   */
+  /** The tag, or the piece of plain text, of the message's template that wrote the span; left out for a span that a partial (an included prompt) wrote. */
   readonly source?: Stretch
 }
 

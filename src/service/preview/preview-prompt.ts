@@ -67,10 +67,7 @@ export interface Preview {
 
 type Rendered = Pick<Preview, 'rendered' | 'explanation' | 'bundle'>
 
-/**
- * Renders a prompt that is being written, without storing it. @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE,
- * CLIENT_CLOSED_REQUEST
- */
+/** Renders a prompt that is being written, without storing it. @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
 export type PreviewPrompt = (request: PreviewRequest) => Promise<Preview>
 
 /** The parts of the service that a preview needs. */

@@ -16,10 +16,7 @@ export interface Candidate extends NewEntry {
   readonly kind: Kind
 }
 
-/**
- * Checks an entry as the registry would, and gives the diagnostics. An error among them means that the entry, or a prompt that it brings,
- * would not run.
- */
+/** Checks an entry as the registry would, and gives the diagnostics. An error among them means that the entry, or a prompt that it brings, would not run. */
 export type CheckEntry = (generation: Generation, entry: Candidate, caller: Caller) => Promise<readonly Diagnostic[]>
 
 /** The parts of the service that checking an entry needs. */

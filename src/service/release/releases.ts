@@ -54,9 +54,7 @@ export interface ReleaseChange extends ReleaseRequest {
 /** The versions and labels of a prompt, as the store has them now. */
 export interface ReleaseHistory {
   readonly record: ReleaseRecord
-  /**
-   * The number of the version that is served when a request names no label; `undefined` if that content was never recorded as a version.
-   */
+  /** The number of the version that is served when a request names no label; `undefined` if that content was never recorded as a version. */
   readonly latest: number | undefined
   /** The ETag of the record (the list of versions and labels); `undefined` for a prompt without a record. */
   readonly tag: string | undefined
@@ -70,9 +68,7 @@ export interface StoredVersion {
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
-/**
- * What a label is to mean: a version, several versions with weights, or `latest`, the content that is served when a request names no label.
- */
+/** What a label is to mean: a version, several versions with weights, or `latest`, the content that is served when a request names no label. */
 export type WantedTarget = LabelTarget | typeof LATEST
 
 /** Reads and changes the versions and labels (the releases) of prompts. */
@@ -102,10 +98,7 @@ export class Releases {
     return { note, entry, diagnostics: diagnostics.map(placed) }
   }
 
-  /**
-   * Records the prompt's current content, which is served when a request names no label, as a version. @throws PROMPT_NOT_FOUND and the
-   * errors of a change
-   */
+  /** Records the prompt's current content, which is served when a request names no label, as a version. @throws PROMPT_NOT_FOUND and the errors of a change */
   async freeze (change: ReleaseChange): Promise<VersionNote> {
     const id = this.#authorize(change)
     const { record } = await this.#change(id, {}, async read => await this.#frozen(change, id, read.record))
@@ -206,10 +199,7 @@ export class Releases {
     if (this.#options.protectedLabels.has(label) && !roles.has('admin') && labels?.has(label) !== true) throw labelProtected(name, label)
   }
 
-  /**
-   * Changes the record of a prompt's releases: reads it, and writes the changed record only if nobody else has written it meanwhile; else
-   * it tries again.
-   */
+  /** Changes the record of a prompt's releases: reads it, and writes the changed record only if nobody else has written it meanwhile; else it tries again. */
   async #change (id: string, precondition: Precondition, make: (read: ReadRecord) => Promise<ReleaseRecord>): Promise<Pick<ReleaseHistory, 'record' | 'tag'>> {
     const { records, registry } = this.#options
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
@@ -236,10 +226,7 @@ export class Releases {
     return await addVersion(store, keyPrefix, id, record, latest, factsOf(change.caller, { note: change.note }))
   }
 
-  /**
-   * The content under the prompt's own key. Without one, the content that is served: it comes from an extension, or from a key in another
-   * spelling.
-   */
+  /** The content under the prompt's own key. Without one, the content that is served: it comes from an extension, or from a key in another spelling. */
   async #latest ({ generation }: ReleaseChange, id: string): Promise<NewVersion> {
     const { store, keyPrefix } = this.#options
     const [stored = { kind: 'missing' as const }] = await asked(store.read([pathToKey(id, kindPrefix(keyPrefix, promptKind.key))]))

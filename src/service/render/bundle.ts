@@ -11,10 +11,7 @@ const MAX_SHOWN = 200
 const json = (description: string) => Type.Unsafe<Json>(Type.Unknown({ description }))
 const jsonObject = (description: string) => Type.Unsafe<JsonObject>(Type.Object({}, { additionalProperties: true, description }))
 
-/**
- * The schema of everything that a recorded render has learned about one name of a shared variable. A member that is missing was not asked
- * for.
- */
+/** The schema of everything that a recorded render has learned about one name of a shared variable. A member that is missing was not asked for. */
 const RecordedEnvironSchema = Type.Object({
   name: Type.String({ description: 'Dotted path; empty for the root' }),
   exists: Type.Optional(Type.Boolean({ description: 'Whether that very key exists' })),
@@ -34,9 +31,7 @@ const RecordedCallSchema = Type.Object({
   value: Type.Optional(json('What the call gave, or what stood in for it; left out for nothing'))
 }, { additionalProperties: false })
 
-/**
- * The schema of a bundle: a recording of everything that a render depended on. The same prompt with the same bundle gives the same bytes.
- */
+/** The schema of a bundle: a recording of everything that a render depended on. The same prompt with the same bundle gives the same bytes. */
 export const BundleSchema = Type.Object({
   version: Type.Literal(2, { description: 'Of this format' }),
   prompt: Type.Object({ id: Type.String(), revision: Type.String() }, { additionalProperties: false }),
@@ -84,10 +79,7 @@ export function checkBundle ({ hash, ...content }: Bundle, prompt: Prompt, calle
   if (content.prompt.revision !== prompt.revision) throw bundleStale(prompt.id, content.prompt.revision, prompt.revision)
 }
 
-/**
- * Whether a caller may render a bundle again: an admin any, others only what they recorded themselves, as templates may show some callers
- * more than others.
- */
+/** Whether a caller may render a bundle again: an admin any, others only what they recorded themselves, as templates may show some callers more than others. */
 function mayReplay ({ roles, facts }: Caller, { caller }: BundleContent): boolean {
   return roles.has('admin') || canonicalJson(caller) === canonicalJson(facts)
 }

@@ -6,10 +6,7 @@ import { type ToolOutcome, valueForRender } from '../../tool/call/outcome.ts'
 import { type CallOptions } from '../../tool/call/registered-tool.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 
-/**
- * The largest size of all tool results of one render or one chat together, in UTF-16 units of JSON: each of its hundred calls could give 1
- * MiB.
- */
+/** The largest size of all tool results of one render or one chat together, in UTF-16 units of JSON: each of its hundred calls could give 1 MiB. */
 export const MAX_RESULTS_SIZE = 8 * 1024 * 1024
 
 /** The result of a tool call as a render uses it, and where the value came from. */
@@ -31,9 +28,7 @@ export function callWith (tools: ToolCaller): CallTool {
   return async ({ tool, arguments: values }, options) => toAnswer(tool.name, await tools.call(tool, values, options))
 }
 
-/**
- * Makes the function that looks for results of tool calls in the cache. A cached result spares the render another pass over its templates.
- */
+/** Makes the function that looks for results of tool calls in the cache. A cached result spares the render another pass over its templates. */
 export function recallWith (tools: ToolCaller): RecallTool {
   return (call, activity) => {
     const outcome = tools.recall(call, activity)

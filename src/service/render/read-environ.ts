@@ -31,9 +31,7 @@ export interface EnvironRequest {
  */
 export type ReadEnviron = (request: EnvironRequest) => Promise<Json>
 
-/**
- * Makes the reader of shared variables. It gives one variable, or all variables below a path merged into one object, as templates see them.
- */
+/** Makes the reader of shared variables. It gives one variable, or all variables below a path merged into one object, as templates see them. */
 export function createEnvironReader ({ environs: all, timeout }: EnvironReaderOptions): ReadEnviron {
   return async function read ({ generation, caller, id }) {
     const environs = visibleEnvirons(all, caller)

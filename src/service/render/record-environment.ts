@@ -12,9 +12,7 @@ export interface Recording {
   learned (): Pick<BundleContent, 'now' | 'environs' | 'tools'>
 }
 
-/**
- * Counts the size of an answer that is recorded, and returns the answer unchanged. @throws RENDER_BUDGET when the recording is too large
- */
+/** Counts the size of an answer that is recorded, and returns the answer unchanged. @throws RENDER_BUDGET when the recording is too large */
 type Pay = <T>(learned: T) => T
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] }

@@ -16,9 +16,7 @@ export interface RecordingsOptions {
   readonly maxBody: number
 }
 
-/**
- * A request to render again from a bundle (a recorded render). Variables and a conversation may be given in place of the recorded ones.
- */
+/** A request to render again from a bundle (a recorded render). Variables and a conversation may be given in place of the recorded ones. */
 export interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'environment'> {
   readonly bundle: Bundle
   readonly variables: JsonObject | undefined

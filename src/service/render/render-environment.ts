@@ -1,10 +1,7 @@
 import { type EnvironSource } from '../../template/run/environ-source.ts'
 import { type CallTool, type RecallTool } from './call-tool.ts'
 
-/**
- * What a render reads beside its prompt and variables: shared variables, results of tools, and the clock. They are live, or come from a
- * recording.
- */
+/** What a render reads beside its prompt and variables: shared variables, results of tools, and the clock. They are live, or come from a recording. */
 export interface RenderEnvironment {
   readonly environs: EnvironSource
   readonly callTool: CallTool

@@ -79,10 +79,7 @@ export class RenderOptions implements RunOptions {
     return answer === undefined ? undefined : this.#valueOf(call, answer)
   }
 
-  /**
-   * Takes the value from the answer of a tool, and adds its size to the total. @throws RENDER_BUDGET when all results together are too
-   * large
-   */
+  /** Takes the value from the answer of a tool, and adds its size to the total. @throws RENDER_BUDGET when all results together are too large */
   #valueOf (call: ToolCall, answer: ToolAnswer): Value {
     this.#results += answer.size ?? 0
     if (this.#results > MAX_RESULTS_SIZE) throw renderBudget('characters of tool results', MAX_RESULTS_SIZE)

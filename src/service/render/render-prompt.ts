@@ -52,19 +52,14 @@ export interface RenderRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
-  /**
-   * The version of the prompt, if it has been chosen already, as by a label. @default the prompt that is served under `id` without a label
-   */
+  /** The version of the prompt, if it has been chosen already, as by a label. @default the prompt that is served under `id` without a label */
   readonly chosen?: ChosenPrompt | undefined
   /** A valid prompt that is not stored, as in a preview. It is rendered in place of a registered one. */
   readonly candidate?: Prompt | undefined
   /** The revision that the prompt must have. @default any */
   readonly revision?: string | undefined
   readonly variables: JsonObject
-  /**
-   * The conversation so far, as messages of the caller. They go where the prompt has a place for them, else to the end, and are not
-   * rendered. @default none
-   */
+  /** The conversation so far, as messages of the caller. They go where the prompt has a place for them, else to the end, and are not rendered. @default none */
   readonly history?: readonly JsonObject[] | undefined
   /** The whole body of the request, in which a missing variable is searched, as it may stand in the wrong place. */
   readonly body?: JsonObject | undefined
@@ -78,9 +73,7 @@ export interface RenderRequest {
   readonly arrivedAt?: number | undefined
   /** Called with the explanation of the messages. Without this function nothing is traced, which is faster. */
   readonly onExplained?: ((explanation: Explanation) => void) | undefined
-  /**
-   * Called with the names of the functions whose tool calls failed, if any, so that defaults, or nothing, took the place of their results.
-   */
+  /** Called with the names of the functions whose tool calls failed, if any, so that defaults, or nothing, took the place of their results. */
   readonly onToolDefaults?: ((functions: readonly string[]) => void) | undefined
   /** Where shared variables, results of tools and the clock come from. @default the live service */
   readonly environment?: RenderEnvironment
@@ -151,17 +144,13 @@ export function findPrompt (generation: Generation, id: string, revision?: strin
   return requireRevision(prompt, id, revision)
 }
 
-/**
- * Checks that a prompt has the expected revision (a hash). @param revision the expected one; `undefined` for any @throws PROMPT_REVISION
- */
+/** Checks that a prompt has the expected revision (a hash). @param revision the expected one; `undefined` for any @throws PROMPT_REVISION */
 export function requireRevision (prompt: Prompt, id: string, revision: string | undefined): Prompt {
   if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
   return prompt
 }
 
-/**
- * The error for a prompt that cannot be rendered, as it has mistakes or its tools or partials are missing; `undefined` for a valid prompt.
- */
+/** The error for a prompt that cannot be rendered, as it has mistakes or its tools or partials are missing; `undefined` for a valid prompt. */
 export function whyNotRunnable (prompt: Prompt, { findRejected }: Generation): ServiceError | undefined {
   if (prompt.state === 'valid') return undefined
   const mistakes = diagnosticsOf(prompt, findRejected).filter(diagnostic => diagnostic.severity === 'error')

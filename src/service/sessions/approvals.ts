@@ -142,10 +142,7 @@ export function nothingWaits ({ id, status }: Session): Error {
   return ENDED.has(status) ? sessionEnded(id, status) : sessionBusy(id, status, 'nothing waits for an approval')
 }
 
-/**
- * Finds the session and the effect (the action) to which an approval belongs, for a caller who may decide about it. @throws
- * APPROVAL_NOT_FOUND
- */
+/** Finds the session and the effect (the action) to which an approval belongs, for a caller who may decide about it. @throws APPROVAL_NOT_FOUND */
 async function askedIn (runner: SessionRunner, caller: Caller, approval: string): Promise<{ readonly session: Session, readonly effect: string }> {
   const place = parseApprovalId(approval)
   const session = place && await runner.load(place.session)

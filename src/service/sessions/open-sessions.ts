@@ -71,10 +71,7 @@ export interface SessionServices {
   readonly traces: Traces
 }
 
-/**
- * Makes the ways by which callers reach sessions, without those to terminals and traces. @param owners gives the names of all who may own
- * sessions
- */
+/** Makes the ways by which callers reach sessions, without those to terminals and traces. @param owners gives the names of all who may own sessions */
 export function waysTo (running: RunningSessions, owners: () => readonly string[]): Omit<SessionServices, 'terminals' | 'traces'> {
   const [sessions, starts, approvals] = [new Sessions(running), new SessionStarts(running), new Approvals(running, owners)]
   return { running, sessions, sessionStarts: starts, approvals, door: new SessionDoor({ running, sessions, starts, approvals }) }
@@ -183,10 +180,7 @@ function tracesOf ({ sessions, door }: Pick<SessionServices, 'sessions' | 'door'
   return new Traces({ logs, keepsRaw: raw === 1, provider: url.startsWith('builtin:') ? 'builtin' : 'openai-compatible' })
 }
 
-/**
- * Makes a function that gives the workspaces (folders whose files plans change). Their code is loaded at its first call: most services need
- * none.
- */
+/** Makes a function that gives the workspaces (folders whose files plans change). Their code is loaded at its first call: most services need none. */
 export function workspacesOf (operator: OperatorFile, { STATE_DIR: folder }: Config): () => Promise<Workspaces> {
   const state = resolve(folder)
   let loading: Promise<Workspaces> | undefined

@@ -50,10 +50,7 @@ export class PlanPreviews {
     this.#options = options
   }
 
-  /**
-   * Finds a plan whose change the caller may look at: one of the caller's own or, for an approver, one that waits for approval. @throws
-   * SESSION_NOT_FOUND
-   */
+  /** Finds a plan whose change the caller may look at: one of the caller's own or, for an approver, one that waits for approval. @throws SESSION_NOT_FOUND */
   async planFor (caller: Caller, id: string): Promise<Session> {
     const waiting = caller.roles.has('approve') ? await this.#waiting(caller, id) : undefined
     return waiting ?? await this.#options.door.get(PLANS, caller, id)

@@ -14,10 +14,7 @@ import { type Use, usesIn } from './reading/uses.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isOwn, isSessionId, ownSession, requireOwn } from './rules/session-rights.ts'
 
-/**
- * Gives the caller who follows a session's events, with the rights that the caller has now. An error that this function throws ends the
- * events.
- */
+/** Gives the caller who follows a session's events, with the rights that the caller has now. An error that this function throws ends the events. */
 export type Follower = () => Caller
 
 /** A page of a list of sessions (dialogues with agents, runs of skills, plans), the newest first. */
@@ -86,8 +83,8 @@ export class Sessions {
   }
 
   /**
-   * The transitions (recorded steps) of a session behind a given one, read from the log one by one as they are asked for. @throws
-   * SESSION_NOT_FOUND before the first
+   * The transitions (recorded steps) of a session behind a given one, read from the log one by one as they are asked for.
+   * @throws SESSION_NOT_FOUND before the first
    */
   async audit (caller: Caller, id: string, after: number): Promise<AsyncGenerator<Transition>> {
     return await this.#running.use(async ({ store, runner }) => {
@@ -126,9 +123,7 @@ export class Sessions {
   }
 }
 
-/**
- * Passes events on while the session belongs to its follower. @param owner of the session @throws SESSION_NOT_FOUND, and what `who` throws
- */
+/** Passes events on while the session belongs to its follower. @param owner of the session @throws SESSION_NOT_FOUND, and what `who` throws */
 async function * whileOwn (followed: AsyncGenerator<Followed>, who: Follower, id: string, owner: string): AsyncGenerator<Followed> {
   for await (const each of followed) {
     if (!isOwn(who(), { start: { owner } })) throw sessionNotFound(id)

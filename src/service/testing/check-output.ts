@@ -58,10 +58,7 @@ function missIn (assertion: PlainAssertion, output: Output): string | undefined 
   return holds ? undefined : `expected ${wanted(assertion)}, got ${found(assertion, output)}`
 }
 
-/**
- * Whether an output equals the expected value. A value that is no text is compared as JSON, where white space and the order of members do
- * not count.
- */
+/** Whether an output equals the expected value. A value that is no text is compared as JSON, where white space and the order of members do not count. */
 function isEqual (value: Json, text: string): boolean {
   if (typeof value === 'string') return value === text
   const read = readJson(text)

@@ -32,9 +32,7 @@ export interface CaseResult {
 /** Runs a test case. @throws CLIENT_CLOSED, REQUEST_INVALID when the request lacks the recorded calls; any other failure is a result */
 export type RunCase = (request: CaseRequest) => Promise<CaseResult>
 
-/**
- * Makes the function that runs test cases: it renders the prompt or asks its model once, and then checks all assertions on the same output.
- */
+/** Makes the function that runs test cases: it renders the prompt or asks its model once, and then checks all assertions on the same output. */
 export function createCaseRunner (options: CaseRunnerOptions): RunCase {
   return async function runCase (request) {
     const { testCase, signal } = request

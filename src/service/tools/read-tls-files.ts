@@ -37,9 +37,7 @@ function parseCertificates (pem: Buffer): X509Certificate[] {
   return certificates
 }
 
-/**
- * Checks that a key belongs to a certificate. `createSecureContext` would accept a key of another type, so the certificate is asked first.
- */
+/** Checks that a key belongs to a certificate. `createSecureContext` would accept a key of another type, so the certificate is asked first. */
 function checkPair (key: Buffer, cert: Buffer): void {
   const variables = 'TOOL_TLS_KEY_FILE and TOOL_TLS_CERT_FILE'
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw new Error(`${variables}: expected the key of the certificate, got another one`)

@@ -34,10 +34,7 @@ export interface ToolTrialRequest {
 
 export type TryTool = (request: ToolTrialRequest) => Promise<ToolOutcome>
 
-/**
- * Makes the function that calls a tool by hand, outside of a template but within the tool's own limits: its timeout, cache, circuit breaker
- * and so on.
- */
+/** Makes the function that calls a tool by hand, outside of a template but within the tool's own limits: its timeout, cache, circuit breaker and so on. */
 export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTrialOptions): TryTool {
   return async function tryTool ({ generation, id, arguments: given, requestId, activity, signal }) {
     const tool = callableTool(generation, id)

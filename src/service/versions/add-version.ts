@@ -7,9 +7,7 @@ import { versionKey, versionText } from '../../registry/kinds/release/version-te
 import { MAX_VALUE_BYTES, type Store, type StoredValue } from '../../store/store.ts'
 import { asked, checkOutcome } from './record-store.ts'
 
-/**
- * How many numbers are tried for one version of a prompt. Some may be taken, after crashes or by others who publish at the same moment.
- */
+/** How many numbers are tried for one version of a prompt. Some may be taken, after crashes or by others who publish at the same moment. */
 const MAX_TRIES = 1000
 
 /** The content of a prompt that is to be recorded as a version. */

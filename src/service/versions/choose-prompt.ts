@@ -26,9 +26,7 @@ export interface ChosenPrompt {
   /** The number of the version; `undefined` for content that was never recorded as one. */
   readonly version: number | undefined
   readonly label: string | undefined
-  /**
-   * A number between 0 and 100, made from the request's key, by which the version was chosen; left out when there was nothing to choose.
-   */
+  /** A number between 0 and 100, made from the request's key, by which the version was chosen; left out when there was nothing to choose. */
   readonly bucket?: number
 }
 

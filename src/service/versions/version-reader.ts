@@ -26,9 +26,7 @@ export interface VersionReaderOptions {
   readonly cache: TemplateCache
 }
 
-/**
- * Reads versions of prompts from the store when a request or another prompt names them: only versions that have a label are kept in memory.
- */
+/** Reads versions of prompts from the store when a request or another prompt names them: only versions that have a label are kept in memory. */
 export class VersionReader {
   readonly #options: VersionReaderOptions
 
@@ -73,10 +71,7 @@ export class VersionReader {
     return new Linker({ get: id => labelled(id) ?? everyPrompt.get(id)?.entry ?? pinned.get(id) }, callableTools(generation)).link(entry)
   }
 
-  /**
-   * Reads the versions that the texts of prompts include by number or label. Versions that cannot be read are left out. @throws
-   * STORE_UNAVAILABLE
-   */
+  /** Reads the versions that the texts of prompts include by number or label. Versions that cannot be read are left out. @throws STORE_UNAVAILABLE */
   async pinned (generation: Generation, entries: readonly PromptEntry[]): Promise<Pinned> {
     const whole = wholeGeneration(generation)
     const found = new Map<string, PromptEntry>()

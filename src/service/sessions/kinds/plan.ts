@@ -34,10 +34,7 @@ export interface PlanRequest {
   readonly confirm?: PlanConfirm | undefined
   /** A text to which the goal refers, such as the output of a failed test, or a log. */
   readonly report?: string | undefined
-  /**
-   * The profile itself, in place of its id. A plan that another session starts gets the profile as it was when the first session (the root)
-   * began.
-   */
+  /** The profile itself, in place of its id. A plan that another session starts gets the profile as it was when the first session (the root) began. */
   readonly found?: FoundProfile | undefined
 }
 

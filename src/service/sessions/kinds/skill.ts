@@ -32,9 +32,7 @@ export const MANUAL = 'manual'
 export interface SkillRequest {
   /** Id of a registered skill, dotted or with `:`; or the folder of a skill that is not registered. */
   readonly id: string
-  /**
-   * The `path` that a list of skills shows: the path of a skill's file, or the id of a registered skill. It takes precedence over `id`.
-   */
+  /** The `path` that a list of skills shows: the path of a skill's file, or the id of a registered skill. It takes precedence over `id`. */
   readonly path?: string | undefined
   /** Where on the target to look for a skill that is not registered: in the project, or in the user's home. */
   readonly source?: SkillSource | undefined

@@ -1,6 +1,4 @@
-/**
- * Where a skill (a SKILL.md) that is not registered is looked for: in the target's project, or in the home of a user on a remote machine.
- */
+/** Where a skill (a SKILL.md) that is not registered is looked for: in the target's project, or in the home of a user on a remote machine. */
 export type SkillSource = 'project' | 'remote'
 
 /** The folders in which skills are searched, for each place. Of two skills with equal names, the one in the earlier folder counts. */

@@ -99,10 +99,7 @@ export interface PartLimit {
   end (): void
 }
 
-/**
- * Limits the time between two pieces of a stream. @param signal limits the whole stream @param between the longest time between two pieces,
- * in ms
- */
+/** Limits the time between two pieces of a stream. @param signal limits the whole stream @param between the longest time between two pieces, in ms */
 export function limitParts (signal: CallerSignal, between: number): PartLimit {
   const silence = new AbortController()
   const timer = setTimeout(() => { silence.abort(new DOMException('nothing came in time', 'TimeoutError')) }, between)

@@ -20,10 +20,7 @@ interface Opened {
 
 /** What is needed to start child sessions and to follow them. */
 export interface ChildrenOptions {
-  /**
-   * Makes the recorded start of a child session. @param id the id that the child will have @throws ServiceError with the reason why the
-   * child cannot start
-   */
+  /** Makes the recorded start of a child session. @param id the id that the child will have @throws ServiceError with the reason why the child cannot start */
   readonly startOf: (performing: Performing<ChildEffect>, id: string) => Promise<Start>
   /** Opens the sessions if need be, and calls `work` with their store and runner. */
   readonly use: <T>(work: (opened: Opened) => Promise<T>) => Promise<T>

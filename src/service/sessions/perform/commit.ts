@@ -11,10 +11,7 @@ import { type Perform } from './performer.ts'
 /** How much of the end of git's output an error quotes, in UTF-16 units. */
 const MAX_PRINTED = 2000
 
-/**
- * The words with which git is called: paths are taken literally, never as patterns. All paths stand after `--`, so none is taken for an
- * option.
- */
+/** The words with which git is called: paths are taken literally, never as patterns. All paths stand after `--`, so none is taken for an option. */
 const GIT = ['git', '--literal-pathspecs', '-c', 'core.quotePath=false'] as const
 
 /**

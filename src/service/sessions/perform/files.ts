@@ -11,10 +11,7 @@ import { type Perform } from './performer.ts'
 /** The largest file that is read from a target (a machine), in bytes; larger files are left out. */
 const MAX_FILE = 256 * 1024
 
-/**
- * The longest time of one read for a session, from a target (a machine) and from a workspace (a folder), in ms. The session may ask for a
- * shorter one.
- */
+/** The longest time of one read for a session, from a target (a machine) and from a workspace (a folder), in ms. The session may ask for a shorter one. */
 const [TARGET_TIMEOUT, WORKSPACE_TIMEOUT] = [5000, 10_000]
 
 /** Gives the workspaces (folders whose files plans change). Their code is loaded at the first call. */
@@ -36,10 +33,7 @@ export function workspaceLocks (): WorkspaceLocks {
   }
 }
 
-/**
- * Makes the performer that changes files of workspaces for sessions. If it performs one effect twice, as after a crash, the change is made
- * only once.
- */
+/** Makes the performer that changes files of workspaces for sessions. If it performs one effect twice, as after a crash, the change is made only once. */
 export function changeFilesIn (load: LoadWorkspaces, lockOf: WorkspaceLocks): Perform<ApplyEffect> {
   return async ({ session: { id: session }, effect: { id: effect, workspace, change, timeout }, signal }) => {
     const workspaces = await load()
@@ -64,10 +58,7 @@ export function rememberIn (load: LoadWorkspaces): Perform<RememberEffect> {
   }
 }
 
-/**
- * Makes the performer that reads for a session: files of a target (a machine); or files, logs, preferences, previews and search results of
- * a workspace.
- */
+/** Makes the performer that reads for a session: files of a target (a machine); or files, logs, preferences, previews and search results of a workspace. */
 export function readFilesOf (executors: Executors, load: LoadWorkspaces): Perform<ReadEffect> {
   return async ({ session: { id: session, start }, effect: { from, requests, timeout }, signal }) => {
     if ('target' in from) return await readTarget(executors, from.target, requests, timeLimit(signal, Math.min(timeout, TARGET_TIMEOUT)))
@@ -81,10 +72,7 @@ export function readFilesOf (executors: Executors, load: LoadWorkspaces): Perfor
   }
 }
 
-/**
- * Reads files of a target (a machine), one for each request `{ path }`. A file that does not exist, or that cannot be read in time, is left
- * out.
- */
+/** Reads files of a target (a machine), one for each request `{ path }`. A file that does not exist, or that cannot be read in time, is left out. */
 async function readTarget (executors: Executors, target: string, requests: readonly JsonObject[], limit: AbortSignal): Promise<Outcome> {
   const executor = await executors.ofTarget(target)
   if (executor === undefined) return { kind: 'failure', code: 'TARGET_UNKNOWN', message: `the operator of this service offers no target "${target}"` }
@@ -96,9 +84,7 @@ async function readTarget (executors: Executors, target: string, requests: reado
   return { kind: 'result', result: { files } }
 }
 
-/**
- * Turns the refusal to touch a file (a path outside of the workspace, say) into a failure of the effect. @throws any other error unchanged
- */
+/** Turns the refusal to touch a file (a path outside of the workspace, say) into a failure of the effect. @throws any other error unchanged */
 function refusalOf (error: unknown): Outcome {
   if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
   throw error

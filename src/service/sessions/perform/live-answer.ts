@@ -1,8 +1,6 @@
 import { type JsonObject } from '../../../base/json.ts'
 
-/**
- * How long text is collected before followers get it, in ms: too short for people to notice. Text after a longer silence is sent at once.
- */
+/** How long text is collected before followers get it, in ms: too short for people to notice. Text after a longer silence is sent at once. */
 const PAUSE = 15
 
 /** How much of one answer followers get while it is written, in UTF-16 units. The whole answer is in the result of the effect. */

@@ -69,10 +69,7 @@ function failureOf (error: unknown, hasTools: boolean): Outcome {
   throw error
 }
 
-/**
- * Whether a provider has refused a request because of its tools. Providers word this differently, so any refusal that mentions tools or
- * functions counts.
- */
+/** Whether a provider has refused a request because of its tools. Providers word this differently, so any refusal that mentions tools or functions counts. */
 function refusesTools ({ inWords }: UpstreamRefusal): boolean {
   return /\b(?:tools?|tool_choice|functions?)\b/i.test(inWords)
 }

@@ -34,10 +34,7 @@ export interface Performing<E extends ActiveEffect> {
   readonly publish: (live: JsonObject) => void
 }
 
-/**
- * Performs effects (actions that sessions ask for) of one kind. Expected failures are outcomes; an error that is thrown is a fault of the
- * service.
- */
+/** Performs effects (actions that sessions ask for) of one kind. Expected failures are outcomes; an error that is thrown is a fault of the service. */
 export type Perform<E extends ActiveEffect> = (performing: Performing<E>) => Promise<Outcome>
 
 /** The functions that perform the effects (actions) of sessions, one for each kind. */

@@ -47,10 +47,7 @@ function outcomeOf (reason: 'exit' | 'ended' | 'lost', exitCode: number | null):
   return { kind: 'result', result: { reason: reason === 'exit' ? 'exit' : STOPPED, exitCode } }
 }
 
-/**
- * Opens a terminal (a shell for a person) on a target. @throws ExecutorError when the operator allows none there, or when it cannot be
- * opened
- */
+/** Opens a terminal (a shell for a person) on a target. @throws ExecutorError when the operator allows none there, or when it cannot be opened */
 async function openOn (target: Target | undefined, options: ShellOptions, { session: { id }, effect }: Performing<ShellEffect>): Promise<Terminal> {
   const { executors, folder, onIdle } = options
   const { cols, rows } = effect

@@ -23,10 +23,7 @@ export function callToolsOf (registry: { readonly generation: Generation }, tool
   }
 }
 
-/**
- * Whether a tool may be called twice, as after a crash: it only reads, or its registration allows that. A tool that is no longer registered
- * may not.
- */
+/** Whether a tool may be called twice, as after a crash: it only reads, or its registration allows that. A tool that is no longer registered may not. */
 export function isRepeatableTool ({ tools }: Generation, tool: string): boolean {
   return tools.get(toPath(tool))?.definition.policy.isRepeatable === true
 }

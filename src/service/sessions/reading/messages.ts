@@ -2,10 +2,7 @@ import { type Json, isJsonObject, type JsonObject, stringifyJson } from '../../.
 import { eventsOf, type SessionEvent, timeOf } from '../../../session/events.ts'
 import { type Fact, type Transition } from '../../../session/model.ts'
 
-/**
- * One message of a session, whatever its kind: of the user, the model, a tool or the service itself. Messages are in the order of the
- * session's events.
- */
+/** One message of a session, whatever its kind: of the user, the model, a tool or the service itself. Messages are in the order of the session's events. */
 export interface Message {
   /** The number of the transition (recorded step) from which the message comes; `n` is the index of the event in it. */
   readonly seq: number
@@ -138,9 +135,7 @@ function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<str
   }
 }
 
-/**
- * The message of a user's input. The result of a command that the user ran by hand makes none, as the message of the command contains it.
- */
+/** The message of a user's input. The result of a command that the user ran by hand makes none, as the message of the command contains it. */
 function inputOf ({ by, text, action }: JsonObject): Part | undefined {
   if (action === 'command_result') return undefined
   return { role: 'user', by: textOf(by), text: textOf(text) || (action === undefined ? '' : `/${textOf(action)}`) }

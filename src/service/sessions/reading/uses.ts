@@ -51,10 +51,7 @@ function nameOf (subject: JsonObject | undefined): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/**
- * Whether an effect (an action) of a session has failed. A command whose exit code is not 0, and a check that does not pass, count as
- * failed, too.
- */
+/** Whether an effect (an action) of a session has failed. A command whose exit code is not 0, and a check that does not pass, count as failed, too. */
 function hasFailed (fact: Fact): boolean {
   if (fact.kind !== 'result') return true
   const result: Json = fact.result

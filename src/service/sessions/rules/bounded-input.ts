@@ -9,10 +9,7 @@ const MAX_INPUT = 512 * 1024
 /** How much is kept of each output of a command that the user ran by hand, in bytes: as much as of commands that the service runs. */
 const KEPT = 64 * 1024
 
-/**
- * Bounds an action before it is written into a session's log: outputs of commands are cut. @throws REQUEST_INVALID when the input is still
- * too large
- */
+/** Bounds an action before it is written into a session's log: outputs of commands are cut. @throws REQUEST_INVALID when the input is still too large */
 export function boundedInput (text: string, action: Action | undefined): Action | undefined {
   const bounded = action?.name === 'command_result' ? { ...action, data: clipOutput(action.data) } : action
   const size = Buffer.byteLength(text) + (bounded === undefined ? 0 : Buffer.byteLength(stringifyJson(bounded)))

@@ -31,10 +31,7 @@ export function refusalOf (
   return place === undefined || mayReach(owner, place) ? undefined : refuse(`use "${place}"`)
 }
 
-/**
- * Refuses a definition that the caller's token does not allow, as if it did not exist. @param definition as `agents/helper` @throws
- * DEFINITION_NOT_FOUND
- */
+/** Refuses a definition that the caller's token does not allow, as if it did not exist. @param definition as `agents/helper` @throws DEFINITION_NOT_FOUND */
 export function requireAllowed (caller: Caller, definition: string): void {
   if (mayGoOn(caller, definition)) return
   const [kind = '', path = ''] = definition.split('/')
@@ -51,10 +48,7 @@ export function requireUsable (caller: Caller, { start }: Session): void {
   if (place !== undefined && !mayReach(caller, place)) throw start.definition.startsWith('plans/') ? workspaceNotFound(place, []) : targetNotFound(place, [])
 }
 
-/**
- * Whether a caller may decide about the approvals of a session. The token of an approver may be limited to some definitions, targets and
- * workspaces.
- */
+/** Whether a caller may decide about the approvals of a session. The token of an approver may be limited to some definitions, targets and workspaces. */
 export function isApprover (caller: Caller, { start }: Session): boolean {
   const place = placeOfSession(start)
   return caller.roles.has('approve') && mayGoOn(caller, start.definition) && (place === undefined || mayReach(caller, place))
@@ -75,10 +69,7 @@ export async function ownSession (runner: Pick<SessionRunner, 'load'>, caller: C
   return session
 }
 
-/**
- * Checks that a session belongs to the caller, reading only the beginning of its log. @returns the name of its owner @throws
- * SESSION_NOT_FOUND
- */
+/** Checks that a session belongs to the caller, reading only the beginning of its log. @returns the name of its owner @throws SESSION_NOT_FOUND */
 export async function requireOwn (runner: Pick<SessionRunner, 'ownerOf'>, caller: Caller, id: string): Promise<string> {
   const owner = isSessionId(id) ? await runner.ownerOf(id) : undefined
   if (owner === undefined || !isOwn(caller, { start: { owner } })) throw sessionNotFound(id)

@@ -4,10 +4,7 @@ import { join } from 'node:path'
 /** How often the service looks for sessions that a process has left unfinished, in ms. */
 const LOOK = 5000
 
-/**
- * Whether a folder has sessions that have not ended. Only names of files are read, so that a service without sessions loads no code for
- * them.
- */
+/** Whether a folder has sessions that have not ended. Only names of files are read, so that a service without sessions loads no code for them. */
 export async function hasOpenSessions (path: string): Promise<boolean> {
   return (await namesIn(join(path, 'open'))).some(name => name.endsWith('.jsonl'))
 }

@@ -44,10 +44,7 @@ function schemaOfAnswers (version: number): JsonObject {
   return schema
 }
 
-/**
- * Judges the recorded answer of the model again, and says if the verdict differs. What happened after the answer, such as a failed check,
- * does not count.
- */
+/** Judges the recorded answer of the model again, and says if the verdict differs. What happened after the answer, such as a failed check, does not count. */
 function replay ({ protocol, request: { mode, strict_json: isStrict }, result }: Golden): string | undefined {
   const { validated_json: json, validation_outcome: outcome, error_code: code } = result
   if (json === null) return outcome === 'error' ? undefined : 'there is no answer that could be good'

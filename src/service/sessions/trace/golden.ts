@@ -7,10 +7,7 @@ import { type Session } from '../../../session/session.ts'
 import { maskJson } from './mask-secrets.ts'
 import { answersOf, textOf } from './trace.ts'
 
-/**
- * A golden trace: a recorded plan that serves as a test case, with what went in and what came out, and without anything that differs from
- * run to run.
- */
+/** A golden trace: a recorded plan that serves as a test case, with what went in and what came out, and without anything that differs from run to run. */
 export interface Golden {
   readonly protocol: { readonly schema_version: number, readonly schema_hash: string }
   readonly request: Readonly<Record<'mode' | 'input_chars' | 'token_budget' | 'model', Json>> & { readonly strict_json: boolean, readonly provider: string }

@@ -10,9 +10,7 @@ const METHODS: ReadonlyMap<string, keyof Log> = new Map([['debug', 'debug'], ['i
 /** Members of a logged line whose texts come from the service itself, so that they may be logged always. */
 const PLAIN = new Set(['code', 'mode', 'check', 'action', 'name', 'skill_name', 'serverId', 'serverName', 'skill_log_id', 'session_id'])
 
-/**
- * The longest text that is logged from these members, in UTF-16 units. A longer one may be the words of a user or a model, and is left out.
- */
+/** The longest text that is logged from these members, in UTF-16 units. A longer one may be the words of a user or a model, and is left out. */
 const MAX_PLAIN = 200
 
 /** Members of a session's line that become fields of their own in the log, and are not repeated in `data`. */

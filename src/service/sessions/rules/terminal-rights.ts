@@ -15,6 +15,6 @@ export function targetForTerminal (operator: OperatorFile, caller: Caller, name:
   const { targets } = operatorFor(operator, caller)
   const target = targets.get(name)
   if (target === undefined) throw targetNotFound(name, nearMatches(name, targets.keys()))
-  if (target.mayOpenTerminal !== true) throw terminalUnsupported(name, 'its operator allows none')
+  if (target.mayOpenTerminal !== true) throw terminalUnsupported(name, 'the operator\'s file does not say terminal: true of it')
   return target
 }

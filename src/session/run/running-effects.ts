@@ -1,12 +1,11 @@
-import { LRUCache } from 'lru-cache'
-
 /** How many performed effects this process remembers. */
 const REMEMBERED = 10_000
 
 /** The effects that this process performs now, by session, and the last ones that it has performed. */
 export class RunningEffects {
   readonly #controllers = new Map<string, Map<string, AbortController>>()
-  readonly #performed = new LRUCache<string, true>({ max: REMEMBERED })
+  /** Keys of performed effects, the oldest first. */
+  readonly #performed = new Set<string>()
 
   /** The ids of sessions for which this process performs an effect now. */
   get sessions (): string[] {
@@ -29,13 +28,21 @@ export class RunningEffects {
   /** Counts an effect as running while `work` lasts. */
   async run (session: string, effect: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const controller = new AbortController()
-    this.#performed.set(`${session}:${effect}`, true)
+    this.#remember(`${session}:${effect}`)
     const running = this.#controllers.get(session) ?? new Map<string, AbortController>()
     this.#controllers.set(session, running.set(effect, controller))
     await work(controller.signal)
     // The same effect may have begun again meanwhile.
     if (running.get(effect) === controller) running.delete(effect)
     if (running.size === 0 && this.#controllers.get(session) === running) this.#controllers.delete(session)
+  }
+
+  #remember (key: string): void {
+    this.#performed.delete(key)
+    this.#performed.add(key)
+    if (this.#performed.size <= REMEMBERED) return
+    const [oldest = ''] = this.#performed
+    this.#performed.delete(oldest)
   }
 
   /** Aborts running effects of a session. @param isUnwanted says which effects to abort. @default all */

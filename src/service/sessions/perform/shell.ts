@@ -24,21 +24,26 @@ const STOPPED = 'the service was stopped'
 /** Makes the performer that opens a terminal, and waits until its shell ends. */
 export function openShellsOn (options: ShellOptions): Perform<ShellEffect> {
   const { operator: { targets }, terminals } = options
-  return async performing => {
-    const { session: { id, start: { owner } }, effect, signal } = performing
-    const target = targets.get(effect.target)
-    try {
-      const terminal = await terminals.hold(id, owner, () => openOn(target, options, performing))
-      const end = (): void => { void terminal.end('it was ended') }
-      signal.addEventListener('abort', end, { once: true })
-      if (signal.aborted) end()
-      const { reason, exitCode } = await terminal.ended
-      signal.removeEventListener('abort', end)
-      return outcomeOf(reason, exitCode)
-    } catch (error) {
-      if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }
-      throw error
-    }
+  return async performing => await keepOpen(performing, terminals, () => openOn(targets.get(performing.effect.target), options, performing))
+}
+
+/** Holds a terminal until it ends, or is ended because nobody wants it any more. @param open opens the terminal */
+export async function keepOpen (
+  { session: { id, start: { owner } }, signal }: Pick<Performing<ShellEffect>, 'session' | 'signal'>,
+  terminals: Terminals,
+  open: () => Promise<Terminal>
+): Promise<Outcome> {
+  try {
+    const terminal = await terminals.hold(id, owner, open)
+    const end = (): void => { void terminal.end('it was ended') }
+    signal.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
+    const { reason, exitCode } = await terminal.ended
+    signal.removeEventListener('abort', end)
+    return outcomeOf(reason, exitCode)
+  } catch (error) {
+    if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }
+    throw error
   }
 }
 

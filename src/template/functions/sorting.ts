@@ -1,8 +1,8 @@
 import { type Value } from '../value.ts'
 
 /**
- * The order of `sortBy`: numbers, then texts by code units, then booleans (false first), then everything else,
- * which is all equal. Integers of any size compare exactly.
+ * Compares two values in the order of `sortBy`: numbers, then texts by code units, then booleans (false first), then all other values, which count as
+ * equal. Integers of any size are compared exactly.
  */
 export function compareForSorting (one: Value, other: Value): number {
   const rank = rankOf(one)

@@ -1,17 +1,17 @@
 import { ownCopy } from '../base/text.ts'
 
-/** How many names are kept, and how long they may be, in UTF-16 units. Callers can make up as many as they like. */
+/** The bounds of the cache of names: their number, and their length in UTF-16 units. Callers can make up as many names as they like. */
 const MOST_KEPT = 20_000
 const MAX_KEPT_LENGTH = 200
 
-// Shared by everything in the process on purpose: names mean the same everywhere.
+// The cache is global to the process on purpose, because a name means the same everywhere.
 const namesBelow = new Map<string, Map<string, string>>()
 let kept = 0
 
 /**
- * `parent.segment`, the same string object whenever it is asked for. V8 works out the hash of a string once, and a render
- * looks up the name of each shared variable several times. Without this, a render that reads five of them takes a tenth
- * longer (row `kept/child-name` of the benchmarks).
+ * The name `parent.segment`, as the same string object each time. V8 computes the hash of a string object once, and a render looks up the name of
+ * each shared variable several times. Without this cache, a render that reads five of them takes a tenth longer (row `kept/child-name` of the
+ * benchmarks).
  */
 export function childName (parent: string, segment: string): string {
   const known = namesBelow.get(parent)?.get(segment)

@@ -1,16 +1,19 @@
 import { Absent, NOTHING, PENDING, type Value, type ValueObject } from './value.ts'
 
-/** What every object and every list has, and what the special values have beside methods. */
+/**
+ * The names of the members that JavaScript gives to every object and list, and of the members of the special values (`PENDING`, `Absent`, …), other
+ * than methods.
+ */
 const OTHER_NAMES: ReadonlySet<string> = new Set([Object.prototype, Array.prototype, PENDING, NOTHING, new Absent('')].flatMap(Object.getOwnPropertyNames))
 
-/** Whether a member of that name, if it is no method, is a member of data: neither JavaScript's objects nor the special values have one. */
+/** Whether a name, as the name of a member that is no method, can only be data: JavaScript's own objects and the special values have no such member. */
 export function isDataName (name: string): boolean {
   return !OTHER_NAMES.has(name)
 }
 
 /**
- * The own member of an object, by a name that `isDataName`. `undefined` where the member has to be looked for with care. Half
- * the time of finding a member goes into asking whether it is the object's own, and a loop mostly finds members.
+ * The member of an object with a name that has passed `isDataName`; `undefined` when the member needs a careful look-up. It is fast, because it does
+ * not ask whether the member is the object's own, which takes half the time of a look-up in a loop.
  */
 export function dataMember (holder: object, name: string): Value | undefined {
   const value = (holder as ValueObject)[name]

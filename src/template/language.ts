@@ -3,142 +3,146 @@ import { type LinkedTool } from './run/tool-call.ts'
 import { type Position } from './position.ts'
 import { type LazyNode, type Value } from './value.ts'
 
-/** The template languages. Both are first class. */
+/** The two template languages. Neither is preferred. */
 export type Syntax = 'go' | 'handlebars'
 
-/** What a language compiles. */
+/** The source of a template, with what its compiler must know. */
 export interface TemplateSource {
   readonly text: string
   /** Names of the parameters that the prompt declares; `undefined` when it declares none. */
   readonly declared?: ReadonlySet<string>
   /**
-   * Compiles the template to be explained. Such a template tells the run's trace what it reads and writes, and runs only
-   * where there is a trace.
+   * Whether to compile the template so that it can be explained (which value each piece of its output came from). Such a template reports to the
+   * run's trace what it reads and writes, and can run only where there is a trace.
    */
   readonly explain?: boolean
 }
 
-/** A template language: turns a source into closures, once; no code generation. */
+/** A template language. It compiles a source into closures, once, and generates no code. */
 export interface Language {
   readonly syntax: Syntax
   /** @throws TemplateSyntaxError with the place of the first mistake. */
   compile (source: TemplateSource): Template
 }
 
-/** A compiled template. It knows names, not what they stand for: that is linked per generation. */
+/**
+ * A compiled template. It has only the names of tools and partials; what they stand for is linked later, for each generation (a snapshot of all
+ * registered entries).
+ */
 export interface Template {
   readonly syntax: Syntax
-  /** Names that something registered must answer to; a reference's index is its slot in `Frame.links`. */
+  /** The names that must be linked to something registered. A reference's index in this list is the index of its link in `Frame.links`. */
   readonly references: readonly Reference[]
-  /** Paths that the template reads from the scope root, in source order. */
+  /** The paths that the template reads from the scope root (the object of all names that a template can use), in source order. */
   readonly paths: readonly PathNeed[]
-  /** Whether it may read more than those, since there was too much to look at all of it. */
+  /** Whether the template may read more paths than those in `paths`, because it was too large to be looked at as a whole. */
   readonly hasMorePaths?: boolean
-  /** Parts that can never run, in source order. */
+  /** The parts of the template that can never run, in source order. */
   readonly unreachable?: readonly UnreachablePart[]
-  /** Parts that fail whenever they run, in source order. */
+  /** The parts of the template that fail whenever they run, in source order. */
   readonly failing?: readonly FailingPart[]
-  /** Opens the template for a run, once for all the times that it is written there. */
+  /** Prepares the template for a run. One opening serves every time that the run writes the template. */
   open (run: Run, frame: Frame): OpenTemplate
 }
 
 /**
- * Writes a template once, synchronously, and gives its text. The text is thrown away while the run has noted anything. A
- * template may be written while it is being written.
- * @param dot the dot or context that the template starts with: the root, or a partial's argument
- * @param before a text of the caller, which comes back in front of the template's text; where bytes are written, the caller
- * makes both Unicode @default none
+ * Runs a template once, synchronously, and gives its text. The text is dropped when the run has noted a value that is not known yet. A template may
+ * be run again while it is running.
+ * @param dot the value with which the template starts as its dot (Go) or context (Handlebars): the root, or a partial's argument
+ * @param before a text of the calling template, which is given back in front of the text; where bytes are written, the caller makes both valid
+ * Unicode
+ * @default none
  * @throws RenderError, or a ServiceError such as RENDER_BUDGET
  */
 export type OpenTemplate = (dot: Value, before?: string) => string
 
-/** A name that is resolved when a generation is linked. */
+/** A name in a template that is linked to a tool or a prompt when a generation (a snapshot of all registered entries) is made. */
 export interface Reference extends Position {
   /**
-   * `function`: must be a tool. `maybe-function`: Handlebars `{{name}}`, a tool if there is one, else a path.
-   * `partial`: must be a prompt. `maybe-partial`: Handlebars `{{#> name}}…{{/name}}`, whose body stands in for it, or
-   * a name that an inline partial may answer to.
+   * What the name may stand for. `function`: a tool, which must exist. `maybe-function`: in Handlebars' `{{name}}`, a tool if there is one, otherwise
+   * a path. `partial`: a prompt, which must exist. `maybe-partial`: in Handlebars, a prompt that may be missing, because the block `{{#>
+   * name}}…{{/name}}` has a body to use instead, or because an inline partial may have that name.
    */
   readonly kind: 'function' | 'maybe-function' | 'partial' | 'maybe-partial'
   readonly name: string
-  /** The argument expressions as written. */
+  /** The expressions of the arguments, as they are written. */
   readonly arguments: readonly string[]
-  /** How a partial is called: once for each argument that it may have; functions have none. */
+  /** How a partial is called: one entry for each argument that it may get. Functions have none. */
   readonly calls?: readonly PartialCall[]
 }
 
-/** What is known of a partial's call without running it. */
+/** What is known about the call of a partial without running it. */
 export interface PartialCall {
-  /** The path from the scope root of the argument, `''` for the root itself. `undefined` when the path cannot be known. */
+  /** The path of the argument from the scope root, `''` for the root itself; `undefined` when the path cannot be known. */
   readonly dot: string | undefined
-  /** It depends on a value whether it is called with this. */
+  /** Set when it depends on a value whether the partial is called with this argument. */
   readonly isPossible?: true
-  /** What its named arguments put into the context, each with its path where that is known. */
+  /** The named arguments of the call, each with its path where that is known. */
   readonly named: ReadonlyArray<{ readonly name: string, readonly path: string | undefined }>
-  /** Names of inline partials that stand in for the prompts of these names, in what is called too. */
+  /** The names of the inline partials that replace the prompts of these names, also in the prompts that are called further on. */
   readonly inlines?: ReadonlySet<string>
-  /** Whether a block lies around it, so that it may not be made. */
+  /** Whether a block lies around the call, so that the call may not be made. */
   readonly isConditional: boolean
 }
 
-/** Where a part of a template begins that can never run, and why. */
+/** The place at which a part of a template begins that can never run, and why. */
 export interface UnreachablePart extends Position {
   readonly reason: string
 }
 
-/** Where a part of a template begins that fails whenever it runs, and why. */
+/** The place at which a part of a template begins that fails whenever it runs, and why. */
 export interface FailingPart extends Position {
   readonly reason: string
 }
 
 /**
- * A path read by a template. `used`: its value reaches the output or a function. `tested`: it may be absent. `possible`: it
- * depends on a value which path it is.
+ * A path that a template reads. `used`: the path's value reaches the output or a function. `tested`: the value may be absent. `possible`: it depends
+ * on a value which path is read.
  */
 export interface PathNeed extends Position {
-  /** From the scope root, `variables.a.b`, `vscode.rules`; a dynamic segment is `*`, and `''` is the root, used as a whole. */
+  /** The path from the scope root: `variables.a.b`, `vscode.rules`. A segment that is computed is `*`, and `''` is the root, used as a whole. */
   readonly path: string
   readonly use: 'used' | 'tested' | 'possible'
 }
 
-/** Where a template runs: what its names stand for, and what its paths start from. */
+/** The surroundings in which a template runs: what its names stand for, and where its paths start. */
 export interface Frame {
-  /** One link per reference of the template, in its order; `undefined` only for a `maybe-…` that nothing answers to. */
+  /** One link for each reference of the template, in the same order; `undefined` only for a `maybe-…` reference for which nothing is registered. */
   readonly links: readonly (Link | undefined)[]
-  /** The scope root: `variables`, `caller`, the environ modules. */
+  /** The scope root, in which the template's names are looked up: `variables`, `caller`, the modules of shared variables. */
   readonly root: LazyNode
-  /** For a partial: those that it has entered before in this run, by the slots of its links. */
+  /** For a partial: the partials that it has entered in this run, by the index of their links. */
   readonly partials?: Array<EnteredPartial | undefined>
 }
 
-/** What a reference stands for in one generation. */
+/** What a reference of a template stands for in one generation: a tool or a partial. */
 export type Link = LinkedTool | LinkedPartial
 
-/** A prompt with one text, used as a partial. */
+/** A prompt with one text, which other templates include as a partial. */
 export interface LinkedPartial {
   readonly kind: 'partial'
   readonly id: string
-  /** The compiled text, to be explained or not; through a cache, so it may compile again. */
+  /** Gives the compiled text, in the form that can be explained or in the plain one. It may compile the text again, since compiled texts come from a cache. */
   template (explain: boolean): Template
   readonly links: readonly (Link | undefined)[]
-  /** The scope root inside the partial: the outer one, with the partial's parameter defaults below its variables. */
+  /** Makes the scope root for the partial: the outer one, with the defaults of the partial's parameters for variables that are missing. */
   root (outer: LazyNode): LazyNode
 }
 
-/** A partial as one run enters it. */
+/** A partial that a run has entered. It is kept, because a loop may enter a partial a thousand times. */
 export interface EnteredPartial {
   readonly id: string
   readonly template: Template
   readonly write: OpenTemplate
   readonly links: LinkedPartial['links']
-  /** The scope root inside it, made from `outer`. */
+  /** The scope root inside the partial, made from `outer`. */
   readonly root: LazyNode
   readonly outer: LazyNode
-  /** The partials that it has entered in its turn, by the slots of its own links. */
+  /** The partials that this partial has entered in turn, by the index of their links. */
   readonly partials: Array<EnteredPartial | undefined>
 }
 
-/** An error at a place in a template's source. */
+/** An error at a place in the source of a template. */
 class PlacedError extends Error implements Position {
   readonly line: number
   readonly column: number
@@ -150,15 +154,15 @@ class PlacedError extends Error implements Position {
   }
 }
 
-/** A mistake in a template's source. */
+/** The error that the source of a template has a mistake. */
 export class TemplateSyntaxError extends PlacedError {
   override readonly name = 'TemplateSyntaxError'
 }
 
-/** A render that cannot go on, such as an index out of range: 500 `RENDER_FAILED` with this text. */
+/** The error that a render cannot go on, such as an index out of range. The service answers 500 `RENDER_FAILED` with its text. */
 export class RenderError extends PlacedError {
   override readonly name = 'RenderError'
-  /** What the text at that place is written in. */
+  /** The language of the text in which the error happened. */
   readonly syntax: Syntax
 
   constructor (syntax: Syntax, message: string, at: Position) {

@@ -1,16 +1,19 @@
-/** How much one run may take (docs/templates.md, Bounds). */
+/** The limits of one run of a prompt's templates (docs/templates.md, Bounds). */
 export interface Limits {
-  /** Nodes visited over all passes; also elements and 64-byte pieces that functions handle. */
+  /**
+   * The greatest number of visits, the unit of work, over all passes: one for each node of a template, and for each element or 64 bytes that
+   * functions process.
+   */
   readonly visits: number
-  /** Length of one rendered text, in UTF-16 units. */
+  /** The greatest length of one rendered text, in UTF-16 units. */
   readonly output: number
-  /** Partials within partials, templates within templates. */
+  /** How deep partials may nest in partials, and templates in templates. */
   readonly depth: number
-  /** Distinct tool calls. */
+  /** The greatest number of different tool calls. */
   readonly calls: number
-  /** All shared variables that are looked at, in bytes of the store. */
+  /** The greatest size of all shared variables that the run looks at, in bytes of stored text. */
   readonly environs: number
 }
 
-/** What every render may take. */
+/** The limits of every render. */
 export const DEFAULT_LIMITS: Limits = { visits: 500_000, output: 1024 * 1024, depth: 100, calls: 100, environs: 8 * 1024 * 1024 }

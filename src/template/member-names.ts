@@ -1,9 +1,9 @@
-/** From how many members on an object's names are remembered. */
+/** The number of members from which on the names of an object's members are remembered. */
 const MANY = 32
 
 /**
- * Makes a function that lists the names of an object's members, and remembers those of large objects. Values never change,
- * and a template may look at the same object a hundred thousand times, for the price of a visit each.
+ * Makes a function that lists the names of an object's members, and remembers those of large objects. That is safe, because values never change, and
+ * worthwhile, because a template may look at one object a hundred thousand times.
  */
 export function rememberingNames (list: (object: object) => readonly string[]): (object: object) => readonly string[] {
   const remembered = new WeakMap<object, readonly string[]>()

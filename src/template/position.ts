@@ -1,4 +1,4 @@
 import { type TextPlace } from '../base/json.ts'
 
-/** A place in a template's source. */
+/** A place in the source of a template. */
 export type Position = TextPlace

@@ -1,8 +1,8 @@
 import { type Json } from '../base/json.ts'
 
 /**
- * The values that templates work with: JSON, with integers beyond 2^53 as `bigint`, and four values that JSON has no word
- * for. Both languages share them. A value that only one language needs, such as Go's float64 2.0, stays inside that language.
+ * The values that templates work with: JSON, with integers beyond 2^53 as `bigint`, and four special values that JSON does not have. Both languages
+ * share them. A value that only one language needs, such as Go's float64 2.0, stays inside that language.
  */
 export type Value =
   | null
@@ -17,28 +17,28 @@ export type Value =
   | Nothing
   | Absent
 
-/** A JSON object. Its keys come from strangers: read it with `Object.hasOwn`, or see `data-names.ts`. */
+/** A JSON object. Its member names may come from strangers: members are read with `Object.hasOwn`, or as `data-names.ts` describes. */
 export interface ValueObject { readonly [key: string]: Value }
 
-/** A value that is not known yet in this pass: a tool's reply, or a shared variable that is not in memory. Only `PENDING` exists. */
+/**
+ * A value that is not known yet in this pass over the templates: a tool's result, or a shared variable that is not in memory. `PENDING` is the only
+ * instance.
+ */
 export class Pending {
   readonly kind = 'pending'
 }
 
-/** The value of a failed tool without a default, and of what is missing inside a tool's result. Only `NOTHING` exists. */
+/** The value of a failed tool call that has no default, and of a member that a tool's result lacks. `NOTHING` is the only instance. */
 export class Nothing {
   readonly kind = 'nothing'
 
-  /**
-   * A partial's named argument may be nothing, and then a member of its context is nothing, too. The context's JSON leaves
-   * that member out.
-   */
+  /** Leaves the value out of JSON. A named argument of a partial may be nothing, and then a member of the partial's context is nothing, too. */
   toJSON (): undefined {
     return undefined
   }
 }
 
-/** A place where no value is. Consuming it is a miss; testing it is not (docs/templates.md, Missing values). */
+/** The value of a path at which there is no value. Using it is an error (a missing value); testing it is not (docs/templates.md, Missing values). */
 export class Absent {
   readonly kind = 'absent'
   /** The path as a caller would write it, from the scope root: `variables.a.b`. */
@@ -49,59 +49,59 @@ export class Absent {
   }
 }
 
-/** The one value of a thing that is not known yet in this pass. */
+/** The value that stands for everything that is not known yet in this pass. */
 export const PENDING: Pending = Object.freeze(new Pending())
 
-/** The one value of a failed tool without a default. */
+/** The value of a failed tool call that has no default. */
 export const NOTHING: Nothing = Object.freeze(new Nothing())
 
 /**
- * An object whose members are found without reading all of it: the scope root, or a branch of the shared variables. Beside
- * `kind` and `path`, subclasses have only methods and private state, or templates could read it (see `data-names.ts`).
+ * An object whose members are looked up one by one, without reading the whole object: the scope root, or a branch of the shared variables. Beside
+ * `kind` and `path`, subclasses may only have methods and private members, because templates could read any others (see `data-names.ts`).
  */
 export abstract class LazyNode {
   readonly kind = 'lazy'
-  /** The path from the scope root, `''` for the root itself. */
+  /** The path of the object from the scope root; `''` for the root itself. */
   abstract readonly path: string
-  /** The member called `name` (one segment, never split): a value, a deeper node, `PENDING`, or `Absent`. */
+  /** The member with a name (one segment, never split): a value, a deeper node, `PENDING` or an `Absent`. */
   abstract field (name: string): Value
-  /** The names of all members, sorted by code units; never reads more than the node's own value. */
+  /** The names of all members, sorted by code units. At most the node's own value is read for that. */
   abstract keys (): readonly string[] | Pending
-  /** The whole node as plain data; `PENDING` until every leaf has arrived. Throws `RENDER_BUDGET` over 1,000 keys or 1 MiB. */
+  /** The whole object as plain data; `PENDING` until every value in it is known. Throws `RENDER_BUDGET` over 1,000 keys or 1 MiB. */
   abstract read (): Json | Pending
 }
 
-// Nothing is one of them: what is missing in it is nothing too.
+// `NOTHING` counts as a tool's result: what is missing in it is nothing, too.
 const toolResults = new WeakSet<object>([NOTHING])
 
-/** Marks every object and list inside a tool's result, so that what is missing in it is `NOTHING`, not a miss. */
+/** Marks every object and list in a tool's result. A member that such an object lacks is `NOTHING`, and not a missing value. */
 export function markToolResult (value: Json): void {
   if (typeof value !== 'object' || value === null || toolResults.has(value)) return
   toolResults.add(value)
   for (const member of Object.values(value)) markToolResult(member)
 }
 
-/** Marks an object or list that was made from `source`, itself only, if that came out of a tool. */
+/** Marks an object or list that was made from a tool's result as such a result, too; its members are not marked. */
 export function inheritToolResult (container: object, source: object): void {
   if (toolResults.has(source)) toolResults.add(container)
 }
 
-/** Whether this object or list came out of a tool. */
+/** Whether an object or list came from a tool. */
 export function isToolResult (container: object): boolean {
   return toolResults.has(container)
 }
 
-/** Whether a value is a plain JSON object: not null, no list, none of the special values. */
+/** Whether a value is a plain JSON object: not null, no list, and none of the special values. */
 export function isObject (value: Value): value is ValueObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isSpecial(value)
 }
 
-/** Whether a value is there, and data. */
+/** Whether a value is data: not null, and none of the special values. */
 export function isData (value: unknown): boolean {
   return value !== null && value !== undefined && !(typeof value === 'object' && isSpecial(value))
 }
 
-/** Whether a value is a lazy node, pending, nothing or absent. */
+/** Whether a value is one of the special values: lazy, pending, nothing or absent. */
 export function isSpecial (value: object): value is LazyNode | Pending | Nothing | Absent {
   return value === PENDING || value === NOTHING || value instanceof LazyNode || value instanceof Absent
 }

@@ -1,7 +1,4 @@
-/**
- * Puts an indentation before every line of a text that comes in pieces, except before an empty end. The indentation becomes
- * part of the piece in which the line begins.
- */
+/** Indents every line of a text that comes in pieces, except an empty last one. The indentation is added to the piece in which the line begins. */
 export function indentTexts (pieces: readonly string[], indent: string): string[] {
   let isLineStart = true
   return pieces.map(piece => {

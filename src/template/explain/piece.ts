@@ -2,33 +2,32 @@ import { type Position } from '../position.ts'
 import { type Origin, type Span } from './origin.ts'
 import { originsBelow, type Provenance } from './provenance.ts'
 
-/** Text of a template itself, and where it begins. */
+/** A stretch of a template's own text, and where it begins. */
 export interface Literal extends Position { readonly text: string }
 
-/** The template's own text right beside an expression, which is told together with it. */
+/** The template's own texts right before and after an expression. They are noted together with it, which is faster. */
 export interface Beside {
   readonly before: Literal | undefined
-  /** Only at the end of what surrounds both: elsewhere, what comes next tells of it. */
+  /** The text after the expression; set only at the end of the surrounding block, because elsewhere the next expression notes it as its text before. */
   readonly after: Literal | undefined
 }
 
-/** What is known of a printing expression, or of a piece of text, before anything runs. */
+/** What is known about a printing expression, or about a stretch of text, before anything runs. */
 export interface Writer extends Position, Beside {
-  /** Members that lead from what a piece comes from to what was printed. */
+  /** The names of the members that lead from the value where a piece comes from to the printed value. */
   readonly names: readonly string[]
-  /** How many spans it makes. */
+  /** How many spans the piece makes. */
   readonly spans: number
 }
 
 /**
- * A piece of output, noted while the output is made. Work that takes time, such as making paths, is left for the moment when
- * somebody reads the spans. Pieces are a chain, the last one first: a growing list is copied again and again, which would
- * make a long render a fifth slower.
+ * A piece of output, noted while the output is made. Slow work, such as making paths, is left for the moment when somebody reads the spans. The
+ * pieces form a linked list, the last one first: an array would be copied whenever it grows, which would make a long render a fifth slower.
  */
 export class Piece {
   readonly text: string
   readonly writer: Writer
-  /** Where the text comes from; `undefined` for the template's own. */
+  /** The value from which the text was made; `undefined` for the template's own text. */
   readonly from: Provenance | undefined
   readonly partial: string | undefined
   readonly previous: Piece | undefined
@@ -45,47 +44,47 @@ export class Piece {
 const LITERAL: readonly Origin[] = [{ kind: 'literal' }]
 const NO_NAMES: readonly string[] = []
 
-/** No text beside. */
+/** No text before or after an expression. */
 export const ALONE: Beside = { before: undefined, after: undefined }
 
-/** The writer of a template's own text. */
+/** Makes the description of a template's own text as a writer of output. */
 export function literalWriter (at: Position): Writer {
   return writerAt(at, ALONE)
 }
 
-/** The writer of what an expression prints. */
+/** Makes the description of an expression that prints. */
 export function writerAt ({ line, column }: Position, { before, after }: Beside, names: readonly string[] = NO_NAMES): Writer {
   return { line, column, before, after, names, spans: 1 + (before === undefined ? 0 : 1) + (after === undefined ? 0 : 1) }
 }
 
-/** The writers of what a path prints, by where the path's value is found. */
+/** The writers for the output of a path, by where the path's value was found. */
 export interface PathWriter {
-  /** Anywhere else. */
+  /** The writer when the value was found anywhere else. */
   readonly made: Writer
-  /** Below what the path begins with. */
+  /** The writer when the value was found below the value with which the path begins. */
   readonly below: Writer
-  /** At the scope root, which has read the first name itself. */
+  /** The writer when the value was found at the scope root, which has already noted the first name. */
   readonly belowRoot: Writer
 }
 
-/** The writers of what a path prints. */
+/** Makes the writers for the output of a path. */
 export function pathWriter (at: Position, beside: Beside, names: readonly string[]): PathWriter {
   return { made: writerAt(at, beside), below: writerAt(at, beside, names), belowRoot: writerAt(at, beside, names.slice(1)) }
 }
 
-/** The pieces of a chain in the order of the output, from the one behind `start` on. */
+/** The pieces after `start`, in the order of the output. @param last the last piece of the linked list */
 function listOf (last: Piece | undefined, start: Piece | undefined): Piece[] {
   const pieces: Piece[] = []
   for (let piece = last; piece !== undefined && piece !== start; piece = piece.previous) pieces.push(piece)
   return pieces.reverse()
 }
 
-/** The texts from the piece behind `start` on, in the order of the output. */
+/** The texts of the pieces after `start`, in the order of the output. */
 export function textsSince (last: Piece | undefined, start: Piece | undefined): string[] {
   return listOf(last, start).flatMap(({ text, writer: { before, after } }) => [before?.text ?? '', text, after?.text ?? ''])
 }
 
-/** The same chain with others in place of those texts. */
+/** The linked list with other texts in the pieces after `start`. */
 export function withTexts (last: Piece | undefined, start: Piece | undefined, texts: readonly string[]): Piece | undefined {
   const changed = (literal: Literal | undefined, text: string | undefined): Literal | undefined => literal && { ...literal, text: text as string }
   return listOf(last, start).reduce<Piece | undefined>((previous, { writer, from, partial }, index) => {
@@ -94,7 +93,7 @@ export function withTexts (last: Piece | undefined, start: Piece | undefined, te
   }, start)
 }
 
-/** The spans of the output that a chain of pieces makes. */
+/** The spans of the output that the pieces of a linked list make. */
 export function spansOf (last: Piece | undefined): Span[] {
   const spans: Span[] = []
   for (const { text, writer, from, partial } of listOf(last, undefined)) {

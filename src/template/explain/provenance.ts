@@ -1,39 +1,39 @@
 import { type Origin } from './origin.ts'
 
-/** Something that values are read from by paths. */
+/** A source from which values are read by paths, such as the variables of the caller. */
 export interface Source {
-  /** Whether it is the variables of the caller, rather than shared ones. */
+  /** Whether the source is the caller's variables, and not a shared variable. */
   isCallers (): boolean
-  /** What an origin at a path of it is. */
+  /** The origin (as the explanation shows it) of the value at a path. */
   originAt (path: string): Origin
 }
 
-/** How many origins are kept of one value. */
+/** The greatest number of origins that are kept for one value. */
 const MAX_ORIGINS = 100
 
-/** Where a path is no longer made longer, in UTF-16 units: keys come from strangers. */
+/** The length at which a path is cut, in UTF-16 units, since the names in it come from strangers. */
 const MAX_PATH = 200
 
-/** What there is to say of a value beside the place that it was read from. */
+/** Facts about a value's origin, beside the place from which it was read. */
 interface More {
-  /** Everything else that led to it. */
+  /** All other values that contributed to the value. */
   readonly origins: readonly Origin[]
-  /** Members that come from elsewhere: named arguments of a partial. */
+  /** The members that come from elsewhere, such as the named arguments of a partial. */
   readonly members: ReadonlyMap<string, Provenance> | undefined
 }
 
 const NO_MORE: More = { origins: [], members: undefined }
 
 /**
- * Where a value comes from. A render makes one for every round of a loop, so provenances are links of a chain. The chain
- * becomes a path only when somebody asks for it.
+ * The provenance of a value: where the value comes from. A render makes one for every round of a loop. So a provenance only points to that of the
+ * surrounding value, and a path is built from these links when somebody asks for it.
  */
 export class Provenance {
-  /** What the value was read from, as long as no other value was made of it: its members are below the same place. */
+  /** The source from which the value was read. It is set only while the value is unchanged, so that the value's members lie below it in the same source. */
   readonly source: Source | undefined
-  /** The value that it is a member of; `undefined` where its path begins. */
+  /** The provenance of the value of which this one is a member; `undefined` where the path begins. */
   readonly holder: Provenance | undefined
-  /** Its name in its holder, or the whole path. */
+  /** The value's name in the surrounding value, or the whole path. */
   readonly name: string | number
   readonly more: More
   #known: Path | undefined
@@ -45,17 +45,17 @@ export class Provenance {
     this.more = more
   }
 
-  /** Whether it has one origin, and so has every member of the value. */
+  /** Whether the value has exactly one origin. Then every member of it has one, too. */
   get isSingle (): boolean {
     return this.more === NO_MORE && this.source !== undefined
   }
 
-  /** The path from the scope root; one that has become too long ends in a sign of that. */
+  /** The path from the scope root. A path that is too long is cut, and ends in a sign of that. */
   get path (): string {
     return this.#knownPath().text
   }
 
-  /** The path of a member of a member …, by their names. */
+  /** The path of a member of a member …, by the names of the members. */
   pathOf (names: readonly string[]): string {
     let path = this.#knownPath()
     for (const name of names) path = below(path, name)
@@ -75,7 +75,7 @@ export class Provenance {
   }
 }
 
-/** A path, and whether it has been cut short. */
+/** A path, and whether it was cut. */
 interface Path { readonly text: string, readonly isElided: boolean }
 
 function below (path: Path | undefined, name: string): Path {
@@ -85,26 +85,26 @@ function below (path: Path | undefined, name: string): Path {
   return { text: `${path.text}.…`, isElided: true }
 }
 
-/** The provenance of what the template itself holds, and of the scope root. */
+/** The provenance of values that the template itself contains, and of the scope root. */
 export const NOWHERE = new Provenance(undefined, undefined, '', NO_MORE)
 
-/** The provenance of a value that is exactly what lies at a path. */
+/** The provenance of a value that is read unchanged from a path of a source. */
 export function placed (path: string, source: Source): Provenance {
   return new Provenance(source, undefined, path, NO_MORE)
 }
 
-/** The provenance of a value that has nothing but origins. */
+/** The provenance of a value of which only the origins are known. */
 export function originated (origins: readonly Origin[]): Provenance {
   return new Provenance(undefined, undefined, '', { origins, members: undefined })
 }
 
-/** The provenance of a value that was made from others, or found by way of them. */
+/** The provenance of a value that was made from other values, or found by way of them. */
 export function made (from: readonly Provenance[]): Provenance {
   const [only = NOWHERE] = from
   return originated(from.length < 2 ? originsOf(only) : distinct(from.flatMap(originsOf)))
 }
 
-/** The same value with members that come from elsewhere. */
+/** The provenance of a value, one member of which comes from elsewhere. */
 export function withMember (holder: Provenance, name: string, member: Provenance): Provenance {
   const { origins, members } = holder.more
   return new Provenance(holder.source, holder.holder, holder.name, { origins, members: new Map(members).set(name, member) })
@@ -117,7 +117,7 @@ export function originsOf (provenance: Provenance): readonly Origin[] {
   return members === undefined ? own : distinct([...own, ...[...members.values()].flatMap(originsOf)])
 }
 
-/** All origins of a member of a member …, by their names. */
+/** All origins of a member of a member …, by the names of the members. */
 export function originsBelow (provenance: Provenance, names: readonly string[]): readonly Origin[] {
   const { source, isSingle } = provenance
   if (!isSingle || source === undefined) return originsOf(followed(provenance, names))
@@ -132,14 +132,14 @@ export function memberOf (holder: Provenance, name: string | number): Provenance
   return named ?? new Provenance(source, holder, name, { origins: more.origins, members: undefined })
 }
 
-/** The provenance of a member of a member …, by the names from one on. */
+/** The provenance of a member of a member …, by the names from index `from` on. */
 export function followed (holder: Provenance, names: readonly string[], from = 0): Provenance {
   let provenance = holder
   for (let index = from; index < names.length; index++) provenance = memberOf(provenance, names[index] as string)
   return provenance
 }
 
-/** What was read on the way to a value counts among its origins. */
+/** The provenance of a value that was found by way of other values, which count among its origins. */
 export function foundThrough (way: Provenance, found: Provenance): Provenance {
   const { source, more: { origins } } = way
   const met = source === undefined ? origins : [source.originAt(way.path), ...origins]

@@ -2,8 +2,8 @@ import { type Run } from '../run/run.ts'
 import { type Trace } from './trace.ts'
 
 /**
- * The trace of a run.
- * @throws Error for a run without a trace, which cannot run a template that is compiled to be explained
+ * The trace of a run, to which explained templates report what they read and write.
+ * @throws Error for a run without a trace, in which no template can run that was compiled to be explained
  */
 export function traceOf ({ trace }: Run): Trace {
   if (trace === undefined) throw new Error('a template that is compiled to be explained needs a run with a trace')

@@ -6,48 +6,45 @@ import { type Span, type TracedAnswer, type TracedCall } from './origin.ts'
 import { Piece, spansOf, textsSince, withTexts, type Writer } from './piece.ts'
 import { followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf, placed, type Provenance, withMember } from './provenance.ts'
 
-/** How many spans, and sources of spans, one render is explained with. */
+/** The greatest number of spans, and of origins of spans, in the explanation of one render. */
 const MAX_SIZE = 20_000
 
-/** How many sources may be looked at to join the sources of values that are made of several, over all passes. */
+/** The greatest number of origins that may be looked at, over all passes, to join the origins of values made from several others. */
 const MAX_JOINED = 200_000
 
-/** Arguments whose JSON is longer are left out of a call, in UTF-16 units. */
+/** The greatest length of a call's arguments as JSON, in UTF-16 units. Longer ones are left out of the explanation. */
 const MAX_ARGUMENTS = 16 * 1024
 
 const NO_PASSES: readonly number[] = []
 
-/** What a block looks at, and where that comes from. */
+/** The value that a block looks at (such as the list of a loop), and where the value comes from. */
 export interface Header { readonly value: unknown, readonly provenance: Provenance }
 
 /**
- * How the output of a run comes about. Templates that are compiled to be explained tell the trace what they read while they
- * evaluate an expression, and what they write. Only what the last pass tells stays, since its output counts.
- *
- * What is read lies on a stack. Code that wants to know what an expression has read takes the `mark` before it evaluates the
- * expression, and looks at what lies above the mark after it.
- *
- * Nearly all values that are printed, looped over and handed on are paths of the caller's variables. There are shorter ways
- * for them: code that can read such a path without evaluating it says where it lies (`writeBelow`, `hand`); otherwise
- * `resolveOrigin` may find out.
+ * The trace of a run: how the run's output comes about. Templates that are compiled to be explained report to it what they read while they evaluate
+ * an expression, and what they write. The reports of the last pass are kept, because its output counts.
+ * What was read lies on a stack. Code that wants to know what an expression has read takes the `mark` before it evaluates the expression, and
+ * afterwards looks at what lies above the mark.
+ * Nearly all values that are printed, looped over or passed on are paths of the caller's variables, so there are shorter ways for them: code that can
+ * read such a path without evaluating it says where the value lies (`writeBelow`, `hand`); otherwise `resolveOrigin` tries to find out.
  */
 export class Trace {
-  /** The header of the block whose body comes next. */
+  /** The value of the block whose body comes next, with its provenance. */
   header: Header | undefined
   #passes: readonly number[] = NO_PASSES
   #texts: Array<Piece | undefined> | undefined
   #last: Piece | undefined
   #size = 0
   #joined = 0
-  // Most renders read nothing but plain paths, which are not read here.
+  // The stack is made when it is needed: most renders read only plain paths, which are not put on it.
   #reads: Provenance[] | undefined
   #top = 0
   #argument = NOWHERE
-  // Most renders call no tool and read no shared variable, and to make a map takes as long as to make a short span.
+  // The map is made when it is needed: most renders call no tool and read no shared variable, and making a map takes as long as making a short span.
   #calls: Map<string, { readonly call: TracedCall, readonly provenance: Provenance }> | undefined
   #revisions: Map<string, string> | undefined
 
-  /** Forgets what the last pass read and wrote; calls and times stay. */
+  /** Forgets what the last pass has read and written. Calls and times stay. */
   beginPass (): void {
     this.#texts = undefined
     this.#last = undefined
@@ -60,20 +57,20 @@ export class Trace {
     this.#passes = [...this.#passes, rounded(milliseconds)]
   }
 
-  /** How long each pass took, in ms. */
+  /** The duration of each pass, in ms. */
   get passes (): readonly number[] {
     return this.#passes
   }
 
-  /** Ends a text: what was written since the last one ended are its spans. */
+  /** Ends one text of the prompt. The pieces written since the last end become its spans. */
   endText (): void {
-    // Most renders have one text, and a list that grows makes room for many.
+    // Most renders have one text, and an array that grows allocates room for many.
     if (this.#texts === undefined) this.#texts = [this.#last]
     else this.#texts.push(this.#last)
     this.#last = undefined
   }
 
-  /** The spans of every text that is complete; made when they are asked for. */
+  /** The spans of every text that is complete. They are made on request. */
   get texts (): ReadonlyArray<readonly Span[]> {
     return this.#texts?.map(spansOf) ?? []
   }
@@ -83,7 +80,7 @@ export class Trace {
     return Array.from(this.#calls?.values() ?? [], ({ call }) => call)
   }
 
-  /** Notes what became of a call. */
+  /** Notes the outcome of a call. */
   answered ({ key, tool, arguments: values }: ToolCall, { outcome, durationMs, error }: TracedAnswer): void {
     this.#calls ??= new Map()
     const provenance = originated([{ kind: 'tool', tool: tool.id, call: this.#calls.size }])
@@ -91,7 +88,7 @@ export class Trace {
     this.#calls.set(key, { call: { tool: tool.id, ...shown, outcome, ...(error === undefined ? {} : { error }), durationMs: rounded(durationMs) }, provenance })
   }
 
-  /** How much has been read so far. */
+  /** The height of the stack of what was read, to be given to `take` later. */
   get mark (): number {
     return this.#top
   }
@@ -101,30 +98,27 @@ export class Trace {
     this.#reads[this.#top++] = provenance
   }
 
-  /** A call's result is read. */
+  /** Notes that the result of a call is read. */
   readCall (key: string): void {
     const answered = this.#calls?.get(key)
     if (answered !== undefined) this.read(answered.provenance)
   }
 
-  /** A shared variable is read, or one member of it. */
+  /** Notes that a shared variable is read, or one member of it. */
   readEnviron (key: string, value: Json, member?: string): void {
     const revision = this.#revisionOf(key, value)
     const whole = placed(key, { isCallers: () => false, originAt: path => ({ kind: 'environ', path, key, revision }) })
     this.read(member === undefined ? whole : memberOf(whole, member))
   }
 
-  /** Notes that a branch of the shared variables is read: as a whole, or only its names when there is no value. */
+  /** Notes that a branch of the shared variables is read: as a whole, or only its names when no value is given. */
   readBranch (path: string, value?: Json): void {
     const key = path === '' ? '*' : `${path}.*`
     const revision = value === undefined ? {} : { revision: this.#revisionOf(key, value) }
     this.read(originated([{ kind: 'environ', path: key, key, ...revision }]))
   }
 
-  /**
-   * Takes away what was read since a mark, and gives the provenance of a value that was made of it.
-   * @throws RENDER_BUDGET
-   */
+  /** Removes what was read since a mark from the stack, and gives the provenance of a value that was made from it. @throws RENDER_BUDGET */
   take (mark: number): Provenance {
     const count = this.#top - mark
     this.#top = mark
@@ -140,16 +134,16 @@ export class Trace {
     this.#top = mark
   }
 
-  /** What was read since a mark has become one new value. */
+  /** Replaces what was read since a mark by the provenance of one value that was made from it. */
   seal (mark: number): void {
     if (this.#top > mark) this.read(made([this.take(mark)]))
   }
 
   /**
-   * Where the value of a path comes from, told from what its evaluation has read since a mark. If it has read nothing, the
-   * value lies below `start`; if it has read the first name at the scope root, it lies there. `undefined` in all other cases,
-   * and for a value that is not plain.
-   * @param start where the beginning of the path comes from
+   * Finds where the value of a path comes from, by what the path's evaluation has read since a mark. If it has read nothing, the value lies below
+   * `start`; if it has read the first name at the scope root, the value lies there. `undefined` in all other cases, and for a value that is no plain
+   * data.
+   * @param start the provenance of the value with which the path begins
    */
   resolveOrigin (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {
     const count = this.#top - mark
@@ -161,7 +155,7 @@ export class Trace {
   }
 
   /**
-   * Notes a text that lies below a value. Nothing is noted if the value has more than one origin.
+   * Notes a printed text whose value lies below another value. Nothing is noted, and the result is `false`, if that value has more than one origin.
    * @throws RENDER_BUDGET
    */
   writeBelow (text: string, writer: Writer, from: Provenance, partial: string | undefined): boolean {
@@ -171,13 +165,13 @@ export class Trace {
     return true
   }
 
-  /** Reads a member of a value, member by member; nothing is read when it is not there. */
+  /** Notes that a member of a value is read, step by step. Nothing is noted when the member does not exist. */
   follow (from: Provenance, value: unknown, names: readonly string[]): void {
     let provenance = from
     let holder = value
     for (const name of names) {
       const step = this.#step(provenance, holder, name)
-      // What a tool's result lacks is nothing, and the tool is why.
+      // A member that a tool's result lacks is nothing, and the tool is its origin.
       if (step === undefined) return isFromTool(holder, provenance) ? this.read(provenance) : undefined
       provenance = step.provenance
       holder = step.value
@@ -185,7 +179,7 @@ export class Trace {
     if (!(holder instanceof Absent)) this.read(provenance)
   }
 
-  /** The provenance of an element or member, by its key. */
+  /** The provenance of an element or member of a value. @param key the index or name */
   member (from: Provenance, holder: unknown, key: string): Provenance {
     return this.#step(from, holder, key)?.provenance ?? from
   }
@@ -202,51 +196,42 @@ export class Trace {
     return { value: (holder as ValueObject)[name], provenance: memberOf(provenance, name) }
   }
 
-  /** Says what the next template is called with. */
+  /** Sets the provenance of the argument for the template that is called next. */
   hand (argument: Provenance): void {
     this.#argument = argument
   }
 
-  /** Adds a named argument to that. */
+  /** Adds the provenance of a named argument for the template that is called next. */
   handNamed (name: string, provenance: Provenance): void {
     this.#argument = withMember(this.#argument, name, provenance)
   }
 
-  /** Takes what was said about the argument of the template that begins. */
+  /** Takes the provenance of the argument that was set for the template which begins now. */
   takeArgument (): Provenance {
     const argument = this.#argument
     this.#argument = NOWHERE
     return argument
   }
 
-  /**
-   * Notes a piece of output, made from what was read since a mark.
-   * @throws RENDER_BUDGET
-   */
+  /** Notes a piece of output that was made from what was read since a mark. @throws RENDER_BUDGET */
   write (text: string, writer: Writer, partial: string | undefined, mark: number): void {
     const from = this.take(mark)
     this.#pay(writer.spans + (from.isSingle ? 1 : originsOf(from).length))
     this.#last = new Piece(text, writer, from, partial, this.#last)
   }
 
-  /**
-   * Notes a piece of the template's own text.
-   * @throws RENDER_BUDGET
-   */
+  /** Notes a piece of the template's own text as output. @throws RENDER_BUDGET */
   writeLiteral (text: string, writer: Writer, partial: string | undefined): void {
     this.#pay(1)
     this.#last = new Piece(text, writer, undefined, partial, this.#last)
   }
 
-  /** The last piece of the text so far. */
+  /** The last piece that was written to the present text. */
   get last (): Piece | undefined {
     return this.#last
   }
 
-  /**
-   * Changes the texts that were written behind a piece, and gives all of them as one.
-   * @param change gives as many texts as it is given
-   */
+  /** Changes the texts that were written after a piece, and gives all of them joined. @param change gives as many texts as it gets */
   rewrite (start: Piece | undefined, change: (texts: readonly string[]) => readonly string[]): string {
     const texts = change(textsSince(this.#last, start))
     this.#last = withTexts(this.#last, start, texts)
@@ -273,7 +258,7 @@ export class Trace {
   }
 }
 
-/** To a microsecond. */
+/** A duration rounded to a microsecond, in ms. */
 function rounded (milliseconds: number): number {
   return Math.round(milliseconds * 1000) / 1000
 }

@@ -8,13 +8,13 @@ import { type Trace } from './trace.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** A scope root that tells the trace which variables are read from it. Shared variables tell that by themselves. */
+/** A scope root that reports to the trace which variables are read from it. Reads of shared variables are reported elsewhere. */
 export class TracedRoot extends ScopeRoot implements Source {
   readonly #trace: Trace
   readonly #filled: ReadonlySet<string>
   readonly #ofVariables = placed('variables', this)
 
-  /** @param filled variables that the caller left out, which have the default of their parameter @default none */
+  /** @param filled the names of variables that the caller left out, and that have the default of their parameter @default none */
   constructor (
     run: Run,
     trace: Trace,
@@ -28,12 +28,12 @@ export class TracedRoot extends ScopeRoot implements Source {
     this.#filled = filled
   }
 
-  /** Where the caller's variables come from. */
+  /** The provenance of the caller's variables as a whole. */
   ofVariables (): Provenance {
     return this.#ofVariables
   }
 
-  // A method: a template could take any other member for a variable.
+  // It is a method, because a template could read any other member as if it were a variable.
   isCallers (): boolean {
     return true
   }

@@ -2,41 +2,40 @@ import { memberNames } from '../member-names.ts'
 import { NOTHING, type Value } from '../value.ts'
 import { type FunctionContext, FunctionError } from './function.ts'
 
-/** How much text one visit pays for, in UTF-16 units. */
+/** How much text one visit (the unit in which the work of a render is bounded) pays for, in UTF-16 units. */
 const UNITS_PER_VISIT = 64
 
 /**
- * How deep a value may nest that a function walks through. Data from outside nests at most 100 deep; functions and partial
- * contexts wrap the rest around it. The bound keeps every recursion over values within the stack.
+ * How deep a value may nest that a function walks through. Data from outside nests at most 100 deep; functions and contexts of partials wrap further
+ * levels around it. The bound keeps every recursion over values within the stack.
  */
 const MAX_VALUE_DEPTH = 200
 
-/** Pays for reading or making a text of that length, in UTF-16 units. */
+/** Pays for reading or making a text. @param length the text's length, in UTF-16 units */
 export function chargeText (length: number, context: FunctionContext): void {
   if (length >= UNITS_PER_VISIT) context.charge(Math.floor(length / UNITS_PER_VISIT))
 }
 
 /**
- * What a member of an object costs beside its value. To list names and look them up takes several times as long as to walk
- * through a list.
+ * The cost of a member of an object, beside that of its value, in visits. Listing and looking up names takes several times as long as walking through
+ * a list.
  */
 const VISITS_PER_NAME = 4
 
-/** How much more a tool's arguments cost than their JSON text: they are mapped, and sorted by name to find equal calls. */
+/** How many times more a tool's arguments cost than their JSON text: they are mapped, and sorted by name to find equal calls. */
 const TIMES_PER_ARGUMENT = 6
 
 /**
- * Pays for a value's JSON text before it is made: visits per element and member, one per 64 units.
- *
- * @param indent spaces per level; 0 for JSON on one line
- * @throws FunctionError when it nests too deeply, RENDER_BUDGET
+ * Pays for a value's JSON text before the text is made: some visits for each element and member, and one for each 64 UTF-16 units.
+ * @param indent the number of spaces per level; 0 for JSON on one line
+ * @throws FunctionError when the value nests too deeply, RENDER_BUDGET
  */
 export function measureJson (value: Value, indent: number, context: FunctionContext): void {
   measure(value, indent, 0, context)
 }
 
 /**
- * Pays for the arguments of a tool's call, each time that it is met.
+ * Pays for the arguments of a tool call, each time that the call is met in a template.
  * @throws FunctionError when one of them nests too deeply, RENDER_BUDGET
  */
 export function measureArguments (values: Iterable<Value>, context: FunctionContext): void {

@@ -6,7 +6,7 @@ import { type FunctionContext, FunctionError, type TemplateFunction } from './fu
 const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
 
-/** What a format may contain; everything else stays as it is. Longer tokens first, so that `MMMM` is not twice `MM`. */
+/** The tokens of a date format, each with the function that gives its text. Longer tokens come first, so that `MMMM` is not read as twice `MM`. */
 const TOKENS: ReadonlyMap<string, (date: Date) => string> = new Map([
   ['YYYY', date => String(date.getUTCFullYear()).padStart(4, '0')],
   ['MMMM', date => MONTHS[date.getUTCMonth()] as string],
@@ -23,13 +23,13 @@ const TOKENS: ReadonlyMap<string, (date: Date) => string> = new Map([
 
 const TOKEN = new RegExp([...TOKENS.keys()].join('|'), 'g')
 
-/** Text in brackets stands for itself: `[at] HH:mm`. */
+/** Matches a token, or a text in brackets, which stands for itself: `[at] HH:mm`. */
 const TOKEN_OR_LITERAL = new RegExp(`\\[([^\\]]*)\\]|${TOKEN.source}`, 'g')
 
-/** What one date costs: a format is read anew each time. */
+/** The cost of formatting one date, in visits: a format is parsed anew each time. */
 const VISITS_PER_DATE = 40
 
-/** ISO 8601 as JSON documents carry it; without a zone it is UTC, unlike in JavaScript. */
+/** Matches ISO 8601 as JSON documents have it. Without a time zone it means UTC here, unlike in JavaScript. */
 const ISO = /^(\d{4}-\d{2}-(\d{2}))(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/
 
 const date: TemplateFunction = {
@@ -49,18 +49,18 @@ const date: TemplateFunction = {
     if (args.length === 2 && (args[1] === NOTHING || args[1] === null)) return ''
     const time = args.length === 1 ? context.now() : timeOf(args[1] as Value, context)
     context.charge(VISITS_PER_DATE)
-    // The longest token's text, `September` for `MMMM`, is about twice as long as the token.
+    // The text of the longest token, `September` for `MMMM`, is about twice as long as the token.
     chargeText(format.length * 2, context)
     return formatted(time, format)
   }
 }
 
-/** The functions that work with time. */
+/** The functions of templates that work with time. */
 export const DATE_FUNCTIONS: readonly TemplateFunction[] = [date]
 
 function formatted (time: Date, format: string): string {
   const textOf = (token: string): string => (TOKENS.get(token) as (date: Date) => string)(time)
-  // No bracket is closed after the last one that closes: to look for that from each that opens would take quadratic time.
+  // The format is split behind its last closing bracket, because looking for one behind every opening bracket would take quadratic time.
   const end = format.lastIndexOf(']') + 1
   return (
     format.slice(0, end).replace(TOKEN_OR_LITERAL, (token, literal: string | undefined) => literal ?? textOf(token)) +
@@ -80,7 +80,7 @@ function parseIso (text: string): Date {
   const match = ISO.exec(text.trim())
   if (match === null) return new Date(NaN)
   const [whole, day = '', dayOfMonth, zone] = match
-  // To JavaScript the 30th of February is the 2nd of March.
+  // JavaScript would take the 30th of February for the 2nd of March.
   if (new Date(day).getUTCDate() !== Number(dayOfMonth)) return new Date(NaN)
   const standard = whole.replace(' ', 'T')
   const hasZone = zone !== undefined || standard === day

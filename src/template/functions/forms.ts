@@ -1,8 +1,8 @@
 import { type TemplateFunction } from './function.ts'
 
 /**
- * The documentation of the functions that each language implements by itself. These are the functions that do not evaluate
- * what they do not need, and Go's functions for comparison and access, whose details differ with the language.
+ * The documentation of the functions that each language implements by itself: those that do not evaluate every argument (`default`, `and`, `or`), and
+ * Go's functions for comparison and access, whose details differ between the languages.
  */
 export const FORMS: ReadonlyArray<Pick<TemplateFunction, 'name' | 'parameters' | 'summary' | 'example'>> = [
   {

@@ -1,32 +1,31 @@
 import { type Value } from '../value.ts'
 
-/** What a function may use of the run: it pays for its work before it does it. */
+/** What a function of templates can use of the run. */
 export interface FunctionContext {
-  /** The run's pinned clock. */
+  /** The time of the run, which stays the same throughout. */
   now (): Date
-  /** One visit per element or 64 bytes that the function reads or makes. */
+  /** Pays for work before it is done: one visit for each element or 64 bytes that the function reads or makes. */
   charge (visits: number): void
 }
 
 /**
- * A function that both languages offer under one name. Engines resolve pending, absent and lazy arguments before they
- * call it, so `apply` meets plain data and `NOTHING` only. `and`, `or` and `default` are forms of the engines instead,
- * since they do not evaluate what they do not need.
+ * A function that both template languages offer under one name. Before the call, the language resolves arguments that are pending, absent or lazy, so
+ * `apply` gets plain data and `NOTHING` only. `and`, `or` and `default` are not among these functions, because they must not evaluate every argument.
  */
 export interface TemplateFunction {
   readonly name: string
-  /** The arguments as documented, the piped one last: `separator list`. */
+  /** The names of the arguments for the documentation; in Go the value before a `|` becomes the last one: `separator list`. */
   readonly parameters: string
   readonly summary: string
-  /** One example a language, run by the tests and printed in the docs. */
+  /** An example in each language, which the tests run and the docs print. */
   readonly example: { readonly go: string, readonly handlebars: string, readonly variables: Readonly<Record<string, unknown>>, readonly output: string }
-  /** How many arguments it takes. */
+  /** The least and the greatest number of arguments. */
   readonly arity: { readonly least: number, readonly most: number }
-  /** @throws FunctionError with a reason; the engine adds the place. */
+  /** Computes the result. @throws FunctionError with a reason, to which the language adds the place */
   apply (args: readonly Value[], context: FunctionContext): Value
 }
 
-/** Why a function cannot work on its arguments. */
+/** The error that a function cannot work on its arguments. */
 export class FunctionError extends Error {
   override readonly name = 'FunctionError'
 }

@@ -24,5 +24,5 @@ const json: TemplateFunction = {
   }
 }
 
-/** The functions that make JSON. */
+/** The functions of templates that make JSON. */
 export const JSON_FUNCTIONS: readonly TemplateFunction[] = [json]

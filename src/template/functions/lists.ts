@@ -60,7 +60,7 @@ const groupBy: TemplateFunction = {
   apply: ([path, list], context) => grouped(listArgument(list, 'list'), segments(path, context), context)
 }
 
-/** The functions that work on lists. */
+/** The functions of templates that work on lists. */
 export const LIST_FUNCTIONS: readonly TemplateFunction[] = [first, last, sortBy, groupBy]
 
 function elementAt (list: readonly Value[], index: number): Value {
@@ -73,11 +73,11 @@ function segments (path: Value | undefined, context: FunctionContext): readonly 
   return text === '' ? [] : text.split('.')
 }
 
-/** The member at a path of own members; null when it is not there. */
+/** The value at a path of own members of an element; null when there is none. */
 function memberAt (element: Value, path: readonly string[]): Value {
   let value = element
   for (const segment of path) {
-    // The length of a list is an own property to JavaScript, but no member.
+    // JavaScript has the length of a list as an own property, but it is no member of the data.
     const isHolder = isObject(value) || (Array.isArray(value) && segment !== 'length')
     if (!isHolder || !Object.hasOwn(value as object, segment)) return null
     value = (value as unknown as ValueObject)[segment] as Value
@@ -99,8 +99,8 @@ function grouped (list: readonly Value[], path: readonly string[], context: Func
   context.charge(list.length * (path.length + 1))
   const groups = new Map<string, { key: Value, items: Value[] }>()
   for (const element of list) {
-    // The whole group is measured although only its key is turned into text. A group nests its elements one level deeper, and
-    // this measure bounds how deep values can grow.
+    // The whole element is measured, although only its key is turned into text: the group nests the element one level deeper, and this measure bounds
+    // how deep values can grow.
     measureJson(element, 0, context)
     const key = memberAt(element, path)
     const identity = stringifyJson(key)

@@ -7,11 +7,11 @@ const GO_WORDS = [
 ]
 const HANDLEBARS_WORDS = ['as', 'blockHelperMissing', 'each', 'helperMissing', 'inline', 'log', 'lookup', 'null', 'this', 'undefined', 'unless']
 
-/** Names that every JavaScript object answers to. Nothing looks them up here, but a reader of a template should not have to wonder. */
+/** The names of members that every JavaScript object has. The code does not look them up, but a tool of such a name would confuse readers of templates. */
 const JAVASCRIPT_WORDS = ['__proto__', 'constructor', 'hasOwnProperty', 'prototype', 'toString', 'valueOf']
 
-/** Words that a language has beside the functions that both share, some of them in both. */
+/** The words with a meaning in each language, beside the functions that both share. Some are words of both languages. */
 export const LANGUAGE_WORDS: Readonly<Record<Syntax, ReadonlySet<string>>> = { go: new Set(GO_WORDS), handlebars: new Set(HANDLEBARS_WORDS) }
 
-/** Function names that no registered tool can have: it would shadow what templates count on. */
+/** The function names that no registered tool can have, because the tool would hide a function on which templates rely. */
 export const RESERVED_FUNCTIONS: ReadonlySet<string> = new Set([...FUNCTIONS.keys(), ...GO_WORDS, ...HANDLEBARS_WORDS, ...JAVASCRIPT_WORDS])

@@ -2,12 +2,12 @@ import { chargeText } from './cost.ts'
 import { type FunctionContext } from './function.ts'
 
 /**
- * How much of a text V8 is asked to look for at a time, in UTF-16 units. At worst V8 compares all of that at each place of
- * the other text; this much is covered by what was paid for reading it.
+ * How much of a separator V8 is asked to search for at a time, in UTF-16 units. In the worst case V8 compares all of it at each place of the text;
+ * this much is covered by what was paid for reading the text.
  */
 const HEAD = 32
 
-/** The parts of a text between all places of another text, which is not empty. The parts are paid for before they are made. */
+/** Splits a text at a separator, which is not empty. The parts are paid for before they are made. */
 export function partsBetween (text: string, separator: string, context: FunctionContext): string[] {
   if (separator.length > HEAD) return partsBetweenLong(text, separator, context)
   let parts = 1
@@ -16,7 +16,7 @@ export function partsBetween (text: string, separator: string, context: Function
   return text.split(separator)
 }
 
-/** The rest of a long text is compared, and paid for, wherever its head is found. */
+/** Splits a text at a long separator. Only the separator's head is searched for; the rest is compared, and paid for, wherever the head is found. */
 function partsBetweenLong (text: string, separator: string, context: FunctionContext): string[] {
   const head = separator.slice(0, HEAD)
   const parts: string[] = []

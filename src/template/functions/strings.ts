@@ -121,10 +121,10 @@ const indent: TemplateFunction = {
   apply: ([width, text], context) => indentLines(textArgument(text, 'text', context), countArgument(width, 'width', 80), context)
 }
 
-/** The functions that make or take texts. */
+/** The functions of templates that make texts or work on texts. */
 export const STRING_FUNCTIONS: readonly TemplateFunction[] = [join, split, replace, truncate, indent, trim, upper, lower]
 
-/** What a line may end with to a pattern, whose `^` is what finds lines here. */
+/** Matches what a regular expression takes for the end of a line: the functions here find lines with its `^`. */
 const LINE_END = /\r\n?|[\n\u2028\u2029]/g
 
 function cut (text: string, length: number): string {

@@ -5,8 +5,8 @@ import { type Run } from './run.ts'
 const entered = new WeakMap<Run, Map<LinkedPartial, EnteredPartial>>()
 
 /**
- * Opens a partial for a run. That is done once while the outer root stays the same, since a loop enters a partial a thousand
- * times.
+ * Enters a partial (a prompt that another one includes) in a run, and gives it ready to be written. That work is done once while the outer scope root
+ * stays the same, because a loop may enter a partial a thousand times.
  * @param outer the scope root of the template that calls the partial
  */
 export function enterPartial (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {
@@ -23,6 +23,6 @@ function open (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {
   const template = link.template(run.trace !== undefined)
   const root = link.root(outer)
   const partials: EnteredPartial['partials'] = []
-  // The members are written out: to add members to a copy of the frame takes V8 longer than to render a short partial.
+  // The members are written out, because adding members to a copy of the frame would take V8 longer than rendering a short partial.
   return { id, template, write: template.open(run, { links, root, partials }), links, root, outer, partials }
 }

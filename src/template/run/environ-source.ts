@@ -1,22 +1,25 @@
 import { type Json } from '../../base/json.ts'
 
-/** A shared variable's value and its size in the store, in bytes. */
+/** The value of a shared variable, with its size in the store, in bytes. */
 export interface EnvironValue { readonly value: Json, readonly bytes: number }
 
-/** The shared variables as a run sees them. Names are dotted paths: `vscode.rules`; no segment holds a dot. */
+/**
+ * The shared variables (environs: JSON values that programs publish for all prompts) as a run reads them. Their names are dotted paths, such as
+ * `vscode.rules`; no segment has a dot.
+ */
 export interface EnvironSource {
-  /** Whether that very key exists. */
+  /** Whether a shared variable of exactly that name exists. */
   has (name: string): boolean
-  /** Whether keys exist below it (`name.…`). */
+  /** Whether shared variables exist below a name (`name.…`). */
   hasBelow (name: string): boolean
-  /** Whether a first segment is published and kept from this caller; left out where nothing is kept from anybody. */
+  /** Whether a first segment is published, but hidden from this caller; left out where nothing is hidden from anybody. */
   hides? (name: string): boolean
-  /** The names of all keys below it, sorted; `undefined` when there are more than `limit`. */
+  /** The names of all shared variables below a name, sorted; `undefined` when there are more than `limit`. */
   namesBelow (name: string, limit: number): readonly string[] | undefined
-  /** Segments that directly follow `name.` (or all first segments, for `''`), sorted. */
+  /** The segments that directly follow `name.` (all first segments for `''`), sorted. */
   segmentsBelow (name: string): readonly string[]
-  /** The value if it is in memory and fresh; `undefined` when it must be fetched. */
+  /** The value of a shared variable if it is in memory and fresh; `undefined` when it must be fetched. */
   cached (name: string): EnvironValue | undefined
-  /** Values by name, in one round trip; a name that no longer exists is left out. Throws STORE_UNAVAILABLE. */
+  /** Fetches values in one round trip. A name that no longer exists is left out of the result. Throws STORE_UNAVAILABLE. */
   fetch (names: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, EnvironValue>>
 }

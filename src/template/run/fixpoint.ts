@@ -3,14 +3,14 @@ import { inTurn } from '../../runtime/fairness.ts'
 import { untilAborted } from '../../runtime/until-aborted.ts'
 import { type Run, type RunOptions } from './run.ts'
 
-/** How many shared variables are fetched at a time. Each may have 1 MiB, and a loop over a branch notes all variables in it. */
+/** How many shared variables are fetched at a time. Each may have 1 MiB, and a loop over a branch needs all variables in it. */
 const FETCHED_AT_A_TIME = 100
 
 /**
- * Renders to a fixpoint. A pass notes the shared variables and tool calls that it needs. They are fetched and called, and the
- * pass runs again, until it notes nothing. The output of that last pass is the result.
- * @param id names the prompt in errors
- * @throws VARIABLE_MISSING with every miss of a round, RENDER_TIMEOUT, RENDER_BUDGET, or the pass's own error
+ * Renders a prompt in passes, until one needs nothing more. A pass runs all templates and notes the shared variables and tool calls that it needs and
+ * does not know yet. These are fetched and called, and the next pass runs. The output of the pass that notes nothing is the result.
+ * @param id the prompt's id, for errors
+ * @throws VARIABLE_MISSING with all missing values of a pass, RENDER_TIMEOUT, RENDER_BUDGET, or the pass's own error
  */
 export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, options: RunOptions): Promise<T> {
   const expired = () => renderTimeout(options.timeout)
@@ -35,7 +35,10 @@ export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, 
   }
 }
 
-/** One pass. A spent budget ends the render at once. Any other error waits for the misses, which explain it better. */
+/**
+ * Runs one pass. When the budget is used up, the render ends at once. Any other error is kept, because missing values, which are known only after the
+ * pass, explain it better.
+ */
 function runPass<T> (run: Run, pass: () => T): { output: T } | { error: unknown } {
   run.beginPass()
   const started = run.trace === undefined ? 0 : performance.now()
@@ -59,7 +62,8 @@ async function fetchEnvirons (run: Run, { environs, signal }: RunOptions, expire
 
 async function makeCalls (run: Run, options: RunOptions): Promise<void> {
   await Promise.all(Array.from(run.notedCalls.values(), async call => {
-    // The beginning of a call, such as checking its arguments, may take long, and there may be a hundred calls.
+    // Even the beginning of a call, such as checking its arguments, may take long, and there may be a hundred calls: so each begins in its turn of
+    // the event loop.
     const value = await inTurn(() => {
       if (performance.now() > options.deadline) throw renderTimeout(options.timeout)
       return options.callTool(call, options.signal)
@@ -68,7 +72,7 @@ async function makeCalls (run: Run, options: RunOptions): Promise<void> {
   }))
 }
 
-/** Waits for `work`, but not beyond the abort, so that a careless callee cannot keep a render. */
+/** Waits for `work`, but no longer than until the signal aborts, so that a tool which ignores the signal cannot hold up a render. */
 async function inTime<T> (work: Promise<T>, signal: AbortSignal, expired: () => Error): Promise<T> {
   try {
     return await untilAborted(signal, work)

@@ -8,63 +8,66 @@ import { GONE, NO_CALLS, NO_ENVIRONS, NO_MISSES, PassNotes, RunMemory } from './
 import { type LinkedTool, type ToolCall, toolCallKey } from './tool-call.ts'
 import { Absent, LazyNode, NOTHING, PENDING, type Pending, type Value } from '../value.ts'
 
-/** How many misses are reported: a loop over a caller's names can make any number of them. */
+/** The greatest number of missing values that are reported, since a loop over names from the caller can make any number of them. */
 const MAX_MISSES = 1000
-/** How much of a missing path is reported, in UTF-16 units. */
+/** How much of a missing value's path is reported, in UTF-16 units. */
 const MAX_PATH_LENGTH = 500
-/** What a miss costs, and what it costs to find out whether a call was made before. Both make a text to look up. */
+/** The cost, in visits, of noting a missing value, and of finding out whether a tool call was made before. Both make a text to look up. */
 const LOOK_UP_VISITS = 20
 
-/** What entering a partial or a local template costs, beside its nodes. */
+/** The cost of entering a partial or a local template, in visits, beside that of its nodes. */
 const ENTER_VISITS = 6
-/** After so many visits the clock is looked at. */
+/** The number of visits after which the clock is read, to see whether the time is over. */
 const VISITS_PER_LOOK = 10_000
 
-/** How many blocks may lie around one another, over all templates that call each other. */
+/** How many blocks may lie around each other, over all templates that call each other. */
 const MAX_NESTED_BLOCKS = 1000
 
-/** What a run works with. */
+/** The options of a run, which is one render of a prompt. */
 export interface RunOptions {
   readonly environs: EnvironSource
-  /** Makes one call. Gives the tool's value, or what stands in for it. Throws only when the render must end. */
+  /** Makes one tool call, and gives its result or what replaces it. Throws only when the render must end. */
   readonly callTool: (call: ToolCall, signal: AbortSignal) => Promise<Value>
-  /** The value of a call that was made for others and is still in memory. `undefined` when the call must be made. */
+  /** The result of a tool call that was made for another render and is still in memory; `undefined` when the call must be made. */
   recallTool? (call: ToolCall): Value | undefined
-  /** The clock that templates see. @default the time at which one of them first looks */
+  /** The time that templates see as the present. @default the time at which a template first asks for it */
   readonly now?: Date | undefined
-  /** When the render must be over, on the clock of `performance.now()`, in ms. */
+  /** The time at which the render must be done, on the clock of `performance.now()`, in ms. */
   readonly deadline: number
-  /** The whole time that it was given, in ms, as its errors tell it. */
+  /** The time that the render was given in all, in ms, for error messages. */
   readonly timeout: number
-  /** Aborts at the deadline, or when nobody waits for the render any more. */
+  /** The signal that aborts at the deadline, or when nobody waits for the render any more. */
   readonly signal: AbortSignal
   readonly limits: Limits
-  /** Whether values are missing whatever the passes use. Then the first pass that has everything else ends with that error. */
+  /**
+   * Whether values are known to be missing, whatever the templates read. Then the first pass that has everything else ends with the error of missing
+   * values.
+   */
   readonly lacks?: boolean
-  /** What templates that are compiled to be explained tell of themselves. */
+  /** The trace to which templates report that are compiled to be explained. */
   readonly trace?: Trace | undefined
 }
 
 /**
- * One render, over all its passes. What has been read and called stays as it was at first sight, so that every pass gives the
- * same answer. Templates call the run synchronously. A value that is not known yet is noted, and comes back as `PENDING`.
+ * One render of a prompt, over all its passes. What was read or called keeps its first value, so that every pass sees the same. Templates call the
+ * run synchronously: a value that is not known yet is noted, and `PENDING` is given in its place.
  */
 export class Run {
   readonly limits: Limits
   readonly environs: EnvironSource
   readonly trace: Trace | undefined
 
-  /** Set by an engine that printed or skipped over something pending. */
+  /** Set by a template language when it has printed or skipped something that is pending. */
   unfinished = false
-  /** Set by the Go engine when it has made a text in this pass that holds bytes which are no character. */
+  /** Set by the Go language when it has made a text in this pass with bytes that are no valid UTF-8. */
   holdsBytes = false
-  /** Passes that have begun. */
+  /** The number of passes that have begun. */
   passes = 0
-  /** Which text is being written; `undefined` for the only one. */
+  /** The name of the prompt's text that is being written; `undefined` for the only one. */
   text: TextName | undefined = undefined
   /**
-   * Whose text is being written, if it is that of a partial. Code that replaces it also restores it, except after an error,
-   * which ends the pass.
+   * The id of the partial whose text is being written, if it is a partial's. Code that changes it must restore it, except after an error, which ends
+   * the pass.
    */
   within: string | undefined = undefined
 
@@ -75,12 +78,12 @@ export class Run {
   readonly #deadline: number
   #visits = 0
   #environBytes = 0
-  /** The number of visits at which the budget or the clock must be looked at. */
+  /** The number of visits at which the budget or the clock must be checked. */
   #nextLook: number
   #depth = 0
   #blocks = 0
 
-  /** Without a deadline, only the limits end a pass. */
+  /** Makes a run. Without a deadline, only the limits end a pass. */
   constructor (options: Pick<RunOptions, 'environs' | 'now' | 'limits' | 'trace' | 'recallTool'> & Partial<Pick<RunOptions, 'deadline' | 'timeout'>>) {
     this.environs = options.environs
     this.limits = options.limits
@@ -91,27 +94,27 @@ export class Run {
     this.#nextLook = Math.min(VISITS_PER_LOOK, this.limits.visits)
   }
 
-  /** The pinned clock. */
+  /** The time of the run, which stays the same throughout. */
   now (): Date {
     return (this.#now ??= new Date())
   }
 
-  /** Tool calls that this pass has met and that are not answered yet, by key. */
+  /** The tool calls that this pass has met and that have no result yet, by key. */
   get notedCalls (): ReadonlyMap<string, ToolCall> {
     return this.#notes?.calls ?? NO_CALLS
   }
 
-  /** Shared variables that this pass needs and that are not in memory, by name. */
+  /** The names of the shared variables that this pass needs and that are not in memory. */
   get notedEnvirons (): ReadonlySet<string> {
     return this.#notes?.environs ?? NO_ENVIRONS
   }
 
-  /** Absent paths that this pass has consumed. */
+  /** The missing values that this pass has used. */
   get misses (): readonly MissingPath[] {
     return this.#notes?.misses ?? NO_MISSES
   }
 
-  /** Forgets what the last pass noted; what it learned stays. */
+  /** Begins a pass: forgets what the last one noted, and keeps what the run has learned. */
   beginPass (): void {
     this.passes++
     this.trace?.beginPass()
@@ -123,13 +126,13 @@ export class Run {
     this.#blocks = 0
   }
 
-  /** Pays for work before it is done. @throws RENDER_BUDGET when the run has no more, RENDER_TIMEOUT */
+  /** Pays for work before it is done. @throws RENDER_BUDGET when the budget is used up, RENDER_TIMEOUT */
   charge (visits: number): void {
     this.#visits += visits
     if (this.#visits > this.#nextLook) this.#look()
   }
 
-  /** No timer can stop a synchronous pass, so a pass on a slow machine stops itself at the deadline. */
+  /** Checks the budget and the clock. No timer can stop a synchronous pass, so a pass on a slow machine ends itself at the deadline. */
   #look (): void {
     const { visits } = this.limits
     if (this.#visits > visits) throw renderBudget('steps', visits)
@@ -137,16 +140,15 @@ export class Run {
     this.#nextLook = Math.min(this.#visits + VISITS_PER_LOOK, visits)
   }
 
-  /** Called by an engine whenever its text may have grown beyond the limit. @throws RENDER_BUDGET */
+  /** Checks the length of the output. A template language calls this whenever its text may have grown beyond the limit. @throws RENDER_BUDGET */
   checkOutput (length: number): void {
     if (length > this.limits.output) throw renderBudget('characters of output', this.limits.output)
   }
 
   /**
-   * Enters a partial or a local template. Every `enter` has its `leave` in a straight line without `finally`, since errors
-   * end the pass.
-   * @param blocks how many blocks of the calling template lie around the call. Together they are bounded, too, so that
-   * partials with deep blocks cannot use up the stack.
+   * Enters a partial or a local template. Each `enter` is followed by a `leave` without `finally`, because an error ends the pass anyway.
+   * @param blocks how many blocks of the calling template lie around the call. They are counted over all templates, so that partials with deep blocks
+   * cannot overflow the stack.
    */
   enter (blocks = 0): void {
     this.charge(ENTER_VISITS)
@@ -168,12 +170,12 @@ export class Run {
     return (this.#memory ??= new RunMemory())
   }
 
-  /** The value of a shared variable: `undefined` when it has gone, `PENDING` (and noted) when it must be fetched. */
+  /** The value of a shared variable: `undefined` when it no longer exists, `PENDING` (and noted) when it must be fetched. */
   environ (name: string): Json | Pending | undefined {
     return this.environEntry(name, entry => entry.value)
   }
 
-  /** The size of a shared variable in bytes, under the same rules as `environ`. */
+  /** The size of a shared variable in bytes, otherwise as `environ`. */
   environBytes (name: string): number | Pending | undefined {
     return this.environEntry(name, entry => entry.bytes)
   }
@@ -193,8 +195,8 @@ export class Run {
   }
 
   /**
-   * The answer to a question about the shared variables, worked out once. Later passes get the same answer, and a template
-   * that asks in a loop does not pay for it with time. A question whose answer is `PENDING` is asked again.
+   * The answer to a question about the shared variables, which is worked out once. Later passes get the same answer, and a template that asks in a
+   * loop takes no further time. A question whose answer is `PENDING` is asked again.
    */
   pin<T> (question: string, answer: () => T | Pending): T | Pending {
     const { answers } = this.#learned()
@@ -205,10 +207,10 @@ export class Run {
     return found
   }
 
-  /** Records that an absent value was consumed. The result of consuming it is pending for the rest of the pass. */
+  /** Notes that an absent value was used, which is an error in the end. For the rest of the pass the result is pending. */
   miss (absent: Absent, at: Position): Pending {
     this.charge(LOOK_UP_VISITS)
-    // A name may be a half of a character: one that Go has cut, or that the length cuts here.
+    // A path may end in half of a character: Go may have cut a name there, or the cut to the greatest length did.
     const path = (absent.path.length > MAX_PATH_LENGTH ? `${absent.path.slice(0, MAX_PATH_LENGTH)}…` : absent.path).toWellFormed()
     const text = this.textName()
     const key = `${path} ${text.messageIndex} ${text.part} ${text.member} ${text.in} ${at.line}:${at.column}`
@@ -219,12 +221,12 @@ export class Run {
     return PENDING
   }
 
-  /** The text that is being written, or was when an error ended the pass. */
+  /** The name of the text that is being written, or that was written when an error ended the pass. */
   textName (): TextName {
     return { ...this.text, ...(this.within === undefined ? {} : { in: this.within }) }
   }
 
-  /** A value in full, for printing, comparing or passing on. Absent is a miss, and lazy is read. Any other value stays as it is. */
+  /** The value in full, for printing, comparing or passing on. An absent value is noted as missing, and a lazy one is read; any other value stays as it is. */
   consume (value: Value, at: Position): Exclude<Value, Absent | LazyNode> {
     if (typeof value !== 'object' || value === null) return value
     if (value instanceof Absent) return this.miss(value, at)
@@ -232,7 +234,7 @@ export class Run {
     return value
   }
 
-  /** A tool's value: `PENDING` (and noted) on the first pass that meets the call with all its arguments known and has no answer in memory. */
+  /** The result of a tool call; `PENDING` (and noted) when all its arguments are known and it has no result in memory yet. */
   call (tool: LinkedTool, positional: readonly Value[], named: Readonly<Record<string, Value>>, at: Position): Value {
     this.charge(LOOK_UP_VISITS)
     let pending = false
@@ -255,7 +257,7 @@ export class Run {
     return this.notedCalls.has(key) ? PENDING : this.#meet({ tool, arguments: mapped, key })
   }
 
-  /** The value of a call that this run meets for the first time, where it is in memory; else it is noted. */
+  /** The result of a call that this run meets for the first time, if it is in memory; otherwise the call is noted. */
   #meet (call: ToolCall): Value {
     if ((this.#memory?.calls.size ?? 0) + this.notedCalls.size >= this.limits.calls) throw renderBudget('tool calls', this.limits.calls)
     const recalled = this.#options.recallTool?.(call)
@@ -268,10 +270,7 @@ export class Run {
     return recalled
   }
 
-  /**
-   * Keeps what was fetched for a pass; a name that is not in `values` has gone, for this whole run.
-   * @throws RENDER_BUDGET
-   */
+  /** Keeps the shared variables that were fetched after a pass. A name that `values` lacks no longer exists, for this whole run. @throws RENDER_BUDGET */
   learnEnvirons (names: Iterable<string>, values: ReadonlyMap<string, EnvironValue>): void {
     for (const name of names) this.#keepEnviron(name, values.get(name) ?? GONE)
   }
@@ -282,7 +281,7 @@ export class Run {
     if (this.#environBytes > this.limits.environs) throw renderBudget('bytes of shared variables', this.limits.environs)
   }
 
-  /** Keeps a tool's value for all later passes; the call is answered. */
+  /** Keeps the result of a tool call for all later passes. */
   learnCall (call: ToolCall, value: Value): void {
     this.#learned().calls.set(call.key, value)
     this.#notes?.calls.delete(call.key)

@@ -5,30 +5,33 @@ import { type Run } from './run.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { Absent, isObject, LazyNode, PENDING, type Pending, type Value } from '../value.ts'
 
-/** Modules that publish shared variables. Their names never fall back to a caller's variables, whether they are published or not. */
+/** The modules (first segments) that publish shared variables. Their names are never looked up in a caller's variables, whether they are published or not. */
 export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
 
-/** Names that a shared-variable module cannot take. */
+/** The names that the module of a shared variable cannot have. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])
 
-/** Whether a name is one of the root's own, which stays reachable in a partial whose argument does not have it. */
+/** Whether a name is one of the scope root's own. Such a name can be read in a partial whose argument does not have it. */
 export function isRootName (name: string, { environs }: Run): boolean {
   return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name) || environs.hides?.(name) === true
 }
 
 const MAX_KEYS_READ = 1000
-/** What it costs to find a value and to put it in its place. */
+/** The cost of finding a value and putting it in its place, in visits. */
 const VISITS_PER_KEY_READ = 10
 const MAX_BYTES_READ = 1024 * 1024
 
-/** What a prompt sees at its root: `variables`, `args`, `caller`, the environ modules, bare names. */
+/**
+ * The scope root: the object in which a template's names are looked up. It has `variables`, `args`, `caller`, the modules of shared variables, and
+ * bare names of variables.
+ */
 export class ScopeRoot extends LazyNode {
   readonly path = ''
   readonly #run: Run
   readonly #variables: JsonObject
   readonly #caller: JsonObject
   readonly #declared: ReadonlySet<string> | undefined
-  /** The modules that have been looked at, so that a loop asks the index once. */
+  /** The modules that have been looked at, so that a loop asks the index of shared variables once. */
   #branches: Map<string, EnvironBranch> | undefined
 
   /** @param declared the parameters that the prompt declares: other bare names are absent; `undefined` when it declares none */
@@ -40,12 +43,12 @@ export class ScopeRoot extends LazyNode {
     this.#declared = declared
   }
 
-  /** What the caller sent. */
+  /** The variables that the caller has sent. */
   variables (): JsonObject {
     return this.#variables
   }
 
-  /** The same root for a partial: its own declarations, and its defaults below the variables that are there. */
+  /** The scope root for a partial: with the parameters that the partial declares, and their defaults for variables that are missing. */
   forPartial (defaults: JsonObject, declared: ReadonlySet<string> | undefined): ScopeRoot {
     const leftOut = Object.keys(defaults).filter(name => !Object.hasOwn(this.#variables, name))
     if (leftOut.length === 0) return declared === this.#declared ? this : this.derive(this.#run, this.#variables, this.#caller, declared, leftOut)
@@ -53,7 +56,7 @@ export class ScopeRoot extends LazyNode {
     return this.derive(this.#run, { ...defaults, ...this.#variables }, this.#caller, declared, leftOut)
   }
 
-  /** @param _leftOut which of the variables have been filled with defaults */
+  /** Makes a scope root of the same class. @param _leftOut the names of the variables that were filled with defaults */
   protected derive (run: Run, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined, _leftOut: readonly string[]): ScopeRoot {
     return new ScopeRoot(run, variables, caller, declared)
   }
@@ -89,12 +92,12 @@ export class ScopeRoot extends LazyNode {
   }
 }
 
-/** A branch of the shared variables, descended without fetching. */
+/** A branch of the shared variables, through which a template can descend without anything being fetched. */
 class EnvironBranch extends LazyNode {
   readonly path: string
   readonly #run: Run
   #names: readonly string[] | undefined
-  /** The nodes below this one that were asked for, by path. Handlebars tells by a node's identity whether a context is another one. */
+  /** The branches below this one that were asked for, by path. They are kept, because Handlebars compares nodes to see whether a context is another one. */
   #branches: Map<string, EnvironBranch> | undefined
 
   constructor (run: Run, path: string) {
@@ -104,7 +107,7 @@ class EnvironBranch extends LazyNode {
   }
 
   field (segment: string): Value {
-    // A segment is never split: `lookup chat "a.b"` must not reach what lies at chat.a.b.
+    // A segment is never split: `lookup chat "a.b"` must not reach the value at chat.a.b.
     if (segment.includes('.')) return this.#absent(segment)
     const { environs } = this.#run
     const child = childName(this.path, segment)
@@ -149,7 +152,7 @@ class EnvironBranch extends LazyNode {
     return value
   }
 
-  /** The value of the key that is this branch itself. Deeper keys win over it, member by member. */
+  /** The value of the shared variable whose name is that of the branch itself. Variables below it win over its members. */
   #own (): Value {
     if (!this.#run.environs.has(this.path)) return null
     return this.#run.environ(this.path) ?? null
@@ -160,19 +163,19 @@ class EnvironBranch extends LazyNode {
   }
 }
 
-/** A shared variable by its very key, as templates read it. */
+/** The value of the shared variable with exactly that name, for a template, so that the trace notes it. */
 function readKey (run: Run, name: string): Json | Pending | undefined {
   const value = run.environ(name)
   if (value !== undefined && value !== PENDING) run.trace?.readEnviron(name, value as Json)
   return value
 }
 
-/** One shared variable in full, or all that lies below a name; `undefined` when it has gone. */
+/** The value of one shared variable, or of everything below a name; `undefined` when it no longer exists. */
 export function readEnviron (run: Run, name: string): Json | Pending | undefined {
   return run.environs.hasBelow(name) ? readBelow(run, name) : run.environ(name)
 }
 
-/** Everything at and below a name as one object; notes what is not in memory, all at once. */
+/** Everything at and below a name as one object. What is not in memory is noted, all at once. */
 function readBelow (run: Run, name: string): Json | Pending {
   return run.pin(`all of ${name}`, () => readAll(run, name))
 }
@@ -199,8 +202,8 @@ function segmentsAfter (name: string, ancestor: string): string[] {
 }
 
 /**
- * Builds one object from values and their paths. Where a path is a value and a deeper path exists, objects merge and any
- * other value gives way. Every ancestor must come before its descendants.
+ * Builds one object from values and their paths. Where a value has deeper paths below it, objects are merged, and any other value is replaced. Every
+ * path must come before those below it.
  */
 export function mergeEnvirons (entries: Iterable<readonly [path: readonly string[], value: Json | undefined]>): Json {
   type Building = { [key: string]: Json | Building }
@@ -218,7 +221,7 @@ export function mergeEnvirons (entries: Iterable<readonly [path: readonly string
   return top.value as Json
 }
 
-/** The object at `holder[key]`, copied so that it may be changed, or a new one in place of what is there. */
+/** The object at `holder[key]`, copied so that it may be changed; a new one if there is none. */
 function ownObject<T extends { [key: string]: unknown }> (holder: T, key: string): T {
   const present = holder[key]
   const copy = Object.assign(emptyObject(), typeof present === 'object' && present !== null && !Array.isArray(present) ? present : {})
@@ -226,7 +229,7 @@ function ownObject<T extends { [key: string]: unknown }> (holder: T, key: string
   return copy as T
 }
 
-// No prototype, so that a key called `__proto__` is data like any other.
+// The object has no prototype, so that a member called `__proto__` is data like any other.
 function emptyObject (): { [key: string]: Json } {
   return Object.create(null) as { [key: string]: Json }
 }

@@ -1,25 +1,25 @@
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts'
 
-/** A registered tool, as templates see it. */
+/** A registered tool, as templates call it. */
 export interface LinkedTool {
   readonly kind: 'tool'
-  /** The function's name in templates: `codebase_lookup_ref`. */
+  /** The name of the function in templates: `codebase_lookup_ref`. */
   readonly name: string
   /** The tool's id: `codebase.lookup_ref`. */
   readonly id: string
-  /** Maps positional and named arguments to the tool's one argument object, defaults applied. */
+  /** Turns positional and named arguments into the tool's one object of arguments, with defaults filled in. */
   mapArguments (positional: readonly Json[], named: JsonObject): JsonObject
 }
 
-/** One distinct tool call that a pass has met. */
+/** A tool call that a pass has met. Equal calls of a render are made once. */
 export interface ToolCall {
   readonly tool: LinkedTool
   readonly arguments: JsonObject
-  /** Tool and canonical arguments: equal calls have equal keys. */
+  /** The key of the call, made from the tool and the sorted arguments: equal calls have equal keys. */
   readonly key: string
 }
 
-/** What tells distinct calls apart. */
+/** The key of a tool call, by which equal calls are recognised. */
 export function toolCallKey (id: string, values: JsonObject): string {
   return `${id} ${canonicalJson(values)}`
 }

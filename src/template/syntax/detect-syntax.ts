@@ -4,21 +4,21 @@ import { parse } from '../handlebars/syntax/parse.ts'
 import { prescan } from './prescan.ts'
 import { positionAt, scanTags } from './tags.ts'
 
-/** The first sign of a language in a prompt's texts. */
+/** The first sign of a template language in the texts of a prompt. */
 export interface SyntaxSign extends Position {
-  /** As written: `{{.name`, `{{#`. */
+  /** The sign as it is written: `{{.name`, `{{#`. */
   readonly form: string
-  /** Which of the texts it is in, from 0. */
+  /** The index of the text in which the sign is, from 0. */
   readonly text: number
 }
 
-/** What a prompt is written in, or a sign of each language when both occur. */
+/** The language in which a prompt is written, or a sign of each language when both occur. */
 export type DetectedSyntax = { readonly syntax: Syntax } | { readonly mixed: readonly [go: SyntaxSign, handlebars: SyntaxSign] }
 
 /**
- * Tells which language the texts of one prompt are written in, by the tags that only one of the languages has. Without such a
- * tag, it is Handlebars if every text parses as such, else Go.
- * @param rest lets other work go on where that is due: parsing takes milliseconds a text
+ * Finds out in which language the texts of a prompt are written, by tags that only one of the languages has. Without such a tag, it is Handlebars if
+ * every text parses as such, otherwise Go.
+ * @param rest lets other work go on where that is due, because parsing takes milliseconds for each text
  */
 export async function detectSyntax (texts: readonly string[], rest: () => Promise<void>): Promise<DetectedSyntax> {
   let go: SyntaxSign | undefined
@@ -44,7 +44,7 @@ export function findForeignSign (text: string, syntax: Syntax): SyntaxSign | und
   return findSigns(text, 0)[syntax === 'go' ? 'handlebars' : 'go']
 }
 
-/** The first form of Go in a text that may parse as Handlebars and means something else there: `{{range .items}}` is a path. */
+/** The first form of Go in a text that may parse as Handlebars with another meaning: `{{range .items}}` would be a path. */
 export function findMisread (text: string): Omit<SyntaxSign, 'text'> | undefined {
   for (const { start, inner } of scanTags(text, 'handlebars')) {
     const form = NAME.test(inner) ? undefined : findForm(inner.replace(BLOCK_PARAMS, ''), GO_FORMS)
@@ -54,7 +54,7 @@ export function findMisread (text: string): Omit<SyntaxSign, 'text'> | undefined
 }
 
 const GO_FORMS: readonly RegExp[] = [
-  // After a space, too: `{{len .items}}`, which the Handlebars parser would take for the path `len.items`.
+  // The sign also counts after a space: the Handlebars parser would take `{{len .items}}` for the path `len.items`.
   /(?<=^|[\s(])\.[A-Za-z_]\w*/,
   /^\s*\$/,
   /^-(?=\s)/,
@@ -66,7 +66,7 @@ const GO_FORMS: readonly RegExp[] = [
   /:=/,
   /\)\.[A-Za-z_]\w*/,
   /^\/\*/,
-  // Functions that only Go has. No tool can have such a name. Alone in a tag, such a word is a name like any other.
+  // These are functions that only Go has; no tool can have such a name. Alone in a tag, such a word is a name like any other.
   /(?<=^\s*|\(\s*)(?:call|html|js|print|printf|println|slice|urlquery)(?=[\s(]+[^\s(])/,
   /^\s*println\s*$/
 ]
@@ -83,15 +83,15 @@ const HANDLEBARS_FORMS: readonly RegExp[] = [
   /(?<=^|[\s(])this(?=[\s./)]|$)/
 ]
 
-/** A path as both languages may have it, which most tags are, and no sign of either. */
+/** Matches a path as both languages write it, which is no sign of either. Most tags are such paths. */
 const NEUTRAL = /^\s*(?!(?:end|break|continue|println)\s*$|this\b)\w+(?:\.\w+)*\s*$/
 
-/** What may be a name in Handlebars, whatever it is in Go: `{{end}}`, `{{$x}}`. */
+/** Matches a possible name in Handlebars, whatever it is in Go: `{{end}}`, `{{$x}}`. */
 const NAME = /^\s*[\w$]+\s*$/
 
-/** `else if` and `else with` exist in both languages: they are Go's where no block of Handlebars is open. */
+/** Matches `else if` and `else with`, which exist in both languages. They are a sign of Go where no block of Handlebars is open. */
 const ELSE_CHAIN = /^\s*else\s+(?:if|with)\b/
-/** The only bars of Handlebars, as in `{{#each items as |item index|}}`. */
+/** Matches the only place where Handlebars has bars: `{{#each items as |item index|}}`. */
 const BLOCK_PARAMS = /\bas\s+\|[^|]*\|/
 
 function findSigns (text: string, index: number): { go: SyntaxSign | undefined, handlebars: SyntaxSign | undefined } {
@@ -103,7 +103,7 @@ function findSigns (text: string, index: number): { go: SyntaxSign | undefined, 
     const sign = (form: string | undefined): SyntaxSign | undefined =>
       form === undefined ? undefined : { form: form.trim(), text: index, ...positionAt(text, start) }
     go ??= sign(findForm(inner.replace(BLOCK_PARAMS, ''), openBlocks > 0 ? GO_FORMS : [ELSE_CHAIN, ...GO_FORMS]))
-    // A backslash makes a tag text in Handlebars, so that it is no sign of it; in Go it is a character like any other.
+    // A backslash before a tag makes it plain text in Handlebars, so the tag is no sign of Handlebars. In Go the backslash is a character like any other.
     if (escaped) continue
     handlebars ??= sign(findForm(inner, HANDLEBARS_FORMS))
     if (/^~?[#^]\s*[^\s}~]/.test(inner)) openBlocks++
@@ -112,7 +112,7 @@ function findSigns (text: string, index: number): { go: SyntaxSign | undefined, 
   return { go, handlebars }
 }
 
-/** The form as written: the braces before what stands at the start of a tag. */
+/** The form of a sign as it is written, with the braces when it stands at the start of a tag. */
 function findForm (inner: string, forms: readonly RegExp[]): string | undefined {
   for (const form of forms) {
     const match = form.exec(inner)
@@ -125,7 +125,7 @@ function isHandlebars (text: string): boolean {
   return mistakeInHandlebars(text) === undefined
 }
 
-/** What keeps a text from being Handlebars, as far as its form goes. */
+/** The error that a text makes as Handlebars; `undefined` for a valid one. */
 export function mistakeInHandlebars (text: string): unknown {
   try {
     prescan(text)

@@ -2,46 +2,46 @@ import { hasAtMost } from '../../base/text.ts'
 import { TemplateSyntaxError } from '../language.ts'
 import { positionAt, scanTags, type Tag } from './tags.ts'
 
-/** The largest source of one template, in UTF-8 bytes. */
+/** The greatest size of one template's source, in UTF-8 bytes. */
 const MAX_SOURCE_BYTES = 64 * 1024
-/** How many tags a template may have. */
+/** The greatest number of tags in a template. */
 const MAX_TAGS = 2000
-/** How many words and signs may stand in the tags together: parsers take microseconds for each. */
+/** The greatest number of words and signs in all tags together, because parsers take microseconds for each. */
 const MAX_WORDS = 10_000
 /**
- * How deep blocks may nest, how deep parentheses may nest within a tag, and how long the pipelines of a tag may be together.
- * A link of an `else if` chain counts as a block: parsers nest it, as evaluators nest the commands of a pipeline.
+ * How deep blocks may nest, how deep parentheses may nest in a tag, and how long the pipelines of a tag may be together. A link of an `else if` chain
+ * counts as a block, because parsers nest it; evaluators nest the commands of a pipeline, too.
  */
 const MAX_NESTING = 100
 
 /**
- * Refuses a source that would keep a parser busy or overflow its stack, in one linear scan and before any parser sees it. The
- * scan need not know the language and measures by the rules of both. What opens a block in one language occurs in a correct
- * source of the other only in literals, comments and raw blocks.
- * @throws TemplateSyntaxError with the place where the bound is passed
+ * Refuses a source that would keep a parser busy or overflow its stack. It scans the source once before any parser sees it. The scan need not know
+ * the language, and measures by the rules of both: what opens a block in one language occurs in a correct source of the other only in literals,
+ * comments and raw blocks.
+ * @throws TemplateSyntaxError with the place where a bound is passed
  */
 export function prescan (text: string): void {
-  // A text of n UTF-16 units has at least n bytes, which spares the measuring of a huge one.
+  // A text of n UTF-16 units has at least n bytes, so a huge one need not be measured.
   const bytes = text.length > MAX_SOURCE_BYTES ? text.length : Buffer.byteLength(text)
   if (bytes > MAX_SOURCE_BYTES) throw new TemplateSyntaxError(`the template is longer than ${MAX_SOURCE_BYTES / 1024} KiB`, { line: 1, column: 1 })
   if (isModest(text)) return
   measure(text, 'handlebars', classifyHandlebars)
-  // `{{range.start}}` opens a block in Go and is a path in Handlebars. Without an `{{end}}` it must be the latter.
+  // `{{range.start}}` opens a block in Go, and is a path in Handlebars. Without an `{{end}}` it must be the path.
   const hasEnd = /\{\{(?:-\s)?\s*end\b/.test(text)
   measure(text, 'go', inner => classifyGo(inner, hasEnd))
 }
 
-/** Whether a text is so small in everything that it cannot pass a bound. To know that takes less time than to count. */
+/** Whether a text is so small that it cannot pass any bound. This check takes less time than counting. */
 function isModest (text: string): boolean {
   return text.length <= MAX_WORDS && ['{{', '(', '|'].every(sign => hasAtMost(text, sign, MAX_NESTING))
 }
 
-/** What a tag does to the nesting of blocks. */
+/** The effect of a tag on the nesting of blocks. */
 export type Step = 'open' | 'chain' | 'close' | undefined
 
 function measure (text: string, rules: 'go' | 'handlebars', classify: (inner: string) => Step): void {
   const nesting = new Nesting()
-  // A text shorter than that cannot have so many.
+  // A shorter text cannot have so many words.
   const countsWords = text.length > MAX_WORDS
   let words = 0
   let tags = 0
@@ -60,10 +60,10 @@ function refuse (text: string, tag: Tag, reason: string): TemplateSyntaxError {
   return new TemplateSyntaxError(reason, positionAt(text, tag.start))
 }
 
-/** How deep the blocks lie at a place, the links of their chains included. */
+/** Counts how deep blocks nest at a place; the links of `else if` chains count as blocks. */
 class Nesting {
   depth = 0
-  /** For each open block, itself and its links. */
+  /** For each open block the number of levels: the block itself and the links of its chain. */
   readonly #levels: number[] = []
 
   take (step: Step): void {
@@ -77,9 +77,9 @@ class Nesting {
   }
 }
 
-/** What the inside of a tag of Handlebars does. */
+/** The effect of a Handlebars tag on the nesting of blocks. @param inner the text between its braces */
 export function classifyHandlebars (inner: string): Step {
-  // `{{{{raw}}}}`: its body is skipped, so that nothing can nest in it.
+  // The body of a raw block, `{{{{raw}}}}`, is skipped, so nothing can nest in it.
   if (inner.startsWith('{{')) return undefined
   if (/^~?(?:#|\^(?!\s*~?$))/.test(inner)) return 'open'
   if (/^~?\//.test(inner)) return 'close'

@@ -1,19 +1,19 @@
 import { type Position } from '../position.ts'
 
-/** Which language's rules for literals, comments and escapes a scan follows; `either` when it is not known yet. */
+/** The language whose rules for literals, comments and escapes a scan follows; `either` when the language is not known yet. */
 export type TagRules = 'go' | 'handlebars' | 'either'
 
-/** One `{{…}}` of a template. */
+/** One tag of a template: `{{…}}`. */
 export interface Tag {
-  /** Where its braces begin, in UTF-16 units from the start of the text. */
+  /** The offset of the tag's braces in the text, in UTF-16 units. */
   readonly start: number
-  /** What is between `{{` and `}}`; in place of literals and comments there are spaces, so that offsets hold. */
+  /** The text between `{{` and `}}`. Literals and comments are replaced by spaces of the same length, so that offsets stay right. */
   readonly inner: string
-  /** Whether it follows a `\`, which makes it text in Handlebars. */
+  /** Whether a `\` stands before the tag, which makes it plain text in Handlebars. */
   readonly escaped: boolean
 }
 
-/** Literals of each language, to be matched at their first character. Handlebars has also `[segments]`, in which anything may stand. */
+/** Matches a literal of each language at its first character. Handlebars also has `[segments]`, in which any character may stand. */
 const LITERALS: Readonly<Record<TagRules, RegExp>> = {
   go: /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`/y,
   handlebars: /"(?:\\"|[^"])*"|'(?:\\'|[^'])*'|\[(?:\\\]|[^\]])*\]/y,
@@ -23,12 +23,12 @@ const LITERALS: Readonly<Record<TagRules, RegExp>> = {
 const GO_COMMENT = /\{\{(?:-\s+)?\/\*/y
 const HANDLEBARS_COMMENT = /\{\{~?!(--)?/y
 const RAW_OPEN = /\{\{\{\{(?!\/)/y
-/** What nests in a raw block: the name of an inner one does not matter. */
+/** Matches the opening and closing tags inside a raw block. The name of an inner raw block does not matter. */
 const RAW_BRACES = /\{\{\{\{(?!\/)|\{\{\{\{\/[^\s!"#%-,./;->@[-^`{-~]+\}\}\}\}/g
 
 /**
- * Finds the tags of a template in one linear scan, without knowing whether they make sense. The contents of literals and
- * comments are not looked at. A raw block is one tag, its opening one. The scan ends early at a literal that is not closed.
+ * Finds the tags of a template in one scan, whether or not they make sense. The contents of literals and comments are skipped. A raw block counts as
+ * one tag, its opening one. The scan ends early at a literal that is not closed.
  */
 export function * scanTags (text: string, rules: TagRules): Generator<Tag> {
   const hasGo = rules !== 'handlebars'
@@ -55,7 +55,7 @@ export function * scanTags (text: string, rules: TagRules): Generator<Tag> {
   }
 }
 
-/** The line and column of an offset. */
+/** The line and column of an offset in a text. */
 export function positionAt (text: string, offset: number): Position {
   const before = text.slice(0, offset)
   const lines = before.split(/\r\n?|\n/)
@@ -67,7 +67,7 @@ function matchesAt (pattern: RegExp, text: string, offset: number): boolean {
   return pattern.test(text)
 }
 
-/** A comment's opening, as the inside of a tag, and its end; the end of the text for one that is not closed. */
+/** A comment at a place: its opening, and the offset of its end, which is the end of the text when it is not closed. */
 function commentAt (text: string, start: number, hasGo: boolean, hasHandlebars: boolean): { opening: string, end: number } | undefined {
   if (hasGo && matchesAt(GO_COMMENT, text, start)) return { opening: '/*', end: after(text, '*/', start) }
   if (!hasHandlebars) return undefined
@@ -88,7 +88,7 @@ function after (text: string, mark: string, from: number): number {
   return found < 0 ? text.length : found + mark.length
 }
 
-/** Reads a tag; it has no end when a literal in it has none, where every parser stops. */
+/** Reads a tag. The tag has no end when a literal in it is not closed, where every parser stops. */
 function readTag (text: string, start: number, literals: RegExp): { inner: string, end: number | undefined } {
   const close = text.indexOf('}}', start)
   const simple = text.slice(start + 2, close < 0 ? text.length : close)

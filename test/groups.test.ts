@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { ALONE, GROUPED } from './groups.ts'
+import { ALONE, OWN } from './groups.ts'
 
 const GUARD = new URL('helpers/group-guard.ts', import.meta.url)
 
@@ -12,8 +13,8 @@ function guarded (code: string): string {
   return stderr
 }
 
-describe('The lists of tests that share a process, or run alone', () => {
-  for (const [name, list] of Object.entries({ GROUPED, ALONE })) {
+describe('The lists of tests that have a process of their own, or run alone', () => {
+  for (const [name, list] of Object.entries({ OWN, ALONE })) {
     it(`${name} has files that are there, sorted and each once`, () => {
       assert.deepEqual(list.filter(file => !existsSync(new URL(file, import.meta.url))), [])
       assert.deepEqual(list, [...new Set(list)].sort())
@@ -21,15 +22,14 @@ describe('The lists of tests that share a process, or run alone', () => {
   }
 
   it('have no file in common', () => {
-    assert.deepEqual(GROUPED.filter(file => ALONE.includes(file)), [])
+    assert.deepEqual(OWN.filter(file => ALONE.includes(file)), [])
   })
 })
 
-describe('A grouped file', () => {
+describe('A file that shares its process', () => {
   const refused: ReadonlyArray<readonly [what: string, code: string, reason: RegExp]> = [
-    ['starts a process', 'import { spawn } from "node:child_process"; spawn("true")', /starts a process \(spawn\)/],
-    ['forks', 'import childProcess from "node:child_process"; childProcess.fork("x.js")', /starts a process \(fork\)/],
-    ['starts a worker', 'import { Worker } from "node:worker_threads"; new Worker("", { eval: true })', /starts a worker/],
+    ['changes the folder', 'import { chdir } from "node:process"; chdir("/")', /changes the folder/],
+    ['sets up a cluster', 'import cluster from "node:cluster"; cluster.setupPrimary()', /sets up a cluster/],
     ['mocks a timer', 'import { mock } from "node:test"; mock.timers.enable()', /mocks a timer/],
     ['mocks a timer of its own', 'import { it } from "node:test"; it("x", t => { try { t.mock.timers.enable() } catch ({ message }) { console.error(message) } })', /mocks a timer/],
     ['sets a variable', 'process.env.NEW = "1"', /sets the variable NEW/],
@@ -39,11 +39,16 @@ describe('A grouped file', () => {
     it(`fails when it ${what}, and is told where it belongs`, () => {
       const said = guarded(code)
       assert.match(said, reason)
-      assert.match(said, /take it out of GROUPED in test\/groups\.ts/)
+      assert.match(said, /add it to OWN in test\/groups\.ts/)
     })
   }
 
   it('may leave the environment as it is, and read it', () => {
     assert.equal(guarded('process.env.PRESENT = "yes"; delete process.env.ABSENT; if (process.env.PRESENT !== "yes") throw new Error("no")'), '')
+  })
+
+  it('does nothing before or after the tests of others', () => {
+    const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.test.ts') && !OWN.includes(file))
+    assert.deepEqual(files.filter(file => /^(?:before|after)Each\(/m.test(readFileSync(join(import.meta.dirname, file), 'utf8'))), [])
   })
 })

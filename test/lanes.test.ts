@@ -26,13 +26,13 @@ const near = (changed: readonly string[]) => given<string[]>(`
   console.log(JSON.stringify(nearTests(tests, ${JSON.stringify(changed)})))`)
 
 describe('The lanes of tests', () => {
-  async function inFolder (t: TestContext, files: Readonly<Record<string, string>>, lanes: object[]) {
+  async function inFolder (t: TestContext, files: Readonly<Record<string, string>>, lanes: object[], isLinted = true) {
     const folder = await createTemporaryFolder()
     t.after(folder.remove)
     for (const [name, text] of Object.entries(files)) await folder.write(name, `import { it } from 'node:test'\n${text}`)
     return runScript(`
       import { runLanes } from '${scripts('lanes.js')}'
-      process.exitCode = runLanes(${JSON.stringify(lanes)}) ? 0 : 1`, folder.path)
+      process.exitCode = await runLanes(${JSON.stringify(lanes)}, Promise.resolve(${isLinted})) ? 0 : 1`, folder.path)
   }
 
   it('are all run, counted together, and fail when one of them does', async t => {
@@ -47,6 +47,12 @@ describe('The lanes of tests', () => {
     const { status, stdout } = await inFolder(t, { 'a.test.mjs': 'it("passes", () => {})' }, [{ name: 'one', files: ['a.test.mjs'], atATime: 1 }])
     assert.equal(status, 0)
     assert.doesNotMatch(stdout, /failed/)
+  })
+
+  it('fail with the lint, whose end those that are alone wait for', async t => {
+    const { status, stdout } = await inFolder(t, { 'a.test.mjs': 'it("passes", () => {})' }, [{ name: 'one', files: ['a.test.mjs'], atATime: 1 }], false)
+    assert.equal(status, 1)
+    assert.match(stdout, /ℹ pass 1\n[^]*\nthe lint failed: see above\n$/)
   })
 
   it('fail when one has no such file', async t => {

@@ -4,34 +4,43 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { COUNTED } from './count-reporter.js'
 
-/** Processes that share the grouped files. */
-const GROUPS = 12
+/** Processes that share the files which need none of their own. With more of them, more loads of the service; with fewer, cores idle at the end. */
+const GROUPS = 16
 
-/** Files that are run at a time while most of them wait: for Redis, SSH, workers, processes. */
-const WAITING_AT_A_TIME = 3
+/** Most tests wait: for Redis, SSH, browsers, processes. More at a time than this, and some would wait too long for a core. */
+const AT_A_TIME = availableParallelism() + 2
 
 /**
  * Sorts files of tests into lanes.
  * @param {readonly string[]} files paths below test/: `config.test.ts`
- * @param {{ GROUPED: readonly string[], ALONE: readonly string[] }} groups
+ * @param {{ OWN: readonly string[], ALONE: readonly string[] }} groups
  * @returns lanes with the files that node is to run, in their order
  */
-export function lanesOf (files, { GROUPED, ALONE }) {
-  const has = list => file => list.includes(file)
-  const grouped = files.filter(has(GROUPED))
-  const alone = files.filter(has(ALONE))
-  const others = files.filter(file => !GROUPED.includes(file) && !ALONE.includes(file))
+export function lanesOf (files, { OWN, ALONE }) {
+  const own = files.filter(file => OWN.includes(file))
+  const alone = files.filter(file => ALONE.includes(file))
+  const grouped = files.filter(file => !OWN.includes(file) && !ALONE.includes(file))
+  const groups = Array.from({ length: Math.min(GROUPS, grouped.length) }, (_, group) => grouped.filter((_file, index) => index % GROUPS === group))
+  // Those of their own are first, since some of them are long: what comes last should be short.
+  const processes = [...own.map(file => [file]), ...groups.map(group => ['helpers/group-guard.ts', ...group])]
   return [
-    { name: 'grouped', files: writeGroups(grouped), atATime: Math.max(2, availableParallelism() - 1) },
-    { name: 'waiting', files: others.map(compiled), atATime: WAITING_AT_A_TIME },
-    { name: 'alone', files: alone.map(compiled), atATime: 1 }
+    { name: 'side by side', files: writeEntries(processes), atATime: AT_A_TIME },
+    { name: 'alone', files: alone.map(file => `.build/test/${toJs(file)}`), atATime: 1 }
   ].filter(lane => lane.files.length > 0)
 }
 
-/** Runs all lanes, also after one that fails. @returns whether none failed */
-export function runLanes (lanes) {
+/**
+ * Runs all lanes, also after one that fails.
+ * @param {Promise<boolean>} linted whether the lint that runs beside them found nothing; what runs alone waits for it
+ * @returns {Promise<boolean>} whether none failed, and the lint did not
+ */
+export async function runLanes (lanes, linted = Promise.resolve(true)) {
   const started = performance.now()
-  const outcomes = lanes.map(runLane)
+  const outcomes = []
+  for (const lane of lanes) {
+    if (lane.atATime === 1) await linted
+    outcomes.push(runLane(lane))
+  }
   const failed = outcomes.flatMap(outcome => outcome.failed)
   const lost = lanes.filter((_, index) => outcomes[index].status !== 0).map(({ name }) => name)
   if (failed.length > 0) console.log(`\n✖ failing tests of all lanes:\n${failed.map(({ name, file }) => `✖ ${name} (${file})`).join('\n')}`)
@@ -39,12 +48,13 @@ export function runLanes (lanes) {
   console.log('\nall lanes')
   for (const name of COUNTED) console.log(`ℹ ${name} ${outcomes.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0)}`)
   console.log(`ℹ duration_ms ${Math.round(performance.now() - started)}`)
-  return lost.length === 0
+  if (!(await linted)) console.log('\nthe lint failed: see above')
+  return lost.length === 0 && await linted
 }
 
 function runLane ({ name, files, atATime }) {
   console.log(`\nlane ${name}: ${files.length} processes, ${atATime} at a time`)
-  const path = `.build/counts-${name}.json`
+  const path = `.build/counts-${name.replaceAll(' ', '-')}.json`
   mkdirSync('.build', { recursive: true })
   rmSync(path, { force: true })
   const reporters = ['--test-reporter=spec', '--test-reporter-destination=stdout', `--test-reporter=${new URL('count-reporter.js', import.meta.url).href}`, `--test-reporter-destination=${path}`]
@@ -57,20 +67,19 @@ function runLane ({ name, files, atATime }) {
   }
 }
 
-/** Node's own way to share a process, `--test-isolation=none`, is newer than the oldest Node that must do. @returns a file for each group */
-function writeGroups (files) {
+/**
+ * Node's own way to share a process, `--test-isolation=none`, is newer than the oldest Node that must do. And its runner sorts files by name.
+ * @param {ReadonlyArray<readonly string[]>} processes the files of each
+ * @returns a file for each process, named in their order
+ */
+function writeEntries (processes) {
   rmSync('.build/groups', { recursive: true, force: true })
   mkdirSync('.build/groups', { recursive: true })
-  const groups = Array.from({ length: Math.min(GROUPS, files.length) }, (_, group) => files.filter((_file, index) => index % GROUPS === group))
-  return groups.map((group, index) => {
-    const path = `.build/groups/group-${String(index + 1).padStart(2, '0')}.test.js`
-    writeFileSync(path, ['helpers/group-guard.js', ...group.map(toJs)].map(file => `import '../test/${file}'\n`).join(''))
+  return processes.map((files, index) => {
+    const path = `.build/groups/${String(index + 1).padStart(3, '0')}.test.js`
+    writeFileSync(path, files.map(file => `import '../test/${toJs(file)}'\n`).join(''))
     return path
   })
-}
-
-function compiled (file) {
-  return `.build/test/${toJs(file)}`
 }
 
 function toJs (file) {

@@ -147,12 +147,15 @@ describe('POST /api/lint', () => {
     ])
   })
 
-  for (const [template, hint] of [['{{uper variables.a}}', /^write upper, /], ['{{.variables.a | Trim}}', /^write trim, /], ['{{#if (gte variables.a 1)}}{{/if}}', /^write gt or ge, /], ['{{nope variables.a}}', /^register the tool, /]] as const) {
-    it(`knows what is meant by ${template}, if anything is`, async t => {
-      const [diagnostic] = await lint(await startService(t, {}), { template })
-      assert.match(String(diagnostic?.hint), hint)
-    })
-  }
+  it('knows what is meant', async t => {
+    const service = await startService(t, {})
+    for (const [template, hint] of [['{{uper variables.a}}', /^write upper, /], ['{{.variables.a | Trim}}', /^write trim, /], ['{{#if (gte variables.a 1)}}{{/if}}', /^write gt or ge, /], ['{{nope variables.a}}', /^register the tool, /]] as const) {
+      await t.test(`knows what is meant by ${template}, if anything is`, async () => {
+        const [diagnostic] = await lint(service, { template })
+        assert.match(String(diagnostic?.hint), hint)
+      })
+    }
+  })
 
   const meant: ReadonlyArray<readonly [what: string, body: unknown, hint: RegExp]> = [
     ['a partial', { template: '{{> crad}}' }, /^write card, if that is what you mean; else register a prompt /],
@@ -221,16 +224,18 @@ describe('POST /api/lint', () => {
     ['{"extension": {"name": "a", "extensionType": "agent", "contributes": { "agents":\n [{"name": "b",\n "model": 5}]}}}', 'SCHEMA 2:3', 'SCHEMA 3:2'],
     ['{"extension": {"name": "a", "contributes": { "prompts": [{"name": "b",\n "userPrompt": "x", "parmeters": []}]}}}', 'FIELD_UNKNOWN 2:21']
   ] as const
-  for (const [text, ...places] of placedFields) {
-    it(`tells the place of a field in what was sent: ${JSON.stringify(text)}`, async t => {
-      const { app } = await startService(t, {})
-      const reply = await app.inject({ method: 'POST', url: '/api/lint', headers: { 'content-type': 'application/json' }, payload: text })
-      const { diagnostics } = reply.json<{ diagnostics: Array<{ code: string, line: number, column: number }> }>()
-      const found = new Set(diagnostics.map(({ code, line, column }) => `${code} ${line}:${column}`))
-      for (const place of places) assert.ok(found.has(place), `${place} is not among ${[...found].join(', ')}`)
-      assert.ok(diagnostics.every(diagnostic => !('field' in diagnostic)))
-    })
-  }
+  it('tells places', async t => {
+    const { app } = await startService(t, {})
+    for (const [text, ...places] of placedFields) {
+      await t.test(`tells the place of a field in what was sent: ${JSON.stringify(text)}`, async () => {
+        const reply = await app.inject({ method: 'POST', url: '/api/lint', headers: { 'content-type': 'application/json' }, payload: text })
+        const { diagnostics } = reply.json<{ diagnostics: Array<{ code: string, line: number, column: number }> }>()
+        const found = new Set(diagnostics.map(({ code, line, column }) => `${code} ${line}:${column}`))
+        for (const place of places) assert.ok(found.has(place), `${place} is not among ${[...found].join(', ')}`)
+        assert.ok(diagnostics.every(diagnostic => !('field' in diagnostic)))
+      })
+    }
+  })
 
   it('goes on after a candidate that no parser survives', async t => {
     const { post } = await startService(t, registered)
@@ -258,27 +263,31 @@ describe('POST /api/lint', () => {
     ['{{#if (printf "x")}}{{/if}}', 'handlebars', 'write it in Handlebars, or say "syntax": "go"'],
     ['{{#if (define "x")}}{{/if}}', 'handlebars', '"define" is Go, and no tool can be called so: write it in Handlebars, or add "syntax": "go" to the prompt']
   ] as const
-  for (const [template, syntax, hint] of otherLanguage) {
-    it(`hints at ${JSON.stringify(hint.slice(0, 24))} for ${JSON.stringify(template)} in ${syntax}`, async t => {
-      const { post } = await startService(t, {})
-      assert.equal((await post('/api/lint', { template, syntax })).json['diagnostics']?.['0']?.['hint'], hint)
-    })
-  }
+  it('hints at what to write', async t => {
+    const { post } = await startService(t, {})
+    for (const [template, syntax, hint] of otherLanguage) {
+      await t.test(`hints at ${JSON.stringify(hint.slice(0, 24))} for ${JSON.stringify(template)} in ${syntax}`, async () => {
+        assert.equal((await post('/api/lint', { template, syntax })).json['diagnostics']?.['0']?.['hint'], hint)
+      })
+    }
+  })
 
   const inNeither = [
     ['Hi {{name}', 'neither Go (bad character U+007D \'}\') nor Handlebars (a tag ends with "}}", not with "}")', 10],
     ['{{else}}', 'neither Go (unexpected {{else}}) nor Handlebars ("else" is not expected here at line 1, column 1)', 7],
     ['{{}}', 'neither Go (missing value for command) nor Handlebars ("}}" is not expected here)', 3]
   ] as const
-  for (const [template, mistakes, column] of inNeither) {
-    it(`says that ${JSON.stringify(template)} is in neither language`, async t => {
-      const { post } = await startService(t, {})
-      const prompt = { messages: [{ role: 'system', content: 'fine' }, { role: 'user', content: template }] }
-      const expected = { severity: 'error', code: 'SYNTAX', message: `the text is ${mistakes}`, line: 1, column, hint: 'correct the template, in one of the languages' }
-      assert.deepEqual((await post('/api/lint', { template })).json['diagnostics'], [expected])
-      assert.deepEqual((await post('/api/lint', { prompt })).json['diagnostics'], [{ ...expected, messageIndex: 1 }])
-    })
-  }
+  it('says what is wrong in either language', async t => {
+    const { post } = await startService(t, {})
+    for (const [template, mistakes, column] of inNeither) {
+      await t.test(`says that ${JSON.stringify(template)} is in neither language`, async () => {
+        const prompt = { messages: [{ role: 'system', content: 'fine' }, { role: 'user', content: template }] }
+        const expected = { severity: 'error', code: 'SYNTAX', message: `the text is ${mistakes}`, line: 1, column, hint: 'correct the template, in one of the languages' }
+        assert.deepEqual((await post('/api/lint', { template })).json['diagnostics'], [expected])
+        assert.deepEqual((await post('/api/lint', { prompt })).json['diagnostics'], [{ ...expected, messageIndex: 1 }])
+      })
+    }
+  })
 
   it('warns of each text that says Handlebars and has forms of Go', async t => {
     const { post } = await startService(t, {})

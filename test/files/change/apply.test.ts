@@ -6,10 +6,11 @@ import { type ChangeOutcome } from '../../../src/files/change/journal.ts'
 import { createWorkspace, hashOf, type TestAction, type TestWorkspace } from './workspace.ts'
 
 let workspace: TestWorkspace
-beforeEach(async () => { workspace = await createWorkspace() })
-afterEach(() => workspace.remove())
 
 describe('A change of files', () => {
+  beforeEach(async () => { workspace = await createWorkspace() })
+  afterEach(() => workspace.remove())
+
   it('is made in the order of the protocol, and its result has what was before and after', async () => {
     await workspace.put('a.md', 'old')
     await workspace.put('gone/b.md', 'b')
@@ -117,6 +118,9 @@ describe('A change of files', () => {
 })
 
 describe('Undo', () => {
+  beforeEach(async () => { workspace = await createWorkspace() })
+  afterEach(() => workspace.remove())
+
   it('restores bytes, line ends and permissions; redo does it all again', async () => {
     await workspace.put('a.sh', Buffer.from([0x61, 0x0d, 0x0a, 0xff, 0x00]), 0o755)
     await workspace.put('dir/sub/b.md', 'b\r\n', 0o600)

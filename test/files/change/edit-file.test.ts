@@ -3,10 +3,11 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import { createWorkspace, hashOf, type TestWorkspace } from './workspace.ts'
 
 let workspace: TestWorkspace
-beforeEach(async () => { workspace = await createWorkspace() })
-afterEach(() => workspace.remove())
 
 describe('A change that edits a file', () => {
+  beforeEach(async () => { workspace = await createWorkspace() })
+  afterEach(() => workspace.remove())
+
   it('writes what the edits come to, as an update with its hashes', async () => {
     await workspace.put('a.md', 'one\ntwo\n')
     const outcome = await workspace.apply([{ kind: 'EDIT_FILE', path: 'a.md', edits: [{ search: 'two', replace: 'three' }] }])

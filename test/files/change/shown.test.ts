@@ -8,15 +8,6 @@ import { preview } from '../../../src/files/context/preview.ts'
 import { createWorkspace, hashOf, type TestWorkspace } from './workspace.ts'
 
 let workspace: TestWorkspace
-beforeEach(async () => {
-  workspace = await createWorkspace()
-  await workspace.put('a.md', 'a')
-  await workspace.put('keep.md', 'keep')
-  await workspace.put('old/b.md', 'b')
-  await workspace.put('old/sub/c.md', 'c')
-  await workspace.put('way/d.md', 'd')
-})
-afterEach(() => workspace.remove())
 
 const at = (path: string): string => join(workspace.root, path)
 
@@ -54,6 +45,16 @@ const meanwhile: ReadonlyArray<readonly [string, string, () => Promise<unknown>]
 ]
 
 describe('A change that was shown', () => {
+  beforeEach(async () => {
+    workspace = await createWorkspace()
+    await workspace.put('a.md', 'a')
+    await workspace.put('keep.md', 'keep')
+    await workspace.put('old/b.md', 'b')
+    await workspace.put('old/sub/c.md', 'c')
+    await workspace.put('way/d.md', 'd')
+  })
+  afterEach(() => workspace.remove())
+
   it('is made where all is as it was shown', async () => {
     assert.equal(failureOf(await workspace.change(await shown())), 'ok')
     assert.deepEqual(Object.keys(await workspace.tree()), ['keep.md', 'n', 'n/e.md', 'way', 'way/d.md'])

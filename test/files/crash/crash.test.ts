@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { cp, readdir, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import pLimit from 'p-limit'
 import { type ChangeOutcome } from '../../../src/files/change/journal.ts'
+import { bundleProcess } from '../../helpers/bundle-process.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { createWorkspace, hashOf, treeOf, type TestWorkspace, type Tree } from '../change/workspace.ts'
 import { type CrashPlan } from './child.ts'
@@ -41,8 +40,7 @@ describe('A process that is killed while it changes files', { concurrency: true 
     await origin.put('old/c.md', 'c')
     change = { do: { actions: ACTIONS, bases: { 'run.sh': await hashOf(join(origin.root, 'run.sh')) }, eol: 'keep' } }
     child = join(folder.path, 'child.mjs')
-    await symlink(resolve('node_modules'), join(folder.path, 'node_modules'))
-    await build({ entryPoints: [fileURLToPath(new URL('child.ts', import.meta.url))], outfile: child, bundle: true, packages: 'external', format: 'esm', platform: 'node', logLevel: 'error' })
+    await bundleProcess(new URL('child.ts', import.meta.url), child)
   })
   after(async () => {
     await folder.remove()

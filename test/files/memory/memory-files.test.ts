@@ -9,17 +9,18 @@ import { createWorkspace, type TestWorkspace } from '../change/workspace.ts'
 
 let workspace: TestWorkspace
 let place: MemoryPlace
-beforeEach(async () => {
-  workspace = await createWorkspace()
-  place = { files: workspace.files, state: join(workspace.root, '../state'), owner: 'ide' }
-})
-afterEach(() => workspace.remove())
 
 async function keep (patch: JsonObject, at = place): Promise<JsonObject> {
   return await remember(at, patch, workspace.journal, AbortSignal.timeout(10_000))
 }
 
 describe('What is remembered', () => {
+  beforeEach(async () => {
+    workspace = await createWorkspace()
+    place = { files: workspace.files, state: join(workspace.root, '../state'), owner: 'ide' }
+  })
+  afterEach(() => workspace.remove())
+
   it('is kept in a file of the project and one of the owner, and read again', async () => {
     const outcome = await keep({ 'user.ask_budget': 1, 'project.default_test_command': 'npm test', 'project.src_roots': ['src'] })
     assert.deepEqual(outcome, { remembered: ['user.ask_budget', 'project.default_test_command', 'project.src_roots'], dropped: [], user: { ask_budget: 1 }, project: { default_test_command: 'npm test', src_roots: ['src'] } })

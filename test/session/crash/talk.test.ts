@@ -4,14 +4,13 @@ import { once } from 'node:events'
 import { readFile, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import pLimit from 'p-limit'
 import { parseAgent } from '../../../src/registry/kinds/agent/parse-agent.ts'
 import { type Start } from '../../../src/session/model.ts'
 import { createDirectorySessionStore } from '../../../src/session/store/directory/directory-session-store.ts'
 import { createRedisSessionStore } from '../../../src/session/store/redis/redis-session-store.ts'
 import { type SessionStore } from '../../../src/session/session-store.ts'
+import { bundleProcess } from '../../helpers/bundle-process.ts'
 import { startRedisServer, type RedisServer } from '../../helpers/redis-server.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { newId, readAll } from '../runners.ts'
@@ -47,8 +46,8 @@ describe('A process that is killed while an agent streams its answers and sums u
     redis = await startRedisServer()
     // As deep below what it reads as the source is.
     child = join(folder.path, 'src/built/child.mjs')
-    for (const name of ['node_modules', 'jsonschema']) await symlink(resolve(name), join(folder.path, name))
-    await build({ entryPoints: [fileURLToPath(new URL('talk-child.ts', import.meta.url))], outfile: child, bundle: true, packages: 'external', format: 'esm', platform: 'node', logLevel: 'error' })
+    await symlink(resolve('jsonschema'), join(folder.path, 'jsonschema'))
+    await bundleProcess(new URL('talk-child.ts', import.meta.url), child)
   })
   after(async () => {
     await redis.stop()

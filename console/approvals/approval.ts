@@ -1,5 +1,5 @@
 import type { paths } from '../../.build/api.d.ts'
-import { oddities } from '../parts/reveal.tsx'
+import { oddities } from '../parts/oddities.ts'
 
 export type ApprovalReply = paths['/api/approvals/{id}']['get']['responses']['200']['content']['application/json']
 

@@ -1,6 +1,6 @@
 import { type RefObject, useMemo, useRef, useState } from 'react'
 import { useMay } from '../api/caller.ts'
-import { oddities } from '../parts/reveal.tsx'
+import { oddities } from '../parts/oddities.ts'
 import { type Asked, isGrave, placeOf, textOf } from './approval.ts'
 import { changedWords, type Range } from './changed-words.ts'
 import { type Decision, useDecision } from './use-decision.ts'
@@ -32,7 +32,6 @@ export interface Card {
   readonly closeSecond: () => void
   readonly run: () => void
   readonly end: RefObject<HTMLSpanElement | null>
-  readonly no: RefObject<HTMLButtonElement | null>
 }
 
 const KINDS: Readonly<Record<string, Card['kind']>> = { exec: 'command', apply: 'change' }
@@ -40,7 +39,6 @@ const KINDS: Readonly<Record<string, Card['kind']>> = { exec: 'command', apply: 
 /** @param before what the session asked for before, where that was shown here */
 export function useCard (approval: Asked, onDecided: () => void, before?: string): Card {
   const end = useRef<HTMLSpanElement>(null)
-  const no = useRef<HTMLButtonElement>(null)
   const [edited, setText] = useState<string>()
   const [typed, setTyped] = useState('')
   const [isAsked, setAsked] = useState(false)
@@ -75,16 +73,12 @@ export function useCard (approval: Asked, onDecided: () => void, before?: string
     setTyped,
     mayRun: mayApprove && kind !== 'change' && isReady && !decision.isBusy && (!grave || typed === place) && text.trim() !== '',
     isAsked,
-    openSecond: () => {
-      setAsked(true)
-      requestAnimationFrame(() => { no.current?.focus() })
-    },
+    openSecond: () => { setAsked(true) },
     closeSecond,
     run: () => {
       setAsked(false)
       void decision.approve(edited === undefined || edited === proposed ? undefined : edited)
     },
-    end,
-    no
+    end
   }
 }

@@ -24,6 +24,8 @@ export async function buildConsole () {
     charset: 'utf8',
     legalComments: 'none',
     define: { 'process.env.NODE_ENV': '"production"' },
+    // React has it itself by now.
+    alias: { 'use-sync-external-store/shim/index.js': 'react' },
     metafile: true,
     logLevel: 'warning'
   })

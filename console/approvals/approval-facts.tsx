@@ -1,5 +1,6 @@
 import { type ReactNode } from 'react'
 import { Link } from 'wouter'
+import { useMay } from '../api/caller.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { duration } from '../parts/time.ts'
@@ -42,7 +43,8 @@ function boundsOf ({ host, sandbox = '', network, timeoutMs }: Effect): string {
 
 /** Who asks: a child by the way that leads to it from its root. */
 function SessionWords ({ approval: { path, owner, session, step, maxSteps }, isInSession }: { readonly approval: Asked, readonly isInSession: boolean }) {
+  const mayRun = useMay('run')
   const name = path.join(' › ')
   const more = [owner === '' ? '' : t.ownedBy(owner), step === undefined ? '' : t.stepOf(String(step), String(maxSteps ?? step))].filter(word => word !== '')
-  return <>{isInSession ? name : <Link href={`/sessions/${session}`}>{name}</Link>}{more.map(word => `, ${word}`)}</>
+  return <>{isInSession || !mayRun ? name : <Link href={`/sessions/${session}`}>{name}</Link>}{more.map(word => `, ${word}`)}</>
 }

@@ -2,7 +2,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { chmod, readFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Socket, connect } from 'node:net'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -30,13 +30,15 @@ export interface TestSshd {
   stop (): Promise<void>
 }
 
-/** A real OpenSSH server on a port of its own, as the user who runs the tests. */
+/** A real OpenSSH server on a port of its own, as the user who runs the tests; as root it lets every user in who has a shell. */
 export async function startOpenSsh (): Promise<TestSshd> {
   const folder = await createTemporaryFolder()
   const at = (name: string): string => join(folder.path, name)
   for (const name of ['host', 'key', 'stranger']) execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', at(name)])
   const port = await freePort()
   await folder.write('authorized', await readFile(at('key.pub')))
+  // It reads the keys that it accepts as the user who comes.
+  await chmod(folder.path, 0o711)
   await folder.write('sshd_config', [
     `Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${at('host')}`, `PidFile ${at('pid')}`, `AuthorizedKeysFile ${at('authorized')}`,
     'StrictModes no', 'UsePAM no', 'PasswordAuthentication no', 'PermitRootLogin prohibit-password', 'Subsystem sftp internal-sftp'

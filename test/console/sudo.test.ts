@@ -6,11 +6,11 @@ import { noChromium, startChromium } from '../helpers/chromium.ts'
 import { buildConsole, openConsole } from '../helpers/console.ts'
 import { startService } from '../helpers/service.ts'
 import { noSshd, startOpenSsh } from '../helpers/sshd.ts'
-import { createSudoUser, noSudoUser } from '../helpers/sudo-user.ts'
+import { addSudoer, noSudoer } from '../helpers/sudoer.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
-const skip = noChromium === false ? noSudoUser === false ? noSshd : noSudoUser : noChromium
+const skip = noChromium === false ? noSudoer === false ? noSshd : noSudoer : noChromium
 
 describe('sudo in a terminal over SSH at the console', { skip }, () => {
   let browser: Browser
@@ -21,9 +21,9 @@ describe('sudo in a terminal over SSH at the console', { skip }, () => {
   after(async () => { await browser.close() })
 
   it('asks for the password, which is typed unseen, and does what it was told', async t => {
-    const user = await createSudoUser()
+    const user = addSudoer()
     t.after(user.remove)
-    const server = await startOpenSsh()
+    const server = await startOpenSsh(user.name)
     t.after(() => server.stop())
     const folder = await createTemporaryFolder()
     t.after(folder.remove)

@@ -30,15 +30,15 @@ export interface TestSshd {
   stop (): Promise<void>
 }
 
-/** A real OpenSSH server on a port of its own, as the user who runs the tests; as root it lets every user in who has a shell. */
-export async function startOpenSsh (): Promise<TestSshd> {
+/** A real OpenSSH server on a port of its own. @param user who may log in. @default the user who runs the tests; only root can let in others */
+export async function startOpenSsh (user = userInfo().username): Promise<TestSshd> {
   const folder = await createTemporaryFolder()
+  // The server reads the keys of another user as that user.
+  if (user !== userInfo().username) await chmod(folder.path, 0o711)
   const at = (name: string): string => join(folder.path, name)
   for (const name of ['host', 'key', 'stranger']) execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', at(name)])
   const port = await freePort()
   await folder.write('authorized', await readFile(at('key.pub')))
-  // It reads the keys that it accepts as the user who comes.
-  await chmod(folder.path, 0o711)
   await folder.write('sshd_config', [
     `Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${at('host')}`, `PidFile ${at('pid')}`, `AuthorizedKeysFile ${at('authorized')}`,
     'StrictModes no', 'UsePAM no', 'PasswordAuthentication no', 'PermitRootLogin prohibit-password', 'Subsystem sftp internal-sftp'
@@ -53,7 +53,7 @@ export async function startOpenSsh (): Promise<TestSshd> {
   const [, hostKey = ''] = execFileSync('ssh-keygen', ['-l', '-f', at('host.pub')], { encoding: 'utf8' }).split(' ')
   return {
     port: proxy.port,
-    user: userInfo().username,
+    user,
     hostKey,
     keyFile: at('key'),
     strangerKeyFile: at('stranger'),

@@ -101,6 +101,8 @@ export const texts: Same<typeof en> = {
   copyId: 'Копировать номер',
   interrupted: 'Последняя команда прервана: неизвестно, сделана ли она.',
   runAgain: 'Выполнить снова',
+  terminalWasBusy: 'Последняя команда не выполнена: терминал слишком долго был занят.',
+  runWithoutTerminal: 'Выполнить без терминала',
   answerField: 'Ответ',
   answerOptional: 'Ответ или ничего',
   goOnHint: 'От вас ничего не нужно.',

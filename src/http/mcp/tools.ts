@@ -46,7 +46,7 @@ const OWN_TOOLS: readonly McpTool[] = [
   }
 ]
 
-/** Offers the service's own two tools, and registered ones whose registration says `callable: true`. */
+/** Answers `tools/list` and `tools/call` of MCP: the service's own two tools, and registered tools that say `callable: true`. */
 export function offerTools (server: Server, visit: Visit, uses: McpUses): void {
   const { generation, caller } = visit
   server.setRequestHandler('tools/list', () => ({ tools: [...OWN_TOOLS, ...callableTools(generation, caller).map(describeTool)] }))
@@ -65,7 +65,7 @@ export function offerTools (server: Server, visit: Visit, uses: McpUses): void {
   })
 }
 
-/** Registered tools that a caller may call: here, too, a model chooses the arguments, so it needs the role `chat`. */
+/** The registered tools that a caller may call over MCP. A model chooses their arguments, so the caller needs the role `chat`. */
 export function callableTools ({ tools }: Generation, { roles }: Caller): Tool[] {
   if (!roles.has('chat')) return []
   const own = new Set(OWN_TOOLS.map(({ name }) => name))

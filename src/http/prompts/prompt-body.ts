@@ -7,7 +7,7 @@ import { nullable, oneOf } from '../base/schemas.ts'
 export const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' })
 const args = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Another name for variables' })
 
-/** Refuses a body with both `variables` and `args`, which mean the same; null counts as left out. */
+/** The schema that refuses a body with both `variables` and `args`, two names of one field; null counts as left out. */
 const ONE_NAME = { not: { type: 'object', required: ['variables', 'args'], properties: { variables: { type: 'object' }, args: { type: 'object' } } } }
 
 /** An example body for the prompt `greet` of `examples/`. */
@@ -22,7 +22,10 @@ export const messages = nullable(
   Type.Array(Type.Object({ role: oneOf(SPEAKERS) }, { additionalProperties: true }), { maxItems: MAX_MESSAGES }),
   { description: 'The conversation so far: it goes where the prompt has `history`, else behind, and is not rendered' })
 
-/** The body of a render: nothing, `{}` and `variables: null` all mean "no variables"; with a bundle, the variables in it. */
+/**
+ * The schema of the body of a render. No body, `{}` and `variables: null` all mean "no variables"; with a bundle (a recorded render), its
+ * variables are used.
+ */
 export const RenderBody = Type.Union([
   Type.Object({
     variables,
@@ -33,7 +36,7 @@ export const RenderBody = Type.Union([
   Type.Null()
 ], { examples: [EXAMPLE] })
 
-/** The body of a chat: variables, and any field of an OpenAI chat completion request. */
+/** The schema of the body of a chat: variables, and any field of OpenAI's chat completion request. */
 export const ChatBody = Type.Union([
   Type.Object({
     variables,

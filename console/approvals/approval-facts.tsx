@@ -17,7 +17,7 @@ export function ApprovalFacts ({ approval, isInSession }: { readonly approval: A
       {effect.workspace !== undefined && <Fact name={t.workspace}><code>{effect.workspace}</code></Fact>}
       {effect.folder !== undefined && effect.folder !== '' && <Fact name={t.folder}><span className='mono'><Revealed text={effect.folder} /></span></Fact>}
       {effect.kind === 'exec' && <Fact name={t.sandbox}>{boundsOf(effect)}</Fact>}
-      {effect.checks !== undefined && <Fact name={t.checks}>{effect.checks.join(', ')}</Fact>}
+      {effect.checks?.[0] !== undefined && <Fact name={t.checks}>{effect.checks.join(', ')}</Fact>}
       <Fact name={t.session}><SessionWords approval={approval} isInSession={isInSession} /></Fact>
       <Fact name={t.askedBecause}><Revealed text={rule} />{effect.origin === 'fallback' && <b className='alarm'> {t.fallback}</b>}</Fact>
       <dt>{t.digest}</dt>

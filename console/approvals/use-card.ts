@@ -24,6 +24,8 @@ export interface Card {
   readonly isGrave: boolean
   readonly typed: string
   readonly setTyped: (text: string) => void
+  /** Called with whether every file of a change was looked at. */
+  readonly setLooked: (isLooked: boolean) => void
   /** Whether it can be agreed to now. */
   readonly mayRun: boolean
   /** Whether the second step is open. */
@@ -42,6 +44,7 @@ export function useCard (approval: Asked, onDecided: () => void, before?: string
   const [edited, setText] = useState<string>()
   const [typed, setTyped] = useState('')
   const [isAsked, setAsked] = useState(false)
+  const [isLooked, setLooked] = useState(false)
   const decision = useDecision(approval, onDecided)
   const mayApprove = useMay('approve')
   const proposed = textOf(approval)
@@ -71,7 +74,8 @@ export function useCard (approval: Asked, onDecided: () => void, before?: string
     isGrave: grave,
     typed,
     setTyped,
-    mayRun: mayApprove && kind !== 'change' && isReady && !decision.isBusy && (!grave || typed === place) && text.trim() !== '',
+    setLooked,
+    mayRun: mayApprove && (kind !== 'change' || isLooked) && isReady && !decision.isBusy && (!grave || typed === place) && text.trim() !== '',
     isAsked,
     openSecond: () => { setAsked(true) },
     closeSecond,

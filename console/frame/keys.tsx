@@ -49,7 +49,7 @@ export function Keys () {
             ['j k', t.keyRows],
             ['a e s', t.keyCard],
             ['Esc', t.keyEscape],
-            [t.keySaveKeys, t.save],
+            [t.keySave, t.save],
             [t.keyRenderKeys, t.renderLive],
             [t.keyAskKeys, t.askModel],
             ['?', t.keys]

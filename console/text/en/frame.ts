@@ -45,7 +45,6 @@ export const texts = {
   keyRows: 'next row, row before',
   keyCard: 'on a card: opens the second step, edits, skips',
   keyEscape: 'leaves an editor',
-  keySaveKeys: 'Ctrl S',
   keyRenderKeys: 'Ctrl Enter',
   keyAskKeys: 'Ctrl Shift Enter',
   noSuchPage: 'There is no such page',

@@ -164,6 +164,7 @@ export const texts = {
   markedDiffers: 'On a mark: what differs from the one before.',
   runOn: (place: string) => `Run on ${place}…`,
   callIt: 'Call it…',
+  changeIt: (place: string) => `Change ${place}…`,
   surely: 'Run exactly this?',
   surelyEdited: 'Run this, as you edited it?',
   yesRun: 'Yes, run it',

@@ -165,6 +165,7 @@ export const texts: Same<typeof en> = {
   wasProposed: 'Было предложено:',
   markedDiffers: 'Отмечено то, чем отличается от предыдущей.',
   runOn: place => `Выполнить на ${place}…`,
+  changeIt: place => `Изменить ${place}…`,
   callIt: 'Вызвать…',
   surely: 'Выполнить именно это?',
   surelyEdited: 'Выполнить это, с вашей правкой?',

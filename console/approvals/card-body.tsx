@@ -15,7 +15,7 @@ const ChangeLook = lazy(async () => ({ default: (await workScreens()).ChangeLook
 
 /** All that is decided about, then the text itself, then what has to be typed. */
 export function CardBody ({ card, id, isInSession }: { readonly card: Card, readonly id: string, readonly isInSession: boolean }) {
-  const { approval, text, edited, marks, proposed, setEdited, decision } = card
+  const { approval, text, edited, marks, proposed, setEdited, setLooked, decision } = card
   return (
     <div className='body'>
       <ApprovalFacts approval={approval} isInSession={isInSession} />
@@ -30,7 +30,7 @@ export function CardBody ({ card, id, isInSession }: { readonly card: Card, read
           onChange={event => { setEdited(event.target.value) }}
         />
       )}
-      {card.kind === 'change' && <Suspense><ChangeLook id={approval.session} digest={approval.digest} onLooked={card.setLooked} /></Suspense>}
+      {card.kind === 'change' && <Suspense><ChangeLook id={approval.session} digest={approval.digest} onLooked={setLooked} /></Suspense>}
       <CommandText text={text} id={`${id}-count`} marks={marks} endRef={card.end} />
       {marks.length > 0 && edited === undefined && <p className='hint'>{t.markedDiffers}</p>}
       {edited !== undefined && edited !== proposed && <p className='hint wrap'>{t.wasProposed} <code><Revealed text={proposed} /></code></p>}

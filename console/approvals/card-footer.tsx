@@ -30,7 +30,9 @@ function RunButtons ({ card: { kind, place, mayRun, isAsked, openSecond } }: { r
   const isOff = !mayRun || isAsked
   return (
     <>
-      <DeliberateButton className='button primary' disabled={isOff} onPress={openSecond}>{kind === 'command' ? t.runOn(place) : kind === 'tool' ? t.callIt : t.changeIt(place)}</DeliberateButton>
+      <DeliberateButton className='button primary' disabled={isOff} onPress={openSecond}>
+        {kind === 'command' ? t.runOn(place) : kind === 'tool' ? t.callIt : t.changeIt(place)}
+      </DeliberateButton>
       <button type='button' className='button plain small' disabled={isOff} onClick={openSecond}>{t.byKeys}</button>
     </>
   )

@@ -5,7 +5,6 @@ const n = plural('en')
 /** The texts of what authors work with. Russian has the same, held by its type. */
 export const texts = {
   // The frame
-  keySave: 'Ctrl S',
   cancel: 'Cancel',
   goOn: 'Go on',
   yes: 'Yes',

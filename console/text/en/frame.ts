@@ -45,6 +45,7 @@ export const texts = {
   keyRows: 'next row, row before',
   keyCard: 'on a card: opens the second step, edits, skips',
   keyEscape: 'leaves an editor',
+  keySave: 'Ctrl S',
   keyRenderKeys: 'Ctrl Enter',
   keyAskKeys: 'Ctrl Shift Enter',
   noSuchPage: 'There is no such page',

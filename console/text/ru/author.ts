@@ -4,7 +4,6 @@ import { type texts as en } from '../en/author.ts'
 /** The texts of what authors work with, in Russian. */
 export const texts: Same<typeof en> = {
   // The frame
-  keySave: 'Ctrl S',
   cancel: 'Отмена',
   goOn: 'Дальше',
   yes: 'Да',

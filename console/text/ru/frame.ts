@@ -47,6 +47,7 @@ export const texts: Same<typeof en> = {
   keyRows: 'следующая, предыдущая строка',
   keyCard: 'на карточке: второй шаг, правка, пропуск',
   keyEscape: 'выйти из редактора',
+  keySave: 'Ctrl S',
   keyRenderKeys: 'Ctrl Enter',
   keyAskKeys: 'Ctrl Shift Enter',
   noSuchPage: 'Такой страницы нет',

@@ -40,7 +40,7 @@ export default [
   {
     files: [...WRAPPED.map(room => `src/${room}/**/*.ts`), 'src/service.ts', 'src/warm-up.ts', 'console/**/*.{ts,tsx}'],
     // Tables of texts, and outlines of drawings.
-    ignores: ['src/registry/diagnostic/diagnostic-table.ts', 'console/text/{en,ru}.ts', 'console/parts/icons.tsx'],
+    ignores: ['src/registry/diagnostic/diagnostic-table.ts', 'console/text/{en,ru}/*.ts', 'console/parts/icons.tsx'],
     rules: {
       '@stylistic/max-len': ['error', { code: 160, ignoreUrls: true, ignoreRegExpLiterals: true, ignorePattern: TEXT_LINE }]
     }

@@ -7,13 +7,14 @@ import { FIRST_PROMPTS } from './api/first-prompts.ts'
 import { queries } from './api/queries.ts'
 import { App } from './frame/app.tsx'
 import { applyTheme, currentTheme } from './frame/theme.ts'
-import { loadTexts } from './text/text.ts'
+import { language, loadTexts } from './text/text.ts'
 
 applyTheme(currentTheme())
 // Asked for before anything is drawn: nothing can be shown without the one, and most people see the other first.
 void queries.prefetchQuery(CALLER)
 if (location.pathname === '/console/prompts') void queries.prefetchQuery(FIRST_PROMPTS)
-await loadTexts()
+document.documentElement.lang = language
+await loadTexts('frame')
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
     <QueryClientProvider client={queries}>

@@ -23,7 +23,10 @@ export async function buildConsole () {
     minify: true,
     charset: 'utf8',
     legalComments: 'none',
-    define: { 'process.env.NODE_ENV': '"production"' },
+    // React tells extensions of browsers nothing of the page.
+    define: { 'process.env.NODE_ENV': '"production"', __REACT_DEVTOOLS_GLOBAL_HOOK__: 'undefined' },
+    // React has it itself by now.
+    alias: { 'use-sync-external-store/shim/index.js': 'react' },
     metafile: true,
     logLevel: 'warning'
   })

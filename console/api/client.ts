@@ -1,10 +1,40 @@
-import createClient from 'openapi-fetch'
+import type { Client } from 'openapi-fetch'
 import type { paths } from '../../.build/api.d.ts'
 import { ApiError } from './api-error.ts'
 import { currentToken, tokenRefused } from './token.ts'
 
-/** The API, typed by openapi.json: what it does not have is an error of types. */
-export const api = createClient<paths>({ baseUrl: location.origin, fetch: request => send(request) })
+const METHODS = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'] as const
+
+type Named = Readonly<Record<string, unknown>>
+
+interface Wish {
+  readonly params?: { readonly path?: Named, readonly query?: Named, readonly header?: Readonly<Record<string, string>> }
+  readonly body?: unknown
+}
+
+type Api = Pick<Client<paths>, typeof METHODS[number]>
+
+/** The API, typed by openapi.json with the types of openapi-fetch, whose code is not loaded: what the API does not have is an error of types. */
+export const api = Object.fromEntries(METHODS.map(method => [method, (path: string, wish?: Wish) => call(method, path, wish)])) as unknown as Api
+
+async function call (method: string, path: string, { params: { path: names = {}, query = {}, header = {} } = {}, body }: Wish = {}) {
+  const address = new URL(path.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => encodeURIComponent(String(names[name]))), location.origin)
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) address.searchParams.set(name, String(value))
+  const init = body === undefined ? { headers: header } : { headers: { 'content-type': 'application/json', ...header }, body: JSON.stringify(body) }
+  const response = await send(new Request(address, { method, ...init }))
+  const text = await response.text()
+  const said = text === '' ? undefined : parsed(text)
+  return response.ok ? { data: said, response } : { error: said, response }
+}
+
+/** A reply as JSON; a proxy's may be none. */
+function parsed (text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
 
 /** A reply, and the tag that a later `If-Match` has to name. */
 export interface Tagged<T> {
@@ -38,11 +68,19 @@ export async function takePage<T> (call: Promise<{ readonly data?: unknown, read
   return { rows: data as readonly T[], next: next === undefined ? undefined : new URL(next, location.origin).searchParams.get('after') ?? undefined }
 }
 
-/** Sends a request with the token, and has one asked for where it is refused. */
+/** How often a request is sent again that an overloaded service has refused, and the pause before, in ms. */
+const [RETRIES, PAUSE] = [3, 1000]
+
+/** Sends a request with the token, and has one asked for where it is refused. What was refused before it was begun is sent again. */
 export async function send (request: Request): Promise<Response> {
   const token = currentToken()
   if (token !== '') request.headers.set('authorization', `Bearer ${token}`)
-  const response = await fetch(request)
-  if (response.status === 401) tokenRefused(((await response.clone().json().catch(() => ({}))) as { message?: string }).message ?? 'HTTP 401')
-  return response
+  for (let left = RETRIES; ; left--) {
+    const response = await fetch(left > 0 ? request.clone() : request)
+    if (response.status !== 401 && response.status !== 503) return response
+    const { code, message = 'HTTP 401' } = await response.clone().json().catch(() => ({})) as { readonly code?: string, readonly message?: string }
+    if (response.status === 401) tokenRefused(message)
+    if (code !== 'OVERLOADED' || left === 0) return response
+    await new Promise(resolve => { setTimeout(resolve, PAUSE) })
+  }
 }

@@ -1,5 +1,6 @@
 import { type ReactNode } from 'react'
 import { Link } from 'wouter'
+import { useMay } from '../api/caller.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { duration } from '../parts/time.ts'
@@ -16,7 +17,7 @@ export function ApprovalFacts ({ approval, isInSession }: { readonly approval: A
       {effect.workspace !== undefined && <Fact name={t.workspace}><code>{effect.workspace}</code></Fact>}
       {effect.folder !== undefined && effect.folder !== '' && <Fact name={t.folder}><span className='mono'><Revealed text={effect.folder} /></span></Fact>}
       {effect.kind === 'exec' && <Fact name={t.sandbox}>{boundsOf(effect)}</Fact>}
-      {effect.checks !== undefined && <Fact name={t.checks}>{effect.checks.join(', ')}</Fact>}
+      {effect.checks?.[0] !== undefined && <Fact name={t.checks}>{effect.checks.join(', ')}</Fact>}
       <Fact name={t.session}><SessionWords approval={approval} isInSession={isInSession} /></Fact>
       <Fact name={t.askedBecause}><Revealed text={rule} />{effect.origin === 'fallback' && <b className='alarm'> {t.fallback}</b>}</Fact>
       <dt>{t.digest}</dt>
@@ -42,7 +43,8 @@ function boundsOf ({ host, sandbox = '', network, timeoutMs }: Effect): string {
 
 /** Who asks: a child by the way that leads to it from its root. */
 function SessionWords ({ approval: { path, owner, session, step, maxSteps }, isInSession }: { readonly approval: Asked, readonly isInSession: boolean }) {
+  const mayRun = useMay('run')
   const name = path.join(' › ')
   const more = [owner === '' ? '' : t.ownedBy(owner), step === undefined ? '' : t.stepOf(String(step), String(maxSteps ?? step))].filter(word => word !== '')
-  return <>{isInSession ? name : <Link href={`/sessions/${session}`}>{name}</Link>}{more.map(word => `, ${word}`)}</>
+  return <>{isInSession || !mayRun ? name : <Link href={`/sessions/${session}`}>{name}</Link>}{more.map(word => `, ${word}`)}</>
 }

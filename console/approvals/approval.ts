@@ -1,5 +1,5 @@
 import type { paths } from '../../.build/api.d.ts'
-import { oddities } from '../parts/reveal.tsx'
+import { oddities } from '../parts/oddities.ts'
 
 export type ApprovalReply = paths['/api/approvals/{id}']['get']['responses']['200']['content']['application/json']
 
@@ -19,7 +19,7 @@ export interface Effect {
   readonly tool?: string
   readonly arguments?: unknown
   readonly workspace?: string
-  readonly change?: { readonly actions?: ReadonlyArray<{ readonly kind: string, readonly path: string }> }
+  readonly change?: { readonly do?: { readonly actions: ReadonlyArray<{ readonly kind: string, readonly path: string }> } }
   readonly checks?: readonly string[]
   /** The terminal in whose shell it runs. */
   readonly terminal?: string
@@ -39,12 +39,12 @@ export function placeOf ({ effect }: Asked): string {
 export function textOf ({ effect }: Asked): string {
   if (effect.command !== undefined) return effect.command
   if (effect.kind === 'tool') return `${effect.tool ?? ''} ${JSON.stringify(effect.arguments, null, 2)}`
-  return (effect.change?.actions ?? []).map(({ kind, path }) => `${kind} ${path}`).join('\n')
+  return effect.change?.do?.actions.map(({ kind, path }) => `${kind} ${path}`).join('\n') ?? JSON.stringify(effect.change ?? effect, null, 2)
 }
 
-/** Whether its place has to be typed: on another machine, with what deceives, and of what nobody had proposed in its form. */
+/** Whether its place has to be typed: on another machine, with what deceives, of what nobody had proposed in its form, and of what deletes. */
 export function isGrave (approval: Asked): boolean {
   const { effect } = approval
   const { hidden, mixed } = oddities(textOf(approval))
-  return effect.host !== undefined || effect.origin === 'fallback' || hidden > 0 || mixed.length > 0
+  return effect.kind === 'apply' || effect.host !== undefined || effect.origin === 'fallback' || hidden > 0 || mixed.length > 0
 }

@@ -1,16 +1,21 @@
+import { lazy, Suspense } from 'react'
+import { workScreens } from '../frame/parts.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Icon } from '../parts/icons.tsx'
-import { oddities, Revealed } from '../parts/reveal.tsx'
+import { oddities } from '../parts/oddities.ts'
+import { Revealed } from '../parts/reveal.tsx'
 import { t } from '../text/text.ts'
 import { ApprovalFacts } from './approval-facts.tsx'
 import { CommandCount, CommandText } from './command-text.tsx'
 import { SecondStep } from './second-step.tsx'
 import { type Card } from './use-card.ts'
 
+const ChangeLook = lazy(async () => ({ default: (await workScreens()).ChangeLook }))
+
 /** All that is decided about, then the text itself, then what has to be typed. */
 export function CardBody ({ card, id, isInSession }: { readonly card: Card, readonly id: string, readonly isInSession: boolean }) {
-  const { approval, text, edited, marks, proposed, setEdited, decision } = card
+  const { approval, text, edited, marks, proposed, setEdited, setLooked, decision } = card
   return (
     <div className='body'>
       <ApprovalFacts approval={approval} isInSession={isInSession} />
@@ -25,6 +30,7 @@ export function CardBody ({ card, id, isInSession }: { readonly card: Card, read
           onChange={event => { setEdited(event.target.value) }}
         />
       )}
+      {card.kind === 'change' && <Suspense><ChangeLook id={approval.session} digest={approval.digest} onLooked={setLooked} /></Suspense>}
       <CommandText text={text} id={`${id}-count`} marks={marks} endRef={card.end} />
       {marks.length > 0 && edited === undefined && <p className='hint'>{t.markedDiffers}</p>}
       {edited !== undefined && edited !== proposed && <p className='hint wrap'>{t.wasProposed} <code><Revealed text={proposed} /></code></p>}
@@ -33,7 +39,7 @@ export function CardBody ({ card, id, isInSession }: { readonly card: Card, read
         <CommandCount text={text} id={`${id}-count`} />
         <CopyButton text={text} label={t.copyRaw} />
         <span className='grow' />
-        {card.mayApprove && card.kind !== 'change' && card.isGrave && <TypedPlace card={card} />}
+        {card.mayApprove && card.isGrave && <TypedPlace card={card} />}
       </div>
       {decision.doubt && (
         <p className='note warn' role='alert'>

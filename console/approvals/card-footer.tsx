@@ -1,15 +1,17 @@
 import { Link } from 'wouter'
+import { useMay } from '../api/caller.ts'
 import { t } from '../text/text.ts'
 import { DeliberateButton } from './deliberate-button.tsx'
 import { type Card } from './use-card.ts'
 
 /** What can be done: to run stands left, to refuse right, and neither ever moves. */
 export function CardFooter ({ card, isInSession }: { readonly card: Card, readonly isInSession: boolean }) {
+  const mayRun = useMay('run')
   const { kind, mayApprove, approval, decision, edited, setEdited, proposed } = card
   return (
     <footer>
-      {mayApprove && kind !== 'change' && <RunButtons card={card} />}
-      {kind === 'change' && !isInSession && <Link className='button primary' href={`/sessions/${approval.session}`}>{t.lookAtChange}</Link>}
+      {mayApprove && <RunButtons card={card} />}
+      {kind === 'change' && !isInSession && mayRun && <Link className='button' href={`/sessions/${approval.session}`}>{t.lookAtChange}</Link>}
       {kind === 'command' && mayApprove && (
         <button type='button' className='button' onClick={() => { setEdited(edited === undefined ? proposed : undefined) }}>
           {edited === undefined ? t.edit : t.asProposed}
@@ -28,7 +30,9 @@ function RunButtons ({ card: { kind, place, mayRun, isAsked, openSecond } }: { r
   const isOff = !mayRun || isAsked
   return (
     <>
-      <DeliberateButton className='button primary' disabled={isOff} onPress={openSecond}>{kind === 'command' ? t.runOn(place) : t.callIt}</DeliberateButton>
+      <DeliberateButton className='button primary' disabled={isOff} onPress={openSecond}>
+        {kind === 'command' ? t.runOn(place) : kind === 'tool' ? t.callIt : t.changeIt(place)}
+      </DeliberateButton>
       <button type='button' className='button plain small' disabled={isOff} onClick={openSecond}>{t.byKeys}</button>
     </>
   )

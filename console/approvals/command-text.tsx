@@ -1,5 +1,6 @@
 import { Fragment, type ReactNode, type Ref } from 'react'
-import { oddities, Revealed } from '../parts/reveal.tsx'
+import { oddities } from '../parts/oddities.ts'
+import { Revealed } from '../parts/reveal.tsx'
 import { number } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 import { type Range } from './changed-words.ts'

@@ -1,10 +1,12 @@
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { t } from '../text/text.ts'
 import { DeliberateButton } from './deliberate-button.tsx'
 import { type Card } from './use-card.ts'
 
 /** The second step, where nothing was pressed before. */
-export function SecondStep ({ card: { edited, proposed, place, run, mayRun, no, closeSecond } }: { readonly card: Card }) {
+export function SecondStep ({ card: { edited, proposed, place, run, mayRun, closeSecond } }: { readonly card: Card }) {
+  const no = useRef<HTMLButtonElement>(null)
+  useEffect(() => { no.current?.focus() }, [])
   const words = edited === undefined || edited === proposed ? t.surely : t.surelyEdited
   return (
     <div className='second' role='group' aria-label={words}>

@@ -1,6 +1,6 @@
 import { type RefObject, useMemo, useRef, useState } from 'react'
 import { useMay } from '../api/caller.ts'
-import { oddities } from '../parts/reveal.tsx'
+import { oddities } from '../parts/oddities.ts'
 import { type Asked, isGrave, placeOf, textOf } from './approval.ts'
 import { changedWords, type Range } from './changed-words.ts'
 import { type Decision, useDecision } from './use-decision.ts'
@@ -24,6 +24,8 @@ export interface Card {
   readonly isGrave: boolean
   readonly typed: string
   readonly setTyped: (text: string) => void
+  /** Called with whether every file of a change was looked at. */
+  readonly setLooked: (isLooked: boolean) => void
   /** Whether it can be agreed to now. */
   readonly mayRun: boolean
   /** Whether the second step is open. */
@@ -32,7 +34,6 @@ export interface Card {
   readonly closeSecond: () => void
   readonly run: () => void
   readonly end: RefObject<HTMLSpanElement | null>
-  readonly no: RefObject<HTMLButtonElement | null>
 }
 
 const KINDS: Readonly<Record<string, Card['kind']>> = { exec: 'command', apply: 'change' }
@@ -40,10 +41,10 @@ const KINDS: Readonly<Record<string, Card['kind']>> = { exec: 'command', apply: 
 /** @param before what the session asked for before, where that was shown here */
 export function useCard (approval: Asked, onDecided: () => void, before?: string): Card {
   const end = useRef<HTMLSpanElement>(null)
-  const no = useRef<HTMLButtonElement>(null)
   const [edited, setText] = useState<string>()
   const [typed, setTyped] = useState('')
   const [isAsked, setAsked] = useState(false)
+  const [isLooked, setLooked] = useState(false)
   const decision = useDecision(approval, onDecided)
   const mayApprove = useMay('approve')
   const proposed = textOf(approval)
@@ -73,18 +74,15 @@ export function useCard (approval: Asked, onDecided: () => void, before?: string
     isGrave: grave,
     typed,
     setTyped,
-    mayRun: mayApprove && kind !== 'change' && isReady && !decision.isBusy && (!grave || typed === place) && text.trim() !== '',
+    setLooked,
+    mayRun: mayApprove && (kind !== 'change' || isLooked) && isReady && !decision.isBusy && (!grave || typed === place) && text.trim() !== '',
     isAsked,
-    openSecond: () => {
-      setAsked(true)
-      requestAnimationFrame(() => { no.current?.focus() })
-    },
+    openSecond: () => { setAsked(true) },
     closeSecond,
     run: () => {
       setAsked(false)
       void decision.approve(edited === undefined || edited === proposed ? undefined : edited)
     },
-    end,
-    no
+    end
   }
 }

@@ -17,13 +17,14 @@ export function Keys () {
   const dialog = useRef<HTMLDialogElement>(null)
   const [, go] = useLocation()
   const places = useOpenPlaces([...authorPlaces(), ...workPlaces()])
-  const keyG = useRef(0)
+  // Times count from when the page was opened: 0 is a time, too.
+  const keyG = useRef(-Infinity)
   useEffect(() => {
     const show = () => { dialog.current?.showModal() }
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return
       const place = event.timeStamp - keyG.current < PATIENCE ? places.find(({ key }) => key === event.key) : undefined
-      keyG.current = event.key === 'g' ? event.timeStamp : 0
+      keyG.current = event.key === 'g' ? event.timeStamp : -Infinity
       if (place !== undefined) go(place.path)
       else if (event.key === '?') show()
       else if (event.key === '/') dispatchEvent(new Event('console:search'))
@@ -49,7 +50,7 @@ export function Keys () {
             ['j k', t.keyRows],
             ['a e s', t.keyCard],
             ['Esc', t.keyEscape],
-            [t.keySaveKeys, t.save],
+            [t.keySave, t.save],
             [t.keyRenderKeys, t.renderLive],
             [t.keyAskKeys, t.askModel],
             ['?', t.keys]

@@ -16,7 +16,7 @@ export interface Place {
 
 /** Where one can go, in the rail's order and its two groups. */
 export const authorPlaces = (): readonly Place[] => [
-  { path: '/prompts', name: t.prompts, icon: 'prompts', roles: ['read', 'render'], isFirst: true, key: 'p' },
+  { path: '/prompts', name: t.prompts, icon: 'prompts', roles: ['read'], isFirst: true, key: 'p' },
   { path: '/environs', name: t.variables, icon: 'variables', roles: ['read'], isFirst: false, key: 'v' },
   { path: '/tools', name: t.tools, icon: 'tools', roles: ['read'], isFirst: false, key: 't' },
   { path: '/extensions', name: t.extensions, icon: 'extensions', roles: ['read'], isFirst: false, key: 'e' },

@@ -2,36 +2,35 @@ import { lazy } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { useMay } from '../api/caller.ts'
 import { MorePage } from './more-page.tsx'
+import { approvalsScreen, authorScreens, promptScreen, terminalScreen, workScreens } from './parts.ts'
 import { PromptsPage } from '../prompts/prompts-page.tsx'
 import { t } from '../text/text.ts'
 import { Empty } from '../parts/empty.tsx'
 
-const author = () => import('./author-screens.ts')
-const work = () => import('./work-screens.ts')
-const PromptPage = lazy(async () => ({ default: (await import('../prompts/prompt-page.tsx')).PromptPage }))
-const EnvironsPage = lazy(async () => ({ default: (await author()).EnvironsPage }))
-const EnvironPage = lazy(async () => ({ default: (await author()).EnvironPage }))
-const ToolsPage = lazy(async () => ({ default: (await author()).ToolsPage }))
-const ToolPage = lazy(async () => ({ default: (await author()).ToolPage }))
-const ExtensionsPage = lazy(async () => ({ default: (await author()).ExtensionsPage }))
-const ExtensionPage = lazy(async () => ({ default: (await author()).ExtensionPage }))
-const ProblemsPage = lazy(async () => ({ default: (await author()).ProblemsPage }))
-const SessionsPage = lazy(async () => ({ default: (await work()).SessionsPage }))
-const StartPage = lazy(async () => ({ default: (await work()).StartPage }))
-const SessionPage = lazy(async () => ({ default: (await work()).SessionPage }))
-const ApprovalsPage = lazy(async () => ({ default: (await import('../approvals/approvals-page.tsx')).ApprovalsPage }))
-const TracesPage = lazy(async () => ({ default: (await work()).TracesPage }))
-const TracePage = lazy(async () => ({ default: (await work()).TracePage }))
-const MemoryPage = lazy(async () => ({ default: (await work()).MemoryPage }))
-const TerminalPage = lazy(async () => ({ default: (await import('../terminals/terminal-page.tsx')).TerminalPage }))
-const TargetsPage = lazy(async () => ({ default: (await work()).TargetsPage }))
+const PromptPage = lazy(async () => ({ default: (await promptScreen()).PromptPage }))
+const EnvironsPage = lazy(async () => ({ default: (await authorScreens()).EnvironsPage }))
+const EnvironPage = lazy(async () => ({ default: (await authorScreens()).EnvironPage }))
+const ToolsPage = lazy(async () => ({ default: (await authorScreens()).ToolsPage }))
+const ToolPage = lazy(async () => ({ default: (await authorScreens()).ToolPage }))
+const ExtensionsPage = lazy(async () => ({ default: (await authorScreens()).ExtensionsPage }))
+const ExtensionPage = lazy(async () => ({ default: (await authorScreens()).ExtensionPage }))
+const ProblemsPage = lazy(async () => ({ default: (await authorScreens()).ProblemsPage }))
+const SessionsPage = lazy(async () => ({ default: (await workScreens()).SessionsPage }))
+const StartPage = lazy(async () => ({ default: (await workScreens()).StartPage }))
+const SessionPage = lazy(async () => ({ default: (await workScreens()).SessionPage }))
+const ApprovalsPage = lazy(async () => ({ default: (await approvalsScreen()).ApprovalsPage }))
+const TracesPage = lazy(async () => ({ default: (await workScreens()).TracesPage }))
+const TracePage = lazy(async () => ({ default: (await workScreens()).TracePage }))
+const MemoryPage = lazy(async () => ({ default: (await workScreens()).MemoryPage }))
+const TerminalPage = lazy(async () => ({ default: (await terminalScreen()).TerminalPage }))
+const TargetsPage = lazy(async () => ({ default: (await workScreens()).TargetsPage }))
 
 /** Which screen an address has. */
 export function Screens () {
   const home = useHome()
   return (
     <Switch>
-      <Route path='/'><Redirect to={home} replace /></Route>
+      <Route path='/'>{home === undefined ? <Empty title={t.noScreens}>{t.noScreensNext}</Empty> : <Redirect to={home} replace />}</Route>
       <Route path='/prompts' component={PromptsPage} />
       <Route path='/prompts/:id'>{({ id }) => <PromptPage key={id} id={decodeURIComponent(id)} />}</Route>
       <Route path='/environs' component={EnvironsPage} />
@@ -56,10 +55,10 @@ export function Screens () {
   )
 }
 
-/** What somebody sees first: a token that may only decide has its decisions. */
-function useHome (): string {
+/** What somebody sees first: a token that may only decide has its decisions. Undefined for one whose roles open no screen. */
+function useHome (): string | undefined {
   const mayRead = useMay('read')
   const mayRun = useMay('run')
   const mayApprove = useMay('approve')
-  return mayRead ? '/prompts' : mayRun ? '/sessions' : mayApprove ? '/approvals' : '/prompts'
+  return mayRead ? '/prompts' : mayRun ? '/sessions' : mayApprove ? '/approvals' : undefined
 }

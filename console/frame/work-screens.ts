@@ -1,4 +1,5 @@
 // Sessions and what belongs to them: one part of the console, loaded as one.
+export { ChangeLook } from '../sessions/plan/change-look.tsx'
 export { MemoryPage } from '../sessions/memory-page.tsx'
 export { SessionPage } from '../sessions/session-page.tsx'
 export { SessionsPage } from '../sessions/sessions-page.tsx'

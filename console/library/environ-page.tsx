@@ -57,7 +57,7 @@ function Value ({ id, environ }: { readonly id: string, readonly environ: Tagged
     setError(undefined)
     try {
       const header = environ.tag === undefined ? { 'if-none-match': '*' } : { 'if-match': environ.tag }
-      await takeTagged(api.PUT('/api/environs/{id}', { params: { path: { id }, header }, body: JSON.parse(text) as never, bodySerializer: JSON.stringify }))
+      await takeTagged(api.PUT('/api/environs/{id}', { params: { path: { id }, header }, body: JSON.parse(text) as never }))
       await queries.invalidateQueries({ queryKey: ['registry'] })
       go(`/environs/${encodeURIComponent(id)}`, { replace: true })
     } catch (failure) {

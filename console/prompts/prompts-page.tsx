@@ -4,6 +4,7 @@ import { Link, useLocation, useSearchParams } from 'wouter'
 import { useMay } from '../api/caller.ts'
 import { listPrompts, type PromptRow, words } from '../api/listings.ts'
 import { FIRST_PROMPTS, FIRST_ROWS } from '../api/first-prompts.ts'
+import { authorScreens } from '../frame/parts.ts'
 import { Choice, Filters } from '../parts/filters.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Loaded } from '../parts/loading.tsx'
@@ -15,7 +16,7 @@ import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
 import { FirstPrompts } from './first-prompts.tsx'
 
-const NewPrompt = lazy(async () => ({ default: (await import('../frame/author-screens.ts')).NewPrompt }))
+const NewPrompt = lazy(async () => ({ default: (await authorScreens()).NewPrompt }))
 
 /** Labels that are shown in a row. */
 const MOST_LABELS = 3

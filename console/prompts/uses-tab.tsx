@@ -32,7 +32,7 @@ function Tree ({ needs }: { readonly needs: Needs }) {
         ]))}
       />
       <Branch
-        name={t.variables} items={unique(needs.environs.map(({ path, registered, in: partial }) => [
+        name={t.variablesShared} items={unique(needs.environs.map(({ path, registered, in: partial }) => [
           path + String(partial),
           (
             <span key={path}>

@@ -12,30 +12,41 @@ export interface Step {
 
 type Facts = Readonly<Record<string, unknown>>
 
-/** What each kind of fact is in words. */
-const SENTENCES: Readonly<Record<string, (facts: Facts, by: string) => string>> = {
+/** What each kind of fact is in words. @param effect what the effect is about that it tells of */
+const SENTENCES: Readonly<Record<string, (facts: Facts, by: string, effect: string) => string>> = {
   started: ({ start }) => t.factStarted(String((start as { readonly definition?: string } | undefined)?.definition)),
   input: ({ action, text }, by) => action === undefined ? t.factSaid(by, String(text)) : t.factAction(by, String((action as { readonly name?: string }).name)),
-  decided: ({ decision }, by) => decision === 'approve' ? t.factAllowed(by) : t.factRefused(by),
+  decided: ({ decision }, by, effect) => `${decision === 'approve' ? t.factAllowed(by) : t.factRefused(by)}: ${effect}`,
   refused: ({ reason }, by) => `${t.factRefused(by)}: ${String(reason)}`,
-  result: ({ effect }) => t.factEnded(String(effect)),
-  failure: ({ effect, message }) => `${t.factFailed(String(effect))}: ${String(message)}`,
-  unknown: ({ effect }) => t.factUnknown(String(effect)),
+  result: (_facts, _by, effect) => t.factEnded(effect),
+  failure: ({ message }, _by, effect) => `${t.factFailed(effect)}: ${String(message)}`,
+  unknown: (_facts, _by, effect) => t.factUnknown(effect),
   took: () => t.factTook,
   stopped: ({ reason }, by) => `${t.factStopped(by)}: ${String(reason)}`
 }
 
-/** What has happened, as a sentence. A fact of a kind that is not known here is told by its name. */
-export function sentenceOf ({ fact, begun }: Step): string {
-  const facts = (typeof fact === 'object' && fact !== null ? fact : {}) as Facts
-  const kind = String(facts['kind'])
-  const by = typeof facts['by'] === 'string' && facts['by'] !== '' ? facts['by'] : t.somebody
-  const sentence = Object.hasOwn(SENTENCES, kind) ? SENTENCES[kind]?.(facts, by) : kind
-  return `${sentence ?? kind}${beganOf(begun[0])}`
+/** What has happened, a sentence for each step. Effects are told by what they are about, facts of a kind that is not known here by its name. */
+export function sentencesOf (steps: readonly Step[]): readonly string[] {
+  const told = steps.flatMap(({ begun, held }) => [...held.map(heldOf), ...begun]) as readonly Facts[]
+  const effects = new Map(told.map(effect => [String(effect['id']), wordsOf(effect)]))
+  return steps.map(({ fact, begun: [first] }) => {
+    const facts = (typeof fact === 'object' && fact !== null ? fact : {}) as Facts
+    const kind = String(facts['kind'])
+    const effect = String(facts['effect'])
+    const by = typeof facts['by'] === 'string' && facts['by'] !== '' ? facts['by'] : t.somebody
+    const sentence = Object.hasOwn(SENTENCES, kind) ? SENTENCES[kind]?.(facts, by, effects.get(effect) ?? effect) : kind
+    return `${sentence ?? kind}${first === undefined ? '' : ` → ${wordsOf(first as Facts)}`}`
+  })
 }
 
-function beganOf (first: unknown): string {
-  if (typeof first !== 'object' || first === null) return ''
-  const { kind, subject } = first as { readonly kind?: string, readonly subject?: Facts }
-  return ` ${t.andBegan(String(kind), Object.values(subject ?? {}).map(String).join(' '))}`
+/** What waits for a person, told as what was begun is. */
+function heldOf (held: unknown): Facts {
+  const { id, kind, target, command, tool } = (held as { readonly effect: Facts }).effect
+  return { id, kind, subject: { target, command, tool } }
+}
+
+/** What an effect is about: its kind, and what it is done to. */
+function wordsOf ({ kind, subject }: Facts): string {
+  const about: readonly unknown[] = Object.values(subject ?? {})
+  return [...new Set([t.useKind(String(kind)), ...about.filter(each => each !== undefined).map(String)])].join(' ')
 }

@@ -8,7 +8,7 @@ import { MoreButton } from '../parts/more-button.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
-import { sentenceOf, type Step } from './sentences.ts'
+import { sentencesOf, type Step } from './sentences.ts'
 
 /** Steps that are asked for, and shown, at a time. */
 const PAGE = 1000
@@ -30,7 +30,7 @@ export function TimelineTab ({ id, count }: { readonly id: string, readonly coun
   const { refetch } = query
   useEffect(() => { if (count > 0) void refetch() }, [count, refetch])
   const steps = useMemo(() => query.data?.pages.flat() ?? [], [query.data])
-  const told = useMemo(() => steps.map(step => ({ step, words: sentenceOf(step) })), [steps])
+  const told = useMemo(() => sentencesOf(steps).map((words, index) => ({ step: steps[index] as Step, words })), [steps])
   const found = q === '' ? told : told.filter(({ words }) => words.toLowerCase().includes(q.toLowerCase()))
   const save = () => { download(`${id}.jsonl`, 'application/jsonl', steps.map(step => JSON.stringify(step)).join('\n')) }
   const more = () => {

@@ -19,13 +19,13 @@ export function TracesPage () {
         {({ traces }) => traces.length === 0
           ? <Empty title={t.tracesNone}>{t.tracesNoneNext}</Empty>
           : (
-            <Table columns={[t.trace, t.definition, t.state, t.began]}>
+            <Table columns={[t.trace, [t.definition, 'wide'], t.state, t.began]}>
               {traces.map(({ trace_id: id, session: { definition, status, createdAt } }) => {
                 const { words, tone } = stateOf(status)
                 return (
                   <tr key={id}>
                     <td><Link href={`/traces/${id}`} className='mono' data-row>{id.slice(0, 8)}</Link></td>
-                    <td className='quiet'>{definition}</td>
+                    <td className='wide quiet'>{definition}</td>
                     <td><span className={`chip ${tone}`}>{words}</span></td>
                     <td className='quiet'><When at={createdAt} /></td>
                   </tr>

@@ -1,16 +1,26 @@
-import { type en } from './en.ts'
+import { type texts as author } from './en/author.ts'
+import { type texts as frame } from './en/frame.ts'
+import { type texts as work } from './en/work.ts'
+import { type Same } from './same.ts'
 
 /** All texts of the console, in one language. */
-export type Texts = { readonly [Key in keyof typeof en]: (typeof en)[Key] extends string ? string : (typeof en)[Key] }
+export type Texts = Same<typeof frame & typeof author & typeof work>
+
+/** The parts of the texts; each is loaded with the screens that say it. */
+export type TextPart = 'frame' | 'author' | 'work'
 
 /** The language that is spoken: the address's (`?lang=ru`), else the browser's. */
 export const language: 'en' | 'ru' = (new URLSearchParams(location.search).get('lang') ?? navigator.language).startsWith('ru') ? 'ru' : 'en'
 
-/** The texts, from `loadTexts` on. */
-export let t: Texts
+const PARTS = {
+  en: { frame: () => import('./en/frame.ts'), author: () => import('./en/author.ts'), work: () => import('./en/work.ts') },
+  ru: { frame: () => import('./ru/frame.ts'), author: () => import('./ru/author.ts'), work: () => import('./ru/work.ts') }
+}
 
-/** Takes the texts of the language that is spoken, and no other; called once, before anything is shown. */
-export async function loadTexts (): Promise<void> {
-  document.documentElement.lang = language
-  t = language === 'ru' ? (await import('./ru.ts')).ru : (await import('./en.ts')).en
+/** The texts, as far as they were loaded. */
+export const t = {} as Texts
+
+/** Loads a part of the texts in the language that is spoken, before anything of it is shown; once, however often it is asked for. */
+export async function loadTexts (part: TextPart): Promise<void> {
+  Object.assign(t, (await PARTS[language][part]()).texts)
 }

@@ -6,6 +6,9 @@ import { noChromium, startChromium } from '../helpers/chromium.ts'
 import { buildConsole, openConsole } from '../helpers/console.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
+/** Later than any time of a page that was just opened, in ms. */
+const DAY = 86_400_000
+
 // The skill wants `echo one`, `echo two`, then `echo one` again.
 
 describe('An approver at the console', { skip: noChromium }, () => {
@@ -45,13 +48,39 @@ describe('An approver at the console', { skip: noChromium }, () => {
     await page.getByText('Run this, as you edited it?').waitFor()
     await yes(page).click()
     await waitFor('what it printed', async () => JSON.stringify((await service.get(`/api/sessions/${walk.id}/messages`)).json).includes('"output":"edited\\n"'))
+    await card(page).getByRole('link', { name: 'skills/walk' }).click()
+    await page.locator('.ran', { hasText: 'echo edited' }).getByText(/^edited/).waitFor()
   })
 
-  it('runs nothing with the second of two clicks, with one after less than 0.8 s, nor with Enter and Space', async t => {
+  it('is told of in the timeline, with what he has allowed', async t => {
     const { page, walk } = await approvals(t)
+    await enabled(run(page))
+    await run(page).click()
+    await yes(page).click()
+    await card(page).getByText('echo two').waitFor()
+    await page.goto(`${new URL(page.url()).origin}/console/sessions/${walk.id}?tab=timeline`)
+    await page.getByText(/allowed it: command here echo one/).waitFor()
+    await page.getByText(/^command here echo one has ended → model$/).waitFor()
+  })
+
+  it('runs nothing with a click 0.1 s after a change', async t => {
+    const { page, walk } = await approvals(t)
+    await page.clock.install()
     await page.reload()
-    await card(page).waitFor()
-    assert.ok(await run(page).isDisabled())
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await enabled(run(page))
+    await page.clock.pauseAt(Date.now() + DAY)
+    await page.getByLabel('Command, edited').fill('echo other')
+    await page.clock.runFor(100)
+    await run(page).click({ force: true })
+    assert.deepEqual([await run(page).isDisabled(), await yes(page).count()], [true, 0])
+    await page.clock.runFor(800)
+    await enabled(run(page))
+    assert.equal((await walk.waiting())?.['effect']?.['command'], 'echo one')
+  })
+
+  it('runs nothing with the second of two clicks, nor with Enter and Space', async t => {
+    const { page, walk } = await approvals(t)
     await enabled(run(page))
     await run(page).dblclick()
     await yes(page).waitFor()
@@ -124,6 +153,53 @@ describe('An approver at the console', { skip: noChromium }, () => {
     await card(page).getByText('echo two').waitFor()
   })
 
+  it('is told so, too, when somebody decides while his answer is on its way', async t => {
+    const { page, service, walk } = await approvals(t)
+    await enabled(run(page))
+    await run(page).click()
+    const { id, digest } = (await walk.waiting()) as { readonly id: unknown, readonly digest: unknown }
+    const answers: number[] = []
+    await page.route('**/api/approvals/*', async route => {
+      if (route.request().method() !== 'POST') { await route.continue(); return }
+      await service.post(`/api/approvals/${String(id)}`, { decision: 'reject', digest })
+      const response = await route.fetch()
+      answers.push(response.status())
+      await route.fulfill({ response })
+    })
+    await yes(page).click()
+    await page.getByText('not by this page').waitFor()
+    assert.deepEqual([answers, await page.getByText('allowed', { exact: true }).count()], [[409], 0])
+    await card(page).getByText('echo two').waitFor()
+  })
+
+  it('is told that it is another one by now, when what he was shown has changed on its way', async t => {
+    const { page, walk } = await approvals(t)
+    await enabled(run(page))
+    await run(page).click()
+    await page.route('**/api/approvals/*', async route => {
+      if (route.request().method() !== 'POST') { await route.continue(); return }
+      await route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON() as object, digest: 'anothertext1' }) })
+    }, { times: 3 })
+    await yes(page).click()
+    await card(page).getByText('APPROVAL_OUTDATED').waitFor()
+    assert.equal(await page.getByText('allowed', { exact: true }).count(), 0)
+    assert.equal((await walk.waiting())?.['effect']?.['command'], 'echo one')
+  })
+
+  it('decides all the same when the service is overloaded for a moment, and refuses what it has not begun', async t => {
+    const { page, walk } = await approvals(t)
+    await enabled(run(page))
+    await run(page).click()
+    let refused = 0
+    await page.route('**/api/approvals/*', async route => {
+      refused++
+      await route.fulfill({ status: 503, headers: { 'retry-after': '1' }, json: { statusCode: 503, code: 'OVERLOADED', error: 'Service Unavailable', message: 'More requests come than can be answered; try again', requestId: '1' } })
+    }, { times: 2 })
+    await yes(page).click()
+    await card(page).getByText('echo two').waitFor()
+    assert.deepEqual([refused, (await walk.waiting())?.['effect']?.['command']], [2, 'echo two'])
+  })
+
   it('is told that nobody knows whether his answer counted when the connection is lost, and looks again', async t => {
     const { page } = await approvals(t)
     await enabled(run(page))
@@ -140,52 +216,6 @@ describe('An approver at the console', { skip: noChromium }, () => {
     await page.unroute('**/api/approvals/*')
     await page.getByRole('button', { name: 'Look again' }).click()
     await page.getByText(/Decided/).waitFor()
-  })
-})
-
-describe('What deceives', { skip: noChromium }, () => {
-  let browser: Browser
-  before(async () => {
-    buildConsole()
-    browser = await startChromium()
-  })
-  after(async () => { await browser.close() })
-
-  const DECEIVING: ReadonlyArray<readonly [what: string, command: string, shown: RegExp]> = [
-    ['a turned direction and a letter that nobody sees', 'echo a\u202e\u3164b', /\\u\{202e\}\\u\{3164\}[^]*2 hidden/],
-    ['a word of two alphabets', 'echo ex\u0430mple.com', /A word mixes two alphabets: ex\u0430mple/],
-    ['what stands far to the right', `echo a${' '.repeat(5000)}; rm b`, /; rm b[^]*1 line/],
-    ['what looks like a page', '<script>document.title = 1</script>', /<script>document\.title = 1<\/script>/]
-  ]
-
-  it('is shown as what it is in a command, which is never wider than the window and needs its place to be typed', async t => {
-    const service = await (await askingPlace(t)).start()
-    const origin = await service.listen()
-    await service.walk()
-    const page = await openConsole(t, browser, origin, '/approvals', { viewport: { width: 390, height: 844 } })
-    for (const [what, command, shown] of DECEIVING) {
-      await page.getByRole('button', { name: /^(?:Edit|As proposed)$/ }).click()
-      if (await page.getByLabel('Command, edited').count() === 0) await page.getByRole('button', { name: 'Edit' }).click()
-      await page.getByLabel('Command, edited').fill(command)
-      await waitFor(what, async () => shown.test(await card(page).innerText()))
-      assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), what)
-    }
-    assert.notEqual(await page.title(), '1')
-  })
-
-  it('has to have its place typed before it runs', async t => {
-    const service = await (await askingPlace(t)).start()
-    const origin = await service.listen()
-    await service.walk()
-    const page = await openConsole(t, browser, origin, '/approvals')
-    await page.getByRole('button', { name: 'Edit' }).click()
-    await page.getByLabel('Command, edited').fill('echo a\u200bb')
-    await page.getByLabel(/^Type/).waitFor()
-    await page.getByLabel(/^Type/).fill('her')
-    await page.waitForTimeout(1000)
-    assert.ok(await run(page).isDisabled())
-    await page.getByLabel(/^Type/).fill('here')
-    await enabled(run(page))
   })
 })
 

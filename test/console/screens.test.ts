@@ -83,6 +83,16 @@ describe('Every screen of the console', { skip: noChromium }, () => {
     await page.keyboard.press('Escape')
   })
 
+  it('takes a letter without g before it for no place, however young the page is', async t => {
+    const { listen } = await startService(t, { 'templates:team:greet': 'Hello.' })
+    const page = await openConsole(t, browser, await listen(), '/prompts')
+    await page.getByRole('link', { name: 'team.greet' }).waitFor()
+    await page.evaluate('(() => { const event = new KeyboardEvent("keydown", { key: "v", bubbles: true }); Object.defineProperty(event, "timeStamp", { value: 100 }); document.body.dispatchEvent(event) })()')
+    assert.match(page.url(), /prompts$/)
+    for (const key of ['g', 'v']) await page.keyboard.press(key)
+    await page.getByRole('heading', { name: 'Variables' }).waitFor()
+  })
+
   it('speaks Russian with a Russian browser', async t => {
     const { listen } = await startService(t, {})
     const page = await openConsole(t, browser, await listen(), '/', { locale: 'ru-RU' })

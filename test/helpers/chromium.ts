@@ -10,10 +10,10 @@ const executablePath = PLACES.find(path => path !== undefined && existsSync(path
 /** Why no browser can be started here; `false` when one can, and in continuous integration, where the tests fail without. */
 export const noChromium = executablePath === undefined && process.env['CI'] === undefined ? 'Chromium is not installed, and CHROME_PATH names none' : false
 
-/** Starts the installed Chromium, without a window. */
-export async function startChromium (): Promise<Browser> {
+/** Starts the installed Chromium, without a window. @param args further ones of its command line */
+export async function startChromium (args: readonly string[] = []): Promise<Browser> {
   // The sandbox of Chromium needs a user who is not root.
-  return await chromium.launch({ executablePath: executablePath as string, chromiumSandbox: process.getuid?.() !== 0, args: ['--disable-gpu', '--disable-dev-shm-usage'] })
+  return await chromium.launch({ executablePath: executablePath as string, chromiumSandbox: process.getuid?.() !== 0, args: ['--disable-gpu', '--disable-dev-shm-usage', ...args] })
 }
 
 /** Opens a page with cookies and storage of its own, closed after the test; what goes wrong in it fails the test. */

@@ -1,6 +1,6 @@
 import { type TestContext } from 'node:test'
 import { dirname, join } from 'node:path'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { treeOf, type Tree } from '../files/change/workspace.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { type JsonView, type Service, startService } from '../helpers/service.ts'
@@ -17,6 +17,7 @@ export interface RepairPlace {
   /** What the model was sent, one text a request. */
   readonly asked: readonly string[]
   tree (): Promise<Tree>
+  read (path: string): Promise<string>
   write (path: string, text: string): Promise<void>
   /** Starts a plan. */
   start (body?: object): Promise<JsonView>
@@ -49,6 +50,7 @@ export async function repairPlace (t: Pick<TestContext, 'after'>, given: { reado
     asked,
     write,
     tree: () => treeOf(root),
+    read: path => readFile(join(root, path), 'utf8'),
     start: async (body = { goal: 'apply: mend it' }) => (await service.post('/api/plans', { workspace: 'shop', ...body })).json,
     act: async (id, name, body) => (await service.post(`/api/plans/${id}/${name}`, body)).json
   }

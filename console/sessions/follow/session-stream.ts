@@ -1,4 +1,5 @@
-import { readStream, type StreamEvent } from '../../api/stream.ts'
+import { type StreamEvent } from '../../api/event-reader.ts'
+import { readStream } from '../../api/stream.ts'
 import { type Follower, type LiveEvent } from './session-socket.ts'
 
 /** Pause before the stream is opened again, in ms. */

@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Loaded } from '../../parts/loading.tsx'
 import { Revealed } from '../../parts/reveal.tsx'
@@ -13,22 +12,13 @@ import { FileList } from './file-list.tsx'
 import { PlanActions } from './plan-actions.tsx'
 import { PlanStages } from './plan-stages.tsx'
 import { PlanTalk } from './plan-talk.tsx'
-import { type ChangedFile, usePlan } from './use-plan.ts'
+import { useLooked } from './use-looked.ts'
+import { usePlan } from './use-plan.ts'
 
 /** A plan: what it would change, what was looked at, what its checks say, and what can be done. */
 export function PlanTab ({ session, followed }: { readonly session: Session, readonly followed: Followed }) {
   const { plan, files, error, isWhole } = usePlan(session)
-  const [chosen, setChosen] = useState<string>()
-  const [seen, setSeen] = useState<ReadonlySet<string>>(new Set())
-  const file = files.find(({ path }) => path === chosen) ?? files[0]
-  // A file that has changed since was not seen as it is now.
-  const isSeen = (each: ChangedFile) => seen.has(seenKey(each)) || (each === file && each.isCut !== true)
-  const see = (each: ChangedFile) => { setSeen(before => new Set(before).add(seenKey(each))) }
-  const choose = (path: string) => {
-    if (file !== undefined && file.isCut !== true) see(file)
-    setChosen(path)
-  }
-  const unseen = files.filter(each => !isSeen(each)).length
+  const { file, isSeen, see, choose, unseen } = useLooked(files)
   return (
     <Loaded query={plan}>
       {value => (
@@ -74,7 +64,7 @@ export function PlanTab ({ session, followed }: { readonly session: Session, rea
                 id={session.id}
                 file={file}
                 isSeen={isSeen(file)}
-                onSeen={() => { see(file) }}
+                onSeen={see}
                                      />}
               <PlanTalk session={session} followed={followed} />
             </div>
@@ -83,8 +73,4 @@ export function PlanTab ({ session, followed }: { readonly session: Session, rea
       )}
     </Loaded>
   )
-}
-
-function seenKey ({ path, diff, bytes }: ChangedFile): string {
-  return `${path}\0${bytes}\0${diff}`
 }

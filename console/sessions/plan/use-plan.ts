@@ -25,9 +25,16 @@ interface PreviewPage {
 /** Files of a page of a preview. */
 const PAGE = 200
 
-/** A plan and what it changes, all pages of it; both are asked for again when the session has moved. */
+/** A plan and what it changes; both are asked for again when the session has moved. */
 export function usePlan ({ id, seq, status }: Session) {
   const plan = useQuery({ queryKey: ['plan', id], queryFn: () => take(api.GET('/api/plans/{id}', { params: { path: { id } } })), staleTime: 0 })
+  const { refetch } = plan
+  useEffect(() => { void refetch() }, [seq, status, refetch])
+  return { plan, ...useChange(id, `${seq} ${status}`) }
+}
+
+/** What a plan changes, all pages of it. @param state what is another one once the plan has moved */
+export function useChange (id: string, state: string) {
   const preview = useInfiniteQuery({
     queryKey: ['plan', id, 'preview'],
     initialPageParam: 0,
@@ -40,11 +47,10 @@ export function usePlan ({ id, seq, status }: Session) {
     getNextPageParam: (last, pages) => last.more > 0 ? pages.reduce((sum, { files }) => sum + files.length, 0) : undefined,
     staleTime: 0
   })
-  const { refetch: again } = plan
   const { refetch, fetchNextPage, hasNextPage, isFetching } = preview
-  useEffect(() => { void again(); void refetch() }, [seq, status, again, refetch])
+  useEffect(() => { void refetch() }, [state, refetch])
   useEffect(() => { if (hasNextPage && !isFetching) void fetchNextPage() }, [hasNextPage, isFetching, fetchNextPage])
-  return { plan, files: preview.data?.pages.flatMap(({ files }) => files) ?? NONE, error: preview.error, isWhole: preview.data !== undefined && !hasNextPage }
+  return { files: preview.data?.pages.flatMap(({ files }) => files) ?? NONE, error: preview.error, isWhole: preview.data !== undefined && !hasNextPage }
 }
 
 const NONE: readonly ChangedFile[] = []

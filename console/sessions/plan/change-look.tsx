@@ -1,0 +1,21 @@
+import { useEffect } from 'react'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { FileDiff } from './file-diff.tsx'
+import { FileList } from './file-list.tsx'
+import { useLooked } from './use-looked.ts'
+import { useChange } from './use-plan.ts'
+
+/** The files of a change that waits, for whoever decides about it and cannot open its session. @param digest of what waits */
+export function ChangeLook ({ id, digest, onLooked }: { readonly id: string, readonly digest: string, readonly onLooked: (isLooked: boolean) => void }) {
+  const { files, error, isWhole } = useChange(id, digest)
+  const { file, isSeen, see, choose, unseen } = useLooked(files)
+  const isLooked = isWhole && unseen === 0
+  useEffect(() => { onLooked(isLooked) }, [isLooked, onLooked])
+  return (
+    <>
+      {error !== null && <ErrorNote error={error} />}
+      <FileList files={files} chosen={file?.path} isSeen={isSeen} onChoose={choose} />
+      {file !== undefined && <FileDiff id={id} file={file} isSeen={isSeen(file)} onSeen={see} />}
+    </>
+  )
+}

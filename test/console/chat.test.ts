@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { type ServerResponse } from 'node:http'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import { type Browser, type Page } from 'playwright-core'
+import { noChromium, startChromium } from '../helpers/chromium.ts'
+import { buildConsole, openConsole } from '../helpers/console.ts'
+import { type Service, startService } from '../helpers/service.ts'
+import { startUpstream } from '../helpers/upstream-server.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+
+/** A chat with an agent whose model says what a test wants, when it wants it. */
+interface Chat {
+  readonly page: Page
+  readonly origin: string
+  readonly path: string
+  readonly service: Service
+  /** The model's answers that are open. */
+  readonly answers: readonly ServerResponse[]
+}
+
+describe('A chat at the console', { skip: noChromium }, () => {
+  let browser: Browser
+  before(async () => {
+    buildConsole()
+    browser = await startChromium()
+  })
+  after(async () => { await browser.close() })
+
+  async function chat (t: TestContext): Promise<Chat> {
+    const answers: ServerResponse[] = []
+    const upstream = await startUpstream((_hit, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      answers.push(response)
+    })
+    t.after(() => upstream.close())
+    const service = await startService(t, { 'agents:desk': { mode: 'tools', help: 'Ask.', system: 'You are the desk.', tools: [], messages: {} } }, { LLM_BASE_URL: upstream.baseUrl, LLM_API_KEY: 'k', LLM_MODEL: 'm', LOG_LEVEL: 'silent' })
+    const origin = await service.listen()
+    const path = `/sessions/${String((await service.post('/api/agents/desk/sessions')).json['id'])}`
+    const page = await openConsole(t, browser, origin, path)
+    await page.getByLabel('Write to desk').waitFor()
+    return { page, origin, path, service, answers }
+  }
+
+  /** Says something, and waits for the model's answer to begin. */
+  async function ask ({ page, answers }: Chat, text: string): Promise<ServerResponse> {
+    const before = answers.length
+    await page.getByLabel('Write to desk').fill(text)
+    await page.keyboard.press('Enter')
+    return await waitFor('the question', () => answers[before])
+  }
+
+  it('shows words as they are said, and the answer once they are whole', async t => {
+    const { page, ...rest } = await chat(t)
+    const answer = await ask({ page, ...rest }, 'Who owns it?')
+    say(answer, 'Ann ow')
+    await page.locator('.talk .said', { hasText: /^Ann ow$/ }).waitFor()
+    assert.ok(await page.locator('.talk .caret').isVisible())
+    say(answer, 'ns it.')
+    end(answer)
+    await page.locator('.talk .caret').waitFor({ state: 'detached' })
+    assert.equal(await dialogue(page).getByText('Ann owns it.').count(), 1)
+  })
+
+  it('takes back what was said when the answer breaks off, and begins anew', async t => {
+    const given = await chat(t)
+    const { page, answers } = given
+    const broken = await ask(given, 'Who owns it?')
+    say(broken, 'Bob o')
+    await dialogue(page).getByText('Bob o').waitFor()
+    broken.destroy()
+    const answer = await waitFor('another attempt', () => answers[1])
+    say(answer, 'Ann owns it.')
+    end(answer)
+    await dialogue(page).getByText('Ann owns it.').waitFor()
+    await page.locator('.talk .caret').waitFor({ state: 'detached' })
+    assert.deepEqual([await dialogue(page).getByText(/Bob/).count(), await dialogue(page).getByText('Ann owns it.').count()], [0, 1])
+  })
+
+  it('counts words once that are sent again since nobody knew whether they had come', async t => {
+    const given = await chat(t)
+    const { page, answers } = given
+    // They arrive, and the answer does not.
+    await page.route('**/api/sessions/*/input', async route => {
+      await route.fetch().catch(() => {})
+      await route.abort()
+    }, { times: 1 })
+    const question = ask(given, 'Who owns it?')
+    say(await question, 'Ann.')
+    end(answers[0] as ServerResponse)
+    await dialogue(page).getByText('Ann.').waitFor()
+    await page.getByText('The service cannot be reached.').waitFor()
+    assert.equal(await page.getByLabel('Write to desk').inputValue(), 'Who owns it?')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await waitFor('the field to be empty', async () => await page.getByLabel('Write to desk').inputValue() === '')
+    assert.deepEqual([answers.length, await dialogue(page).getByText('Who owns it?').count()], [1, 1])
+  })
+
+  it('shows in a second tab what was said in the first, as it comes', async t => {
+    const given = await chat(t)
+    const { page, origin, path } = given
+    const other = await page.context().newPage()
+    await other.goto(`${origin}/console${path}`)
+    await other.getByLabel('Write to desk').waitFor()
+    const answer = await ask(given, 'Who owns it?')
+    await dialogue(other).getByText('Who owns it?').waitFor()
+    say(answer, 'Ann ow')
+    await dialogue(other).getByText('Ann ow').waitFor()
+    say(answer, 'ns it.')
+    end(answer)
+    for (const each of [page, other]) await dialogue(each).getByText('Ann owns it.').waitFor()
+    assert.equal(await dialogue(other).getByText('Who owns it?').count(), 1)
+  })
+})
+
+function dialogue (page: Page) {
+  return page.getByRole('list', { name: 'Dialogue' })
+}
+
+function say (response: ServerResponse, content: string): void {
+  response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`)
+}
+
+function end (response: ServerResponse): void {
+  response.end(`data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`)
+}

@@ -406,6 +406,8 @@ export const en = {
   networkClosed: 'no network',
   checks: 'Checks',
   askedBecause: 'Asked because',
+  ms: 'ms',
+  s: 's',
   fallback: 'The model did not say that this is a command.',
   digest: 'Digest',
   lastOutput: 'What was printed last',

@@ -1,4 +1,4 @@
-import { plural } from './plural.ts'
+import { numberIn, plural } from './plural.ts'
 import { type Texts } from './text.ts'
 
 const n = plural('ru')
@@ -191,7 +191,7 @@ export const ru: Texts = {
   partNumber: number => `часть ${number}`,
   partsInRaw: 'Это не один текст: правьте его на вкладке «Raw».',
   role: 'Роль',
-  characters: count => `${count} знаков`,
+  characters: count => `${count} ${n(numberIn(count), 'знак', 'знака', 'знаков')}`,
   moveUp: 'Выше',
   moveDown: 'Ниже',
   remove: 'Убрать',
@@ -347,7 +347,7 @@ export const ru: Texts = {
   nobodyKnows: 'прервано: неизвестно, сделано ли',
   exit: code => `код ${code}`,
   output: 'Вывод',
-  outputOf: count => `Вывод, ${count} знаков`,
+  outputOf: count => `Вывод, ${count} ${n(count, 'знак', 'знака', 'знаков')}`,
   enterSends: '↵ отправить, ⇧↵ новая строка',
   send: 'Отправить',
   writeTo: name => `Сообщение для ${name}`,
@@ -407,10 +407,12 @@ export const ru: Texts = {
   networkClosed: 'без сети',
   checks: 'Проверки',
   askedBecause: 'Почему спрошено',
+  ms: 'мс',
+  s: 'с',
   fallback: 'Модель не назвала это командой.',
   digest: 'Отпечаток',
   lastOutput: 'Последний вывод',
-  linesAndCharacters: (lines, characters) => `${lines} ${n(lines, 'строка', 'строки', 'строк')}, ${characters} знаков`,
+  linesAndCharacters: (lines, characters) => `${lines} ${n(lines, 'строка', 'строки', 'строк')}, ${characters} ${n(numberIn(characters), 'знак', 'знака', 'знаков')}`,
   noneHidden: 'скрытых нет',
   someHidden: count => `скрытых: ${count}`,
   mixedWords: count => `смешанных слов: ${count}`,

@@ -4,8 +4,9 @@ import { type Log } from '../../base/log.ts'
 import { revealHidden } from '../../base/text.ts'
 import { ENDED, type Status } from '../../session/model.ts'
 import { type Cli } from '../cli.ts'
-import { TerminalSession, type TerminalSessionOptions, type WriteLog } from './terminal-session.ts'
+import { TerminalSession, type TerminalSessionOptions } from './terminal-session.ts'
 import { type Beginning, type Dialogues, type DialogueState } from './dialogue.ts'
+import { type WriteLog } from './event-printer.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { openLines } from '../lines.ts'
 import { type Output } from '../output.ts'
@@ -32,7 +33,10 @@ export function addLogOption (command: Command): Command {
   return command.option('--log <file>', 'write the detailed log there, in place of stderr')
 }
 
-/** Shows what a session says and asks the user whenever it waits, until it ends or the user's input does. @throws CliError, also where something waits on */
+/**
+ * Holds a dialogue on the terminal: shows what the session says, and asks the user whenever it waits, until the session or the input ends.
+ * @throws CliError, also when the session is left with an open question
+ */
 export async function talk (beginning: Beginning, { options: { resume, log: file }, cli, command, readLine, agrees = false }: Talk): Promise<void> {
   const { output } = cli.open(command)
   const log = openLog(file, output)
@@ -79,7 +83,7 @@ async function openDialogues (beginning: Beginning, cli: Cli, command: Command, 
   return await openLocalDialogues(beginning, cli, logInto(writeLog))
 }
 
-/** What the service itself has to say goes among the lines of the dialogue, but for its chatter. */
+/** A log for a service in this process: its warnings and errors go among the lines of the dialogue, all other messages are dropped. */
 function logInto (writeLog: WriteLog): Log {
   const write = (level: string) => (fields: object, message: string): void => { void writeLog(`${level} ${message} ${JSON.stringify(fields)}`) }
   return { debug () {}, info () {}, warn: write('warning'), error: write('error') }

@@ -1,27 +1,30 @@
 import { type Command, Option } from 'commander'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { withArticle } from '../../base/text.ts'
+import { pluralOf, withArticle } from '../../base/text.ts'
 import { type Cli } from '../cli.ts'
 import { objectOf, textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 import { ENTRY_KINDS, type EntryKind } from './entry-kinds.ts'
 import { type IdOptions, idOf, withId } from './entry-id.ts'
 import { type EntryText, readEntryText, valueTextOf } from './entry-text.ts'
-import { manyOf } from './noun.ts'
 import { pathOf, publish, tellDiagnostics } from './publish.ts'
 
 interface GetOptions extends IdOptions { readonly output: 'yaml' | 'json' | 'raw' }
 
-/** Adds a group of commands for each kind of what is registered: `aps prompt …`, `aps agents …`. @returns the groups, which others add to */
+/**
+ * Adds a group of commands for each kind of entries, such as `aps prompt …` and `aps agents …`. @returns the groups, to which other modules
+ * add commands
+ */
 export function addEntryGroups (program: Command, cli: Cli): ReadonlyMap<EntryKind, Command> {
-  return new Map(ENTRY_KINDS.map(kind => [kind, addEntryGroup(program, kind, cli)]))
+  const promptsFirst = ENTRY_KINDS.toSorted((one, other) => Number(other.command === 'prompt') - Number(one.command === 'prompt'))
+  return new Map(promptsFirst.map(kind => [kind, addEntryGroup(program, kind, cli)]))
 }
 
 function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
-  const group = program.command(kind.command).description(`list, read and publish ${manyOf(kind.noun)}`)
+  const group = program.command(kind.command).description(`list, read and publish ${pluralOf(kind.noun)}`)
   if (kind.alias !== undefined) group.alias(kind.alias)
 
-  group.command('list').description(`list ${manyOf(kind.noun)}`)
+  group.command('list').description(`list ${pluralOf(kind.noun)}`)
     .option('--prefix <text>', 'only ids that begin with this')
     .action(async ({ prefix }: { readonly prefix?: string }, command: Command) => { await list(kind, prefix, command, cli) })
 
@@ -66,7 +69,7 @@ function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
 
 async function list (kind: EntryKind, prefix: string | undefined, command: Command, cli: Cli): Promise<void> {
   const { api, output } = cli.open(command)
-  // Of shared variables there may be millions, and their details are read one by one.
+  // There may be millions of shared variables, and the service reads details of each one by one: their ids are enough.
   const hasDetail = kind.key !== 'environs' || output.wantsJson
   const query = {
     limit: '1000',
@@ -86,13 +89,13 @@ async function add (kind: EntryKind, id: string, entry: EntryText, command: Comm
   await tellPublished(output, kind, objectOf(json), isNew)
 }
 
-/** Says what became of a publication. */
+/** Tells the user that an entry was created or replaced, and its diagnostics. */
 async function tellPublished (output: Output, kind: EntryKind, { id = '', diagnostics }: JsonObject, isNew: boolean): Promise<void> {
   await tellDiagnostics(output, diagnostics)
   await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(id)}`)
 }
 
-/** A value as text; `raw` gives a text, and a prompt that is one, as it is. */
+/** The value of an entry as text. The form `raw` prints a plain text, also that of a prompt that is only one text, without quoting. */
 async function inForm (value: Json, form: GetOptions['output']): Promise<string> {
   if (form === 'raw') {
     const { userPrompt } = objectOf(value)

@@ -7,7 +7,7 @@ import { type EntryKind } from './entry-kinds.ts'
 import { type IdOptions, idOf, withId } from './entry-id.ts'
 import { pathOf } from './publish.ts'
 
-/** Adds `aps prompt needs`. */
+/** Adds `aps prompt needs`, which prints what a prompt reads: variables, shared variables, tools and partials. */
 export function addNeedsCommand (group: Command, kind: EntryKind, cli: Cli): void {
   withId(group.command('needs').description('print the variables, shared variables, tools and partials that a prompt needs'), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
@@ -19,7 +19,7 @@ export function addNeedsCommand (group: Command, kind: EntryKind, cli: Cli): voi
     })
 }
 
-/** Adds `used-by` to the group of a kind. */
+/** Adds `used-by` to the commands of a kind: it lists the prompts that use an entry. */
 export function addUsedByCommand (group: Command, kind: EntryKind, cli: Cli): void {
   withId(group.command('used-by').description(`list the prompts that a change of ${withArticle(kind.noun)} would reach`), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {

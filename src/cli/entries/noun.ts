@@ -1,4 +1,0 @@
-/** A noun for several: `prompts`, `lists of tests`. */
-export function manyOf (noun: string): string {
-  return noun.replace(/(?= of )|$/, 's')
-}

@@ -4,7 +4,8 @@ import { useMay } from '../api/caller.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { duration } from '../parts/time.ts'
-import { t } from '../text/text.ts'
+import { ruleInRussian } from '../text/rules-ru.ts'
+import { language, t } from '../text/text.ts'
 import { type Asked, type Effect } from './approval.ts'
 
 /** All that is decided about, beside the text itself. */
@@ -19,7 +20,7 @@ export function ApprovalFacts ({ approval, isInSession }: { readonly approval: A
       {effect.kind === 'exec' && <Fact name={t.sandbox}>{boundsOf(effect)}</Fact>}
       {effect.checks?.[0] !== undefined && <Fact name={t.checks}>{effect.checks.join(', ')}</Fact>}
       <Fact name={t.session}><SessionWords approval={approval} isInSession={isInSession} /></Fact>
-      <Fact name={t.askedBecause}><Revealed text={rule} />{effect.origin === 'fallback' && <b className='alarm'> {t.fallback}</b>}</Fact>
+      <Fact name={t.askedBecause}><Revealed text={inLanguage(rule)} />{effect.origin === 'fallback' && <b className='alarm'> {t.fallback}</b>}</Fact>
       <dt>{t.digest}</dt>
       <dd className='row'><code className='cut'>{digest.slice(0, 12)}…</code><CopyButton text={digest} label={t.copy} /></dd>
     </dl>
@@ -47,4 +48,9 @@ function SessionWords ({ approval: { path, owner, session, step, maxSteps }, isI
   const name = path.join(' › ')
   const more = [owner === '' ? '' : t.ownedBy(owner), step === undefined ? '' : t.stepOf(String(step), String(maxSteps ?? step))].filter(word => word !== '')
   return <>{isInSession || !mayRun ? name : <Link href={`/sessions/${session}`}>{name}</Link>}{more.map(word => `, ${word}`)}</>
+}
+
+/** Why a person is asked, in the language of the console. */
+function inLanguage (rule: string): string {
+  return language === 'ru' ? ruleInRussian(rule) : rule
 }

@@ -1,4 +1,4 @@
-import { language } from '../text/text.ts'
+import { language, t } from '../text/text.ts'
 
 const LOCALE = language === 'ru' ? 'ru-RU' : 'en-GB'
 const clock = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digit' })
@@ -23,9 +23,9 @@ export function wholeTime (at: string | number): string {
   return whole.format(new Date(at))
 }
 
-/** `20 ms`, `7.4 s`, of so many ms. */
+/** `20 ms`, `7.4 s`, of so many ms, with the units of the language. */
 export function duration (milliseconds: number): string {
-  return milliseconds < 1000 ? `${units.format(Math.round(milliseconds))} ms` : `${units.format(milliseconds / 1000)} s`
+  return milliseconds < 1000 ? `${units.format(Math.round(milliseconds))} ${t.ms}` : `${units.format(milliseconds / 1000)} ${t.s}`
 }
 
 /** `1.2 KB` */

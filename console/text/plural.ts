@@ -6,3 +6,8 @@ export function plural (language: string): (count: number, one: string, few: str
     return rule === 'one' ? one : rule === 'few' ? few : many
   }
 }
+
+/** The whole number that a text shows, whatever stands between its digits. */
+export function numberIn (text: string): number {
+  return Number(text.replace(/\D/g, ''))
+}

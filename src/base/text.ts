@@ -46,6 +46,11 @@ export function revealInJson (json: string): string {
   )
 }
 
+/** A noun with its article: `a prompt`, `an agent`. */
+export function withArticle (noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
+}
+
 const TYPES: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',

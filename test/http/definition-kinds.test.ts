@@ -26,7 +26,7 @@ const CASES: readonly KindCase[] = [
     value: { description: 'Helps', mode: 'tools', tools: [{ tool: 'rag.search' }] },
     odd: { mode: 'tools', tools: [{ tool: 'rag.search', parameters: {} }], historyLimt: 3 },
     bad: { mode: 'tools', tools: [], maxTurns: 0 },
-    reason: /maxTurns must be >= 1/
+    reason: /maxTurns must be at least 1, not 0/
   },
   {
     kind: 'skills',

@@ -219,6 +219,16 @@ describe('Registry: extensions', () => {
     assert.ok(extension?.diagnostics.some(({ code, severity }) => code === 'DEPENDENCE_MISSING' && severity === 'warning'))
   })
 
+  it('says which version of a dependence is there in place of the wanted one', async t => {
+    const dependences = [{ name: 'scan', version: '^3.0.0' }]
+    const { registry } = await registered(t, {
+      'extensions:e': { ...evaluator, contributes: { ...evaluator.contributes, dependences } },
+      'extensions:scan': { name: 'scan', version: '1.2.0', contributes: { prompts: [] } }
+    })
+    const told = registry.generation.extensions.get('e')?.diagnostics.find(({ code }) => code === 'DEPENDENCE_MISSING')
+    assert.equal(told?.message, 'it depends on scan ^3.0.0, and what is registered is 1.2.0')
+  })
+
   it('lists other types as inactive', async t => {
     const { registry } = await registered(t, { 'extensions:e': { name: 'deploy', extensionType: 'theme', contributes: { themes: [] } } })
     assert.equal(registry.generation.extensions.get('e')?.state, 'inactive')

@@ -78,6 +78,7 @@ describe('a tool definition', () => {
     [{ type: 'soap', url: 'http://a.example' }, /^tool\.type must be one of "restful","grpc","mcp"/],
     [{ url: 1 }, /^tool\.url must be string/],
     [{ url: 'http://a.example', timeout: 0 }, /^tool\.timeout must be >= 1/],
+    [{ url: 'http://a.example', parameters: 'x' }, /^tool\.parameters must be array or object/],
     [{ url: 'http://a.example', onError: 'ignore' }, /^tool\.onError must be one of/],
     [{ url: 'http://a.example', method: 'FETCH' }, /method "FETCH" must be one of/],
     [{ restful: { url: 'http://a.example', method: 'get' } }, /^tool\.restful\.method must be one of/],

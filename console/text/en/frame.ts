@@ -109,6 +109,8 @@ export const texts = {
   // Sessions
   changed: 'Changed',
   output: 'Output',
+  ms: 'ms',
+  s: 's',
   // Plans
   before: 'Before',
   after: 'After'

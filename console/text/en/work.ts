@@ -148,6 +148,8 @@ export const texts = {
   networkClosed: 'no network',
   checks: 'Checks',
   askedBecause: 'Asked because',
+  ms: 'ms',
+  s: 's',
   fallback: 'The model did not say that this is a command.',
   digest: 'Digest',
   lastOutput: 'What was printed last',

@@ -1,5 +1,8 @@
+import { numberIn, plural } from '../plural.ts'
 import { type Same } from '../same.ts'
 import { type texts as en } from '../en/author.ts'
+
+const n = plural('ru')
 
 /** The texts of what authors work with, in Russian. */
 export const texts: Same<typeof en> = {
@@ -98,7 +101,7 @@ export const texts: Same<typeof en> = {
   partNumber: number => `часть ${number}`,
   partsInRaw: 'Это не один текст: правьте его на вкладке «Raw».',
   role: 'Роль',
-  characters: count => `${count} знаков`,
+  characters: count => `${count} ${n(numberIn(count), 'знак', 'знака', 'знаков')}`,
   moveUp: 'Выше',
   moveDown: 'Ниже',
   remove: 'Убрать',

@@ -111,6 +111,8 @@ export const texts: Same<typeof en> = {
   // Sessions
   changed: 'Изменена',
   output: 'Вывод',
+  ms: 'мс',
+  s: 'с',
   // Plans
   before: 'До',
   after: 'После'

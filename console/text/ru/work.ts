@@ -1,4 +1,4 @@
-import { plural } from '../plural.ts'
+import { numberIn, plural } from '../plural.ts'
 import { type Same } from '../same.ts'
 import { type texts as en } from '../en/work.ts'
 
@@ -89,7 +89,7 @@ export const texts: Same<typeof en> = {
   proposed: 'предложено',
   nobodyKnows: 'прервано: неизвестно, сделано ли',
   exit: code => `код ${code}`,
-  outputOf: count => `Вывод, ${count} знаков`,
+  outputOf: count => `Вывод, ${count} ${n(count, 'знак', 'знака', 'знаков')}`,
   enterSends: '↵ отправить, ⇧↵ новая строка',
   send: 'Отправить',
   writeTo: name => `Сообщение для ${name}`,
@@ -153,7 +153,7 @@ export const texts: Same<typeof en> = {
   fallback: 'Модель не назвала это командой.',
   digest: 'Отпечаток',
   lastOutput: 'Последний вывод',
-  linesAndCharacters: (lines, characters) => `${lines} ${n(lines, 'строка', 'строки', 'строк')}, ${characters} знаков`,
+  linesAndCharacters: (lines, characters) => `${lines} ${n(lines, 'строка', 'строки', 'строк')}, ${characters} ${n(numberIn(characters), 'знак', 'знака', 'знаков')}`,
   noneHidden: 'скрытых нет',
   someHidden: count => `скрытых: ${count}`,
   mixedWords: count => `смешанных слов: ${count}`,

@@ -1,13 +1,12 @@
 import { type Command, Option } from 'commander'
-import { pluralOf } from '../../base/text.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { pluralOf, withArticle } from '../../base/text.ts'
 import { type Cli } from '../cli.ts'
 import { objectOf, textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 import { ENTRY_KINDS, type EntryKind } from './entry-kinds.ts'
 import { type IdOptions, idOf, withId } from './entry-id.ts'
 import { type EntryText, readEntryText, valueTextOf } from './entry-text.ts'
-import { oneOf } from './noun.ts'
 import { pathOf, publish, tellDiagnostics } from './publish.ts'
 
 interface GetOptions extends IdOptions { readonly output: 'yaml' | 'json' | 'raw' }
@@ -29,7 +28,7 @@ function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
     .option('--prefix <text>', 'only ids that begin with this')
     .action(async ({ prefix }: { readonly prefix?: string }, command: Command) => { await list(kind, prefix, command, cli) })
 
-  withId(group.command('get').description(`print ${oneOf(kind.noun)} as it is registered`), kind)
+  withId(group.command('get').description(`print ${withArticle(kind.noun)} as it is registered`), kind)
     .addOption(new Option('-o, --output <form>', 'raw: a text as it is').choices(['yaml', 'json', 'raw']).default('yaml'))
     .action(async (id: string | undefined, options: GetOptions, command: Command) => {
       const { api, output } = cli.open(command)
@@ -39,19 +38,19 @@ function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
       if (kind.key !== 'environs') await tellDiagnostics(output, objectOf(reply)['diagnostics'])
     })
 
-  withId(group.command('add').description(`publish ${oneOf(kind.noun)}, in place of what is there`), kind)
+  withId(group.command('add').description(`publish ${withArticle(kind.noun)}, in place of what is there`), kind)
     .requiredOption('-d, --data <file>', kind.takesText ? 'JSON, YAML or a text; - for stdin' : 'JSON or YAML; - for stdin')
     .action(async (id: string | undefined, options: IdOptions & { readonly data: string }, command: Command) => {
       await add(kind, idOf(kind, id, options), await readEntryText(kind, options.data, cli.stdin, cli.signal), command, cli)
     })
 
-  withId(group.command('edit').description(`change ${oneOf(kind.noun)} in $EDITOR; what somebody else has changed meanwhile is not overwritten`), kind)
+  withId(group.command('edit').description(`change ${withArticle(kind.noun)} in $EDITOR; what somebody else has changed meanwhile is not overwritten`), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
       const { editEntry } = await import('./edit.ts')
       await editEntry(kind, idOf(kind, id, options), cli, command)
     })
 
-  withId(group.command('remove').description(`withdraw ${oneOf(kind.noun)}`), kind)
+  withId(group.command('remove').description(`withdraw ${withArticle(kind.noun)}`), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
       const { api, output } = cli.open(command)
       const named = idOf(kind, id, options)

@@ -1,7 +1,7 @@
 import { type Command } from 'commander'
+import { withArticle } from '../../base/text.ts'
 import { usageError } from '../exit-codes.ts'
 import { type EntryKind } from './entry-kinds.ts'
-import { oneOf } from './noun.ts'
 
 /** The option that names an entry; every command takes the id as an argument, too. */
 export interface IdOptions { readonly id?: string }
@@ -13,7 +13,7 @@ export function withId (command: Command, { noun }: Pick<EntryKind, 'noun'>): Co
 
 /** The id that was given as the argument or as the option. @throws CliError if none was given, or two that differ */
 export function idOf ({ noun, command }: Pick<EntryKind, 'noun' | 'command'>, argument: string | undefined, { id = argument }: IdOptions): string {
-  if (id === undefined || id === '') throw usageError(`expected the id of ${oneOf(noun)}; aps ${command} list shows them`)
+  if (id === undefined || id === '') throw usageError(`expected the id of ${withArticle(noun)}; aps ${command} list shows them`)
   if (argument !== undefined && id !== argument) throw usageError(`expected one id, got "${argument}" and "${id}"`)
   return id
 }

@@ -3,10 +3,10 @@ import { text as readStream } from 'node:stream/consumers'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { isJsonObject, type Json, parseJson } from '../../base/json.ts'
+import { withArticle } from '../../base/text.ts'
 import { yamlToJson } from '../../store/yaml-to-json.ts'
 import { usageError } from '../exit-codes.ts'
 import { type EntryKind } from './entry-kinds.ts'
-import { oneOf } from './noun.ts'
 
 /** An entry as the body of a PUT: the text and its content type. */
 export interface EntryText {
@@ -34,7 +34,7 @@ export async function readEntryText (kind: EntryKind, path: string, stdin: Reada
 export function entryTextOf (kind: EntryKind, text: string, extension: string): EntryText {
   if (extension === '.json') return { text, type: 'application/json' }
   if (extension === '.yaml' || extension === '.yml') return json(ofYaml(text))
-  if (text.trim() === '') throw usageError(`expected ${oneOf(kind.noun)}, got nothing`)
+  if (text.trim() === '') throw usageError(`expected ${withArticle(kind.noun)}, got nothing`)
   if (isJson(text)) return { text, type: 'application/json' }
   if (!kind.takesText) return json(ofYaml(text))
   return isPromptInYaml(kind, text) ? json(ofYaml(text)) : { text, type: 'text/plain' }

@@ -53,7 +53,9 @@ function checker (name: string) {
     if (validate(value) === true) return
     // The errors inside an if/then or allOf are reported by themselves; the error of the wrapper adds nothing.
     const violations = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error))
-    throw new RejectedEntry(violations.slice(0, 20).map(error => ({ severity: 'error', code: 'SCHEMA', message: describe(error), field: fieldOf(error) })))
+    const hint = `validate it against jsonschema/${name}.json`
+    const told = violations.slice(0, 20)
+    throw new RejectedEntry(told.map(error => ({ severity: 'error', code: 'SCHEMA', message: describe(error), hint, field: fieldOf(error) })))
   }
 }
 
@@ -88,6 +90,8 @@ function inPlainWords ({ keyword, params, data, message = 'is invalid' }: ErrorO
       return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}, not ${given}`
     }
     case 'required': return `needs "${String(params['missingProperty'])}"${present(data as Json)}`
+    case 'minimum': return `must be at least ${String(params['limit'])}, not ${String(data)}`
+    case 'maximum': return `must be at most ${String(params['limit'])}, not ${String(data)}`
     case 'additionalProperties': return `must not have "${beginningOf(String(params['additionalProperty']), 40)}"`
     default: return / NOT have fewer than 1 /.test(message) ? 'must not be empty' : message.replace(' NOT ', ' not ')
   }

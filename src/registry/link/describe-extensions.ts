@@ -1,3 +1,4 @@
+import { withArticle } from '../../base/text.ts'
 import { isOffered, missingDependences } from '../kinds/extension/dependences.ts'
 import { type Diagnostic, shadowed } from '../diagnostic/diagnostic.ts'
 import { type EntryTable } from '../entries/entry-table.ts'
@@ -49,7 +50,8 @@ function shadowedByKey (contested: readonly ContestedKind[]): ReadonlyMap<string
   for (const { claims, words } of contested) {
     for (const [key, { id, origin }, winner] of claims.shadowed()) {
       if (origin !== 'extension') continue
-      const by = winner.offer.origin === 'direct' ? `a ${words.direct} of that id` : winner.key === key ? 'the one before it' : 'another extension of that name'
+      const extension = winner.key === key ? 'the one before it' : 'another extension of that name'
+      const by = winner.offer.origin === 'direct' ? `${withArticle(words.direct)} of that id` : extension
       byKey.set(key, [...byKey.get(key) ?? [], shadowed(words, id, by)])
     }
   }

@@ -16,6 +16,8 @@ export function toViolation (error: ErrorObject, root: string): Violation {
       return { path: path + member(String(params['unevaluatedProperty'])), message: 'is not expected' }
     case 'enum':
       return { path, message: `must be one of ${stringifyJson(exactly(params['allowedValues'] as Json)).slice(1, -1)}` }
+    case 'type':
+      return { path, message: `must be ${[params['type'] as string | string[]].flat().join(' or ')}` }
     case 'false schema':
       return { path, message: 'is not allowed' }
     default:

@@ -13,11 +13,15 @@ export function isOffered (definition: ExtensionDefinition): boolean {
  */
 export function missingDependences (definition: ExtensionDefinition, present: readonly ExtensionDefinition[]): Diagnostic[] {
   const missing = definition.dependences.filter(wanted => !present.some(({ name, version }) => name === wanted.name && admits(wanted.version, version)))
-  return missing.map(wanted => ({
-    severity: wanted.failStrategy === 'abort' ? 'error' : 'warning',
-    code: 'DEPENDENCE_MISSING',
-    message: `it depends on ${wanted.name}${wanted.version === undefined ? '' : ` ${wanted.version}`}, which is not registered`
-  }))
+  return missing.map(wanted => {
+    const versions = present.flatMap(({ name, version = '' }) => name === wanted.name ? [version] : [])
+    const instead = versions.length === 0 ? 'which is not registered, or cannot be used' : `and what is registered is ${versions.join(', ')}`
+    return {
+      severity: wanted.failStrategy === 'abort' ? 'error' : 'warning',
+      code: 'DEPENDENCE_MISSING',
+      message: `it depends on ${wanted.name}${wanted.version === undefined ? '' : ` ${wanted.version}`}, ${instead}`
+    }
+  })
 }
 
 function admits (range: string | undefined, version: string | undefined): boolean {

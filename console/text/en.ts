@@ -360,6 +360,8 @@ export const en = {
   copyId: 'Copy id',
   interrupted: 'The last command was interrupted: nobody knows whether it was done.',
   runAgain: 'Run it again',
+  terminalWasBusy: 'The last command was not run: the terminal was busy for too long.',
+  runWithoutTerminal: 'Run without the terminal',
   answerField: 'Answer',
   answerOptional: 'Answer, or nothing',
   goOnHint: 'Nothing is asked of you.',

@@ -361,6 +361,8 @@ export const ru: Texts = {
   copyId: 'Копировать номер',
   interrupted: 'Последняя команда прервана: неизвестно, сделана ли она.',
   runAgain: 'Выполнить снова',
+  terminalWasBusy: 'Последняя команда не выполнена: терминал слишком долго был занят.',
+  runWithoutTerminal: 'Выполнить без терминала',
   answerField: 'Ответ',
   answerOptional: 'Ответ или ничего',
   goOnHint: 'От вас ничего не нужно.',

@@ -13,7 +13,7 @@ import { CliError, EXIT, usageError } from './exit-codes.ts'
 const MAX_REPLY_BYTES = 64 * 1024 * 1024
 
 export interface ApiClientOptions {
-  /** Where the service is: `http://127.0.0.1:8080`, or with a path in front of its own. */
+  /** The address of the service, such as `http://127.0.0.1:8080`; it may have a path, for a service behind a proxy. */
   readonly url: string
   /** The bearer token that every request carries; `''` for none. */
   readonly token: string
@@ -47,7 +47,7 @@ export class ApiClient {
   readonly #base: URL
   readonly #options: ApiClientOptions
 
-  /** @throws CliError for an address or a token that cannot be used */
+  /** Makes a client of one service. @throws CliError for an address or a token that cannot be used */
   constructor (options: ApiClientOptions) {
     this.#base = parseAddress(options.url)
     this.#options = options

@@ -10,13 +10,11 @@ export interface Cli {
   /** Aborted when the user presses Ctrl-C. Calls of the ApiClient end by themselves then. */
   readonly signal: AbortSignal
   /**
-   * Whether an option, a variable or a profile gives the address of a service. Without one, some commands work in this process. @throws
-   * CliError
+   * Whether an option, a variable or a profile gives the address of a service. Without one, some commands work in this process.
+   * @throws CliError
    */
   hasAddress (command: Command): boolean
-  /**
-   * A client for an address that does not come from the options, as that of a service that the command has just started. @throws CliError
-   */
+  /** A client for a service whose address does not come from the options, such as one that the command has just started. @throws CliError */
   connect (url: string, token: string): ApiClient
   /** The client and the output that the options of a command ask for. @throws CliError */
   open (command: Command): { readonly api: ApiClient, readonly output: Output }

@@ -20,7 +20,7 @@ export class CommandsHere {
   readonly #signal: AbortSignal
   #cwd: string | undefined
 
-  /** @param folder where the first command begins: an absolute path without symbolic links */
+  /** Makes the runner of commands. @param folder where the first command begins: an absolute path without symbolic links */
   constructor (folder: string, { environment, signal }: Pick<Cli, 'environment' | 'signal'>) {
     this.#executor = new LocalExecutor({
       workspace: folder,

@@ -7,9 +7,9 @@ import { usageError } from './exit-codes.ts'
 
 /** The options of a command that give values to a prompt's variables. */
 export interface GivenParameters {
-  /** Each `name=value`, `name=@file` or `name=@-`. */
+  /** The values of single variables, each as `name=value`, `name=@file` (the content of a file) or `name=@-` (stdin). */
   readonly param?: readonly string[] | undefined
-  /** An object as JSON or YAML, or `@file`, or `@-`. */
+  /** The values of several variables: an object as JSON or YAML, `@file` for a file that has it, or `@-` for stdin. */
   readonly args?: string | undefined
 }
 

@@ -8,8 +8,8 @@ import { parseTraceparent, type Tracer } from './span.ts'
 import { type Transition } from '../session/model.ts'
 
 /**
- * Watches requests.
- * @param tracer `undefined` when traces go nowhere: then there are no spans, and a caller's trace context is passed on
+ * Makes the observer of requests and sessions, which writes metrics and traces.
+ * @param tracer `undefined` when traces are not exported: then there are no spans, and a caller's trace context is only passed on
  */
 export function createObserver (metrics: Metrics, tracer: Tracer | undefined): RequestObserver & SessionObserver {
   return {

@@ -15,9 +15,9 @@ export interface DialogueEvent {
 export interface DialogueState {
   readonly id: string
   readonly status: string
-  /** The name of the state, in the words of the engine. */
+  /** The name of the state in which the session is, such as `await_input`; each kind of session has names of its own. */
   readonly word: string
-  /** How many transitions the session has. */
+  /** How many transitions (recorded steps) the session has. */
   readonly seq: number
   /** The open questions of the session, as events. */
   readonly asked: readonly DialogueEvent[]
@@ -43,7 +43,7 @@ export interface Beginning {
   /** The last question of a session, which is shown again when the dialogue is resumed. @default nothing is shown */
   readonly recall?: {
     of (session: Session): readonly DialogueEvent[]
-    /** @throws CliError */
+    /** Reads the last question of a session at a service. @throws CliError */
     from (api: ApiClient, id: string): Promise<readonly DialogueEvent[]>
   }
 }

@@ -47,10 +47,13 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
     if (isEnded(state)) throw new CliError(EXIT.NO, `session ${state.id} has ended: ${state.status}`)
     if (output.wantsJson) await output.jsonLine({ type: 'session', data: { id: state.id } })
     else await output.words(`session ${state.id}`)
-    const left = await new TerminalSession({ dialogues, lines, output, cli, readLine, writeLog: log.write, agrees }).hold(state)
-    if (left === undefined || cli.signal.aborted) return
     const { url } = command.optsWithGlobals<{ readonly url?: string }>()
     const onwards = `${beginning.resume(state.id)}${url === undefined ? '' : ` --url ${url}`}`
+    const session = new TerminalSession({ dialogues, lines, output, cli, readLine, writeLog: log.write, agrees })
+    const left = await session.hold(state).catch((error: unknown) => {
+      throw isUnreachable(error) ? new CliError(EXIT.UNREACHABLE, `${error.message}; to go on: ${onwards}`) : error
+    })
+    if (left === undefined || cli.signal.aborted) return
     if (left.status !== 'waiting_input' || !beginning.isSettled(left.word)) throw new CliError(EXIT.NO, `the session waits for an answer; to go on: ${onwards}`)
     const missed = left.missed === 1 ? '1 path is as somebody else has left it' : `${left.missed} paths are as somebody else has left them`
     if (left.missed > 0) throw new CliError(EXIT.NO, `not all was done: ${missed}; to go on: ${onwards}`)
@@ -63,6 +66,11 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
     await dialogues.close()
     log.close()
   }
+}
+
+/** Whether the service does not answer: a session goes on without its reader. */
+function isUnreachable (error: unknown): error is CliError {
+  return error instanceof CliError && error.exitCode === EXIT.UNREACHABLE
 }
 
 function isEnded ({ status }: DialogueState): boolean {

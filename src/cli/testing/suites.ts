@@ -26,7 +26,7 @@ export interface Case {
   readonly name: string
   /** The place of the case, with the path as the user reaches the file; left out for a case that a service has stored. */
   readonly place?: { readonly file: string, readonly line: number, readonly column: number }
-  /** The content of the bundle file that the case names. */
+  /** The content of the file with recorded tool calls that the case names; left out if it names none. */
   readonly known?: Json
 }
 
@@ -63,8 +63,8 @@ function caseOf (value: JsonObject, index: number): Case {
 }
 
 /**
- * The content of the file with recorded calls of tools that a case names. @param root the folder, a path without symbolic links @throws
- * CliError
+ * The content of the file with recorded calls of tools that a case names. @param root the folder, a path without symbolic links
+ * @throws CliError
  */
 async function readKnown (root: string, { tools = 'stub' }: JsonObject): Promise<Json | undefined> {
   const name = textOf(tools)

@@ -28,7 +28,7 @@ export class TypeWriter {
   readonly #open = new Set<string>()
   #parts = 0
 
-  /** @param root the document in which references (`$ref`) are looked up */
+  /** Makes a writer of types. @param root the document in which references (`$ref`) are looked up */
   constructor (root: JsonObject) {
     this.#root = root
   }

@@ -1,38 +1,41 @@
 import { type Language } from '../texts/language.ts'
-import { INTERRUPTED } from '../texts/skill-texts.ts'
+import { ABOUT_COMMAND, type WhyAsked } from '../texts/skill-texts.ts'
 
-/**
- * The service's own question to the user about an interrupted command: it began, and nobody knows how it ended. It has the form of a
- * model's question, so that clients need nothing new to show it.
- */
+/** The question of the service itself about a command that was interrupted, or whose terminal was busy. Clients show it as one of the model's. */
 export interface Interruption {
   readonly type: 'ASK'
   readonly content: string
   readonly question: string
   readonly required: true
-  /** The command that was interrupted. */
+  /** The command that was interrupted, or not run. */
   readonly command: string
-  readonly isInterrupted: true
-  /** Whether the model did not mark the text as a command. Such a text never runs without a person's approval. */
+  /** Whether the command began, and nobody knows how it ended. */
+  readonly isInterrupted?: true
+  /** Whether the command was not run, since its terminal was busy. */
+  readonly isBusy?: true
+  /** Whether the model did not mark the text as a command, so that it never runs without consent. */
   readonly fallback?: true
 }
 
-/** The user's verdict on an interrupted command: run it `again`, or `skip` it. Any other answer is taken as what the command printed. */
-export type Verdict = 'again' | 'skip'
+/** What a user may answer about such a command; anything else is what it printed, or for the model. */
+export type Verdict = 'again' | 'skip' | 'without'
 
-/**
- * Makes the question to the user about an interrupted command, of which nobody knows how it ended.
- * @param isFallback whether the model did not mark the text as a command
- */
-export function askAbout (command: string, isFallback: boolean, language: Language): Interruption {
-  const question = INTERRUPTED[language](command)
-  return { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command, isInterrupted: true, ...(isFallback ? { fallback: true } : {}) }
+/** The question about a command. @param isFallback whether the model did not say that it is one */
+export function askAbout (command: string, why: WhyAsked, isFallback: boolean, language: Language): Interruption {
+  const question = ABOUT_COMMAND[why][language](command)
+  const asked = { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command } as const
+  return { ...asked, ...(why === 'isBusy' ? { isBusy: true } : { isInterrupted: true }), ...(isFallback ? { fallback: true } : {}) }
 }
 
-/** The words by which a user says what to do with an interrupted command, in all languages. */
-const VERDICTS: ReadonlyMap<string, Verdict> = new Map([['again', 'again'], ['снова', 'again'], ['skip', 'skip'], ['пропустить', 'skip']])
+/** The words for each verdict, in all languages. */
+const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
+  ['again', 'again'], ['снова', 'again'],
+  ['skip', 'skip'], ['пропустить', 'skip'],
+  ['without', 'without'], ['без терминала', 'without']
+])
 
-/** Reads the user's answer about an interrupted command. @returns `undefined` for any other text, which then counts as what the command printed */
-export function verdictOf (answer: string): Verdict | undefined {
-  return VERDICTS.get(answer.trim().toLowerCase().replace(/^skill:/, ''))
+/** Reads a user's answer about a command; `undefined` for words that are no verdict. Only a command whose terminal was busy may do without it. */
+export function verdictOf (answer: string, why: WhyAsked): Verdict | undefined {
+  const verdict = VERDICTS.get(answer.trim().toLowerCase().replace(/^skill:/, ''))
+  return verdict === 'without' && why !== 'isBusy' ? undefined : verdict
 }

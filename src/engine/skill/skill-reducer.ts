@@ -31,17 +31,23 @@ export class SkillReducer extends SkillTurn {
 
   /** Takes an input of the user. An input that the skill does not wait for changes nothing. */
   hear (text: string, action: Action | undefined): Next<SkillState> {
-    const { kind } = this.state.awaited
-    const name = action?.name ?? (kind === 'verdict' ? verdictOf(text) : undefined) ?? ''
+    const { awaited } = this.state
+    const why = awaited.kind === 'verdict' ? awaited.why : undefined
+    const name = action?.name ?? (why === undefined ? undefined : verdictOf(text, why)) ?? ''
     this.log('skill_user_input', { action: name === '' ? 'answer' : name })
     switch (name) {
       case 'skip':
-        if (kind === 'answer') return this.tell(`User response: ${text}`)
-        return this.#skipped(kind === 'verdict' ? `${unknownOutcome('It was interrupted before')}.` : '')
+        if (awaited.kind === 'answer') return this.tell(`User response: ${text}`)
+        return this.#skipped(why === 'isInterrupted' ? `${unknownOutcome('It was interrupted before')}.` : '')
       case 'continue': return this.messageSeen()
       case 'again': return this.#runAgain()
+      case 'without':
+        this.state = { ...this.state, isWithoutTerminal: true }
+        return this.#runAgain()
       case 'command_result': return this.#reported(action?.data ?? {})
-      default: return kind === 'answer' ? this.tell(`User response: ${text}`) : kind === 'verdict' ? this.#told(text) : this.next()
+      default:
+        if (awaited.kind === 'answer') return this.tell(`User response: ${text}`)
+        return why === 'isInterrupted' ? this.#told(text) : why === 'isBusy' ? this.#skipped(text) : this.next()
     }
   }
 
@@ -85,7 +91,7 @@ export class SkillReducer extends SkillTurn {
     return this.goTo('waiting_cmd', { kind: 'result', effect })
   }
 
-  /** Proposes an interrupted command once more. Its approval was for one run, so the person is asked again. */
+  /** Proposes an interrupted command, or one that was not run, once more. Consent to it was for one run, so it is asked for again. */
   #runAgain (): Next<SkillState> {
     const { pendingCommand: command } = this.state
     const proposed: ReadableReply = { type: 'CMD', content: `[CMD] ${command}`, command, ...(this.#isFallback ? { fallback: true } : {}) }
@@ -98,20 +104,37 @@ export class SkillReducer extends SkillTurn {
       case 'result': return this.#ran(isJsonObject(fact.result) ? fact.result : {}, fact.effect)
       case 'refused': return this.#skipped(fact.reason)
       case 'unknown': return this.#interrupted(fact.command ?? this.state.pendingCommand, fact.effect)
-      default: {
-        const isElsewhere = fact.kind === 'failure' && (fact.code === 'TERMINAL_GONE' || fact.code === 'TERMINAL_MOVED')
-        return isElsewhere ? this.#proposeElsewhere(fact.code === 'TERMINAL_GONE') : this.fail(...whyOf(fact))
-      }
+      case 'failure': return this.#notRun(fact)
+      default: return this.fail(...whyOf(fact))
     }
   }
 
-  /** Proposes a command again that was not run, because its terminal has ended or is now in another folder than the approved one. */
-  #proposeElsewhere (isGone: boolean): Next<SkillState> {
-    if (isGone) {
-      this.state = { ...this.state, isTerminalGone: true }
-      this.outbox.notice('message', { text: TERMINAL_TEXTS[this.state.setting.language].terminalGone })
+  /** Takes the failure of a command. One that its terminal did not run is proposed anew, or asked about; every other failure ends the skill. */
+  #notRun (failure: Extract<Fact, { kind: 'failure' }>): Next<SkillState> {
+    switch (failure.code) {
+      case 'TERMINAL_GONE':
+        this.state = { ...this.state, isWithoutTerminal: true }
+        this.outbox.notice('message', { text: TERMINAL_TEXTS[this.state.setting.language].terminalGone })
+        return this.#proposeElsewhere()
+      // The terminal is in another folder than the one that was allowed.
+      case 'TERMINAL_MOVED': return this.#proposeElsewhere()
+      case 'TERMINAL_BUSY': return this.#askBusy()
+      default: return this.fail(...whyOf(failure))
     }
+  }
+
+  /** Proposes a command anew, in the place where it would run now. */
+  #proposeElsewhere (): Next<SkillState> {
     return this.#run(this.state.pendingCommand, this.#isFallback ? 'fallback' : 'model')
+  }
+
+  /** Asks the user about a command that was not run, since its terminal was busy for too long. */
+  #askBusy (): Next<SkillState> {
+    const { setting: { language }, pendingCommand } = this.state
+    const question = askAbout(pendingCommand, 'isBusy', this.#isFallback, language)
+    this.outbox.notice('ask', { text: question.question, required: true })
+    this.state = { ...this.state, reply: question }
+    return this.wait('waiting_user', { kind: 'verdict', why: 'isBusy' })
   }
 
   #ran (result: JsonObject, effect: string): Next<SkillState> {
@@ -137,11 +160,11 @@ export class SkillReducer extends SkillTurn {
   /** Asks the user about an interrupted command. @param command the command that began, which a person may have edited */
   #interrupted (command: string, effect: string): Next<SkillState> {
     const { setting: { language }, step, pendingCommand } = this.state
-    const question = askAbout(command, this.#isFallback, language)
+    const question = askAbout(command, 'isInterrupted', this.#isFallback, language)
     this.outbox.notice('command', { phase: 'ended', command, step, exitCode: null, outcome: 'unknown', effect })
     this.outbox.notice('ask', { text: question.question, required: true })
     this.state = { ...this.state, reply: question, pendingCommand: command, messages: this.#messagesAsRan(pendingCommand, command) }
-    return this.wait('waiting_user', { kind: 'verdict' })
+    return this.wait('waiting_user', { kind: 'verdict', why: 'isInterrupted' })
   }
 
   /** Takes the user's account of what an interrupted command printed, and passes it to the model. */
@@ -185,9 +208,9 @@ export class SkillReducer extends SkillTurn {
   }
 }
 
-/** The place where a command runs: the terminal in its present folder, while there is a terminal; otherwise the folder in which the last command ended. */
-function placeOfCommand ({ setting: { inTerminal }, isTerminalGone, cwd }: SkillState): Pick<ExecEffect, 'terminal' | 'cwd'> {
-  if (inTerminal !== undefined && isTerminalGone !== true) return { terminal: inTerminal }
+/** The place where a command runs: the terminal while there is one, in its present folder; else the folder in which the last command ended. */
+function placeOfCommand ({ setting: { inTerminal }, isWithoutTerminal, cwd }: SkillState): Pick<ExecEffect, 'terminal' | 'cwd'> {
+  if (inTerminal !== undefined && isWithoutTerminal !== true) return { terminal: inTerminal }
   return cwd === '' ? {} : { cwd }
 }
 

@@ -2,6 +2,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { type Protocol } from '../../registry/kinds/skill/skill-options.ts'
 import { type EngineKey } from '../../session/engine.ts'
 import { type Language } from '../texts/language.ts'
+import { type WhyAsked } from '../texts/skill-texts.ts'
 import { type Interruption } from './interruption.ts'
 import { type SkillCall } from './parse-skill-calls.ts'
 import { type ReadableReply } from './parse-skill-response.ts'
@@ -51,8 +52,8 @@ export type Awaited =
   | { readonly kind: 'command' }
   | { readonly kind: 'answer', readonly required: boolean }
   | { readonly kind: 'continue' }
-  /** The user has to say what to do about an interrupted command: it began, and nobody knows how it ended. */
-  | { readonly kind: 'verdict' }
+  /** A decision about a command of which nobody knows how it ended, or which was not run. */
+  | { readonly kind: 'verdict', readonly why: WhyAsked }
   | { readonly kind: 'nothing' }
 
 /** The state of a skill's session. */
@@ -71,15 +72,15 @@ export interface SkillState {
   /** The function calls of the model's last answer, with results as far as there are some; empty when all are done. */
   readonly calls: readonly SkillCall[]
   readonly step: number
-  /** The last reply of the model, or the service's own question about an interrupted command. */
+  /** What the model said last; the service's own question about a command that was interrupted, or not run. */
   readonly reply: ReadableReply | Interruption | undefined
   readonly pendingCommand: string
   /** The output of the last command, without escape sequences and shell prompts. */
   readonly output: string
   /** The folder in which the last command ended. */
   readonly cwd: string
-  /** Whether the terminal in which commands ran has ended. Further commands then run on the target itself. */
-  readonly isTerminalGone?: true
+  /** Whether commands run without the terminal of the skill by now: it has ended, or was busy for too long. */
+  readonly isWithoutTerminal?: true
   /** The message with which the skill ended. */
   readonly text: string
 }
@@ -97,7 +98,7 @@ export interface SkillResult extends
   readonly system: string
   /** The last lines of the last command's output. */
   readonly lastOutput: string
-  /** The last reply of the model, or the service's own question about an interrupted command; `null` before the first reply. */
+  /** The last reply of the model, or the service's question about a command; `null` before the first one. */
   readonly reply: ReadableReply | Interruption | null
 }
 

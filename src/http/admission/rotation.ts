@@ -24,7 +24,7 @@ export class Rotation {
   #askedAt = -Infinity
   #notifiedAt = -Infinity
 
-  /** @param notifySiblings tells the other processes of the service, if there are any, that readiness is checked */
+  /** Begins as a part of the rotation. @param notifySiblings tells the other processes of the service, if there are any, that readiness is checked */
   constructor (notifySiblings: () => void) {
     this.#notifySiblings = notifySiblings
   }

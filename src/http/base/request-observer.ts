@@ -25,7 +25,7 @@ export interface RequestActivity extends Activity {
   readonly toolsMs: number | undefined
   /** Wall time in which a model was being asked. */
   readonly modelMs: number | undefined
-  /** Whether `end` has been called. */
+  /** Whether the record has been ended by `end`. */
   readonly isOver: boolean
   /**
    * Ends the record: the reply is complete, or the client has left. @param route the pattern of the route; `undefined` when none matched

@@ -68,7 +68,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.sessionFull(SESSION, '100000 transitions'),
   errors.tooManySessions(100),
   errors.definitionsTooMany(17, 40_960, 16, 524_288),
-  errors.terminalUnsupported('shop', 'its operator allows none'),
+  errors.terminalUnsupported('shop', 'the operator\'s file does not say terminal: true of it'),
   errors.terminalNotFound(SESSION),
   errors.terminalGone(SESSION),
   errors.tooManyTerminals(4, 'caller'),

@@ -36,7 +36,7 @@ const Page = Type.Object({ sessions: Type.Array(SessionSummary), next: Type.Opti
  */
 const [MAX_AUDIT, AUDIT_BUFFER] = [1000, 64 * 1024]
 
-/** The schema of the audit of a session: a list of its transitions, whose JSON is sent as a stream. */
+/** The schema of the audit of a session: a list of its transitions (recorded steps), whose JSON is sent as a stream. */
 const Audit = Type.Unsafe<Readable>(Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown({ description: '`{id, kind, digest, subject}`: the subject names the tool, the command, the check, the question to the model' })), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) })))
 
 const Messages = Type.Object({

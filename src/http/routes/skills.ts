@@ -74,7 +74,7 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
 
   app.post('/api/skills/:id/message', {
     config: { role: 'run', fails: [...DRIVES_SESSION, ...RUNS_SKILL] },
-    schema: { tags: ['Skills'], operationId: 'answerSkill', summary: 'Answer a question of a skill', description: `An empty answer skips a question that is optional. Where \`aiResponse.isInterrupted\` is true, \`again\` runs the command again, \`skip\` does without it, and anything else is what it printed. ${FAILS}`, params: SkillSessionId, body: MessageBody, response: goesOn }
+    schema: { tags: ['Skills'], operationId: 'answerSkill', summary: 'Answer a question of a skill', description: `An empty answer skips a question that is optional. Where \`aiResponse.isInterrupted\` is true, \`again\` runs the command again, \`skip\` does without it, and anything else is what it printed. Where \`aiResponse.isBusy\` is true, \`again\` tries again, \`without\` does without the terminal, \`skip\` leaves the command out, and anything else is for the model. ${FAILS}`, params: SkillSessionId, body: MessageBody, response: goesOn }
   }, (request, reply) => say(request, reply, request.params.id, { text: request.body.userMessage }, CONFLICTS.input))
 
   app.post('/api/skills/:id/command-result', {

@@ -8,7 +8,7 @@ import { type App } from '../base/app-types.ts'
 import { subprotocolToken } from '../base/protocol.ts'
 import { checkHost, checkLocalWrite, checkOrigin, type OpenAccess } from './browser-guard.ts'
 
-/** The roles that change something or run something. Without tokens, only requests from this machine have them. */
+/** The roles that may change entries or run sessions. In a service without tokens, only requests from this machine have these roles. */
 const GUARDED: ReadonlySet<Role> = new Set<Role>(['write', 'run', 'approve', 'admin', 'terminal'])
 
 /**

@@ -5,7 +5,7 @@ import { type HostNames } from './host-names.ts'
 /** The headers by which a proxy says for whom it sends a request. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
-/** The hosts and origins that are accepted where no tokens are configured. */
+/** The hosts and origins that a service without tokens accepts, so that no foreign page can use it through a visitor's browser. */
 export interface OpenAccess {
   /** The host names under which the service may be called. */
   readonly hosts: HostNames

@@ -12,10 +12,7 @@ import { nullable, oneOf } from '../base/schemas.ts'
 /** The largest size of a skill's messages in one reply, in UTF-16 units of their JSON; older messages are left out. */
 const MAX_MESSAGES = 1024 * 1024
 
-/**
- * The schema of the model's last reply in a skill, as `parseSkillResponse` reads it. After an interrupted command it is a question of the
- * service itself.
- */
+/** The schema of the model's reply, as `parseSkillResponse` reads it; after a command that was interrupted or not run, the service's own question. */
 const AiResponse = Type.Object({
   type: oneOf(['CMD', 'ASK', 'MESSAGE', 'DONE']),
   content: Type.String({ description: 'With its tag' }),
@@ -24,14 +21,15 @@ const AiResponse = Type.Object({
   required: Type.Optional(Type.Boolean({ description: 'Whether the question needs an answer' })),
   message: Type.Optional(Type.String()),
   fallback: Type.Optional(Type.Boolean({ description: 'The model did not say that it is a command' })),
-  isInterrupted: Type.Optional(Type.Boolean({ description: 'The service asks: nobody knows whether `command` was done. `again` runs it again, `skip` does without it, anything else is what it printed' }))
+  isInterrupted: Type.Optional(Type.Boolean({ description: 'The service asks: nobody knows whether `command` was done. `again` runs it again, `skip` does without it, anything else is what it printed' })),
+  isBusy: Type.Optional(Type.Boolean({ description: 'The service asks: `command` was not run, since its terminal was busy for too long. `again` tries again, `without` runs it and all further ones without the terminal, `skip` leaves it out, anything else is for the model' }))
 })
 
 const State = oneOf(['idle', 'waiting_cmd', 'waiting_user', 'done', 'cancelled', 'failed', 'expired'])
 
 /** The schema of a skill's state after a call that continues it. */
 export const SkillTurnData = Type.Object({
-  aiResponse: nullable(AiResponse, { description: 'What the model said last, or what is asked about a command that was interrupted; null before that' }),
+  aiResponse: nullable(AiResponse, { description: 'What the model said last, or what is asked about a command that was interrupted, or not run; null before that' }),
   state: State,
   step: Type.Integer(),
   text: Type.String({ description: 'What it ended with' }),

@@ -6,7 +6,7 @@ import { createSlices } from '../../runtime/slices.ts'
 import { ErrorReply } from '../base/schemas.ts'
 import { answerSchema, variablesSchema } from './prompt-schemas.ts'
 
-/** The longest JSON of the prompts in one document, in UTF-16 units; further prompts come on the next page. */
+/** The largest size of one document that describes prompts, in UTF-16 units; further prompts come in the next document. */
 const MAX_LENGTH = 4 * 1024 * 1024
 
 /**

@@ -8,20 +8,20 @@ import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { ReplyAssembler } from './reply-assembler.ts'
 
-/** The services that a chat uses. */
+/** The parts of the service that a chat needs. */
 export interface ChatOptions extends PreparationOptions {
   readonly models: CountedModels
   readonly toolLoop: ToolLoop
 }
 
 /**
- * The use case of chats: renders a prompt with variables, and gives a model's answer to it. Both methods throw the errors of a render and
- * of a model, and INPUT_TOO_LONG, PROMPT_REVISION, TOOL_FAILED and TOOL_LOOP_ENDLESS.
+ * Chats: renders a prompt with variables, and gives a model's answer to it. Both methods throw the errors of a render and of a model, and
+ * INPUT_TOO_LONG, PROMPT_REVISION, TOOL_FAILED and TOOL_LOOP_ENDLESS.
  */
 export interface ChatWithPrompt {
-  /** Gives the whole answer. @throws ANSWER_INVALID too */
+  /** Gives the whole answer. @throws ANSWER_INVALID too, for an answer that does not fit the prompt's schema */
   complete (request: ChatRequest): Promise<CountedReply>
-  /** Gives the answer while it is being written; what fails after its first event is an error event in it. */
+  /** Gives the answer while it is being written. A failure after the first event becomes an error event at the end. */
   stream (request: ChatRequest): Promise<ChatStream>
 }
 

@@ -24,7 +24,7 @@ export class ResponseEvents {
   #reason: Json | undefined
   #usage: Json | undefined
 
-  /** @param body the request, parts of which each response repeats */
+  /** Begins the events of one response. @param body the request, parts of which a response repeats */
   constructor (body: JsonObject) {
     this.#body = body
   }

@@ -22,13 +22,13 @@ import { VERSIONS } from './kinds/release/version-text.ts'
 import { VersionShelf } from './link/version-shelf.ts'
 import { createTemplateCache, type CountedTemplateCache } from './entries/template-cache.ts'
 
-/** How often everything is verified while changes are pushed, in ms. */
+/** The interval between two readings of the whole store, in ms, while the store pushes its changes. */
 const RECONCILE_MILLISECONDS = 60_000
 
 /** The pause before the store is asked again after a failure, in ms: after an outage everything is fresh within 2 s. */
 const RETRY_MILLISECONDS = 500
 
-/** What is registered now. Reads the store, keeps the last good of everything, and publishes generations. */
+/** The registry: reads the store, keeps the last good version of each entry, and publishes generations. */
 export class Registry {
   readonly environs: Environs
   /** The cache of compiled templates. */
@@ -134,13 +134,13 @@ export class Registry {
     // The store may report the same write during the read, which makes this read outdated: the next read has the value.
     await this.#following.idle()
     read.end()
-    // An interruption makes this read void, and everything is read again.
+    // An interruption makes this read void, and the whole store is read again.
     if (read.isInterrupted) await this.#refreshing.idle()
   }
 
   /**
    * Looks for an entry that is not loaded, with one question to the store; resolves when it is served, if it is there.
-   * @param id dotted
+   * @param id with dots between its parts
    * @returns whether it was found
    */
   seek ({ key }: EntryKind, id: string): Promise<boolean> {
@@ -157,7 +157,7 @@ export class Registry {
     void this.#exclusively(() => this.#publish(true))
   }
 
-  /** Believes an empty store at once, and reads it; resolves when what was stored before is served, or cannot be read. */
+  /** Reads the store now; an empty store counts as empty at once. Resolves when all that was stored before is served, or cannot be read. */
   async reload (): Promise<void> {
     this.#holds.release()
     this.environs.expireAll()
@@ -181,7 +181,7 @@ export class Registry {
     }
   }
 
-  /** Every key that is not served as it is stored, with the reasons: first what is wrong with it, then to which other it lost its place. */
+  /** The keys that are not served as they are stored, each with the reason: its value is wrong, or another key has taken its place. */
   problems (): EntryProblem[] {
     return allProblems([...this.#entries.problems(), ...this.environs.problems()], this.generation.conflicts)
   }

@@ -13,7 +13,7 @@ import { type Asked, type OpenEffect, openIn, type Session, statusOf, type Used 
 /** The time, token and writer of a transition. */
 export type Stamp = Pick<Transition, 'at' | 'token' | 'by'>
 
-/** A session after one more transition, and that transition. */
+/** A session after one more transition, with that transition. */
 export interface Advanced {
   readonly session: Session
   readonly transition: Transition
@@ -148,7 +148,7 @@ class Step {
     }
   }
 
-  /** Records whether a tool call or command may have been done without a known end. An equal one then needs a person's approval. */
+  /** Records whether a tool call or command may have been done without a known end. The same call again then needs a person's approval. */
   #doubt (id: string, isDoubtful: boolean): void {
     const effect = this.#open.get(id)?.effect
     if (effect?.kind !== 'tool' && effect?.kind !== 'exec') return

@@ -11,7 +11,7 @@ import { endOfSummary, MAX_SUMMARY, tokensOf, transcriptOf, withShortResults } f
 import { MAX_HANDOFFS, TOO_MANY_HANDOFFS, wordsBefore } from './handoff.ts'
 import { type LoopCall, type LoopState } from './loop-state.ts'
 
-/** A result is cut at this length, in code points: the model reads it again at every turn. */
+/** The length to which the result of a tool is cut, in code points: the model reads the result again at every turn. */
 const MAX_RESULT = 16_000
 
 /** The result that the model reads for an interrupted call, which may have been done. */
@@ -24,7 +24,7 @@ const ABOUT = { step: 'answer', prefix: 'turn', retry: 'turn' } as const
 
 /** The reducer of the free agent. An instance takes one fact: it computes the next state, the effects and the notices. */
 export class LoopReducer extends Dialogue<LoopState> {
-  /** Takes the end of an effect: the model's answer, or the result of one call that it waits for. */
+  /** Takes the end of an effect: the model's answer, or the result of a call for which the dialogue waits. */
   end (effect: string, ended: Ended): Next<LoopState> {
     const { asked } = this.state
     if (asked?.effect === effect) {
@@ -110,7 +110,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return summary === undefined ? sent : alternating([{ role: 'user', content: `${this.instruction('before')}${summary.text}` }, ...sent])
   }
 
-  /** Asks for a summary of the messages before the last turns. @returns `undefined` where there is none to make, or it was tried for this question */
+  /** Asks for a summary of the messages before the last turns. @returns `undefined` when there is nothing to summarise, or a summary was tried already */
   #compact (turn: number, keep: number): Next<LoopState> | undefined {
     const { setting: { model, timeouts, history: { compact, messages: most } }, messages, summary, hasCompacted } = this.state
     if (compact === false || most !== undefined || hasCompacted) return undefined
@@ -127,7 +127,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.goTo('ask_model')
   }
 
-  /** Takes the summary, and asks the model. Where the summary failed, the dialogue goes on without it. */
+  /** Takes the summary, and asks the model for its answer. Where the summary failed, the dialogue goes on without one. */
   #compacted (ended: Ended, upTo: number): Next<LoopState> {
     const message = 'failure' in ended ? undefined : messageOf(ended.value)
     const text = message === undefined ? '' : contentOf(message).trim()
@@ -165,7 +165,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#close(content, String(problem))
   }
 
-  /** Gives the user the model's answer. @param effect the request that it answers, by which a client that showed it live recognises it */
+  /** Gives the user the model's answer. @param effect id of the request to the model, by which a client recognises an answer that it has shown live */
   #tell (content: string, effect: string, more: JsonObject = {}): Next<LoopState> {
     this.outbox.notice('stdout', { text: content, effect })
     this.outbox.notice('message', { role: 'assistant', content, effect, ...more })
@@ -235,7 +235,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     if ('tool' in called) return { effect: this.outbox.callTool(called.tool) }
     if ('child' in called) return { effect: this.outbox.startChild(called.child) }
     if ('problem' in called) return called
-    // A transfer is a call like others only once the dialogue was handed over too often.
+    // `#callTools` makes a handover that is still allowed. A transfer that gets here is one too many.
     if (this.state.handover !== undefined) this.state = { ...this.state, handover: { ...this.state.handover, isRefused: true } }
     return { problem: TOO_MANY_HANDOFFS }
   }

@@ -49,7 +49,7 @@ export function autoContext (goal: string, report: string): AutoRequest[] {
   return [...traced, ...(/ImportError|ModuleNotFoundError|cannot find module/i.test(text) ? ENVIRONMENT : [])]
 }
 
-/** The places that a traceback names, each once. A path of another machine stands as each of its ends, the longest first. */
+/** The places that a traceback names, each once. An absolute path may be of another machine: each of its endings is tried, the longest first. */
 function placesIn (text: string): Array<{ readonly paths: readonly string[], readonly line: number }> {
   const places = new Map<string, { readonly paths: readonly string[], readonly line: number }>()
   for (const [, python, pythonLine, other, otherLine] of text.matchAll(FRAME)) {
@@ -73,5 +73,5 @@ function endsOf (named: string): string[] {
   })
 }
 
-/** The number of ends of an absolute path that are looked for. */
+/** The number of endings of an absolute path that are tried. */
 const MAX_ENDS = 6

@@ -21,7 +21,7 @@ const STALE: ReadonlySet<string> = new Set(['ERR_BASE_CHANGED', 'PATH_NOT_FOUND'
 
 /** The part of a plan's reducer that changes files: a change is shown, applied, checked, and repaired where a check fails. */
 export abstract class ChangeReducer extends TurnBack {
-  /** An effect has ended. */
+  /** Takes the end of the effect for which the plan waits. */
   abstract end (effect: string, ended: Ended): Next<PlanState>
 
   /** Asks the model to repair its last answer. @param paths files that are read again first */
@@ -43,7 +43,7 @@ export abstract class ChangeReducer extends TurnBack {
     }
   }
 
-  /** A person has said yes to a deletion. */
+  /** Goes on with a change, because a person has approved its deletions. */
   allow (effect: string): Next<PlanState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -52,7 +52,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.next()
   }
 
-  /** A person has said no to a deletion. */
+  /** Gives up a change, because a person has refused its deletions. */
   reject (effect: string): Next<PlanState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -113,7 +113,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.listen()
   }
 
-  /** Shows a change anew and asks for it again, where the files have changed since a person was asked. */
+  /** Shows a change anew and asks for approval again, when the files have changed since a person was asked. */
   #showAnew (ended: Ended): Next<PlanState> | undefined {
     const { change } = this.state
     if (!('failure' in ended) || ended.code !== 'ERR_BASE_CHANGED' || change?.isAsked !== true) return undefined
@@ -223,7 +223,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.state.hasApplied && this.state.failedCheck !== ''
   }
 
-  /** The check still fails: all rounds are taken back, unless they are to be kept. */
+  /** Ends the repair of a change whose check still fails: takes back all rounds, unless the setting keeps them. */
   protected giveUp (): Next<PlanState> {
     const { setting: { repair: { then }, schemaVersion, checks }, check: index, checkFailed = '' } = this.state
     const check = checks[index] ?? ''
@@ -260,7 +260,7 @@ export abstract class ChangeReducer extends TurnBack {
 
 type ChangePurpose = Extract<PlanPurpose, 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo' | 'commit'>
 
-/** The output of a failed check, as a model reads it. */
+/** The output of a failed check, cut and cleaned for the model. */
 function reportOf (check: string, output: string): string {
   return `CHECK[${check}]: ${cutMiddle(cleanOutputForAI(output), MAX_OUTPUT)}`
 }

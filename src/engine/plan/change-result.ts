@@ -34,7 +34,7 @@ export function conflictsIn (result: Json): Conflict[] {
   return listIn(result, 'conflicts').map(each => ({ path: textIn(each, 'path'), reason: textIn(each, 'reason') as Conflict['reason'] }))
 }
 
-/** The paths that a change has changed; `undefined` when it does not say. */
+/** The paths that a change has changed; `undefined` when the result does not list them. */
 export function changedIn (result: Json): ChangedPath[] | undefined {
   if (!isJsonObject(result) || !Array.isArray(result['applied'])) return undefined
   return listIn(result, 'applied').map(each => ({ kind: textIn(each, 'kind'), path: textIn(each, 'path') }))

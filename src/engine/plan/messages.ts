@@ -3,15 +3,15 @@ import { MEMORY_FIELDS } from './memory.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type PlanMode } from './route-mode.ts'
 
-/** What a plan tells the model, in one language. The Russian words of schema 1 are the protocol's, to the letter. */
+/** The texts that a plan sends to the model, in one language. The Russian texts of schema 1 are those of the protocol, letter for letter. */
 interface Messages {
   /** The rules for every answer of the model. @param version of the schema */
   contract (version: number): string
   /** The instructions for a mode. */
   mode (mode: PlanMode, version: number): string
-  /** Asks the model to mend an answer that was not taken. */
+  /** The text that asks the model to correct a rejected answer. */
   repair (problem: PlanProblem): string
-  /** How often the model may still ask for context. */
+  /** The line that tells the model how often it may still ask for context. */
   rounds (left: number): string
   /** The text in front of the words of a user who wants another change than the diff that was shown. */
   readonly notWritten: string
@@ -87,14 +87,14 @@ const MESSAGES: Readonly<Record<Language, Messages>> = {
   }
 }
 
-/** The system message of a request. @param profile the text of the plan's profile, empty without one @param memory what is remembered, empty without */
+/** The system message of a request. @param profile the text of the plan's profile, empty without one @param memory the memory block, empty without one */
 export function systemMessage (mode: PlanMode, version: number, language: Language, profile: string, memory: string): string {
   const messages = MESSAGES[language]
   const parts = [messages.contract(version), messages.mode(mode, version), `LLM_PLAN_SCHEMA_VERSION=${version}`, profile, memory]
   return parts.filter(part => part !== '').join('\n\n')
 }
 
-/** Asks the model to mend an answer that was not taken. */
+/** The message that asks the model to correct a rejected answer. */
 export function repairMessage (problem: PlanProblem, language: Language): string {
   return MESSAGES[language].repair(problem)
 }

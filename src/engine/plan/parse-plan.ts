@@ -48,13 +48,13 @@ export interface PlanProblem {
   readonly message: string
 }
 
-/** The number of lines of a log that are read: when the model names none, and at most. */
+/** The number of lines of a log that are read: by default, and at most. */
 const LOG_LINES = { default: 200, most: 5000 }
 
 /** The length up to which an error repeats the model's own words, in UTF-16 units. */
 const MAX_SHOWN = 60
 
-/** Reads a model's answer, in either form, also out of a fence. @param version of the schema */
+/** Reads a model's answer, in either form, also inside a code fence. @param version of the schema */
 export function parsePlan (text: string, version: number): PlanReply | PlanProblem {
   const json = jsonIn(text)
   if ('code' in json) return json
@@ -66,14 +66,14 @@ export function parsePlan (text: string, version: number): PlanReply | PlanProbl
   }
 }
 
-/** Whether an answer was not taken. */
+/** Whether the result of a check is a problem. */
 export function isProblem (value: PlanReply | PlanProblem): value is PlanProblem {
   return 'code' in value
 }
 
 /**
- * The JSON of an answer. The text as a whole is tried first: a content may have a fence of its own. Then what is inside a
- * fence, then all from the first bracket to the last.
+ * Finds the JSON in an answer. The whole text is tried first, since the content of a file may have a code fence of its own; then the text
+ * inside a code fence; then the text from the first bracket to the last.
  */
 function jsonIn (text: string): { readonly value: Json } | PlanProblem {
   const whole = text.trim()

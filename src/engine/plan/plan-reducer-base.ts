@@ -82,7 +82,7 @@ export abstract class PlanReducerBase {
     this.state = { ...this.state, step, awaits: undefined }
   }
 
-  /** A line of the log, `[trace_id] EVENT k=v …`. */
+  /** Adds a line to the detailed log of the session: `[trace_id] EVENT k=v …`. */
   protected log (level: Level, event: string, values: Readonly<Record<string, string | number>> = {}): void {
     const { setting: { traceId } } = this.state
     const text = [event, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join(' ')

@@ -33,7 +33,7 @@ const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/
 
 /** The reducer of a plan. An instance takes one fact: it computes the next state, the effects and the notices. */
 export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
-  /** Begins a cycle: reads the files that the words mention, and the memory. */
+  /** Begins a cycle: reads the files that the user's words mention, and the memory, before the model is asked. */
   start (): Next<PlanState> {
     const { words, report, context } = this.state
     const auto = autoContext(words, report).map((each): PendingRead => each)
@@ -101,7 +101,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#askModel()
   }
 
-  /** An effect has ended. */
+  /** Takes the end of the effect for which the plan waits. */
   end (effect: string, ended: Ended): Next<PlanState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -264,7 +264,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     }
     this.state = { ...this.state, offered: undefined }
     this.outbox.notice('memory', { patch: offered, isApplied: true })
-    // An answer that only had a memory patch is done now.
+    // An answer with nothing but a memory patch is done now.
     return this.state.step === 'planned' && mode === 'apply' && reply?.actions.length === 0 ? this.finish('no_changes') : this.listen()
   }
 

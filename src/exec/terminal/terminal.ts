@@ -14,7 +14,7 @@ import { TypedCommands } from './typed-commands.ts'
 /** How a terminal ended. `exit`: its shell exited. `ended`: the service ended it. `lost`: the connection was lost, or the shell was killed. */
 export interface TerminalEnd {
   readonly reason: 'exit' | 'ended' | 'lost'
-  /** The exit code of the shell; null where nobody knows it. */
+  /** The exit code of the shell; null when it is not known. */
   readonly exitCode: number | null
 }
 
@@ -23,7 +23,7 @@ export interface TerminalOptions {
   readonly name: string
   readonly size: Size
   readonly open: (options: PtyOptions) => Promise<Pty>
-  /** @default nothing is recorded */
+  /** The recording of the terminal's output. @default nothing is recorded */
   readonly recording?: Recording | undefined
   /** How long the terminal may be without a key, a command and a reader, in ms. @default half an hour */
   readonly idle?: number
@@ -157,7 +157,7 @@ export class Terminal {
     this.#ending ??= reason
   }
 
-  /** Ends the shell and all that runs in it. @param reason told to the reader @returns whether it is confirmed that no process of it runs any more */
+  /** Ends the shell and all that runs in it. @param reason told to the reader @returns whether it is confirmed that no process of the shell runs any more */
   async end (reason: string): Promise<boolean> {
     this.endsFor(reason)
     this.#isEnded = true
@@ -168,7 +168,7 @@ export class Terminal {
 
   /** Types the setup line, which makes the shell's prompts report its state. @throws ExecutorError */
   async #prepare (): Promise<void> {
-    // A shell that begins prints a prompt of its own.
+    // A shell prints its own prompt when it begins. The setup line is typed after that prompt.
     await this.#bell.rung(FIRST_OUTPUT)
     this.#pty.write(setupLine(this.#options.name))
     const until = performance.now() + FIRST_PROMPTS
@@ -239,7 +239,7 @@ export class Terminal {
     clearTimeout(this.#idle)
     this.#shell.close()
     const reason = this.#isEnded ? 'ended' : exitCode === null ? 'lost' : 'exit'
-    // Where the service ends the terminal, `end` tells the command whether that is confirmed.
+    // Where the service ends the terminal, `end` tells the command whether the end of its processes is confirmed.
     if (reason !== 'ended') this.#commands.shellEnded(exitCode, true)
     this.#seat.leave(this.#ending ?? (exitCode === null ? 'the connection was lost' : `the shell has ended with code ${exitCode}`))
     await this.#options.recording?.close()

@@ -48,9 +48,9 @@ export interface RunnerOptions {
 }
 
 /**
- * Runs sessions: writes a transition, then performs the effects that it begins, and writes the end of each as a further
- * transition. Every replica may add a fact to any session; only the replica that drives a session begins effects. When that
- * replica is gone, another one takes its sessions once they are due.
+ * Runs sessions: writes a transition, then performs the effects that the transition begins, and writes the end of each effect as a further
+ * transition. Every replica (service process) may add a fact to any session; only the replica that drives a session begins effects. When
+ * that replica is gone, another one takes its sessions once they are due.
  */
 export class SessionRunner {
   readonly #options: RunnerOptions
@@ -151,12 +151,12 @@ export class SessionRunner {
     return session
   }
 
-  /** The name of whoever started a session, without reading the rest of its log; undefined when nobody has. @throws SessionStoreError */
+  /** The name of the owner of a session, without reading the rest of its log; undefined for a session that does not exist. @throws SessionStoreError */
   async ownerOf (id: string): Promise<string | undefined> {
     return await this.#log.ownerOf(id)
   }
 
-  /** Computes a session from its log; `undefined` for a session that nobody has begun. @throws EngineDiverged, EngineUnknown, SessionStoreError */
+  /** Computes a session from its log; `undefined` for a session that does not exist. @throws EngineDiverged, EngineUnknown, SessionStoreError */
   async load (id: string): Promise<Session | undefined> {
     return await this.#log.load(id)
   }
@@ -241,7 +241,7 @@ export class SessionRunner {
     await this.#recovery.recover(id, false)
   }
 
-  /** Whether a transition with this number is not known here yet. */
+  /** Whether this process does not know a transition of a session yet. @param seq number of the transition */
   #isNews (id: string, seq: number): boolean {
     return seq > (this.#log.peek(id)?.seq ?? 0)
   }

@@ -199,6 +199,8 @@ export const en = {
   variablesOfCaller: 'Variables',
   pasteJson: 'Paste JSON',
   openBundle: 'Open bundle…',
+  conversation: 'Conversation so far',
+  conversationHint: 'Messages of user, assistant and tool; they go in the place of history.',
   noBundle: 'This file is no bundle of a render.',
   noVariables: 'This prompt asks for no variables.',
   valuesOf: (id: string) => `Values for ${id}`,

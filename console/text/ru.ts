@@ -200,6 +200,8 @@ export const ru: Texts = {
   variablesOfCaller: 'Переменные вызова',
   pasteJson: 'Вставить JSON',
   openBundle: 'Открыть запись…',
+  conversation: 'Разговор до этого',
+  conversationHint: 'Сообщения ролей user, assistant и tool; они встанут на место history.',
   noBundle: 'Этот файл — не запись рендера.',
   noVariables: 'Промпт не спрашивает переменных.',
   valuesOf: id => `Значения для ${id}`,

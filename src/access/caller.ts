@@ -2,36 +2,36 @@ import { type JsonObject } from '../base/json.ts'
 import { NamePatterns } from './name-patterns.ts'
 import { type Role, ROLES } from './role.ts'
 
-/** The limits of a caller for each minute; `undefined`: no limit. */
+/** The limits of a caller for each minute; `undefined` for no limit. */
 export interface CallerLimits {
   readonly requests: number | undefined
-  /** Tokens of models, input and output together. */
+  /** The greatest number of tokens of models, input and output together. */
   readonly tokens: number | undefined
 }
 
-/** The sender of a request, as far as access control knows. */
+/** The sender of a request, as access control knows it from the request's token. */
 export interface Caller {
   /** The name of the caller's token; `''` for a caller without a token. */
   readonly name: string
   readonly roles: ReadonlySet<Role>
-  /** The value of `caller` in templates; empty without access control. */
+  /** The value of `caller` in templates; empty when the operator has configured no tokens. */
   readonly facts: JsonObject
-  /** Prompts that exist for this caller; `undefined`: all. */
+  /** The name patterns of the prompts that this caller may see; `undefined` for all prompts. */
   readonly prompts: NamePatterns | undefined
-  /** Shared variables that exist for this caller; `undefined`: all. */
+  /** The name patterns of the shared variables that this caller may see; `undefined` for all. */
   readonly environs: NamePatterns | undefined
-  /** Definitions that the caller may start sessions of, such as `agents.helper`; `undefined`: all. */
+  /** The name patterns of the agents, skills and plans that this caller may run, such as `agents.helper`; `undefined` for all. */
   readonly runs: NamePatterns | undefined
-  /** Targets and workspaces that sessions may use; `undefined`: all. */
+  /** The name patterns of the targets and workspaces that this caller's sessions may use; `undefined` for all. */
   readonly targets: NamePatterns | undefined
-  /** Protected labels that this caller may move; `undefined`: none beside those of its roles. */
+  /** The protected labels of prompts that this caller may move; `undefined` for none beyond those that its roles allow. */
   readonly labels: ReadonlySet<string> | undefined
-  /** The label by which prompts are chosen for this caller when its request names none. */
+  /** The label (such as `production`) by which versions of prompts are chosen for this caller when its request names none. */
   readonly serve: string | undefined
   readonly limits: CallerLimits
 }
 
-/** The caller of every request while the operator has configured no tokens. */
+/** The caller of every request when the operator has configured no tokens: everything is allowed. */
 export const ANYONE: Caller = {
   name: '',
   roles: new Set(ROLES),
@@ -45,7 +45,7 @@ export const ANYONE: Caller = {
   limits: { requests: undefined, tokens: undefined }
 }
 
-/** A caller without a known token, where tokens are asked for: nothing exists for this caller. */
+/** The caller of a request without a known token, when the operator has configured tokens: nothing is allowed, and nothing can be seen. */
 export const NOBODY: Caller = {
   ...ANYONE,
   roles: new Set(),
@@ -55,12 +55,12 @@ export const NOBODY: Caller = {
   targets: new NamePatterns([])
 }
 
-/** Whether a caller may see the whole registry, so that counts and hashes of the registry tell it nothing new. */
+/** Whether a caller may see the whole registry. To such a caller counts and hashes of the registry reveal nothing new. */
 export function seesEverything ({ roles, prompts, environs }: Caller): boolean {
   return roles.has('read') && prompts === undefined && environs === undefined
 }
 
-/** A copy of a caller without the withheld roles. */
+/** A copy of a caller without some of its roles. */
 export function withoutRoles (caller: Caller, withheld: ReadonlySet<Role>): Caller {
   return { ...caller, roles: new Set([...caller.roles].filter(role => !withheld.has(role))) }
 }

@@ -3,28 +3,28 @@ import { type EnvironSource, type EnvironValue } from '../template/run/environ-s
 import { type Caller } from './caller.ts'
 import { isBelow, type NamePatterns } from './name-patterns.ts'
 
-/** The sorted names of shared variables, for listings that read them page by page. */
+/** The sorted names of shared variables, which listings read page by page. */
 export interface EnvironNameList extends Iterable<string> {
-  /** All names that begin with `prefix` and come after `after`, sorted, at most `limit`. */
+  /** The names that begin with `prefix` and come after `after`, sorted, at most `limit` of them. */
   page (prefix: string, after: string, limit: number): readonly string[]
 }
 
-/** The shared variables that exist for one caller. */
+/** The shared variables (environs: JSON values that programs publish for all prompts) that one caller may see. */
 export interface VisibleEnvirons extends EnvironSource {
   readonly index: EnvironNameList
 }
 
-/** The shared variables that a caller may see: all, or those that the patterns of its token allow. */
+/** The shared variables that a caller may see: all, or those that the name patterns of its token allow. */
 export function visibleEnvirons (environs: VisibleEnvirons, { environs: patterns }: Pick<Caller, 'environs'>): VisibleEnvirons {
   return patterns === undefined ? environs : new EnvironView(environs, patterns)
 }
 
-/** The number of names that an iteration reads at a time. */
+/** How many names an iteration reads at a time. */
 const PAGE = 1000
 
 /**
- * The shared variables that a caller's patterns allow; others do not exist in this view. Templates reach every name through
- * the view, be it by a fixed path, a computed path, iteration or a partial.
+ * A view of the shared variables in which only those exist that a caller's name patterns allow. Templates read every shared variable through the
+ * view: by a fixed path, by a computed path, by iteration, or in a partial.
  */
 class EnvironView implements VisibleEnvirons {
   readonly index: EnvironNameList
@@ -49,7 +49,7 @@ class EnvironView implements VisibleEnvirons {
     return this.#branchesBelow(name).some(branch => this.#all.hasBelow(branch)) || this.#namesAllowedBelow(name).length > 0
   }
 
-  /** Whether a name exists for other callers only. A request must not forge a hidden module with a variable of its own of that name. */
+  /** Whether a shared variable exists, but not for this caller. Then a request must not be able to pass off a variable of its own under that name. */
   hides (name: string): boolean {
     return (this.#all.has(name) || this.#all.hasBelow(name)) && !this.has(name) && !this.hasBelow(name)
   }

@@ -8,16 +8,16 @@ import { mayRun } from './may-run.ts'
 import { type NamePatterns } from './name-patterns.ts'
 import { isVisibleEntry } from './visible-key.ts'
 
-/** The patterns that limit a caller to a part of the registry. */
+/** The name patterns that limit a caller to a part of the registry. */
 type Patterns = Pick<Caller, 'prompts' | 'environs' | 'runs'>
 
 const views = new WeakMap<Generation, Map<NamePatterns, Generation>>()
 const wholes = new WeakMap<Generation, Generation>()
 
 /**
- * The view that a caller has of a registry generation: prompts and definitions that the patterns of its token do not allow
- * are missing, and so are extensions none of whose prompts is allowed. An allowed prompt keeps its partials, whatever they
- * are called.
+ * The view that a caller has of a generation (an immutable snapshot of all registered entries). It lacks the prompts, agents, skills and plans that
+ * the caller's name patterns do not allow, and extensions without any allowed prompt. An allowed prompt keeps the prompts that it includes, whatever
+ * their names are.
  */
 export function visibleGeneration (generation: Generation, caller: Patterns): Generation {
   const patterns = caller.prompts ?? caller.environs ?? caller.runs
@@ -29,7 +29,7 @@ export function visibleGeneration (generation: Generation, caller: Patterns): Ge
   return view
 }
 
-/** The whole generation behind a caller's view: an allowed prompt may include partials that the caller may not see. */
+/** The whole generation behind a caller's view. It is needed, because an allowed prompt may include prompts that the caller may not see. */
 export function wholeGeneration (view: Generation): Generation {
   return wholes.get(view) ?? view
 }
@@ -60,7 +60,7 @@ function allowedPart ({ prompts, extensions }: Generation, patterns: NamePattern
   }
 }
 
-/** An extension cut down to its allowed prompts, as if it had no others; `undefined` when no prompt is allowed. */
+/** An extension reduced to its allowed prompts, as if it had no others; `undefined` when no prompt is allowed. */
 function withAllowed (extension: Extension, patterns: NamePatterns): Extension | undefined {
   const { definition, diagnostics } = extension
   const idOf = (prompt: JsonObject) => contributedId(definition, prompt)

@@ -1,4 +1,4 @@
-/** A lazily filtered view of a map: a view of many entries costs nothing until somebody lists them. */
+/** A read-only view of a map that hides or changes entries. Nothing is copied, so a view of many entries costs nothing until somebody lists them. */
 export class MapView<T> implements ReadonlyMap<string, T> {
   readonly #all: ReadonlyMap<string, T>
   readonly #show: (value: T, key: string) => T | undefined

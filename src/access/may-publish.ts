@@ -3,8 +3,8 @@ import { type Caller } from './caller.ts'
 import { mayRun } from './may-run.ts'
 
 /**
- * Whether a caller's patterns let it change an entry. Entries of kinds that no pattern can name concern all callers, so a
- * caller who is limited to a part of the prompts or shared variables may change none of them.
+ * Whether a caller may change an entry, judged by its name patterns. Entries of kinds for which there are no patterns concern all callers: a caller
+ * who is limited to some prompts or shared variables may change none of them.
  * @param id the dotted id of the entry
  */
 export function mayPublish ({ access, key }: KindAccess, id: string, { prompts, environs, runs }: Pick<Caller, 'prompts' | 'environs' | 'runs'>): boolean {

@@ -1,14 +1,14 @@
-/** The shape of a pattern: a dotted name, or one that ends in the segment `*` for all names below it. */
+/** Matches a pattern: a dotted name, or one that ends in the segment `*` for all names below it. */
 const SHAPE = /^(?:\*|[^.*\s]+(?:\.[^.*\s]+)*(?:\.\*)?)$/
 
 /**
- * Names that a token is limited to: `team.review` is that name alone, `team.*` everything below `team`, `*` everything.
- * No other wildcards exist, so that whether a whole branch is allowed follows from its prefix, however many names there are.
+ * The name patterns to which a token is limited: `team.review` is that name alone, `team.*` is everything below `team`, `*` is everything. There are
+ * no other wildcards: so whether a whole branch of names is allowed follows from its prefix, however many names it has.
  */
 export class NamePatterns {
-  /** Names that are allowed one by one. */
+  /** The names that are allowed one by one. */
   readonly names: ReadonlySet<string>
-  /** Names below which all names are allowed; `''` allows every name. */
+  /** The names below which all names are allowed; `''` allows every name. */
   readonly branches: readonly string[]
 
   /** @throws Error when a pattern is neither a dotted name nor one that ends in `*` */
@@ -29,13 +29,13 @@ export class NamePatterns {
     return this.names.has(name) || this.branches.some(branch => isBelow(name, branch))
   }
 
-  /** Whether everything below a name is allowed. */
+  /** Whether every name below a name is allowed. */
   allowsBelow (name: string): boolean {
     return this.branches.some(branch => name === branch || isBelow(name, branch))
   }
 }
 
-/** Whether a dotted name lies below another; everything lies below `''`. */
+/** Whether a dotted name lies below another one. Every name lies below `''`. */
 export function isBelow (name: string, branch: string): boolean {
   return branch === '' || (name.startsWith(branch) && name[branch.length] === '.')
 }

@@ -1,7 +1,10 @@
 import { type OperatorFile } from '../config/operator.ts'
 import { type Caller } from './caller.ts'
 
-/** The part of the operator file that a caller may use: the targets and workspaces that its token's patterns allow, and all rules. */
+/**
+ * The part of the operator's file (which folders, hosts and commands sessions may reach) that a caller may use: the targets and workspaces that its
+ * name patterns allow, and all rules.
+ */
 export function operatorFor ({ workspaces, targets, rules }: OperatorFile, { targets: patterns }: Pick<Caller, 'targets'>): OperatorFile {
   if (patterns === undefined) return { workspaces, targets, rules }
   const allowed = <T>(all: ReadonlyMap<string, T>): ReadonlyMap<string, T> => new Map([...all].filter(([name]) => patterns.allows(name)))

@@ -1,36 +1,36 @@
 import { type SharedCounters } from '../store/redis/redis-counters.ts'
 import { type Caller, type CallerLimits } from './caller.ts'
 
-/** The name of a limit on a caller: `requests` or `tokens`. */
+/** The name of a limit of a caller: `requests` or `tokens`. */
 export type Rated = keyof CallerLimits
 
-/** How far a caller has used up one of its limits. */
+/** How much of one of its limits a caller has used up in the present minute. */
 export interface RateState {
   /** The most that the caller may use in one minute. */
   readonly limit: number
   readonly remaining: number
-  /** Seconds until the next minute begins. */
+  /** The time until the next minute begins, in s. */
   readonly seconds: number
 }
 
-/** The delay between a count and the report of it to the shared store, in ms: many requests share one report. */
+/** The delay between a count and the report of it to the counters that all replicas share, in ms. Many requests share one report. */
 const SHARE_AFTER = 200
 
 const MINUTE = 60_000
 
-/** The use of one limit by one caller in one minute. */
+/** How much one caller has used of one limit in one minute. */
 interface Window {
   readonly minute: number
-  /** The use on all replicas, as far as this replica knows. */
+  /** The amount that was used on all replicas, as far as this replica knows. */
   used: number
-  /** The use that this replica has counted. */
+  /** The amount that this replica has counted. */
   own: number
-  /** The part of `own` that has been added to the shared counters. */
+  /** The part of `own` that was reported to the shared counters. */
   reported: number
 }
 
 export interface RatesOptions {
-  /** The counters that all replicas share; `undefined`: this replica counts alone. */
+  /** The counters that all replicas share; `undefined` when this replica counts alone. */
   readonly shared: SharedCounters | undefined
   /** The prefix of the shared counters' keys: `shenma:rates:counts:`. */
   readonly prefix: string
@@ -39,9 +39,9 @@ export interface RatesOptions {
 }
 
 /**
- * Counts what callers use each minute. A request never waits for the shared counters: each replica counts in memory,
- * reports its counts in the background and takes over the totals of all replicas. While the shared counters cannot be
- * reached, each replica allows the whole limit. Memory is bounded by the operator: one window for each limit of each caller.
+ * Counts what callers use in each minute. A request never waits for the counters that all replicas share: each replica counts in memory, reports its
+ * counts in the background, and takes over the totals. While the shared counters cannot be reached, each replica allows the whole limit. The memory
+ * is bounded, because there is one window for each limit of each configured caller.
  */
 export class Rates {
   readonly #shared: SharedCounters | undefined
@@ -101,7 +101,7 @@ export class Rates {
     const totals = await shared.report(new Map(Array.from(reports, ([key, { own }]) => [key, own])), 2 * MINUTE)
     for (const [key, { window, own }] of reports) {
       const total = totals.get(key)
-      // A total is missing when the store failed, which the connection logs. The counts stay, and are reported next time.
+      // A total is missing when the store failed, which the connection logs. The count stays, and is reported the next time.
       if (total === undefined) continue
       window.reported = own
       window.used = total + window.own - own

@@ -3,22 +3,21 @@ import { type Log } from '../base/log.ts'
 import { type Caller, type CallerLimits } from './caller.ts'
 import { parseTokens, type TokenHolders } from './tokens.ts'
 
-/** The pause between two reads of the token file, in ms: a token removed from the file is refused within about that time. */
+/** The pause between two reads of the token file, in ms. A token that is removed from the file is refused within about that time. */
 const INTERVAL = 1000
 
 export interface TokenFileOptions {
   readonly path: string
-  /** Limits of callers whose tokens name no limits of their own. */
+  /** The limits of callers whose tokens name none of their own. */
   readonly defaults: CallerLimits
   readonly log: Log
 }
 
 /**
- * Tokens from a file that is read again while the service runs, so that a token is given or revoked without a restart. A
- * file that cannot be parsed is logged, and the last good tokens stay in force: a mistake in the file must lock nobody out.
- *
- * The whole file is read each time, since it is small. File watchers would miss the symbolic links that Kubernetes swaps
- * behind a mounted Secret; a check of the modification time would miss two changes within one tick of the clock.
+ * The tokens in a file that is read again while the service runs, so that tokens can be given and revoked without a restart. When the file cannot be
+ * parsed, that is logged and the last good tokens stay valid, because a mistake in the file must lock nobody out. The whole file is read each time,
+ * since it is small. A file watcher would miss the symbolic links that Kubernetes swaps behind a mounted Secret, and the modification time does not
+ * show two changes within one tick of the clock.
  */
 export class TokenFile {
   readonly #options: TokenFileOptions
@@ -49,7 +48,7 @@ export class TokenFile {
     return this.#holders.findCaller(token)
   }
 
-  /** Finds the caller of a name, by the last good version of the file. */
+  /** Finds the caller with a name, by the last good version of the file. */
   named (name: string): Caller | undefined {
     return this.#holders.callerNamed(name)
   }
@@ -86,13 +85,13 @@ export class TokenFile {
     clearTimeout(this.#timer)
   }
 
-  /** Plans the next read only when the last one is over, so that reads never overlap on a slow disk. */
+  /** Plans the next read only after the last one has ended, so that reads never overlap on a slow disk. */
   #schedule (): void {
     if (!this.#isClosed) this.#timer = setTimeout(() => { void this.refresh().then(() => { this.#schedule() }) }, INTERVAL).unref()
   }
 }
 
-/** Parses the token file. An empty file is refused: more likely it is half written than meant to lock everybody out. */
+/** Parses the token file. An empty file is refused: it is more likely half written than meant to lock everybody out. */
 function parse (text: string, defaults: CallerLimits): TokenHolders {
   if (text.trim() === '') throw new Error('expected at least one token, and the file is empty')
   return parseTokens(text, defaults)

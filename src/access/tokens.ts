@@ -8,34 +8,32 @@ import { impliedRoles, isRole, type Role, ROLES } from './role.ts'
 export interface TokenHolders {
   /** Finds the caller who holds a token; `undefined` for an unknown token. */
   findCaller (token: string): Caller | undefined
-  /** Finds the caller of a name; of several tokens with one name the last one counts. */
+  /** Finds the caller with a name. Of several tokens with one name the last one counts. */
   callerNamed (name: string): Caller | undefined
   /** The names of all callers. */
   names (): readonly string[]
 }
 
-/** The callers as sessions look them up: by name, since no token is presented there. */
+/** The callers as sessions look them up: by name, because a session runs on when no request presents a token. */
 export type Owners = Pick<TokenHolders, 'callerNamed' | 'names'>
 
-/** The names of the optional parts of an entry, behind the hash of its token. */
+/** The names of the optional parts of an entry, which follow the hash of its token. */
 type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'labels' | 'serve' | 'requests' | 'tokens'
 
-/** The form of a token itself, which `npm run token` prints above the line for `API_TOKENS`. */
+/** Matches a token itself. `npm run token` prints it above the line that is meant for `API_TOKENS`. */
 const TOKEN = /^aps_[\w-]{16,}/
 
-/** The longest name that errors quote, in characters: a longer one may be a secret that was put where a name belongs. */
+/** The longest name that error messages quote, in characters. A longer one may be a secret that was put in the wrong place. */
 const LONGEST_SHOWN = 16
 
 const EXTRAS: readonly string[] = ['prompts', 'environs', 'runs', 'targets', 'labels', 'serve', 'requests', 'tokens'] satisfies Extra[]
 
 /**
- * Reads `API_TOKENS`: one token a line, or several with commas between them, each
- * `name:role+role:sha256`, and behind it, without a space,
+ * Reads `API_TOKENS`: one token a line, or several separated by commas. Each is `name:role+role:sha256`, and behind it, without a space,
  * `[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern]`
- * `[:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=600][:tokens=100000]`.
- * Lines may share a name, so that a token can be replaced while both are in use.
- *
- * @param defaults limits of callers whose tokens name no limits of their own
+ * `[:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=600][:tokens=100000]`. Two entries may have the same name, so that a token
+ * can be replaced while both are in use.
+ * @param defaults the limits of callers whose tokens name none of their own
  * @throws Error that names the entry and what was expected, and quotes neither a hash nor a text that may be a token
  */
 export function parseTokens (text: string, defaults: CallerLimits): TokenHolders {
@@ -47,12 +45,12 @@ export function parseTokens (text: string, defaults: CallerLimits): TokenHolders
     callers.set(digest, caller)
     names.set(caller.name, caller)
   }
-  // The time of a look-up depends on the digest of the presented token. An attacker cannot choose that digest digit by
-  // digit, as he could choose the token, so the time reveals nothing about the valid tokens.
+  // The time of a look-up depends on the hash of the presented token. An attacker cannot choose that hash digit by digit, as he could choose the
+  // token, so the time reveals nothing about the valid tokens.
   return { findCaller: token => callers.get(hashToken(token)), callerNamed: name => names.get(name), names: () => [...names.keys()] }
 }
 
-/** The hash that is kept in place of a token. A fast hash is safe here: tokens are random, of 256 bits, and cannot be guessed. */
+/** The hash that is kept in place of a token. A fast hash is safe here, because tokens are random, have 256 bits, and cannot be guessed. */
 export function hashToken (token: string): string {
   return hash('sha256', token, 'hex')
 }

@@ -4,7 +4,7 @@ import { keyToPath, kindPrefix } from '../store/keys.ts'
 import { type Caller } from './caller.ts'
 import { mayRun } from './may-run.ts'
 
-/** The facts that decide which entries a caller sees: its patterns, and the extensions that these leave visible. */
+/** The facts that decide which entries a caller sees: its name patterns, and the extensions that remain visible under them. */
 interface Seen extends Pick<Caller, 'prompts' | 'environs' | 'runs'>, Pick<Generation, 'extensions'> {}
 
 /** The known kinds of entries, and the prefix of the store's keys. */
@@ -14,9 +14,9 @@ export interface KnownKeys {
 }
 
 /**
- * Whether a caller may know that the store has an entry at a key, valid or not. An entry of an unknown kind is hidden from
- * every caller who has patterns for prompts or shared variables, since these cannot allow it.
- * @param generation as the caller sees it
+ * Whether a caller may learn that the store has an entry at a key, valid or not. An entry of an unknown kind is hidden from every caller who has name
+ * patterns for prompts or shared variables, because no such pattern can allow it.
+ * @param generation the registry's entries as the caller sees them
  */
 export function isVisibleKey (
   key: string,
@@ -29,7 +29,7 @@ export function isVisibleKey (
   return isVisibleEntry(kind, keyToPath(key, kindPrefix(keyPrefix, kind.key)), { prompts, environs, runs, extensions })
 }
 
-/** Whether a caller may know of an entry, given by its kind and its dotted name. */
+/** Whether a caller may learn that an entry exists, given its kind and its dotted name. */
 export function isVisibleEntry (kind: KindAccess, path: string, { prompts, environs, runs, extensions }: Seen): boolean {
   switch (kind.access) {
     case 'open': return true

@@ -1,10 +1,10 @@
-/** Extra facts of an error, for programs: near matches, missing paths, violations. */
+/** Extra facts of an error for programs: similar names, missing paths, violations of a schema. */
 export type ErrorDetails = Readonly<Record<string, unknown>>
 
-/** Headers that an answer carries because of its error: `retry-after`, `x-should-retry`. */
+/** HTTP headers that an answer gets because of its error: `retry-after`, `x-should-retry`. */
 export type ErrorHeaders = Readonly<Record<string, string>>
 
-/** An error that the service answers with, as `{ statusCode, code, error, message, requestId, details? }`. */
+/** An error with which the service answers a request, as `{ statusCode, code, error, message, requestId, details? }`. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly code: string
@@ -21,10 +21,10 @@ export class ServiceError extends Error {
   }
 }
 
-/** Makes an error; says under which code and HTTP status before there is one. */
+/** A function that makes one kind of error. It also has the error's code and HTTP status, for documentation. */
 type Maker<Code extends string, A extends readonly unknown[]> = ((...args: A) => ServiceError) & { readonly code: Code, readonly statusCode: number }
 
-/** Declares one error: a stable code, its HTTP status, and how its message is made. */
+/** Declares one kind of error: its stable code, its HTTP status, and how its message is made. */
 function define<const Code extends string, A extends readonly unknown[]> (
   code: Code,
   statusCode: number,
@@ -36,54 +36,54 @@ function define<const Code extends string, A extends readonly unknown[]> (
   return Object.assign(make, { code, statusCode })
 }
 
-/** What a text was read as. */
+/** The template language in which a text was read. */
 interface Read { readonly syntax: 'go' | 'handlebars' }
 
-/** Which of a prompt's texts a place is in. */
+/** Names the text of a prompt, or the part of a message, that an error is about. */
 export interface TextName {
-  /** Which message of the prompt, from 0; left out where there is one. */
+  /** The index of the message in the prompt, from 0; left out for a prompt with one message. */
   readonly messageIndex?: number
-  /** Which part of the message, from 0; left out for a message that is a text. */
+  /** The index of the part in the message, from 0; left out for a message that is a text. */
   readonly part?: number
-  /** Which member of the part: `image_url.url`; left out for its text. */
+  /** The path of the text in the part: `image_url.url`; left out for the text of a text part. */
   readonly member?: string
-  /** The partial whose text it is; left out for the prompt's own. */
+  /** The id of the partial (an included prompt) whose text it is; left out for the prompt's own text. */
   readonly in?: string
 }
 
-/** A part of a message that no model could take. */
+/** The problem with a part of a message that no model could take. */
 export interface PartProblem extends TextName {
   readonly reason: string
 }
 
-/** One path that a render would have used and that is not there. */
+/** A path such as `variables.name` whose value a render needed and did not find. */
 export interface MissingPath extends TextName {
   readonly path: string
-  /** Where the value is used. Like `column`, it is left out for a required parameter that no text uses. */
+  /** The place at which the value is used. It is left out, like `column`, for a required parameter that no text uses. */
   readonly line?: number
   readonly column?: number
-  /** A name that is there and may be meant: `variables.nmae`, or `nmae` of the request's body, or the shared variable `vscode.rulse`. */
+  /** A similar name that has a value and may be meant: `variables.nmae`, `nmae` in the body of the request, or the shared variable `vscode.rulse`. */
   readonly near?: string
 }
 
-/** One thing that is wrong with a value. */
+/** One violation of a JSON Schema by a value. */
 export interface Violation {
-  /** Where, as a template would write it: `arguments.list[0].name`. */
+  /** The path of the wrong part, as a template would write it: `arguments.list[0].name`. */
   readonly path: string
   readonly message: string
 }
 
-/** Describes violations in one line. */
+/** Puts violations of a schema into one line of text. */
 export function describeViolations (violations: readonly Violation[]): string {
   return violations.map(({ path, message }) => `${path} ${message}`).join('; ')
 }
 
-/** A place in words. */
+/** Puts a place in a prompt's text into words. */
 function describePlace ({ line, column, ...text }: TextName & { readonly line: number, readonly column: number }): string {
   return `${[...describeText(text), `line ${line}`, `column ${column}`].join(', ')}${text.in === undefined ? '' : ` of "${text.in}"`}`
 }
 
-/** Which text of a prompt is meant, in words: `message 1`, `part 0 (image_url.url)`. */
+/** Puts the name of a prompt's text into words: `message 1`, `part 0 (image_url.url)`. */
 export function describeText ({ messageIndex, part, member }: TextName): string[] {
   return [
     ...(messageIndex === undefined ? [] : [`message ${messageIndex}`]),
@@ -108,7 +108,7 @@ function notFound<const Code extends string> (kind: string, code: Code) {
     (id, near) => ({ id, near }))
 }
 
-/** For what is stored and cannot be used, under the id or as the extension that it would be in. */
+/** Declares the error about a stored entry that cannot be used. The entry is the one that was asked for, or the extension that would bring it. */
 function notUsable<const Code extends string> (kind: string, code: Code) {
   return define(code, 404,
     (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) =>
@@ -117,7 +117,7 @@ function notUsable<const Code extends string> (kind: string, code: Code) {
 }
 
 // Access
-/** Of a host or an origin that a request names this much is shown, in characters. */
+/** How many characters of a host or an origin from a request an error shows. */
 const MAX_SHOWN_HOST = 100
 const CHALLENGE = 'Bearer realm="ai-prompt-shell"'
 export const tokenRequired = define('TOKEN_REQUIRED', 401,
@@ -148,7 +148,7 @@ export const rateLimited = define('RATE_LIMITED', 429,
 export const overloaded = define('OVERLOADED', 503, () => 'More requests come than can be answered; try again', undefined, () => ({ 'retry-after': '1' }))
 
 // Requests
-/** The longest id in a path, in characters. */
+/** The greatest length of an id in the path of a request, in characters. */
 export const MAX_ID_LENGTH = 512
 export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
 export const bodyTooLarge = define('BODY_TOO_LARGE', 413,
@@ -158,7 +158,10 @@ export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415,
   (accepted: readonly string[], given: string | undefined) =>
     `The body must have content-type: ${accepted.join(' or ')}, ${given === undefined ? 'none was given' : `"${given}" was given`}`,
   accepted => ({ accepted }))
-/** The error has a header that names the encodings which the service takes: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.16 */
+/**
+ * The error about a body in an encoding that the service does not accept. A header names the accepted ones:
+ * https://www.rfc-editor.org/rfc/rfc9110#section-15.5.16
+ */
 export const encodingUnsupported = define('ENCODING_UNSUPPORTED', 415,
   (encoding: string) => `Compressed bodies are not taken, and this one has content-encoding: ${encoding.slice(0, 100)}`,
   undefined, () => ({ 'accept-encoding': 'identity' }))
@@ -174,7 +177,7 @@ export const routeNotFound = define('ROUTE_NOT_FOUND', 404,
 export const routeNearby = define('ROUTE_NOT_FOUND', 404,
   (method: string, path: string, near: readonly string[]) => `Route ${method} ${path} not found; there is ${near.join(', ')}; the API is described at /docs`,
   (_method, _path, near) => ({ near }))
-/** The error has a header that names the methods of the route: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.6 */
+/** The error about a method that a route does not have. A header names those that it has: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.6 */
 export const methodNotAllowed = define('METHOD_NOT_ALLOWED', 405,
   (method: string, path: string, allowed: readonly string[]) => `${path} does not take ${method}, only ${allowed.join(', ')}; the API is described at /docs`,
   (_method, _path, allowed) => ({ allowed }),
@@ -377,7 +380,7 @@ export const toolNotCallable = define('TOOL_NOT_CALLABLE', 409,
 export const unexpected = define('INTERNAL', 500, () => 'An unexpected error occurred; the log has it under this request id')
 
 // The model
-/** An error names no more models than this. */
+/** The greatest number of models that an error names. */
 const MAX_OFFERED = 20
 export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503,
   () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')
@@ -423,8 +426,8 @@ export const modelBusy = define('LLM_BUSY', 503,
   (_provider, retryAfter) => ({ 'retry-after': String(retryAfter) }))
 
 /**
- * The service has already tried again: a client that retries by itself would only multiply the calls.
- * @param retryAfter in s, as the upstream asked
+ * The headers that tell a client not to retry. The service has already tried again, so the client's retries would only multiply the calls.
+ * @param retryAfter how long to wait, in s, as the model's API asked
  */
 function finalHeaders (retryAfter?: number): ErrorHeaders {
   return { 'x-should-retry': 'false', ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }) }

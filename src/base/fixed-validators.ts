@@ -1,15 +1,15 @@
 import { type default as Ajv, type ValidateFunction } from 'ajv/dist/core.js'
 
-/** Gives checkers by their names, each made when it is first asked for. */
+/** The functions that check values against schemas, by name; each is compiled when it is first asked for. */
 export type FixedValidators<Name extends string> = Readonly<Record<Name, () => ValidateFunction>>
 
-/** What checkers of schemas that never change are made of, where code is made of them beforehand. */
+/** For each set of checking functions, the schemas that they were made from, so that the build can generate their code. */
 const sources = new WeakMap<object, { readonly ajv: Ajv.default, readonly ids: Readonly<Record<string, string>> }>()
 
 /**
- * Checkers of schemas that are known when the service is built: to compile them takes a sixth of a start. `scripts/build.js`
- * puts modules of the same form in the place of those that call this, with code that was made by the same ajv.
- * @param ids of the schemas that the ajv holds, by the names of the checkers
+ * Makes the functions that check values against schemas which are known when the service is built. Compiling these schemas would take a sixth of a
+ * start. So `scripts/build.js` replaces each module that calls this function by generated code that does the same.
+ * @param ids the id of each function's schema in `ajv`, by the function's name
  */
 export function fixedValidators<Name extends string> (ajv: Ajv.default, ids: Readonly<Record<Name, string>>): FixedValidators<Name> {
   const entries = Object.entries<string>(ids).map(([name, id]) => [name, () => {
@@ -22,7 +22,7 @@ export function fixedValidators<Name extends string> (ajv: Ajv.default, ids: Rea
   return validators
 }
 
-/** What the checkers were made of, for the build. */
+/** The schemas from which a set of checking functions was made, for the build. */
 export function sourceOf (validators: object): { readonly ajv: Ajv.default, readonly ids: Readonly<Record<string, string>> } {
   const source = sources.get(validators)
   if (source === undefined) throw new Error('expected checkers of fixedValidators')

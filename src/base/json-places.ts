@@ -1,22 +1,22 @@
 import { type TextPlace } from './json.ts'
 
-/** Names and indexes that lead to a part of a JSON value. */
+/** The names and indexes that lead to a part of a JSON value. */
 export type JsonPath = ReadonlyArray<string | number>
 
-/** Parts that are looked for below one part. */
+/** A part of a JSON value that is looked for, with the wanted parts below it. */
 interface Wanted {
   readonly below: Map<string, Wanted>
   /**
-   * Where a value stands in the text: the place of the name for a member, the place of the value for an item. Of two members
-   * with one name the last one counts, as in a parse.
+   * The place of the part in the text: that of the name for a member, that of the value for an item. Of two members with one name the last one
+   * counts, as it does for a parser.
    */
   place: TextPlace | undefined
 }
 
 /**
- * Tells where parts of a JSON text are, in one pass over the text.
+ * Finds the places of parts of a JSON text, in one pass over the text.
  * @param text JSON that was parsed already
- * @returns a place for each path. A path that is not there gets the place of its deepest part that is.
+ * @returns a place for each path. A path that does not exist gets the place of its deepest part that does.
  */
 export function placesInJson (text: string, paths: readonly JsonPath[]): TextPlace[] {
   const root: Wanted = { below: new Map(), place: undefined }
@@ -36,7 +36,7 @@ function childOf ({ below }: Wanted, segment: string): Wanted {
 const SPACE: ReadonlySet<string> = new Set(' \t\r\n')
 const ENDS_OF_WORDS: ReadonlySet<string> = new Set([...SPACE, ',', ']', '}'])
 
-/** Reads on through a text; as deep as it nests, which its parse has bounded. */
+/** Reads through a JSON text and notes places. It recurses as deeply as the text nests, which was bounded when the text was parsed. */
 class Scan {
   readonly #text: string
   #index = 0
@@ -47,7 +47,7 @@ class Scan {
     this.#text = text
   }
 
-  /** Skips a value, and notes what of it is wanted. */
+  /** Skips a value, and notes the places of its wanted parts. */
   value (wanted: Wanted | undefined): void {
     this.#skipSpace()
     if (wanted !== undefined) wanted.place ??= this.#place()
@@ -79,7 +79,7 @@ class Scan {
     for (let index = 0; this.#hasNext(']'); index++) this.value(wanted?.below.get(String(index)))
   }
 
-  /** Goes to the next member or item; past the end, if there is none. */
+  /** Moves on to the next member or item, or past the end when there is none. */
   #hasNext (end: string): boolean {
     this.#skipSpace()
     if (this.#text[this.#index] === ',') this.#index++
@@ -108,7 +108,7 @@ class Scan {
   }
 }
 
-/** What an earlier member of the same name has noted. */
+/** Forgets the places that an earlier member of the same name has left. */
 function forgetPlaces ({ below }: Wanted): void {
   for (const child of below.values()) {
     child.place = undefined

@@ -2,36 +2,36 @@ import { createHash } from 'node:crypto'
 import { parse as parseLossless, stringify as stringifyLossless } from 'lossless-json'
 import { beginningOf, hasAtMost } from './text.ts'
 
-/** Plain data, with integers beyond 2^53 as `bigint`. */
+/** Any JSON value. Integers beyond 2^53 are `bigint`, so that no digit gets lost. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject
 
-/** A JSON object. Its keys come from strangers: read it with `Object.hasOwn`. */
+/** A JSON object. Its member names may come from strangers, so members are read with `Object.hasOwn`. */
 export interface JsonObject { readonly [key: string]: Json }
 
-/** Whether a value is an object, and no list. */
+/** Whether a value is an object, and not a list or null. */
 export function isJsonObject (value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** How deep objects and lists may nest in any JSON that the service reads. Recursive code relies on this bound. */
+/** How deep objects and lists may nest in any JSON that the service reads. Code that recurses over JSON relies on this bound. */
 export const MAX_JSON_DEPTH = 100
 
-/** From how many digits on a number may be more than a double can hold. */
+/** The number of digits from which on a number may have more than a double can hold. */
 const DIGITS_OF_DOUBLES = 16
 
-/** How many digits an integer may have: what doubles cannot hold is kept, but not without end. */
+/** The greatest number of digits of an integer. Integers beyond 2^53 are kept with all digits, but must have a bound. */
 const MAX_DIGITS = 1000
 
-/** Shorter exponents make no number that a double cannot hold, unless it has many digits too. */
+/** Matches exponents of three digits or more. A number with a shorter one is never too large for a double, unless it has many digits, too. */
 const LONG_EXPONENT = /\d[eE]\+?\d{3}/
 
-/** A place in a text. Both count from 1; columns count UTF-16 units. */
+/** A place in a text. Line and column count from 1; columns count UTF-16 units. */
 export interface TextPlace {
   readonly line: number
   readonly column: number
 }
 
-/** A text that is not JSON, nests too deeply, or has a number that nothing can hold; the message says where. */
+/** The error that a text is no JSON, nests too deeply, or has a number that is too large. Its message names the place. */
 export class JsonError extends Error {
   override readonly name = 'JsonError'
   /** The message without the place. */
@@ -46,9 +46,9 @@ export class JsonError extends Error {
 }
 
 /**
- * Parses JSON so that integers beyond 2^53 keep every digit, as `bigint`. The lossless parser runs only for a text with 16
- * digits in a row, so the common case pays for one scan. A byte order mark is refused, as RFC 8259 allows. A number such as
- * 1e400 is refused, too: JavaScript reads it as Infinity, and writes that as null.
+ * Parses JSON without losing digits: integers beyond 2^53 become `bigint`. The slower parser that can do so runs only for a text with 16 digits in a
+ * row. A byte order mark is refused, as RFC 8259 allows. A number such as 1e400 is refused, too: JavaScript would read it as Infinity, and write it
+ * as null.
  * @throws JsonError
  */
 export function parseJson (text: string): Json {
@@ -60,8 +60,8 @@ export function parseJson (text: string): Json {
 }
 
 /**
- * Parses what `stringifyJson` has written, with every digit. Such a text may nest deeper than one of a stranger, since the
- * service has put the stranger's data into data of its own.
+ * Parses a text that `stringifyJson` has written, with every digit. Such a text may nest deeper than one from a stranger, because the service puts
+ * the data of strangers into data of its own.
  * @throws JsonError
  */
 export function parseOwnJson (text: string): Json {
@@ -78,8 +78,8 @@ function parsePlainly (text: string, hasLongNumber: boolean): Json {
 }
 
 /**
- * Whether a text has so many digits in a row. Only one of as many characters is looked at, since each such row covers one of
- * those places. That takes a third of the time of a regular expression, for every body that comes in.
+ * Whether a text has 16 digits in a row. It looks only at every 16th character, because any such row covers one of those places. This takes a third
+ * of the time of a regular expression, and is done for every body of a request.
  */
 function hasManyDigits (text: string): boolean {
   for (let at = DIGITS_OF_DOUBLES - 1; at < text.length; at += DIGITS_OF_DOUBLES) {
@@ -101,12 +101,12 @@ function isDigit (text: string, at: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
 
-/** Whether a JSON text nests deeper than recursive code may go. Needed where something else than `parseJson` parses the text. */
+/** Whether a JSON text nests deeper than recursive code may go. Needed where other code than `parseJson` parses the text. */
 export function isTooDeep (text: string): boolean {
   return mayBeDeep(text) && scan(text).tooDeepAt !== undefined
 }
 
-/** A JSON text; `bigint` is written with all its digits. */
+/** Writes a value as JSON. A `bigint` is written with all its digits. */
 export function stringifyJson (value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, null, indent)
@@ -115,39 +115,38 @@ export function stringifyJson (value: unknown, indent?: number): string {
   }
 }
 
-/** The one JSON text of a value, keys sorted, so that equal values have equal texts. */
+/** Writes a value as JSON with sorted member names, so that equal values have equal texts. */
 export function canonicalJson (value: Json): string {
   return stringifyJson(sortKeys(value))
 }
 
-/** The same for equal content on every replica; 12 characters that need no escaping. */
+/** A hash of a JSON value, which is equal for equal values on every replica. It has 12 characters that need no escaping. */
 export function contentHash (content: Json): string {
   return createHash('sha256').update(canonicalJson(content)).digest('base64url').slice(0, 12)
 }
 
-/** An object that is being made. */
+/** A JSON object to which members are still added. */
 export interface MutableObject { [name: string]: Json }
 
 /**
- * Sets a member of an object that is being made, whatever the member's name: an assignment would take `__proto__` for the
- * prototype. `Object.fromEntries`, or a spread before further members, takes V8 1 to 2 µs; this takes some nanoseconds a
- * member.
+ * Sets a member of an object that is being built. A plain assignment would take the name `__proto__` for the prototype. `Object.fromEntries`, or a
+ * spread, would take V8 1 to 2 µs; this takes some nanoseconds for each member.
  */
 export function setMember (object: MutableObject, name: string, value: Json): void {
   if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
   else object[name] = value
 }
 
-/** Whether objects and lists nest deeper than so many levels; looks no deeper itself. */
+/** Whether objects and lists in a value nest deeper than `levels`. The check itself goes no deeper. */
 export function isDeeper (value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some(member => isDeeper(member, levels - 1))
 }
 
-/** Whether there is an integer in a value that a double cannot hold. */
+/** Whether a value has an integer that a double cannot hold. */
 export function holdsBigint (value: Json): boolean {
   if (typeof value !== 'object' || value === null) return typeof value === 'bigint'
-  // Every value of a render comes through this loop, and Object.values takes twice as long for a large object.
+  // Every value of a render passes through this loop, and Object.values would take twice as long for a large object.
   return Object.keys(value).some(name => holdsBigint((value as JsonObject)[name] as Json))
 }
 
@@ -164,7 +163,7 @@ function parseExactly (text: string): Json {
   return parseLossless(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) as Json
 }
 
-/** An integer that a double cannot hold exactly becomes a bigint; every other number is what JSON.parse makes of it. */
+/** Reads a number: an integer that a double cannot hold exactly becomes a bigint; every other number becomes what JSON.parse makes of it. */
 function parseNumber (digits: string): number | bigint {
   const number = Number(digits)
   if (Number.isSafeInteger(number) || !/^-?\d+$/.test(digits)) return number
@@ -177,7 +176,7 @@ function holdsInfinity (value: Json): boolean {
   return Object.values(value).some(holdsInfinity)
 }
 
-/** V8 finds out in a quarter of the time that a scan takes. */
+/** Whether a text has so many brackets that it may nest too deeply. V8 counts them in a quarter of the time of a full scan. */
 function mayBeDeep (text: string): boolean {
   return !['[', '{'].every(bracket => hasAtMost(text, bracket, MAX_JSON_DEPTH / 2))
 }
@@ -185,13 +184,13 @@ function mayBeDeep (text: string): boolean {
 interface Findings {
   /** Whether a number has 16 digits in a row. */
   readonly hasLongNumber: boolean
-  /** Where it nests deeper than a parser or any recursive code should meet. */
+  /** The index at which the text nests more deeply than recursive code may go. */
   readonly tooDeepAt?: number
 }
 
 const NOTHING_FOUND: Findings = { hasLongNumber: false }
 
-/** Looks at all of a text up to where it nests too deeply. */
+/** Scans a JSON text for long numbers and deep nesting. It stops where the text nests too deeply. */
 function scan (text: string): Findings {
   let hasLongNumber = false
   let depth = 0
@@ -217,7 +216,7 @@ function scan (text: string): Findings {
   return { hasLongNumber }
 }
 
-/** What is wrong and where: the lossless parser tells it better than V8 does. */
+/** The mistake in a text that is no JSON. The second parser is asked for it, because its messages are better than those of V8. */
 function findMistake (text: string): JsonError {
   if (text.trim() === '') return new JsonError('the text is empty')
   try {
@@ -230,7 +229,7 @@ function findMistake (text: string): JsonError {
   }
 }
 
-/** The first number that a double cannot hold: of integers all digits are kept, however many. */
+/** The error about the first number that a double cannot hold. Integers are no such numbers: all their digits are kept. */
 function findOverflow (text: string): JsonError {
   let inString = false
   for (const { 0: found, index } of text.matchAll(/\\.|"|-?\d[\d.eE+-]*/g)) {

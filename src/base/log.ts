@@ -1,7 +1,4 @@
-/**
- * What every room writes its log lines to: the part of a pino logger that the service uses. Fields come first, so that lines
- * can be searched by field.
- */
+/** The log of the service: those functions of a pino logger that the code uses. The fields come before the message, so that lines can be searched by field. */
 export interface Log {
   debug (fields: object, message: string): void
   info (fields: object, message: string): void

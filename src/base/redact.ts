@@ -1,35 +1,34 @@
 import { type Json } from './json.ts'
 
-/** Takes secrets out of a text. */
+/** Replaces the secrets in a text. */
 export type Redact = (text: string) => string
 
-/** What is shown in place of a secret. */
+/** The text that is shown in place of a secret. */
 export const REDACTED = '[secret]'
 
-/** Names of headers that carry credentials. */
+/** Matches the names of headers that carry credentials. */
 const SENSITIVE = /authorization|cookie|api-?key|token|secret|password/
 
-/** Whether a header carries credentials, by its name. */
+/** Whether a header carries credentials, judged by its name. */
 export function isSensitive (name: string): boolean {
   return SENSITIVE.test(name.toLowerCase())
 }
 
-/** Makes what takes these out of texts: as they are, and as JSON within the text may spell them. */
+/** Makes a function that replaces the secrets in texts. It also finds a secret that JSON inside the text has written with escapes. */
 export function createRedactor (secrets: readonly string[]): Redact {
-  // One that begins with another would leave its rest.
+  // The longest secret is replaced first, because a shorter one may be its beginning, and the rest would stay.
   const longestFirst = secrets.filter(secret => secret !== '').sort((one, other) => other.length - one.length)
   if (longestFirst.length === 0) return text => text
   let spellings: RegExp | undefined
   return text => {
-    // Only a backslash can spell a character in another way. Without a backslash the plain search is enough, and many times
-    // as fast.
+    // A character can be written in another way only with a backslash. Without a backslash the plain search is enough, and many times as fast.
     if (!text.includes('\\')) return longestFirst.reduce((redacted, secret) => redacted.replaceAll(secret, REDACTED), text)
     spellings ??= new RegExp(longestFirst.map(anySpelling).join('|'), 'g')
     return text.replaceAll(spellings, REDACTED)
   }
 }
 
-/** Takes secrets out of all texts of a value, names of members too. */
+/** Replaces the secrets in all texts of a JSON value, including the names of members. */
 export function redactJson (value: Json, secrets: readonly string[]): Json {
   return secrets.length === 0 ? value : redactMembers(value, createRedactor(secrets))
 }
@@ -42,8 +41,8 @@ function redactMembers (value: Json, redact: Redact): Json {
 }
 
 /**
- * Matches a text as it is and as JSON may write it, up to three times within each other: `\/` and `\u002f` for a slash.
- * Without that bound a long run of backslashes would be read again from each of its characters.
+ * The regular expression for a text as it is, and as JSON may write it, up to three times within each other: `\/` and `\u002f` for a slash. Without
+ * that bound a long run of backslashes would be read again from each of its characters.
  */
 function anySpelling (text: string): string {
   return Array.from(text, character => {

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 
-/** Brings the names of a folder's entries to the disk. */
+/** Flushes a folder to the disk, so that the names of new files in it survive a power cut. */
 export async function syncFolder (path: string): Promise<void> {
   const folder = await open(path, 'r')
   try {

@@ -1,40 +1,45 @@
 /**
- * The same text, in memory of its own. A text that V8 cuts out of another keeps all of the other alive: a megabyte for a
- * word, for as long as somebody keeps the word.
+ * A copy of a text in memory of its own. A text that V8 cuts out of another one keeps the whole of the other one alive: a megabyte for a word, for as
+ * long as the word is kept.
  */
 export function ownCopy (text: string): string {
   return ` ${text}`.slice(1)
 }
 
-/** The beginning of a text, at most so many UTF-16 units. For code that keeps texts which callers choose. */
+/** The beginning of a text, at most `most` UTF-16 units long. It bounds the memory of texts that callers choose and the service keeps. */
 export function beginningOf (text: string, most: number): string {
   return text.length <= most ? text : ownCopy(text.slice(0, most))
 }
 
-/** Whether something stands in a text at most so many times. */
+/** The plural of a noun. The noun before "of" gets the s: `tools`, `lists of tests`. */
+export function pluralOf (noun: string): string {
+  return noun.replace(/(?= of )|$/, 's')
+}
+
+/** Whether `part` occurs in a text at most `most` times. */
 export function hasAtMost (text: string, part: string, most: number): boolean {
   let count = 0
   for (let index = text.indexOf(part); index >= 0 && count <= most; index = text.indexOf(part, index + part.length)) count++
   return count <= most
 }
 
-/** Whether a text can be sent in a header: https://www.rfc-editor.org/rfc/rfc9110#section-5.5, without what is obsolete there. */
+/** Whether a text can be the value of an HTTP header: https://www.rfc-editor.org/rfc/rfc9110#section-5.5, without the obsolete forms there. */
 export function fitsHeader (text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }
 
 /**
- * Characters that control a terminal, change the direction of writing, look like nothing, or look like a space and are none.
- * U+2800 is a blank that Unicode counts among the symbols.
+ * Matches characters that nobody sees: those that control a terminal or change the direction of writing, and those that are invisible or look like a
+ * space. U+2800 is a blank that Unicode counts among the symbols.
  */
 const HIDDEN = /(?![\n\t ])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}\u{2800}]/gu
 
-/** A text in which nothing hides: such a character is shown as `\u{1b}`. Tabs and line ends stay. */
+/** Makes invisible characters of a text visible: each is shown as `\u{1b}`. Tabs and line ends stay. */
 export function revealHidden (text: string): string {
   return text.replaceAll(HIDDEN, character => `\\u{${(character.codePointAt(0) as number).toString(16)}}`)
 }
 
-/** The same for JSON, whose meaning stays the same: such a character becomes a JSON escape. */
+/** Makes invisible characters of a JSON text visible: each becomes a JSON escape, so the meaning of the text stays the same. */
 export function revealInJson (json: string): string {
   return json.replaceAll(HIDDEN, character =>
     Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join('')
@@ -50,15 +55,12 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'an object'
 }
 
-/** What a type of JSON Schema is called in a sentence. */
+/** The word for a type of JSON Schema in a sentence: `a string`. */
 export function typeInWords (type: string): string {
   return TYPES[type] ?? type
 }
 
-/**
- * What kind of JSON value it is, in the words of a sentence and without the content: `a string`, `an object`. Numbers, true,
- * false and null are given as they are.
- */
+/** The kind of a JSON value in words, without its content: `a string`, `an object`. Numbers, true, false and null are given as they are. */
 export function kindInWords (value: unknown): string {
   if (typeof value === 'string') return 'a string'
   if (Array.isArray(value)) return 'a list'

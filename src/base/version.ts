@@ -1,5 +1,5 @@
-/** The engine's version. `engines.version` of an extension is compared with it, and the API reports it. */
+/** The version of the service. The API reports it, and `engines.version` of an extension is compared with it. */
 export const ENGINE_VERSION = '1.0.0'
 
-/** The engine's name: what `engines.name` of an extension must be. */
+/** The name of the service, which `engines.name` of an extension must be. */
 export const ENGINE_NAME = 'ai-prompt-shell'

@@ -5,8 +5,8 @@ const milliseconds = (options: { description: string, default: number, minimum?:
 const optional = (options: { description: string, writeOnly?: boolean }) => Type.String({ default: '', ...options })
 
 /**
- * Every environment variable of the service, with its default and what it is for. The Config type, the checks at start,
- * ``.env.example` and the table in docs/configuration.md all come from here.
+ * The schema of the service's environment variables, each with its default and what it is for. The type `Config`, the checks at start, `.env.example`
+ * and the table in docs/configuration.md all come from it.
  */
 export const configSchema = Type.Object({
   REDIS_URL: optional({ description: 'Redis with the registrations: `redis://[user:password@]host:port/db`, `redis+sentinel://[user:password@]host:port,host:port/master/db` or `redis+cluster://[user:password@]host:port,host:port`; `rediss` for TLS. This or `STORE_DIR` is required.', writeOnly: true }),

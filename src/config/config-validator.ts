@@ -2,7 +2,7 @@ import { Ajv } from 'ajv'
 import { fixedValidators } from '../base/fixed-validators.ts'
 import { configSchema } from './config-schema.ts'
 
-// The schema is the project's own: the compiler takes it as it is, and does not hold it to the metaschema at every start.
+// The schema is the project's own, so the compiler need not check it against the metaschema at every start.
 const ajv = new Ajv({
   allErrors: true,
   coerceTypes: true,
@@ -14,5 +14,5 @@ const ajv = new Ajv({
 })
 ajv.addSchema(configSchema, 'config')
 
-/** Checks the configuration. The build puts code that is made beforehand in this module's place. */
+/** The function that checks the configuration. The build replaces this module by code that was generated beforehand. */
 export const validators = fixedValidators(ajv, { config: 'config' })

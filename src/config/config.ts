@@ -6,17 +6,17 @@ import { configSchema } from './config-schema.ts'
 import { validators } from './config-validator.ts'
 import { isLabel, LATEST } from '../registry/kinds/release/release-record.ts'
 
-/** The service's configuration, checked; `''` means "not given". */
+/** The checked configuration of the service; `''` means that a variable is not given. */
 export type Config = Readonly<Static<typeof configSchema>>
 
-/** A variable that the service cannot start with. */
+/** The error that the service cannot start, because of the value of a variable. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
 /**
  * Reads the configuration from environment variables. An empty variable counts as not given.
- * @throws ConfigError that names the variable, what was expected and what came
+ * @throws ConfigError that names the variable, the expected value and the given one
  */
 export function loadConfig (environment: Readonly<Record<string, string | undefined>>): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''))
@@ -32,7 +32,10 @@ export function loadConfig (environment: Readonly<Record<string, string | undefi
   return config
 }
 
-/** Nobody is let in from outside by an oversight. */
+/**
+ * Checks that the service is not open to other machines by an oversight: without tokens it must listen on a loopback address, or `AUTH=off` must say
+ * that everyone may call.
+ */
 function checkAccess (config: Config): void {
   const { HOST, AUTH, API_TOKENS: tokens, API_TOKENS_FILE: file } = config
   if (tokens !== '' && file !== '') throw new ConfigError('API_TOKENS and API_TOKENS_FILE: expected one of them, got both')
@@ -52,15 +55,15 @@ function checkLabels ({ DEFAULT_LABEL: label, PROTECTED_LABELS: text }: Config):
   if (wrong !== undefined) throw new ConfigError(`${wrong[0] as string}: expected names of labels such as production, got "${wrong[1] as string}"`)
 }
 
-/** The labels of a list with commas. */
+/** The names in a list that is separated by commas. */
 export function labelsIn (text: string): readonly string[] {
   return text.split(',').map(each => each.trim()).filter(each => each !== '')
 }
 
-/** What can be counted beside texts. */
+/** The types of parts, other than texts, for which a number of tokens can be configured. */
 const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file'])
 
-/** Reads `MEDIA_TOKENS`. @throws ConfigError */
+/** Reads `MEDIA_TOKENS`: how many tokens a picture, a sound or a file counts as. @throws ConfigError */
 export function mediaTokensIn (text: string): ReadonlyMap<string, number> {
   return new Map(labelsIn(text).map(each => {
     const [, type = '', tokens] = /^([a-z_]+)\s*=\s*(\d{1,9})$/.exec(each) ?? []
@@ -69,12 +72,12 @@ export function mediaTokensIn (text: string): ReadonlyMap<string, number> {
   }))
 }
 
-/** Whether callers need tokens. */
+/** Whether callers must have a token. */
 export function asksForTokens ({ API_TOKENS: tokens, API_TOKENS_FILE: file }: Pick<Config, 'API_TOKENS' | 'API_TOKENS_FILE'>): boolean {
   return tokens !== '' || file !== ''
 }
 
-/** Whether an address is reached from this machine alone. */
+/** Whether an address can be reached from this machine only. */
 export function isLoopback (host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
@@ -96,7 +99,7 @@ function checkModel ({ LLM_BASE_URL, AI_KOSMOS_MODEL_BASE_URL, LLM_API_KEY: key,
   }
 }
 
-/** An address as a message may show it: what stands before an "@" or in a query may be a password. */
+/** An address as a message may show it: without the part before an "@" and without the query, since these may have a password. */
 function withoutSecrets (address: string): string {
   return address.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1').replace(/[?#].*$/s, '')
 }

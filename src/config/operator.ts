@@ -1,85 +1,85 @@
 /**
- * What the operator lets sessions reach: folders, hosts and commands, out of `OPERATOR_FILE`. No registration, no request and
- * no model names a path, a host or a command beyond it.
+ * The parsed `OPERATOR_FILE`: the folders, hosts and commands that the operator of the service lets sessions reach. No registered entry, no request
+ * and no model can name a path, a host or a command beyond it.
  */
 export interface OperatorFile {
   readonly workspaces: ReadonlyMap<string, Workspace>
   readonly targets: ReadonlyMap<string, Target>
-  /** For commands, in the order of the file. */
+  /** The rules for commands, in the order of the file. */
   readonly rules: readonly OperatorRule[]
 }
 
-/** A folder with files of a project. */
+/** A folder with the files of a project, in which sessions may work. */
 export interface Workspace {
   readonly name: string
-  /** Absolute; a folder that was there at the start. */
+  /** The absolute path of the folder, which existed at the start. */
   readonly path: string
-  /** Whether the skills in it (`.agents/skills`, …) may be started. */
+  /** Whether skills that lie in the folder (`.agents/skills`, …) may be started. */
   readonly hasSkills: boolean
-  /** Commands that tell whether a change is good, by name. */
+  /** The commands that show whether a change is good, such as tests, by name. */
   readonly checks: ReadonlyMap<string, string>
-  /** Files that may be read as logs, by name; each a path below the folder, relative to it. */
+  /** The files that may be read as logs, by name; each is a path relative to the folder, and lies below it. */
   readonly logs: ReadonlyMap<string, string>
-  /** Names that plans may change beside those of the protocol: `Procfile`, `*.go`. @default none */
+  /** Names of files that plans may change, beside those that every plan may change: `Procfile`, `*.go`. @default none */
   readonly mayChange?: readonly string[]
-  /** What a person agrees to before a plan writes here; a profile and a request can be stricter. */
+  /** What a person must agree to before a plan writes in this workspace; a plan profile and a request can ask for more. */
   readonly confirm: 'diff' | 'deletions' | 'none'
-  /** Whether a plan may commit what it has changed here; the rules for `git commit` still hold. */
+  /** Whether a plan may commit to git what it has changed here. The rules for the command `git commit` still hold. */
   readonly mayCommit: boolean
 }
 
-/** Where commands run. */
+/** A target: the place where commands run, this machine or another one. */
 export type Target = LocalTarget | SshTarget
 
-/** What the operator says of terminals on a target. */
+/** What the operator allows about terminals (shells that a person types into) on a target. */
 export interface TerminalOffer {
-  /** Whether whoever has the role may open a terminal, and type anything there. @default false */
+  /** Whether callers with the role `terminal` may open one, and type anything into it. @default false */
   readonly mayOpenTerminal?: boolean
-  /** Whether what terminals show is recorded. @default false */
+  /** Whether the output of terminals is recorded. @default false */
   readonly isRecorded?: boolean
 }
 
-/** This machine. */
+/** A target on this machine. */
 export interface LocalTarget extends TerminalOffer {
   readonly type: 'local'
   readonly name: string
-  /** Where commands begin, and what they are jailed to. */
+  /** The folder in which commands begin, and which they cannot leave. */
   readonly workspace: Workspace
-  /** `auto`: bubblewrap where it works. `required`: nothing runs without it. */
+  /** Whether commands run in the sandbox bubblewrap. `auto`: where it works. `required`: without it no command runs. */
   readonly sandbox: 'auto' | 'required' | 'off'
-  /** Whether sandboxed commands reach the network. */
+  /** Whether commands in the sandbox can reach the network. */
   readonly hasNetwork: boolean
-  /** Whether a session may run commands unasked. */
+  /** Whether a session may run commands without asking a person. */
   readonly mayRunUnasked: boolean
-  /** Names of variables that commands get, out of the service's environment. */
+  /** The names of environment variables that commands get from the service's own environment. */
   readonly environment: readonly string[]
 }
 
-/** Another machine. */
+/** A target on another machine, reached over SSH. */
 export interface SshTarget extends TerminalOffer {
   readonly type: 'ssh'
   readonly name: string
   readonly host: string
   readonly port: number
   readonly user: string
-  /** `SHA256:…`, as `ssh-keygen -l` prints it: no host is trusted on first use. */
+  /** The fingerprint of the host's key, `SHA256:…`, as `ssh-keygen -l` prints it. It must be given, because no host is trusted on first use. */
   readonly hostKey: string
-  /** Absolute path of a private key; without it the agent of `SSH_AUTH_SOCK` is asked. */
+  /** The absolute path of a private key. Without it the SSH agent of `SSH_AUTH_SOCK` is asked. */
   readonly keyFile?: string
-  /** Where commands begin; the user's home without it. */
+  /** The folder in which commands begin; without it the home of the user. */
   readonly cwd?: string
   readonly hasSkills: boolean
   readonly mayRunUnasked: boolean
 }
 
-/** Says of a command whether it runs; deny goes before ask, ask before allow. */
+/** A rule that says whether a command runs. Where several rules match, deny goes before ask, and ask before allow. */
 export interface OperatorRule {
   readonly effect: 'allow' | 'ask' | 'deny'
-  /** Words, with `*` for any characters of a word; as the last word, for any further words, or none. */
+  /** The pattern of a command: words, with `*` for any characters of a word. `*` as the last word stands for any further words, or none. */
   readonly command: string
-  /** Names of targets. @default all */
+  /** The names of the targets for which the rule holds. @default all */
   readonly targets?: readonly string[]
 }
 
-/** Without `OPERATOR_FILE`: nothing can be reached. */
+/** What sessions may reach without an `OPERATOR_FILE`: nothing. */
 export const NOTHING_OFFERED: OperatorFile = { workspaces: new Map(), targets: new Map(), rules: [] }

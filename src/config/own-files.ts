@@ -3,30 +3,30 @@ import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
 import { type Config, ConfigError } from './config.ts'
 import { type OperatorFile } from './operator.ts'
 
-/** A file or folder of the service: who writes it decides for the service, or reads what is nobody else's. */
+/** A file or folder that belongs to the service itself. Whoever can write it could change what the service does, and whoever can read it may learn secrets. */
 export interface OwnFile {
-  /** What names it. */
+  /** The variable that names the file, for messages. */
   readonly variable: string
   readonly path: string
-  /** Whether all that is below it is the service's, too. */
+  /** Whether everything below the path belongs to the service, too. */
   readonly isFolder: boolean
-  /** Whether everybody may read it. */
+  /** Whether everybody may read the file. */
   readonly isPublic: boolean
 }
 
-/** What the service's folders and keys are, beside what its configuration names. */
+/** The files and folders of the service that its configuration does not name directly. */
 export interface OwnPlaces {
-  /** The folder of sessions, where there is one. */
+  /** The folder in which sessions are kept, if they are kept in one. */
   readonly sessions: string | undefined
   readonly operator: OperatorFile
-  /** The socket of an agent with keys. */
+  /** The socket of an SSH agent, which holds keys. */
   readonly agent: string | undefined
 }
 
-/** Links on one way; Linux follows no more either. */
+/** The greatest number of symbolic links that are followed in one path; Linux has the same bound. */
 const MAX_LINKS = 40
 
-/** All files and folders that are the service's own: of variables every one that names a file. */
+/** Lists all files and folders that belong to the service itself. Of the configuration, these are all that a variable ending in `_FILE` names. */
 export function ownFilesOf (config: Config, { sessions, operator: { targets }, agent }: OwnPlaces): OwnFile[] {
   const files = Object.entries(config).flatMap(([variable, value]) =>
     variable.endsWith('_FILE') && typeof value === 'string' && value !== '' ? [fileOf(variable, value)] : []
@@ -44,8 +44,8 @@ export function ownFilesOf (config: Config, { sessions, operator: { targets }, a
 }
 
 /**
- * Refuses workspaces that hold a file of the service, or a link on the way to one: a command could put another in its place,
- * and no sandbox hides what lies in a folder that can be moved. A workspace in a folder of the service is refused likewise.
+ * Refuses workspaces in which one of the service's own files lies, or a symbolic link on the way to one: a command could replace it, and no sandbox
+ * protects what lies in a folder that can be moved. A workspace inside a folder of the service is refused, too.
  * @throws ConfigError that names the variable, the file and the workspace
  */
 export function refuseOwnFilesIn ({ workspaces }: OperatorFile, files: readonly OwnFile[]): void {
@@ -64,7 +64,10 @@ export function refuseOwnFilesIn ({ workspaces }: OperatorFile, files: readonly 
   }
 }
 
-/** Every true place on the way of a path, and at last its own: each may be exchanged by who can write there. What is not there yet counts as it is written. */
+/**
+ * Every true place on the way along a path, and its end as the last one, with all symbolic links followed: whoever can write at one of them can
+ * exchange the file. A part that does not exist yet counts as it is written.
+ */
 export function placesOf (path: string): string[] {
   const places: string[] = []
   let { root: place } = parse(path)
@@ -99,7 +102,8 @@ function linkAt (path: string): string | undefined {
 }
 
 function fileOf (variable: string, path: string): OwnFile {
-  // Authorities are what programs in a sandbox trust, too. A path is no plainer than it was written: `..` behind a link leads elsewhere.
+  // Certificate authorities may be public, since programs in a sandbox trust them, too. The path is not simplified: `..` behind a symbolic link leads
+  // elsewhere than it seems to.
   return { variable, path: isAbsolute(path) ? path : `${process.cwd()}${sep}${path}`, isFolder: false, isPublic: variable === 'TOOL_TLS_CA_FILE' }
 }
 

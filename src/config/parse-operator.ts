@@ -6,18 +6,18 @@ import { type CheckedYaml, parseCheckedYaml } from '../tool/schema/checked-yaml.
 import { configSchema } from './config-schema.ts'
 import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget, type Target, type Workspace } from './operator.ts'
 
-/** Larger files are refused, in bytes. */
+/** The greatest size of the operator's file, in bytes. */
 const MAX_BYTES = 1024 * 1024
 
-/** A star at the end of the last word of a command's pattern. */
+/** Matches a command's pattern whose last word only ends in a star, such as `git*`. */
 const HALF_STAR = /[^ \t]\*[ \t]*$/
 
-/** An operator's file that cannot be used; the message says where, what was expected and what came. */
+/** The error that the operator's file cannot be used. Its message names the place, what was expected and what was found. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'
 }
 
-/** What `jsonschema/operator.json` lets through. */
+/** The operator's file as `jsonschema/operator.json` lets it through, before names are resolved. */
 interface OperatorDocument {
   readonly workspaces?: Readonly<Record<string, WorkspaceEntry>>
   readonly targets?: Readonly<Record<string, LocalEntry | SshEntry>>
@@ -56,10 +56,10 @@ interface SshEntry extends TerminalEntry, Pick<SshTarget, 'type' | 'host' | 'use
   readonly auto?: boolean
 }
 
-/** Refuses an entry. @param path of the part that is wrong */
+/** Makes the error that refuses a part of the operator's file. @param path the path of the part */
 type Refuse = (path: ReadonlyArray<string | number>, expected: string, got: string) => OperatorError
 
-/** Reads `OPERATOR_FILE`. @throws OperatorError that names the file and the line */
+/** Reads and parses `OPERATOR_FILE`. @throws OperatorError that names the file and the line */
 export function readOperator (path: string): OperatorFile {
   try {
     const { size } = statSync(path)
@@ -71,8 +71,8 @@ export function readOperator (path: string): OperatorFile {
 }
 
 /**
- * Reads what the operator offers from YAML or JSON; looks whether its folders and keys are there.
- * @param base the folder of relative paths
+ * Parses the operator's file from YAML or JSON, and checks that the folders and keys in it exist.
+ * @param base the folder to which relative paths in it belong
  * @throws OperatorError that names the line
  */
 export function parseOperator (text: string, base: string): OperatorFile {
@@ -85,7 +85,8 @@ export function parseOperator (text: string, base: string): OperatorFile {
   const rules = (document?.policy ?? []).map(({ effect, command, targets: names }, index) => {
     const unknown = names?.findIndex(name => !targets.has(name)) ?? -1
     if (unknown >= 0) throw refuse(['policy', index, 'targets', unknown], 'the name of a target', names?.[unknown] ?? '')
-    // It would mean this word alone, and most who write it mean what follows, too: a rule that denies less than it seems to.
+    // A last word such as `push*` would match that word only. Most who write it mean all that follows, too, and would get a rule that denies less
+    // than it seems to.
     if (HALF_STAR.test(command)) {
       throw refuse(['policy', index, 'command'], 'a last word without a star at its end, or a star as a word of its own behind it', command)
     }
@@ -111,7 +112,7 @@ function workspaceOf (
   const place = ['workspaces', name]
   const folder = resolve(base, path)
   if (found(folder)?.isDirectory() !== true) throw refuse([...place, 'path'], 'a folder that is there', path)
-  // Without links, so that what is inside is told by its beginning.
+  // The path has no symbolic links, so that its beginning shows whether another path lies inside.
   const root = realpathSync(folder)
   for (const [log, file] of Object.entries(logs)) {
     if (!isBelow(root, resolve(root, file))) throw refuse([...place, 'logs', log], 'a file below the workspace', file)
@@ -136,7 +137,7 @@ interface OperatorContext {
 
 function targetOf (name: string, entry: LocalEntry | SshEntry, { base, workspaces, refuse }: OperatorContext): Target {
   const place = ['targets', name]
-  // A skill is started with the name of a target or the id of a terminal.
+  // A name must not look like a terminal's id, because a skill is started with the name of a target or the id of a terminal.
   if (/^[0-9a-f]{32}$/.test(name)) throw refuse(place, 'a name that is no id of a terminal', name)
   const terminals = { mayOpenTerminal: entry.terminal === true, isRecorded: entry.record === true }
   if (entry.type === 'local') {
@@ -165,7 +166,7 @@ function targetOf (name: string, entry: LocalEntry | SshEntry, { base, workspace
   }
 }
 
-/** What the service is configured with holds its secrets. */
+/** Whether a variable configures the service: its value may be a secret, so commands must not get it. */
 function isOfTheService (variable: string): boolean {
   return Object.hasOwn(configSchema.properties, variable) || variable.startsWith('TOOL_SECRET_')
 }

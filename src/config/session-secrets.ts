@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { type Config, ConfigError } from './config.ts'
 
-/** Shorter ones could be guessed. */
+/** The shortest allowed secret, in characters. Shorter ones could be guessed. */
 const MIN_LENGTH = 32
 
 /**
- * The secrets that transitions of sessions are sealed with: the first one seals, a second one is still believed, so that one can
- * take the place of another; none where none is given.
- * @throws ConfigError that shows nothing of them
+ * Reads the secrets with which the logs of sessions are sealed, so that nobody else can write to them. The first one seals; a second one is still
+ * accepted, so that the secret can be changed without losing sessions. The list is empty when none is configured.
+ * @throws ConfigError that shows no part of the secrets
  */
 export function readSessionSecrets ({
   SESSION_SECRET: given,

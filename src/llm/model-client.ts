@@ -4,23 +4,23 @@ import { type JsonObject } from '../base/json.ts'
 import { type CallerSignal } from '../runtime/caller-signal.ts'
 import { type Frame } from './stream/frame.ts'
 
-/** What a model can be asked for, and what it answers. */
+/** The kinds of requests to a model, each with the type of its answer. */
 export interface Answers {
-  /** A chat completion. */
+  /** A chat completion as a whole. */
   readonly chat: ModelReply
   /**
-   * Asks for a chat completion as a stream, to be passed on. The promise resolves with the first event, so that a failure
-   * before that event is an error like those of `chat`.
+   * A chat completion as a stream of bytes to pass on. The promise of it resolves with the first event, so that a failure before that event is an
+   * error like those of `chat`.
    */
   readonly stream: ModelStream
-  /** The same, to be read along. */
+  /** A chat completion as a stream of parsed events. */
   readonly frames: FrameStream
   readonly embeddings: ModelReply
 }
 
 export type OperationKind = keyof Answers
 
-/** One thing that a model is asked for. */
+/** One request to a model, with its kind. */
 export interface Operation<Kind extends OperationKind, Options extends CallOptions = CallOptions> {
   readonly kind: Kind
   readonly request: ModelRequest
@@ -28,63 +28,63 @@ export interface Operation<Kind extends OperationKind, Options extends CallOptio
 }
 
 /**
- * Asks a model. Unknown fields of the request pass through.
- * @throws UpstreamRefusal for a 4xx that concerns the caller; LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY,
- * MODEL_NOT_FOUND; the signal's reason when the caller has left
+ * Asks a model. Unknown fields of the request are passed on to it.
+ * @throws UpstreamRefusal for a 4xx that concerns the caller; LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY, MODEL_NOT_FOUND; the signal's
+ * reason when the caller has left
  */
 export type Ask = <Kind extends OperationKind>(operation: Operation<Kind>) => Promise<Answers[Kind]>
 
-/** A way to ask for each kind. */
+/** The functions that ask a model, one for each kind of request. */
 export type AskByKind = { readonly [Kind in OperationKind]: (operation: Operation<Kind>) => Promise<Answers[Kind]> }
 
-/** A part of the way between a caller and a model. */
+/** A layer between a caller and a model: it wraps the function that asks, for example to retry. */
 export type Layer = (ask: Ask) => Ask
 
-/** One API in the format of OpenAI's, or a model that is built in. */
+/** The upstream of a call: one API in OpenAI's format, or a builtin model. */
 export interface ModelUpstream {
   readonly ask: Ask
-  /** Ends connections, within a bounded time; calls that still run fail. */
+  /** Ends the connections, within a bounded time. Calls that still run fail. */
   close (): Promise<void>
 }
 
-/** All models that the service offers: routes a request by its `model`, and falls back to others. */
+/** The client for all models that the service offers. It chooses a model API by the request's `model`, and asks other models when one fails. */
 export interface ModelClient extends ModelUpstream {
-  /** The models and aliases that are known by name, in the order of their registration. */
+  /** The models and aliases that are known by name, in the order of the configuration. */
   models (): readonly ModelDescription[]
 }
 
-/** A model, or an alias of one. */
+/** A model, or an alias for one, with the name of its API. */
 export interface ModelDescription {
   readonly id: string
   readonly provider: string
 }
 
-/** The body of a request; `model` may be left out. */
+/** The body of a request to a model. `model` may be left out. */
 export type ModelRequest = JsonObject
 
-/** Who calls, and for how long. */
+/** The options of a call: for whom it is made, and how long it may take. */
 export interface CallOptions {
-  /** Aborts when nobody waits any more: the upstream call is aborted at once and never retried. */
+  /** Aborts when nobody waits any more. The call of the model is then aborted at once and never retried. */
   readonly signal: CallerSignal
-  /** Sent to the upstream as `x-request-id`, and logged. */
+  /** The id of the request, which is sent to the model's API as `x-request-id`, and logged. */
   readonly requestId: string
-  /** Models to ask when the first one fails, in this order. They replace the configured fallbacks. Only a `ModelClient` reads them. */
+  /** The models to ask when the first one fails, in this order. They replace the configured fallbacks. Only a `ModelClient` reads them. */
   readonly fallbacks?: readonly string[] | undefined
-  /** The latest end of the call, on the clock of `performance.now()`, in ms, if that is sooner than the total time allows. */
+  /** The latest end of the call, on the clock of `performance.now()`, in ms, if that is earlier than the configured total time. */
   readonly deadline?: number | undefined
-  /** Of the attempts over all providers; a `ModelClient` makes one where it is left out. */
+  /** Counts the attempts at all APIs together. A `ModelClient` makes one if it is left out. */
   readonly tally?: Tally | undefined
-  /** Whether `response_format` is a wish: an upstream that refuses it is asked again without it. */
+  /** Whether `response_format` is only a wish: an API that refuses it is asked again without it. */
   readonly optionalFormat?: boolean | undefined
-  /** Every call of a provider is reported to it. */
+  /** The observer to which every call of a model API is reported. */
   readonly activity?: Activity | undefined
-  /** Who watches this call of this provider; `observe` sets it. */
+  /** The watch on this call of one model API; the layer `observe` sets it. */
   readonly watch?: ModelWatch | undefined
 }
 
 /**
- * The same call with options of its own. The members are written out: a copy by spread takes V8 two microseconds, and reading
- * that copy takes as long again.
+ * A copy of a call's options with some of them changed. The members are written out: a copy by spread takes V8 two microseconds, and reading that
+ * copy takes as long again.
  */
 export function withOptions (
   call: CallOptions,
@@ -94,10 +94,10 @@ export function withOptions (
   return { signal, requestId, fallbacks, deadline, tally, optionalFormat, activity, watch }
 }
 
-/** How often providers have been asked for one call. */
+/** Counts how often model APIs have been asked for one call. */
 export interface Tally {
   attempts: number
-  /** Attempts that were sent and not refused with a status. A provider may bill each of them, even when nobody waited for its answer. */
+  /** The attempts that were sent and not refused with a status. The API may bill each of them, even when nobody waited for its answer. */
   taken: number
 }
 
@@ -105,38 +105,37 @@ export function beginTally (): Tally {
   return { attempts: 0, taken: 0 }
 }
 
-/** A whole reply of the model. */
+/** A whole reply of a model. */
 export interface ModelReply {
-  /** The reply as the upstream sent it, byte for byte. */
+  /** The reply as the API sent it, byte for byte. */
   readonly body: Buffer
-  /** The same, parsed for reading: numbers are doubles, so answer with `body`. */
+  /** The reply, parsed. Its numbers are doubles and may have lost digits, so answers are made from `body`. */
   readonly value: JsonObject
 }
 
-/** A reply of the model as it is being written. */
+/** A reply of a model that is still being written, as a stream of bytes. */
 export interface ModelStream {
   /**
-   * Server-sent events, byte for byte the upstream's own. The stream always ends: with `data: [DONE]` when the answer is
-   * whole, with one error event when it is not. The stream itself never errors. Destroy it when the client leaves: the
-   * upstream is then aborted at once.
+   * The server-sent events, byte for byte as the API sends them. The stream always ends: with `data: [DONE]` when the answer is whole, with one error
+   * event when it is not. The stream itself never errors. Destroy it when the client leaves: the call of the API is then aborted at once.
    */
   readonly events: Readable
-  /** What became of it; never rejects. */
+  /** The outcome of the stream; never rejects. */
   readonly ended: Promise<StreamEnd>
 }
 
-/** The same, parsed. */
+/** A reply of a model that is still being written, as a stream of parsed events (frames). */
 export interface FrameStream {
   /**
-   * The frames, in lists of those that arrived together. The last frame is of kind `done` or `error`, and its bytes are an
-   * event for the client. Leave the loop over the frames to abort the upstream.
+   * The frames, in lists of those that arrived together. The last frame is of the kind `done` or `error`, and its bytes are an event for the client.
+   * Leave the loop over the frames to abort the call of the API.
    */
   readonly frames: AsyncIterable<readonly Frame[]>
-  /** What became of it; never rejects. */
+  /** The outcome of the stream; never rejects. */
   readonly ended: Promise<StreamEnd>
 }
 
-/** Runs a call, and `release` when the call is over: when it has failed, when a whole reply is there, or at the end of a stream. */
+/** Makes a call, and runs `release` when the call is over: when it has failed, when a whole reply has come, or at the end of a stream. */
 export async function holdUntilOver<T extends Answers[OperationKind]> (asking: () => Promise<T>, release: () => void): Promise<T> {
   try {
     const answer = await asking()
@@ -149,28 +148,28 @@ export async function holdUntilOver<T extends Answers[OperationKind]> (asking: (
   }
 }
 
-/** What became of a stream. */
+/** The outcome of a stream. */
 export interface StreamEnd extends StreamFacts {
-  /** Why it has failed. */
+  /** The reason why the stream has failed. */
   readonly error?: Error
 }
 
-/** How long a call may take, in ms. */
+/** The times that a call may take, in ms. */
 export interface ModelTimeouts {
-  /** Until the connection stands. */
+  /** The time until a connection is made. */
   readonly connect: number
-  /** From the request to the first byte of a reply's body, or the first event of a stream. */
+  /** The time from the request to the first byte of a reply's body, or to the first event of a stream. */
   readonly firstByte: number
-  /** Between two pieces of a reply, or two events of a stream; a comment is none. */
+  /** The time between two pieces of a reply, or between two events of a stream. A comment is no event. */
   readonly idle: number
-  /** Over all attempts and waits, up to the last byte. */
+  /** The time for all attempts and waits, up to the last byte. */
   readonly total: number
 }
 
 export const DEFAULT_TIMEOUTS: ModelTimeouts = { connect: 5000, firstByte: 120_000, idle: 60_000, total: 600_000 }
 
-/** Replies above this size are refused, in bytes. */
+/** The greatest size of a reply, in bytes, unless the options say otherwise. */
 export const DEFAULT_MAX_REPLY_BYTES = 32 * 1024 * 1024
 
-/** One event of a stream may be this large, in bytes: providers send images in one. */
+/** The greatest size of one event of a stream, in bytes. It is large, because providers send images in one event. */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024

@@ -1,21 +1,24 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts'
 
-/** Why one attempt at an upstream failed. The retry policy reads `retryable` and `retryAfter`, and so needs to know nothing of HTTP. */
+/**
+ * The error of one failed attempt at a model API (the upstream). The code that retries reads `retryable` and `retryAfter`, and so needs to know
+ * nothing of HTTP.
+ */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
   readonly retryable: boolean
-  /** The upstream's status, when it answered at all. */
+  /** The HTTP status of the API's answer; `undefined` when it gave none. */
   readonly status: number | undefined
-  /** How long the upstream asks to wait, in ms. */
+  /** How long the API asks to wait, in ms. */
   readonly retryAfter: number | undefined
-  /** The message without what it quotes: logs hold this. */
+  /** The message without the API's own words; the log shows it. */
   readonly summary: string
-  /** The beginning of a reply that could not be used, without secrets. It is for the log, where values may be allowed. */
+  /** The beginning of a reply that could not be used, without secrets. It is logged where the log may have values. */
   readonly answer: string | undefined
 
   /**
    * @param summary the reason as a caller may read it: without addresses and credentials
-   * @param facts with `quote` for the upstream's own words, which may repeat the request
+   * @param facts further facts; `quote` has the API's own words, which may repeat the request
    */
   constructor (
     summary: string,
@@ -30,10 +33,10 @@ export class UpstreamError extends Error {
   }
 }
 
-/** The API's words are quoted up to this length, in characters. */
+/** The greatest length of the API's words in a quote, in characters. */
 const MAX_WORDS = 500
 
-/** Statuses below 500 that another attempt may mend. */
+/** The statuses below 500 after which another attempt may succeed. */
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
 /** Whether a status stands for a failure that may pass. */
@@ -41,12 +44,12 @@ export function isRetryableStatus (status: number): boolean {
   return status >= 500 || RETRIED_STATUSES.has(status)
 }
 
-/** The upstream refused this request, and the caller should know why: pass on `status` and `body`. */
+/** The error that a model API has refused the request itself. The caller should learn why: `status` and `body` are passed on. */
 export class UpstreamRefusal extends Error {
   override readonly name = 'UpstreamRefusal'
-  /** A 4xx other than 401, 403, 408, 425 and 429. */
+  /** The HTTP status: a 4xx other than 401, 403, 408, 425 and 429. */
   readonly status: number
-  /** The upstream's error body, or one of OpenAI's shape in its place. */
+  /** The API's error body, or one in OpenAI's format in its place. */
   readonly body: JsonObject
 
   constructor (status: number, body: JsonObject) {
@@ -55,14 +58,14 @@ export class UpstreamRefusal extends Error {
     this.body = body
   }
 
-  /** The message with the API's own words, where its body cannot be passed on. */
+  /** The message with the API's own words, for places where the body cannot be passed on. */
   get inWords (): string {
     const { error = null } = this.body
     const words = isJsonObject(error) ? error['message'] : error
     return typeof words === 'string' ? `${this.message}: ${words.slice(0, MAX_WORDS)}` : this.message
   }
 
-  /** The API's own code, as `context_length_exceeded`. */
+  /** The API's own code for the error, such as `context_length_exceeded`. */
   get code (): string | undefined {
     const { error = null } = this.body
     const code = isJsonObject(error) ? error['code'] : undefined
@@ -70,15 +73,12 @@ export class UpstreamRefusal extends Error {
   }
 }
 
-/** An error body as OpenAI's API has it. */
+/** An error body in the format of OpenAI's API. */
 export function openAiError (message: string, type: string, code: string | null): JsonObject {
   return { error: { message, type, param: null, code } }
 }
 
-/**
- * The error of a transport that failed: the connection was refused, reset or cut, or timed out.
- * @param error what undici or Node says
- */
+/** The error of a failed connection: it was refused, reset or cut, or timed out. @param error the error of undici or Node */
 export function transportError (error: Error & { code?: unknown }): UpstreamError {
   if (error instanceof UpstreamError) return error
   const code = typeof error.code === 'string' ? error.code : error.name
@@ -86,7 +86,7 @@ export function transportError (error: Error & { code?: unknown }): UpstreamErro
   return new UpstreamError(TRANSPORT_REASONS.get(code) ?? `the connection failed (${code})`, { retryable, cause: error })
 }
 
-/** A request that undici will never send, or a client that has been closed. Another attempt cannot help. */
+/** The codes of errors that another attempt cannot mend: a request that undici will never send, or a client that has been closed. */
 const OUR_FAULT: ReadonlySet<string> = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED', 'UND_ERR_NOT_SUPPORTED'])
 
 const TRANSPORT_REASONS: ReadonlyMap<string, string> = new Map([

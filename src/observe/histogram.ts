@@ -5,14 +5,13 @@ export interface HistogramOptions {
   readonly name: string
   readonly help: string
   readonly labels: readonly string[]
-  /** Upper bounds, ascending; the last one, infinity, is left out. */
+  /** The upper bounds of the buckets, ascending. The last one, infinity, is left out. */
   readonly buckets: readonly number[]
 }
 
 /**
- * A histogram for the hot path: some 50 ns an observation, where prom-client's own takes half a microsecond (row
- * `kept/histogram` of the benchmarks). The registry of prom-client prints this histogram, since it only asks a metric to
- * `get` its values.
+ * A histogram for code that runs in every request. An observation takes some 50 ns, where prom-client's own histogram takes half a microsecond (row
+ * `kept/histogram` of the benchmarks). The registry of prom-client can print it all the same, since it only asks a metric to `get` its values.
  */
 export class Histogram {
   readonly type = 'histogram'
@@ -35,19 +34,19 @@ export class Histogram {
     registry.registerMetric(this as unknown as Metric)
   }
 
-  /** The series of these label values, in the order of the labels; keep it where it is used often. */
+  /** The series of a combination of label values, in the order of the labels. Keep the series where it is used often. */
   at (...values: readonly LabelValue[]): Series {
     return this.#tree.at(...(values.length === 0 ? [''] : values))
   }
 
-  /** What prom-client's registry prints. */
+  /** The values in the form that prom-client's registry prints. */
   async get () {
     const { name, help, type } = this
     return { name, help, type, aggregator: 'sum', values: this.#series.flatMap(series => series.read(name)) }
   }
 }
 
-/** The observations of one combination of labels. */
+/** The observations of one combination of label values. */
 export class Series {
   readonly #bounds: readonly number[]
   readonly #labels: Readonly<Record<string, LabelValue>>
@@ -68,7 +67,7 @@ export class Series {
     this.#sum += value
   }
 
-  /** As Prometheus wants it: every bucket holds what lies below it too. */
+  /** The values in the form that Prometheus wants: every bucket also counts what lies in the buckets below. */
   read (name: string): MetricValueWithName<string>[] {
     let count = 0
     const buckets = Array.from(this.#counts, (observations, index) => {

@@ -1,20 +1,20 @@
-/** The value of a label; a number is written as its text. */
+/** The value of a label. A number is written as its text. */
 export type LabelValue = string | number
 
 /**
- * Finds one thing for every combination of label values, by walking maps. That is several times faster than prom-client,
- * which makes a text of all labels at every observation.
+ * Finds one object for every combination of label values, by walking from map to map. That is several times faster than prom-client, which joins all
+ * labels into a text at every observation.
  */
 export class LabelTree<T> {
   readonly #create: (values: readonly LabelValue[]) => T
   readonly #root = new Map<LabelValue, unknown>()
 
-  /** @param create makes the thing of a combination that comes for the first time */
+  /** @param create makes the object of a combination that comes for the first time */
   constructor (create: (values: readonly LabelValue[]) => T) {
     this.#create = create
   }
 
-  /** @param values always as many, in the same order */
+  /** @param values one value for each label, always in the same order */
   at (...values: readonly LabelValue[]): T {
     let node = this.#root
     const last = values.length - 1

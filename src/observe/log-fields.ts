@@ -1,7 +1,8 @@
+import { pluralOf } from '../base/text.ts'
 import { KINDS } from '../registry/kind-table.ts'
 import { REQUEST_FIELDS } from '../http/base/request-log.ts'
 
-/** What every line has. */
+/** The fields that every log line has, each with its meaning. */
 const COMMON_FIELDS = {
   level: '10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal',
   time: 'Unix time in ms',
@@ -11,10 +12,10 @@ const COMMON_FIELDS = {
   requestId: 'the request that a line belongs to: its `x-request-id`, given or made here; also sent to tools and models'
 } as const
 
-/** How many there are of each kind, when a generation is published. */
-const COUNTS = Object.fromEntries(KINDS.map(({ name, noun }) => [name, `how many ${noun}s are registered`]))
+/** The fields of the line about a published generation (a snapshot of all entries): how many entries of each kind it has. */
+const COUNTS = Object.fromEntries(KINDS.map(({ name, noun }) => [name, `how many ${pluralOf(noun)} are registered`]))
 
-/** What other lines than a request's have. */
+/** The fields of lines that are not about a request. */
 const EVENT_FIELDS = {
   address: 'of a model\'s API: scheme, host and port',
   attempt: 'which retry of a model call follows, from 1',
@@ -56,7 +57,7 @@ const EVENT_FIELDS = {
   workers: 'how many workers listen'
 } as const
 
-/** What the line of a change over HTTP of what is registered has. */
+/** The fields of the line that reports a change of a registered entry over HTTP. */
 const AUDIT_FIELDS = {
   action: 'publish, withdraw, freeze, restore, move label, remove label, remove version',
   kind: EVENT_FIELDS.kind,
@@ -69,7 +70,10 @@ const AUDIT_FIELDS = {
   by: 'name of the token; empty where none is asked for'
 } as const
 
-/** Every field of the log with what it holds. docs/observability.md lists these fields, and tests hold log lines against them. */
+/**
+ * All fields of the log, each with its meaning, grouped by the lines that have them. docs/observability.md is generated from them, and tests compare
+ * them with log lines.
+ */
 export const LOG_FIELDS: ReadonlyArray<readonly [title: string, fields: Readonly<Record<string, string>>]> = [
   ['Every line', COMMON_FIELDS],
   ['The line of a request (`msg` is `request`)', REQUEST_FIELDS],

@@ -2,44 +2,44 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { destination, pino, type Logger, type LoggerOptions } from 'pino'
 import { serializeError } from './serialize-error.ts'
 
-/**
- * Fields that would hold secrets if somebody ever logged them. Pino writes [Redacted] instead. Paths with `*` would cost time
- * on every line.
- */
+/** The fields that are never logged, because they could hold secrets. Pino writes [Redacted] instead. Paths with `*` would cost time on every line. */
 const SECRETS = ['headers', 'req', 'request', 'config', 'environment', 'authorization', 'cookie', 'apiKey', 'password', 'token', 'secret', 'secrets']
 
-/** Lines are gathered up to so many bytes, and for so many ms, before they are written. */
+/** How many bytes, and for how many ms, lines are gathered before they are written. */
 const BATCH_BYTES = 3840
 const BATCH_MILLISECONDS = 200
 
-/** A write of up to so many bytes stays whole when several processes write to one pipe (PIPE_BUF, man 7 pipe). Workers share a pipe. */
+/**
+ * The greatest size of one write, in bytes. A write of this size stays whole when several processes, such as workers, write to one pipe (PIPE_BUF,
+ * man 7 pipe).
+ */
 const MAX_WRITE_BYTES = 4096
 
-/** How much may wait for a reader that has stopped, in bytes, before lines are dropped: a log must not cost the service its memory. */
+/** How many bytes may wait for a reader that has stopped, before lines are dropped. The bound keeps the log from using up the memory of the service. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024
 
-/** How long the end waits for a reader, in ms. */
+/** How long the end of the process waits for the reader of the log, in ms. */
 const END_MILLISECONDS = 1000
 
 export interface LogOptions {
   readonly level: string
-  /** Whether values of variables, and words of tools and models, may be logged. */
+  /** Whether the values of variables, and the words of tools and models, may be logged. */
   readonly values: boolean
 }
 
-/** The service's log, and the way to end it. */
+/** The service's log, together with the functions that end it. */
 export interface OpenLog {
   readonly log: Logger
-  /** Writes what is left, unless nobody takes it. To be called last. */
+  /** Writes the lines that are left, unless the reader has stopped. It must be called last. */
   end (): Promise<void>
-  /** Gives up what is left, so that nothing is in the way of an exit. */
+  /** Drops the lines that are left, so that they cannot hold up the exit of the process. */
   abandon (): void
 }
 
 /**
- * The service's log: JSON lines on the standard output, or readable text on a terminal. Lines are written in batches, off the
- * hot path. Pino writes the rest when the process ends, by itself or by an error. A reader that stops loses lines, and the
- * log says how many.
+ * Opens the service's log: JSON lines on the standard output, or readable text on a terminal. Lines are written in batches, so that requests do not
+ * wait for writes. Pino writes the last ones when the process ends, by itself or by an error. When the reader stops, lines get lost, and the log
+ * reports how many.
  */
 export function openLog (settings: LogOptions): OpenLog {
   const options = pinoOptions(settings)
@@ -66,12 +66,13 @@ export function openLog (settings: LogOptions): OpenLog {
 type Output = ReturnType<typeof destination>
 
 /**
- * At the exit pino calls `flushSync`, which tries for ever to write to a pipe whose reader has gone
- * (https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L545), as when Ctrl-C ends both sides. Pino gives up after a
- * write that has failed before, so everything is written here. A reader that has stopped is not waited for.
+ * Writes the last lines before the process ends. At the exit pino calls `flushSync`, which tries for ever to write to a pipe whose reader has gone
+ * (https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L545), as when Ctrl-C ends both processes. So everything is written here, with a bound
+ * on the time, because a reader that has stopped never takes it.
  */
 async function endOutput (output: Output): Promise<void> {
-  // The first may only have waited for a write that was under way. Their errors are those of fsync, which a pipe has not.
+  // The output is flushed twice, because the first flush may only have waited for a write that was under way. Their errors are those of fsync, which
+  // a pipe does not have.
   const written = flush(output).then(() => flush(output)).then(() => true)
   if (!await Promise.race([written, sleep(END_MILLISECONDS, false)])) abandonOutput(output)
 }
@@ -84,7 +85,7 @@ function flush (output: Output): Promise<void> {
   return new Promise(resolve => { output.flush(() => { resolve() }) })
 }
 
-/** Says how many lines are missing, as soon as there is a reader again. */
+/** Logs how many lines were dropped, as soon as there is a reader again. */
 function logDrops (log: Logger, output: Output): void {
   let dropped = 0
   output.on('drop', () => { dropped++ })
@@ -95,7 +96,7 @@ function logDrops (log: Logger, output: Output): void {
   })
 }
 
-/** What may be in a line, wherever it goes. */
+/** The options of pino that decide what may be in a line, wherever the lines go. */
 export function pinoOptions ({ level, values }: LogOptions): LoggerOptions {
   return { level, redact: SECRETS, serializers: { err: (error: Error) => serializeError(error, values) } }
 }

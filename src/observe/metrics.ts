@@ -5,13 +5,13 @@ import { Histogram } from './histogram.ts'
 import { LabelTree } from './label-tree.ts'
 import { processMetrics } from './process-metrics.ts'
 
-/** From a render without tools, 0.1 ms, to the longest chat, 600 s; in s. */
+/** The buckets for durations, in s: from a render without tools, 0.1 ms, to the longest chat, 600 s. */
 const DURATIONS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
-/** What we add ourselves, in s. */
+/** The buckets for the time that the service itself adds to a request, in s. */
 const OVERHEADS = DURATIONS.filter(bound => bound <= 1)
 
-/** How many of a kind are told apart; what comes beyond is `(others)`. */
+/** The greatest numbers of names that metrics tell apart. Names beyond them count as `(others)`. */
 const MAX_PROMPTS = 2000
 const MAX_TOOLS = 500
 const MAX_MODELS = 100
@@ -19,18 +19,18 @@ const MAX_VERSIONS = 500
 const MAX_LABEL_NAMES = 100
 
 /**
- * Every metric that is counted as things happen. Metrics of the registry are read when Prometheus asks. Names and units
- * follow https://prometheus.io/docs/practices/naming/; labels hold no value that a caller can invent without bound.
+ * Every metric that is counted while the service works. (Metrics of the registry are read when Prometheus asks.) Names and units follow
+ * https://prometheus.io/docs/practices/naming/. No label has a value that callers can invent without bound.
  */
 export class Metrics {
   readonly registry = new Registry()
   readonly prompts = new BoundedNames(MAX_PROMPTS)
-  /** Numbers of versions, and versions of prompts. */
+  /** The labels for the numbers of versions, and for versions of prompts (`review.short@7`). */
   readonly versions = new BoundedNames(MAX_VERSIONS)
   readonly promptVersions = new BoundedNames(MAX_VERSIONS)
   readonly labels = new BoundedNames(MAX_LABEL_NAMES)
   readonly tools = new BoundedNames(MAX_TOOLS)
-  /** Those that the configuration knows are always told apart: they are reserved when they are known. */
+  /** The labels for the names of models. Those of the configuration are reserved when they are known, and so are always told apart. */
   readonly models = new BoundedNames(MAX_MODELS)
 
   readonly requests = new Histogram(this.registry, {
@@ -60,7 +60,7 @@ export class Metrics {
     registers: [this.registry]
   })
 
-  /** By prompt, version and outcome. */
+  /** The number of renders, by prompt, version and outcome. */
   readonly renders = countersOf(new Counter({
     name: 'prompt_shell_renders_total',
     help: 'Renders by prompt and version, which is empty for content that is none; the outcome is ok or the error code. Prompts that are not registered are (unknown)',
@@ -117,7 +117,7 @@ export class Metrics {
     registers: [this.registry]
   })
 
-  /** By provider, model, version of the prompt and direction. */
+  /** The number of tokens, by provider, model, version of the prompt and direction. */
   readonly tokens = countersOf(new Counter({
     name: 'prompt_shell_model_tokens_total',
     help: 'Tokens of answers, by direction (input, output) and version of the prompt, such as review.short@7, empty where that is none; estimated where the provider tells none',
@@ -182,32 +182,31 @@ export class Metrics {
     build.set({ version: ENGINE_VERSION }, 1)
   }
 
-  /** Takes notice of a change that is served now. @param milliseconds since the store told of it */
+  /** Counts a change of the store that is served now. @param milliseconds the time since the store reported it */
   readonly served = (milliseconds: number): void => {
     this.writeToServed.at().observe(milliseconds / 1000)
   }
 
-  /** Every metric but the process's. */
+  /** Describes every metric but those of the process, for the documentation. */
   describe (): MetricDescription[] {
     const metrics = this.registry.getMetricsAsArray() as unknown as ReadonlyArray<Histogram | Gauge & { name: string, help: string, labelNames: string[] }>
     return metrics.map(metric => ({ name: metric.name, help: metric.help, labels: metric.labelNames, type: typeOf(metric) }))
   }
 
-  /** Takes notice of labels that are moved, and that prompts do not have. */
+  /** Counts moves of labels of prompts, and requests for labels that a prompt does not have. */
   readonly onLabel = {
     moved: (label: string): void => { this.labelMoves.inc({ label: this.labels.take(label) }) },
     missed: (label: string): void => { this.labelFallbacks.inc({ label: this.labels.take(label) }) }
   }
 
-  /** Everything as plain data, for other processes of this service. */
+  /** All metrics as plain data, for other processes of this service. */
   async collect (): Promise<CollectedMetrics> {
     return (await Promise.all([this.registry, processMetrics()].map(registry => registry.getMetricsAsJSON()))).flat()
   }
 
   /**
-   * All metrics in Prometheus' text format.
-   * @param askOthers is given what this process has collected, and gives what the other processes have; each metric says
-   * whether it is summed over all
+   * All metrics in the text format of Prometheus.
+   * @param askOthers gets the metrics of this process and gives those of the other processes; each metric says whether it is summed over all
    */
   async read (askOthers?: (own: CollectedMetrics) => Promise<readonly CollectedMetrics[]>): Promise<string> {
     if (askOthers === undefined) return (await Promise.all([this.registry.metrics(), processMetrics().metrics()])).join('\n')
@@ -219,7 +218,7 @@ export class Metrics {
 /** All metrics of one process as plain data. */
 export type CollectedMetrics = ReadonlyArray<MetricObjectWithValues<MetricValue<string>>>
 
-/** What is said of a metric beside its values. */
+/** The description of a metric, without its values. */
 export interface MetricDescription {
   readonly name: string
   readonly type: 'histogram' | 'counter' | 'gauge'
@@ -227,7 +226,7 @@ export interface MetricDescription {
   readonly help: string
 }
 
-/** The counters of all combinations of labels, each made once. */
+/** The counters of a metric, one for each combination of label values, each made once. */
 function countersOf (counter: Counter): LabelTree<{ inc: (count?: number) => void }> {
   return new LabelTree(values => counter.labels(...values.map(String)))
 }

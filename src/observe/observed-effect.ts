@@ -3,14 +3,14 @@ import { type Metrics } from './metrics.ts'
 import { ObservedWork } from './observed-work.ts'
 import { type Span } from './span.ts'
 
-/** One effect of a session, as it is observed. */
+/** Observes one effect of a session (a call of a model or tool): its duration becomes a metric and, when traces are exported, a span. */
 export class ObservedEffect extends ObservedWork implements EffectActivity {
   readonly #metrics: Metrics
   readonly #span: Span | undefined
   readonly #kind: string
   readonly #started = performance.now()
 
-  /** @param kind of the effect. @param span `undefined` when traces go nowhere */
+  /** @param kind the kind of the effect @param span the span of the effect; `undefined` when traces are not exported */
   constructor (metrics: Metrics, kind: string, span: Span | undefined) {
     super(metrics, undefined, span)
     this.#metrics = metrics

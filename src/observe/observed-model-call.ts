@@ -10,7 +10,7 @@ import { type Span, type SpanAttributes, type TraceContext } from './span.ts'
 
 export interface ModelCallOptions {
   readonly metrics: Metrics
-  /** Of all model calls of the request. */
+  /** The clock that all calls of models for one request share. */
   readonly clock: OverlapClock
   readonly operation: ModelOperation
   readonly provider: string
@@ -23,15 +23,18 @@ export interface ModelCallOptions {
   readonly parent: Span | undefined
 }
 
-/** In the label of a call that leaves the model to the provider. */
+/** The label for a call whose request names no model, so that the provider chooses. */
 const DEFAULT_MODEL = '(default)'
 
-/** Names of models are cut to this, in characters: a caller may write anything. */
+/** The greatest length of a model's name in a label or span, in characters, since a caller may write anything. */
 const MAX_MODEL_NAME = 200
 
 const STREAM_OUTCOMES = { complete: 'ok', failed: 'CUT', left: 'CLIENT_CLOSED' } as const
 
-/** One call of a provider, under OpenTelemetry's conventions: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
+/**
+ * Observes one call of a model's API for metrics and traces, by OpenTelemetry's conventions:
+ * https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
+ */
 export class ObservedModelCall implements ModelWatch {
   readonly traceparent: string | undefined
   readonly #options: ModelCallOptions
@@ -94,7 +97,7 @@ export class ObservedModelCall implements ModelWatch {
     this.#span?.end(attributes, outcome === 'ok' ? undefined : outcome)
   }
 
-  /** A name that callers invent becomes a label only when a provider has answered under it. */
+  /** The label for the model. A name that callers can invent becomes a label only when a provider has answered under it. */
   #label (outcome: Outcome): string {
     const { models } = this.#options.metrics
     if (this.#model === undefined) return DEFAULT_MODEL
@@ -114,7 +117,7 @@ function beginSpan (parent: Span, options: ModelCallOptions, model: string | und
   })
 }
 
-/** Estimates are left out: whoever reads a trace takes these numbers for the provider's. */
+/** The attributes of an answer for a span. Estimated numbers of tokens are left out, because readers of a trace would take them for the provider's. */
 function answerAttributes (model: string | undefined, { inputTokens, outputTokens, isEstimate }: TokenUsage): SpanAttributes {
   return {
     ...(model === undefined ? {} : { 'gen_ai.response.model': model.slice(0, MAX_MODEL_NAME) }),

@@ -3,16 +3,16 @@ import { type Metrics } from './metrics.ts'
 import { ObservedWork } from './observed-work.ts'
 import { type Span, type TraceContext } from './span.ts'
 
-/** In the label of a request whose path leads nowhere. */
+/** The label for a request whose path leads to no route. */
 const NO_ROUTE = '(none)'
 
-/** One request, as it is observed. */
+/** Observes one HTTP request: counts its times for metrics and, when traces are exported, ends its span. */
 export class ObservedRequest extends ObservedWork implements RequestActivity {
   isOver = false
   readonly #metrics: Metrics
   readonly #request: Span | undefined
 
-  /** @param span of the request; `undefined` when traces go nowhere */
+  /** @param span the span of the request; `undefined` when traces are not exported */
   constructor (metrics: Metrics, caller: TraceContext | undefined, span: Span | undefined) {
     super(metrics, caller, span)
     this.#metrics = metrics

@@ -6,10 +6,10 @@ import { ObservedModelCall } from './observed-model-call.ts'
 import { OverlapClock } from './overlap-clock.ts'
 import { type Span, type TraceContext } from './span.ts'
 
-/** In the label of a render whose prompt nobody has registered. */
+/** The label for a render whose prompt is not registered. */
 const UNKNOWN_PROMPT = '(unknown)'
 
-/** A piece of work, as it is observed: sums up its times, counts what it does, and holds the span that new work belongs to. */
+/** Observes a piece of work, such as a request: sums up its times, counts its renders and calls, and has the span under which further work is traced. */
 export class ObservedWork implements Activity {
   prompt: string | undefined
   promptRevision: string | undefined
@@ -19,12 +19,12 @@ export class ObservedWork implements Activity {
   readonly #metrics: Metrics
   readonly #caller: TraceContext | undefined
   readonly #span: Span | undefined
-  // A render is one at a time, so that a single current span is enough and nothing needs to be handed down for it.
+  // Only one render runs at a time, so one current span is enough, and no code has to pass a span on.
   #current: Span | undefined
   #tools: OverlapClock | undefined
   #models: OverlapClock | undefined
 
-  /** @param span of the work; `undefined` when traces go nowhere */
+  /** @param span the span of the work; `undefined` when traces are not exported */
   constructor (metrics: Metrics, caller: TraceContext | undefined, span: Span | undefined) {
     this.#metrics = metrics
     this.#caller = caller

@@ -16,12 +16,12 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import { ENGINE_NAME, ENGINE_VERSION } from '../base/version.ts'
 import { type Span, type SpanAttributes, type TraceContext, type Tracer } from './span.ts'
 
-/** How long a collector that is slow may hold up the end of the process, in ms. */
+/** How long a slow trace collector may hold up the end of the process, in ms. */
 const CLOSE_PATIENCE = 3000
 
 const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const
 
-/** Traces by OpenTelemetry's SDK, which reads the standard variables itself; sent as OTLP over HTTP, in JSON. */
+/** Makes traces with the SDK of OpenTelemetry, and exports them as OTLP over HTTP, in JSON. The SDK reads its standard environment variables itself. */
 export function createTracer (log: Log): Tracer {
   logProblems(log)
   const resource = resourceFromAttributes({ 'service.name': ENGINE_NAME, 'service.version': ENGINE_VERSION }).merge(
@@ -44,7 +44,10 @@ function startSpan (tracer: OpenTelemetryTracer, parent: Context, name: string, 
   return new TracedSpan(tracer, tracer.startSpan(name, { kind, attributes }, parent))
 }
 
-/** A span that knows its children by being told, since following asynchronous calls costs every request. */
+/**
+ * A span of OpenTelemetry. Its children are made through it, because the SDK's way of finding the parent by following asynchronous calls would cost
+ * every request time.
+ */
 class TracedSpan implements Span {
   readonly traceId: string
   readonly traceparent: string
@@ -82,7 +85,7 @@ function remote ({ traceparent }: TraceContext): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true })
 }
 
-/** The SDK tells its problems, such as a collector that cannot be reached, to a logger of the process. */
+/** Logs the SDK's problems, such as a collector that cannot be reached. The SDK reports them to a logger that is global to the process. */
 function logProblems (log: Log): void {
   const warn = (): void => { log.warn({}, 'traces cannot be exported; see OTEL_EXPORTER_OTLP_ENDPOINT') }
   diag.setLogger({ error: warn, warn, info: () => {}, debug: () => {}, verbose: () => {} }, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })

@@ -1,10 +1,10 @@
-/** Measures the wall time in which at least one of several pieces of work is running. */
+/** Measures the wall time in which at least one of several overlapping pieces of work is running. */
 export class OverlapClock {
   #running = 0
   #since = 0
   #total = 0
 
-  /** @param now on the clock of `performance.now()`, in ms */
+  /** Notes that a piece of work begins. @param now on the clock of `performance.now()`, in ms */
   enter (now: number): void {
     if (this.#running++ === 0) this.#since = now
   }
@@ -13,7 +13,7 @@ export class OverlapClock {
     if (--this.#running === 0) this.#total += now - this.#since
   }
 
-  /** In ms, up to now. */
+  /** The time measured so far, in ms. */
   read (now: number): number {
     return this.#running === 0 ? this.#total : this.#total + now - this.#since
   }

@@ -3,9 +3,8 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 let registry: Registry | undefined
 
 /**
- * Metrics of the process: CPU, memory, the delay of the event loop, garbage collection. There is one process, so there is
- * one set of them, however many apps a test makes: prom-client's collectors cannot be ended. They keep their usual names,
- * by which every dashboard for Node finds them.
+ * The metrics of the process: CPU, memory, delay of the event loop, garbage collection. There is one set of them for the process, however many apps a
+ * test makes, because the collectors of prom-client cannot be ended. They keep their usual names, by which dashboards for Node find them.
  */
 export function processMetrics (): Registry {
   if (registry === undefined) {

@@ -3,26 +3,26 @@ import { offeredOf } from '../registry/generation/offered.ts'
 import { type Registry } from '../registry/registry.ts'
 import { kindPrefix } from '../store/keys.ts'
 
-/** What a cache tells of itself. */
+/** The figures that a cache gives for its metrics. */
 export interface CacheStatistics {
-  /** Since the start. */
+  /** The successful look-ups since the start. */
   readonly hits: number
   readonly misses: number
-  /** Now. */
+  /** The number of entries now. */
   readonly entries: number
-  /** As the cache counts them. */
+  /** The size of the entries, as the cache itself counts it. */
   readonly bytes: number
 }
 
-/** Every cache of the service, by the name that its metrics have. */
+/** The caches of the service, by the name that their metrics have. */
 export type Caches = Readonly<Record<string, () => CacheStatistics>>
 
-/** What is read of the registry. */
+/** The members of the registry from which metrics are read. */
 export type WatchedRegistry = Pick<Registry, 'kinds' | 'generation' | 'environs' | 'status' | 'problems'>
 
 /**
- * Adds metrics of what is registered now; they are read when Prometheus asks, and cost nothing in between. Several
- * processes of one service hold the same entries, so of each figure the largest is told, not the sum.
+ * Adds metrics of the registered entries. They are read when Prometheus asks, and cost nothing in between. Several processes of one service hold the
+ * same entries, so the largest figure of all processes is reported, not the sum.
  */
 export function addRegistryMetrics (target: PrometheusRegistry, registry: WatchedRegistry, keyPrefix: string): void {
   const gauge = (name: string, help: string, labelNames: readonly string[], collect: (gauge: Gauge) => void): void => {
@@ -65,7 +65,7 @@ export function addRegistryMetrics (target: PrometheusRegistry, registry: Watche
   })
 }
 
-/** Adds metrics of caches. */
+/** Adds metrics of the service's caches. */
 export function addCacheMetrics (target: PrometheusRegistry, caches: Caches): void {
   const labelNames = ['cache']
   const counter = (name: string, help: string, read: (statistics: CacheStatistics) => number): void => {

@@ -1,21 +1,21 @@
 import { pino } from 'pino'
 import { ServiceError } from '../base/errors.ts'
 
-/** How an error is logged. */
+/** An error as the log shows it. */
 export interface LoggedError {
   readonly type: string
   readonly message?: string
   readonly code?: string
   readonly status?: number
   readonly stack?: string
-  /** What a model's API has said. */
+  /** The beginning of an answer of a model's API that could not be used. */
   readonly answer?: string
 }
 
 /**
- * An error that was to be expected without its stack, and without what it quotes: tools and models may repeat what they
- * were sent. One that was not keeps everything, since it is a fault of the service.
- * @param withValues whether quotes may be logged
+ * Turns an error into what the log shows of it. An expected error loses its stack and the words that it quotes, because tools and models may repeat
+ * what they were sent. An unexpected error is a fault of the service, and keeps everything.
+ * @param withValues whether quoted words may be logged
  */
 export function serializeError (error: Error, withValues: boolean): LoggedError {
   if (error instanceof ServiceError) return { type: error.name, code: error.code, status: error.statusCode, ...(withValues ? { message: error.message } : {}) }
@@ -31,7 +31,7 @@ export function serializeError (error: Error, withValues: boolean): LoggedError 
   return pino.stdSerializers.err(error)
 }
 
-/** An `UpstreamError` or a `ToolError`. */
+/** Whether an error may quote the words of a model or tool: an `UpstreamError` or a `ToolError`. */
 function isQuoting (error: Error): error is Error & { readonly summary: string, readonly status?: unknown, readonly answer?: unknown } {
   return 'summary' in error && typeof error.summary === 'string'
 }

@@ -1,27 +1,27 @@
-/** Facts about a piece of work; never values of variables, never secrets. */
+/** Facts about a piece of work in a trace. They never hold values of variables or secrets. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 
-/** A piece of work in a distributed trace. There are none unless traces are exported. */
+/** A piece of work in a distributed trace. Spans exist only while traces are exported. */
 export interface Span {
   readonly traceId: string
-  /** W3C trace context for calls that are made within: https://www.w3.org/TR/trace-context/ */
+  /** The W3C trace context to send with calls that belong to this span: https://www.w3.org/TR/trace-context/ */
   readonly traceparent: string
-  /** @param kind `client` for a call that leaves the process */
+  /** Begins a span below this one. @param kind `client` for a call that leaves the process */
   child (name: string, kind: 'internal' | 'client', attributes: SpanAttributes): Span
   event (name: string, attributes: SpanAttributes): void
-  /** @param error what went wrong, as a code; `undefined` when nothing did */
+  /** Ends the span. @param error the code of what went wrong; `undefined` for a success */
   end (attributes: SpanAttributes, error?: string): void
 }
 
-/** Begins traces and exports them. */
+/** Begins traces, and exports them. */
 export interface Tracer {
-  /** @param parent the caller's `traceparent`, checked */
+  /** Begins the first span of the service in a trace. @param parent the caller's trace context, parsed from its `traceparent` */
   begin (name: string, attributes: SpanAttributes, parent: TraceContext | undefined): Span
-  /** Sends what is not sent yet, within a bounded time. */
+  /** Sends the spans that were not sent yet, within a bounded time. */
   close (): Promise<void>
 }
 
-/** A caller's trace context. */
+/** The trace context of a caller: the trace in which its request belongs. */
 export interface TraceContext {
   readonly traceparent: string
   readonly traceId: string
@@ -29,10 +29,7 @@ export interface TraceContext {
 
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/
 
-/**
- * Reads a `traceparent` header; `undefined` for one that is none. What a later version adds to it is left out, as the
- * standard has it.
- */
+/** Parses a `traceparent` header; `undefined` for an invalid one. Parts that a later version of the standard may add are ignored, as the standard demands. */
 export function parseTraceparent (header: string | string[] | undefined): TraceContext | undefined {
   if (typeof header !== 'string') return undefined
   const [, traceId = '', spanId = '', flags = ''] = TRACEPARENT.exec(header) ?? []

@@ -4,8 +4,8 @@ import { type Tracer } from './span.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * What traces are exported with; `undefined` unless OpenTelemetry's standard variables name an exporter. The SDK is
- * loaded only then, since it costs a tenth of a second at the start.
+ * Makes the tracer that exports traces; `undefined` unless the standard variables of OpenTelemetry name an exporter. The SDK is loaded only then,
+ * since it costs a tenth of a second at the start.
  */
 export async function openTracer (environment: Environment, log: Log): Promise<Tracer | undefined> {
   if (!isConfigured(environment)) return undefined
@@ -15,7 +15,7 @@ export async function openTracer (environment: Environment, log: Log): Promise<T
   return createTracer(log)
 }
 
-/** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
+/** Whether the environment asks for traces: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
 function isConfigured (environment: Environment): boolean {
   const given = (name: string): boolean => (environment[name] ?? '') !== ''
   if (environment['OTEL_SDK_DISABLED'] === 'true' || environment['OTEL_TRACES_EXPORTER'] === 'none') return false

@@ -10,8 +10,8 @@ import { TESTS, VERSIONS } from './kinds/release/version-text.ts'
 import { skillKind } from './kinds/skill/skill-kind.ts'
 import { toolKind } from './kinds/tool/tool-kind.ts'
 
-/** The kinds that the service knows. Only the code that puts the service together reads this table; other code is given the kinds that it needs. */
+/** All kinds of registered entries. Only the code that puts the service together reads this table; other code is given the kinds that it needs. */
 export const KINDS: readonly Kind[] = [extensionKind, promptKind, environKind, toolKind, agentKind, skillKind, planKind, releaseKind]
 
-/** Keys whose values are read when something names them; no listing goes through them. */
+/** The kinds of keys that are never listed: old versions of prompts and tests of prompts. Their values are read from the store when a request names them. */
 export const ON_DEMAND: readonly KeyKind[] = [{ key: VERSIONS, onDemand: true }, { key: TESTS, onDemand: true }]

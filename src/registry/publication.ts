@@ -3,7 +3,7 @@ import { type Generation } from './generation/generation.ts'
 import { offeredOf } from './generation/offered.ts'
 import { isEntryKind, type Kind } from './kinds/kind.ts'
 
-/** The generation in force, and the listeners that are told of the next one. */
+/** The present generation (an immutable snapshot of all entries), and the listeners that are told when the next one replaces it. */
 export class Publication {
   readonly #kinds: readonly Kind[]
   readonly #log: Log
@@ -20,13 +20,13 @@ export class Publication {
     return this.#generation
   }
 
-  /** Calls `listener` after each generation that is published; returns a function that ends this. */
+  /** Calls `listener` after each generation that is published. @returns a function that stops this */
   onPublished (listener: (generation: Generation) => void): () => void {
     this.#listeners.add(listener)
     return () => { this.#listeners.delete(listener) }
   }
 
-  /** Puts a generation in force. @param environs how many shared variables there are */
+  /** Makes a generation the present one, and tells the listeners. @param environs the number of shared variables, for the log */
   publish (generation: Generation, environs: number): void {
     this.#generation = generation
     const { number, revision } = generation

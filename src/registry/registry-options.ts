@@ -6,42 +6,42 @@ import { type Environs } from './kinds/environ/environs.ts'
 import { type Kind } from './kinds/kind.ts'
 import { type RegisterTools } from './link/build-generation.ts'
 
-/** What the registry works with. */
+/** The parts and settings from which the registry is made. */
 export interface RegistryOptions {
-  /** The table of kinds, with those of extensions, prompts and tools. */
+  /** The table of kinds. It must have those of extensions, prompts and tools. */
   readonly kinds: readonly Kind[]
   readonly store: Store
   readonly keyPrefix: string
   readonly languages: readonly Language[]
   /** The pause between two refreshes while the store does not push changes, in ms. */
   readonly pollInterval: number
-  /** How long a kind that became empty without deletes being seen is held, in ms. */
+  /** How long the entries of a kind stay served when the store suddenly lists none of them and did not report their deletion, in ms. */
   readonly emptyHold: number
   readonly log: Log
   readonly environs: Environs
-  /** Reads tools within what the operator allows them to do. */
+  /** Reads the registrations of tools, within what the operator allows. */
   readonly toolReader: ToolReader
   readonly registerTools: RegisterTools
   /**
-   * Told how long a batch of changes took, in ms: from the moment when the first push of the batch reached this process
-   * to the moment when requests are answered from all of it. The way from the writer to this process is not in it.
+   * Called with the time that a batch of changes took, in ms: from the arrival of the batch's first message at this process until requests are
+   * answered from the whole batch. The way from the writer to this process is not included.
    */
   readonly onServed?: (milliseconds: number) => void
 }
 
-/** The health of the registry, for readiness. */
+/** The state of the registry, from which the service tells whether it is ready. */
 export interface RegistryStatus {
-  /** Whether everything has been read at least once. */
+  /** Whether every kind has been read at least once. */
   readonly loaded: boolean
   readonly store: StoreStatus & { readonly variant: Store['variant'] }
-  /** When everything was last verified against the store; `undefined` before the first time. */
+  /** The time when all entries were last compared with the store; `undefined` before the first time. */
   readonly verifiedAt: Date | undefined
-  /** Why the last refresh failed, when it did. */
+  /** The reason why the last refresh failed; `undefined` when it did not. */
   readonly problem: string | undefined
-  /** The keys of the kinds whose entries are held although the store shows none. */
+  /** The keys of the kinds whose entries stay served although the store lists none of them. */
   readonly held: readonly string[]
-  /** The nodes of the store that show no key, and whose keys are held. */
+  /** The nodes of a cluster that list no key, and whose entries stay served. */
   readonly heldNodes: readonly string[]
-  /** Why labels are not served, where the store does not let this process read what they mean. */
+  /** The reason why no labels are served: the store does not let this process read the records of releases. `undefined` when it does. */
   readonly labelsProblem: string | undefined
 }

@@ -1,67 +1,69 @@
 import { type JsonObject } from '../base/json.ts'
 
 /**
- * What logs, metrics and traces want to know of one request. The activity is handed to everything that works for the request.
- * Each piece of work begins itself here and tells how it ended. Rooms below `observe` know no more of metrics and traces than
- * this.
+ * The observer of one request: logs, metrics and traces learn from it what is done for the request. It is handed to all code that works for the
+ * request. Each piece of work reports its beginning here, gets a watch, and reports its end to the watch. Code below `src/observe` knows nothing else
+ * of metrics and traces.
  */
 export interface Activity {
   /**
-   * @param revision of the prompt; `undefined` when none is registered under that id
-   * @param version of the prompt, if it is one @param label that it was asked for by, if any
+   * Reports that a render begins.
+   * @param revision the hash of the prompt's content; `undefined` when no prompt is registered under that id
+   * @param version the number of the version, when an older version of the prompt is rendered
+   * @param label the label by which the prompt was asked for, if any
    */
   beginRender (prompt: string, revision: string | undefined, version?: number, label?: string): RenderWatch
   beginToolCall (tool: { readonly id: string, readonly name: string }): ToolWatch
-  /** @param provider its name in the configuration. @param request the body that it is sent */
+  /** Reports that a call of a model begins. @param provider the name of the model's API in the configuration @param request the body that is sent */
   beginModelCall (operation: ModelOperation, provider: string, request: JsonObject): ModelWatch
 }
 
-/** What a model is asked for, in the words of OpenTelemetry's conventions. */
+/** The kinds of calls of a model, in the words of OpenTelemetry's conventions. */
 export type ModelOperation = 'chat' | 'embeddings'
 
-/** How a piece of work ended: `ok`, or a word or stable code for what went wrong. Never a text from outside. */
+/** How a piece of work ended: `ok`, or a word or stable code for what went wrong. It is never a text from outside, because it becomes a label of metrics. */
 export type Outcome = string
 
-/** A render that has begun. */
+/** The watch on a render that has begun. */
 export interface RenderWatch {
-  /** @param passes over the template; `undefined` when it failed */
+  /** Reports the end of the render. @param passes how often the template was run; `undefined` when the render failed */
   ended (outcome: Outcome, passes?: number): void
 }
 
-/** A call that has begun. */
+/** The watch on a call that has begun. */
 export interface CallWatch {
-  /** W3C trace context to send with it (https://www.w3.org/TR/trace-context/); `undefined` when there is none. */
+  /** The W3C trace context to send with the call (https://www.w3.org/TR/trace-context/); `undefined` when there is none. */
   readonly traceparent: string | undefined
 }
 
 export interface ToolWatch extends CallWatch {
-  /** @param code why it failed */
+  /** Reports the end of the call. @param code why it failed */
   ended (outcome: 'ok' | 'cached' | 'failed', code?: string): void
 }
 
-/** Exactly one of `replied`, `streamed` and `failed` is called, last. */
+/** The watch on a call of a model. Exactly one of `replied`, `streamed` and `failed` is called, as the last one. */
 export interface ModelWatch extends CallWatch {
   /**
-   * An attempt failed, and another one is made.
+   * Reports that an attempt has failed, and that another one is made.
    * @param retry the number of the new attempt, from 1
-   * @param status of the upstream's answer, if it gave one
+   * @param status the HTTP status of the API's answer, if it gave one
    */
   retried (retry: number, status: number | undefined): void
-  /** The first event of a stream is there. */
+  /** Reports that the first event of a streamed answer has arrived. */
   begun (): void
-  /** @param reply as the upstream sent it */
+  /** Reports an answer that came as a whole. @param reply as the API sent it */
   replied (reply: JsonObject): void
   streamed (end: StreamFacts): void
   failed (outcome: Outcome): void
 }
 
-/** What is known of a stream that had begun. */
+/** The facts about a streamed answer that are known at its end. */
 export interface StreamFacts {
   readonly outcome: 'complete' | 'failed' | 'left'
-  /** The model as the upstream names it. */
+  /** The name of the model, as the API gives it. */
   readonly model?: string
-  /** The usage that the upstream sends. Most upstreams send none unless `stream_options.include_usage` asks for it. */
+  /** The numbers of tokens, as the API gives them. Most APIs send none unless `stream_options.include_usage` asks for it. */
   readonly usage?: JsonObject
-  /** What the model has written as UTF-8: an estimate of tokens needs it when there is no `usage`. */
+  /** The length of the model's answer, in bytes of UTF-8. The tokens are estimated by it when there is no `usage`. */
   readonly bytes: number
 }

@@ -1,4 +1,4 @@
-/** Tells whether the caller still waits for an answer. Every AbortSignal and every `LightSignal` is one. */
+/** A signal that tells whether the caller still waits for an answer. Every AbortSignal and every `LightSignal` is one. */
 export interface CallerSignal {
   readonly aborted: boolean
   readonly reason: unknown
@@ -7,7 +7,7 @@ export interface CallerSignal {
   removeEventListener (type: 'abort', listener: () => void): void
 }
 
-/** The same as an AbortSignal, for whoever takes nothing else. */
+/** Turns a caller's signal into an AbortSignal, for code that accepts nothing else. */
 export function toAbortSignal (signal: CallerSignal): AbortSignal {
   if (signal instanceof AbortSignal) return signal
   if (signal.aborted) return AbortSignal.abort(signal.reason)
@@ -17,8 +17,8 @@ export function toAbortSignal (signal: CallerSignal): AbortSignal {
 }
 
 /**
- * A controller and its signal in one object. Each request needs one, and nearly all callers stay until the answer. An
- * AbortController with a listener takes many times as long to make.
+ * A controller and its signal in one object. Each request needs one, although nearly all callers stay until the answer. Making an AbortController
+ * with a listener takes many times as long.
  */
 export class LightSignal implements CallerSignal {
   #aborted = false
@@ -46,7 +46,7 @@ export class LightSignal implements CallerSignal {
     this.#listeners?.delete(listener)
   }
 
-  /** Calls every listener, the first time that it is called. */
+  /** Calls every listener. Further calls do nothing. */
   abort (reason: unknown): void {
     if (this.#aborted) return
     this.#aborted = true

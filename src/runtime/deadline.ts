@@ -1,41 +1,39 @@
 import { type CallerSignal, LightSignal, toAbortSignal } from './caller-signal.ts'
 
-/** Why the signal of a deadline aborts. All deadlines of a kind share one object, since every render makes a deadline. */
+/** Makes the reasons with which the signal of a deadline aborts. All deadlines of a kind share one such object, because every render makes a deadline. */
 export interface DeadlineReasons {
-  /** @param milliseconds the whole time, rounded up */
+  /** The reason when the time is over. @param milliseconds the whole time, rounded up */
   expired (milliseconds: number): Error
-  /** What stands for the caller's own reason when the caller leaves. */
+  /** The reason when the caller leaves, made from the reason of the caller's own signal. */
   left (caller: CallerSignal): unknown
 }
 
-/** As `AbortSignal.timeout` and `AbortSignal.any` have them. */
+/** The same reasons as those of `AbortSignal.timeout` and `AbortSignal.any`. */
 const PLAIN: DeadlineReasons = {
   expired: milliseconds => new DOMException(`not done within ${milliseconds} ms`, 'TimeoutError'),
   left: caller => caller.reason
 }
 
-// The reason is made once. An abort without a reason makes an error with a stack each time, which costs as much as a short
-// render.
+// This reason is made once. An abort without a reason would make an error with a stack each time, which costs as much as a short render.
 const OVER = new DOMException('the work is over', 'AbortError')
 
-/** Aborts when the signal does, and when the time is over. @param milliseconds from now on */
+/** A signal that aborts when another one does, or when the time is over. @param milliseconds the time from now on */
 export function timeLimit (signal: AbortSignal, milliseconds: number): AbortSignal {
   const limit = new AbortController()
-  // The timer keeps the controller: of AbortSignal.timeout in AbortSignal.any nothing keeps the signal, and Node 20 and 22 may collect it
-  // before its time, so that nothing ever ends (https://github.com/nodejs/node/issues/57736).
+  // The timer keeps the controller alive. Nothing would keep an AbortSignal.timeout alive inside of AbortSignal.any: Node 20 and 22 may collect it
+  // too early, and then the time never ends (https://github.com/nodejs/node/issues/57736).
   setTimeout(() => { limit.abort(PLAIN.expired(milliseconds)) }, milliseconds).unref()
   return AbortSignal.any([signal, limit.signal])
 }
 
 /**
- * The end of some work: when its time is over, or when its caller leaves. The timer and the listener are made when something
- * first asks for the signal, since most renders never wait. Whoever makes a deadline must end it, so that timer and listener
- * do not outlive the work.
+ * The end of some work: when its time is over, or when its caller leaves. The timer and the listener are made only when the signal is first asked
+ * for, since most renders never wait. Whoever makes a deadline must call `end`, so that timer and listener do not outlive the work.
  */
 export class Deadline {
-  /** On the clock of `performance.now()`, in ms. */
+  /** The time at which the work must end, on the clock of `performance.now()`, in ms. */
   readonly at: number
-  /** The whole time, in ms. */
+  /** The time that the work may take in all, in ms. */
   readonly timeout: number
   readonly #caller: CallerSignal | undefined
   readonly #reasons: DeadlineReasons
@@ -45,7 +43,8 @@ export class Deadline {
 
   /**
    * @param timeout in ms; `Infinity` for as long as the caller waits
-   * @param since where the timeout counts from, on the clock of `performance.now()`
+   * @param since when the timeout begins, on the clock of `performance.now()`
+   * @param caller the signal that aborts when the caller leaves
    */
   constructor (timeout: number, since = performance.now(), caller?: CallerSignal, reasons = PLAIN) {
     this.timeout = timeout
@@ -54,12 +53,12 @@ export class Deadline {
     this.#reasons = reasons
   }
 
-  /** Aborts when the time is over, or the caller has left. */
+  /** The signal that aborts when the time is over or the caller has left. */
   get signal (): CallerSignal {
     return this.#signal ?? this.#start()
   }
 
-  /** The same, for whoever takes nothing else. Every call makes another one. */
+  /** The signal of the deadline as an AbortSignal, for code that accepts nothing else. Every call makes a new one. */
   toAbortSignal (): AbortSignal {
     return toAbortSignal(this.signal)
   }
@@ -69,13 +68,13 @@ export class Deadline {
     return this.at - performance.now()
   }
 
-  /** Ends timer and listener, when the work has settled. */
+  /** Removes the timer and the listener, because the work is done. */
   end (): void {
     clearTimeout(this.#timer)
     if (this.#leave !== undefined) this.#caller?.removeEventListener('abort', this.#leave)
   }
 
-  /** Does that, and aborts the signal for whatever still listens to it: nobody waits any more. */
+  /** Removes the timer and the listener, and aborts the signal for whatever still listens to it, because nobody waits for the work any more. */
   abandon (): void {
     this.end()
     this.#signal?.abort(OVER)
@@ -84,7 +83,7 @@ export class Deadline {
   #start (): LightSignal {
     const signal = this.#signal = new LightSignal()
     const caller = this.#caller
-    // The delay is a whole number. Node keeps timers in lists by their duration, and a fraction would make a list of its own.
+    // The delay is a whole number, because Node keeps timers in lists by their duration, and a fraction would make a list of its own.
     if (this.timeout !== Infinity) {
       this.#timer = setTimeout(
         () => {

@@ -1,15 +1,15 @@
 /** How long work may run in one turn of the event loop, in ms. Further work waits for the next turn. */
 const TURN_MILLISECONDS = 10
 
-// Shared by everything in the process on purpose: it is the one event loop that they share.
+// These variables are global to the process on purpose, because all its work shares one event loop.
 const waiting: Array<() => void> = []
 let spent = 0
 let pumpIsDue = false
 
 /**
- * Runs synchronous work that may be long, such as a pass of a render or the parsing of a body. The work runs at once if this
- * turn of the event loop has time left and nothing waits. Otherwise it runs in a later turn, first come, first served, so
- * that the process reads its sockets between two pieces of work.
+ * Runs synchronous work that may be long, such as one run of a template or the parsing of a body. The work runs at once if this turn of the event
+ * loop has time left and no other work waits. Otherwise it runs in a later turn, first come, first served, so that the process reads its sockets
+ * between two pieces of work.
  * @throws what the work throws, or rejects with it
  */
 export function inTurn<T> (work: () => T): T | Promise<T> {
@@ -20,7 +20,7 @@ export function inTurn<T> (work: () => T): T | Promise<T> {
   })
 }
 
-/** Whether this turn has time left that no waiting work needs: something new may begin. */
+/** Whether this turn of the event loop has time left that no waiting work needs, so that new work may begin. */
 export function hasTurnToSpare (): boolean {
   return waiting.length === 0 && spent < TURN_MILLISECONDS
 }
@@ -42,8 +42,8 @@ function schedulePump (): void {
 }
 
 /**
- * Node runs immediates right after I/O. The time spent since the last pump counts against this pump, and the time of this
- * pump counts against the work before the next. So I/O always comes between two long pieces of work.
+ * Runs waiting work in the next turn of the event loop. Node runs this right after I/O. Time that was spent since the last call counts against this
+ * call, and the time of this call counts against the work before the next one: so I/O always comes between two long pieces of work.
  */
 function pump (): void {
   pumpIsDue = false

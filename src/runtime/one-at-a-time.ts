@@ -1,13 +1,13 @@
-/** Work that never overlaps itself. */
+/** Work that is asked for often, and of which never two runs overlap. */
 export interface OneAtATime {
-  /** Starts the work, or waits for it; calls that come while it runs share a single further run. */
+  /** Starts the work, or waits for the running one to end. All calls that come during a run share a single further run. */
   run (): Promise<void>
   isRunning (): boolean
-  /** Settles when nothing runs and nothing is due. */
+  /** Settles when no run is under way and none is due. */
   idle (): Promise<void>
 }
 
-/** @param work must not reject: nobody may be there to hear of it */
+/** Makes work run one at a time. @param work must not reject, since nobody may be waiting to hear of it */
 export function oneAtATime (work: () => Promise<void>): OneAtATime {
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined

@@ -6,30 +6,31 @@ import pLimit from 'p-limit'
 /** How long the process waits for the next question before it ends, in ms. */
 const IDLE_MILLISECONDS = 60_000
 
+/** The greatest size of the process's heap, in MiB. */
 const MAX_MEGABYTES = 256
 
-/** A process that parses what strangers send, one thing at a time. */
+/** A child process that parses texts from strangers, one at a time. */
 export interface ParserProcess<Question, Answer> {
-  /** The process's answer. `undefined` when the process takes too long, dies of the question, or is closed. */
+  /** Asks a question and gives the answer of the process; `undefined` when the process takes too long, dies of the question, or is closed. */
   ask (question: Question): Promise<Answer | undefined>
-  /** How many questions wait for the one before them. */
+  /** The number of questions that wait for the one before them. */
   waiting (): number
   close (): Promise<void>
 }
 
 export interface ParserProcessOptions {
-  /** The module that the process runs, which calls `answerQuestions`. Its name has no ending; the file lies beside the module that asks. */
+  /** The name, without its ending, of the module that the process runs and that calls `answerQuestions`. It lies in the folder of the module that asks. */
   readonly entry: string
-  /** The `import.meta.url` of the module that asks. Compiled, both are JavaScript. */
+  /** The `import.meta.url` of the module that asks. Its ending (.ts or .js) is that of the entry, too. */
   readonly beside: string
-  /** For one answer, in ms. */
+  /** The time for one answer, in ms. */
   readonly timeout: number
 }
 
 /**
- * Parses texts of strangers in a process of its own. A parser is synchronous, so no timer can stop it, and even a text within
- * all bounds can take seconds. The process starts with the first question and gets none of the service's environment. It is
- * killed when a question takes too long. Questions and answers are plain data.
+ * Makes a child process that parses texts from strangers. A parser is synchronous, so no timer can stop it, and even a text within all bounds can
+ * take seconds; a process can be killed. It starts with the first question, gets none of the service's environment, and is killed when an answer
+ * takes too long. Questions and answers are plain data.
  */
 export function createParserProcess<Question extends object, Answer> ({ entry, beside, timeout }: ParserProcessOptions): ParserProcess<Question, Answer> {
   const file = fileURLToPath(new URL(`./${entry}${beside.endsWith('.ts') ? '.ts' : '.js'}`, beside))
@@ -80,9 +81,9 @@ async function start (file: string): Promise<ChildProcess> {
     child.once('error', reject)
     child.once('exit', code => { reject(new Error(`the process that parses what strangers send ended with ${code}`)) })
   })
-  // A message that finds it dead says so to its sender; the event would end the service.
+  // A message to a dead process reports that to its sender. The event has no other listener, and would end the service.
   child.on('error', () => {})
-  // While it waits, neither the process nor its channel keeps the service from ending.
+  // An idle process must not keep the service from ending.
   child.unref()
   child.channel?.unref()
   return child

@@ -1,31 +1,24 @@
+/** Work that waits for the lock. `isAlone` says that no other work may run beside it. */
 interface Waiting {
   readonly isAlone: boolean
   enter (): void
 }
 
 /**
- * A lock for two kinds of work. Work of the first kind runs side by side; work of the second kind runs alone. Both begin in
- * the order in which they ask.
+ * A lock for two kinds of work: work that may run side by side, and work that must run alone. Both begin in the order in which they ask. It is a
+ * readers-writer lock.
  */
 export class SharedLock {
   readonly #queue = new Set<Waiting>()
   #inside = 0
   #isAlone = false
 
-  /**
-   * Runs work beside other work of the same kind.
-   * @param signal ends the waiting
-   * @throws the signal's reason
-   */
+  /** Runs work beside other work that may run side by side. @param signal ends the waiting @throws the signal's reason */
   async beside<T> (signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     return await this.#within(false, signal, work)
   }
 
-  /**
-   * Runs work while no other work runs.
-   * @param signal ends the waiting
-   * @throws the signal's reason
-   */
+  /** Runs work while no other work runs. @param signal ends the waiting @throws the signal's reason */
   async alone<T> (signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     return await this.#within(true, signal, work)
   }
@@ -45,7 +38,7 @@ export class SharedLock {
     await new Promise<void>((resolve, reject) => {
       const leave = (): void => {
         this.#queue.delete(waiting)
-        // Those behind may have waited for this one only.
+        // The work behind in the queue may have waited only for this one.
         this.#admit()
         const reason: unknown = signal.reason
         reject(reason instanceof Error ? reason : new Error('aborted', { cause: reason }))

@@ -1,15 +1,15 @@
-/** How long background work may keep the event loop at a time, in ms. */
+/** How long background work may keep the event loop busy without a pause, in ms. */
 const SLICE_MILLISECONDS = 5
 
-/** Tells long background work when to let others go on. */
+/** Tells long background work when to pause, so that other work can go on. */
 export interface Slices {
-  /** Whether the work has run long enough; costs a clock reading. */
+  /** Whether a pause is due; reads the clock. */
   isDue (): boolean
-  /** Lets everything else run once. */
+  /** Lets all other work of the event loop run once. */
   pause (): Promise<void>
 }
 
-/** Cuts long background work into slices, so that requests are served between them. */
+/** Makes the clock that cuts long background work into slices, so that requests are served between them. */
 export function createSlices (): Slices {
   let started = performance.now()
   return {

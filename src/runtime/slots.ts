@@ -1,28 +1,28 @@
 import { type CallerSignal } from './caller-signal.ts'
 
-/** Gives a slot back; calling it again does nothing. */
+/** Gives a slot back. Calling it again does nothing. */
 export type Release = () => void
 
-/** Neither a slot nor a place in the queue is free, or the wait took too long. */
+/** The error that neither a slot nor a place in the queue is free, or that the wait took too long. */
 export class NoSlotError extends Error {
   override readonly name = 'NoSlotError'
 }
 
-/** How many may run, and how many may wait for how long. */
+/** The greatest number of calls that run at a time, and of calls that wait. */
 export interface SlotLimits {
   readonly concurrency: number
   readonly queue: number
-  /** In ms; left out, as long as the waiter stays. */
+  /** The longest wait, in ms; left out when a call may wait for as long as its caller stays. */
   readonly wait?: number
 }
 
 /**
- * A number of slots with a queue, first come, first served. The package p-limit is not used: it keeps the place of a waiter
- * who has left, and it knows only functions, not streams that go on after their function has returned.
+ * A fixed number of slots with a queue, first come, first served: a semaphore. The package p-limit is not used, because it keeps the place of a
+ * caller who has left, and because it knows only functions, not streams that go on after their function has returned.
  */
 export class Slots {
   readonly #limits: SlotLimits
-  // In order of arrival; a waiter who leaves is taken out at once.
+  // Those who wait, in order of arrival. One who leaves is removed at once.
   readonly #waiting = new Set<() => void>()
   #taken = 0
 
@@ -30,20 +30,20 @@ export class Slots {
     this.#limits = limits
   }
 
-  /** Whether the next call would have to wait. */
+  /** Whether the next call of `acquire` would have to wait. */
   get isFull (): boolean {
     return this.#taken >= this.#limits.concurrency
   }
 
-  /** How many wait. */
+  /** The number of calls that wait for a slot. */
   get waiting (): number {
     return this.#waiting.size
   }
 
-  /** @throws NoSlotError; the signal's reason when it aborts during the wait */
+  /** Waits for a slot, and gives the function that gives it back. @throws NoSlotError; the signal's reason when it aborts during the wait */
   async acquire (signal: CallerSignal): Promise<Release> {
     signal.throwIfAborted()
-    // A slot that is given back goes directly to the first waiter. So no slot is free while somebody waits.
+    // A slot that is given back goes directly to the first in the queue, so no slot is free while somebody waits.
     if (this.#taken < this.#limits.concurrency) this.#taken++
     else await this.#turn(signal)
     return this.#releaseOnce()

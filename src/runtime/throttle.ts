@@ -1,12 +1,12 @@
-/** Work that others ask for as often as they like, and that is begun at most once in an interval. */
+/** Work that may be asked for at any time, and that begins at most once in an interval. */
 export interface Throttle {
-  /** Begins the work now, or as soon as the interval is over: several requests meanwhile are one. */
+  /** Begins the work now, or as soon as the interval is over. Several requests during an interval count as one. */
   request (): void
-  /** Begins nothing more. */
+  /** Ends the throttle: the work never begins again. */
   stop (): void
 }
 
-/** @param interval from one beginning to the next, in ms */
+/** Makes a throttle. @param interval the least time between two beginnings of the work, in ms */
 export function createThrottle (work: () => void, interval: number): Throttle {
   let timer: NodeJS.Timeout | undefined
   let isWanted = false

@@ -4,16 +4,17 @@ import { type Agent, type buildConnector, type Client, type Dispatcher } from 'u
 const load = createRequire(import.meta.url)
 
 /**
- * The parts of undici that the service needs, each loaded when it is asked for. Its index loads 110 files, and touches
- * `globalThis.Headers`, which makes Node load its own undici too. The package has no list of exports that would hide them.
+ * The parts of the HTTP client undici that the service needs, each loaded when it is first used. The index of the package loads 110 files, and
+ * touches `globalThis.Headers`, which makes Node load its own undici, too. The package has no `exports` list, so that its files can be loaded one by
+ * one.
  */
 export const undici = {
-  /** The class of one connection. */
+  /** Loads the class of one connection. */
   client: () => load('undici/lib/dispatcher/client.js') as typeof Client,
-  /** The class of a pool for every origin. */
+  /** Loads the class of a pool of connections for any number of origins. */
   agent: () => load('undici/lib/dispatcher/agent.js') as typeof Agent,
-  /** Makes the functions that open connections. */
+  /** Loads the function that makes the functions which open connections. */
   connector: () => load('undici/lib/core/connect.js') as typeof buildConnector,
-  /** One request through a dispatcher, which only the index makes a method of it. */
+  /** Loads the function that sends one request through a dispatcher. Only the package's index makes it a method of the dispatcher. */
   request: () => load('undici/lib/api/api-request.js') as (this: Dispatcher, options: Dispatcher.RequestOptions) => Promise<Dispatcher.ResponseData>
 }

@@ -1,6 +1,6 @@
 import { type CallerSignal } from './caller-signal.ts'
 
-/** The same promise, but rejected with the signal's reason as soon as the signal aborts, whatever the work does. */
+/** A promise that settles as the given one does, or rejects with the signal's reason as soon as the signal aborts, even if the work goes on. */
 export function untilAborted<T> (signal: CallerSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => {

@@ -2,14 +2,14 @@ import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The result for a value of `bytes` bytes, which is too large. */
+/** The result for a value that is too large to be read. @param bytes the value's size */
 export function tooLarge (bytes: number): StoredValue {
   return { kind: 'bad', reason: `is ${bytes} bytes long; at most ${MAX_VALUE_BYTES} are allowed` }
 }
 
 /**
- * Makes text of what a store holds. Decoding is strict: a value in another encoding is named as such, and never becomes a
- * prompt full of replacement characters.
+ * Decodes a stored value as UTF-8 text. Decoding is strict: a value in another encoding is reported as such, and never becomes a prompt full of
+ * replacement characters.
  * @param expiresAt when the store will drop the value, Unix time in ms
  */
 export function decodeBytes (bytes: Uint8Array, expiresAt?: number): StoredValue {
@@ -25,7 +25,7 @@ export function decodeBytes (bytes: Uint8Array, expiresAt?: number): StoredValue
   }
 }
 
-/** The offset of the first byte that is not UTF-8, from 0. */
+/** The offset, from 0, of the first byte that is not valid UTF-8. */
 function firstWrongByte (bytes: Uint8Array): number {
   const lenient = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   for (let index = lenient.indexOf('\uFFFD'), offset = 0, from = 0; index !== -1; index = lenient.indexOf('\uFFFD', from)) {

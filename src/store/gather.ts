@@ -1,28 +1,28 @@
 import { type ChangeListener } from './store.ts'
 
-/** How long changes are gathered before the listener is told, in ms: one save of an editor is several events. */
+/** How long changes are gathered before the listener is called, in ms, because one save in an editor is several events. */
 const GATHER_MS = 20
 
 /**
- * So many keys are told without waiting for more. Every key must be told: a listener that has not heard of a delete would
- * take it for a loss.
+ * The number of gathered keys at which the listener is called without waiting longer. No key may be dropped: a listener that has not heard of a
+ * deletion would take the missing key for a loss of data.
  */
 const MAX_GATHERED_KEYS = 10_000
 
-/** Gathers changes for a few ms, so that a burst becomes one call of the listener. */
+/** Gathers changed keys for a few ms, so that a burst of changes becomes one call of the listener. */
 export interface Gatherer {
   /** Notes one changed key. */
   add (key: string): void
-  /** Notes that anything may have changed. Notes of single keys are dropped, since they may be older than that. */
+  /** Notes that anything may have changed. Single keys that were noted before are dropped, since they may be older than that. */
   addAll (): void
-  /** Notes that other keys may have changed too, and nobody can say which. */
+  /** Notes that other keys may have changed, too, and nobody can say which. */
   addUnknown (): void
-  /** Forgets what was noted and tells nothing more. */
+  /** Forgets what was noted, and never calls the listener again. */
   stop (): void
 }
 
 /**
- * Creates a gatherer. The wait is counted from the first change, so that steady writes cannot starve the listener.
+ * Creates a gatherer of changes. The wait is counted from the first change, so that a steady stream of writes cannot put the call off for ever.
  * @param wait how long changes are gathered, in ms
  */
 export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gatherer {
@@ -39,7 +39,7 @@ export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gat
     keys = new Set()
     hasUnknown = false
     timer = undefined
-    // Single keys come last, for "all" takes back what was told of them.
+    // The single keys are reported last, because "anything may have changed" cancels what was reported of keys before.
     if (isAll) listener(undefined, since)
     if (changed !== undefined && changed.size > 0) listener(changed, since)
   }

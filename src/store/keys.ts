@@ -1,43 +1,43 @@
-/** The keys of a store that are read: `shenma:templates:…`. */
+/** The keys that the service reads in a store: `shenma:templates:…`. */
 export interface StoreKeys {
   /** The beginning of every key: `shenma:`. */
   readonly prefix: string
   readonly kinds: readonly KeyKind[]
 }
 
-/** One kind of keys. */
+/** One kind of keys, such as those of prompts. */
 export interface KeyKind {
-  /** The name of the kind, in its keys after the prefix and as its folder: `templates`. */
+  /** The name of the kind: in keys it follows the prefix, in a folder store it names a folder. `templates`. */
   readonly key: string
-  /** The name of the file in a folder whose text, unchanged, is the value of that folder's key: `SKILL.md`. */
+  /** The name of a file whose text, unchanged, is the value of the key of the folder that it lies in: `SKILL.md`. */
   readonly file?: string
-  /** Whether Dotprompt's `.prompt` files in a folder are values of this kind, too. */
+  /** Whether Dotprompt's `.prompt` files in a folder store are values of this kind, too. */
   readonly hasDotprompt?: boolean
-  /** Whether the listing of everything leaves these keys out: they are read by name, and listed when their own prefix is asked for. */
+  /** Whether a listing of the whole store leaves these keys out. They are read by name, and listed only by their own prefix. */
   readonly onDemand?: boolean
 }
 
-/** The prefix of a kind's keys: `shenma:templates:`. The colon keeps `shenma:toolsX` out. */
+/** The prefix of all keys of a kind: `shenma:templates:`. It ends with a colon, so that `shenma:toolsX` does not begin with it. */
 export function kindPrefix (keyPrefix: string, kind: string): string {
   return `${keyPrefix}${kind}:`
 }
 
-/** An id as a dotted path: `team:greet`, as keys have it, is the same as `team.greet`. */
+/** An id in its dotted form. Publishers may also write an id as keys have it: `team:greet` is the same as `team.greet`. */
 export function toPath (id: string): string {
   return id.replaceAll(':', '.')
 }
 
-/** A key without its prefix, as a dotted path: `evaluator.evaluate_quality`. */
+/** The dotted id in a key: `evaluator.evaluate_quality` for `shenma:templates:evaluator:evaluate_quality`. */
 export function keyToPath (key: string, prefix: string): string {
   return toPath(key.slice(prefix.length))
 }
 
-/** The key of a dotted path: the way back from `keyToPath`, where no segment holds a dot. */
+/** The key of a dotted id, the inverse of `keyToPath`, as long as no segment of the key has a dot. */
 export function pathToKey (path: string, prefix: string): string {
   return prefix + path.replaceAll('.', ':')
 }
 
-/** The function that a tool key names in templates: `codebase_lookup_ref`; what no identifier may hold becomes `_`. */
+/** The name that templates use for the tool with a key: `codebase_lookup_ref`. A character that no identifier can have becomes `_`. */
 export function keyToFunction (key: string, prefix: string): string {
   return key.slice(prefix.length).replace(/[^\p{L}\p{Nd}_]/gu, '_')
 }

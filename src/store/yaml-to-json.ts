@@ -5,16 +5,16 @@ import { MAX_JSON_DEPTH, stringifyJson, type TextPlace } from '../base/json.ts'
 import { tooLarge } from './decode-bytes.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
-/** Larger YAML is refused: parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. JSON has no such limit. */
+/** The greatest size of a YAML text, in bytes. Parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. JSON has no such limit. */
 const MAX_YAML_BYTES = 128 * 1024
 
-/** The greatest number of aliases in one text: for each alias, the library walks the document from its beginning. */
+/** The greatest number of aliases in one YAML text: for each alias, the library walks the document from its beginning. */
 const MAX_ALIASES = 100
 
-/** Advice about a mistake at a place. Most of these mistakes are templates that YAML takes for something else. */
+/** The advice about a mistake in YAML at a known place. Most of these mistakes are templates that YAML takes for something else. */
 const HINT = 'correct the YAML there; a text with braces, ": " or " #" wants quotes, or lines of its own below "|"'
 
-/** The mistake in a YAML text, and its place. */
+/** A mistake in a YAML text, with its place. */
 class YamlError extends Error {
   override readonly name = 'YamlError'
   readonly place: TextPlace | undefined
@@ -27,18 +27,18 @@ class YamlError extends Error {
 
 let library: typeof Yaml | undefined
 
-/** The YAML library, loaded with the first YAML text: a start without YAML does not pay for it. */
+/** The YAML library. It is loaded with the first YAML text, so that a start without YAML does not pay for it. */
 function yamlLibrary (): typeof Yaml {
   library ??= createRequire(import.meta.url)('yaml') as typeof Yaml
   return library
 }
 
-/** Finds the place of an offset in the text. */
+/** Gives the line and column for an offset in the text. */
 type Locate = (offset: number) => TextPlace
 
 /**
- * Turns YAML 1.2 into a JSON text. Integers keep every digit, `<<` merges, and aliases are followed within bounds. What JSON
- * cannot say (`.inf`, tags such as `!include`, several documents) is refused, and so is a key that is there twice.
+ * Turns a YAML 1.2 text into a JSON text. Integers keep every digit, `<<` merges maps, and aliases are followed within bounds. What JSON cannot
+ * express (`.inf`, tags such as `!include`, several documents) is refused, and so is a repeated key.
  */
 export function yamlToJson (text: string): StoredValue {
   const bytes = Buffer.byteLength(text)
@@ -60,25 +60,24 @@ function parse (text: string): unknown {
     const { line, col } = lines.linePos(offset)
     return { line, column: col }
   }
-  // Keys are compared below. The library would compare each key with all keys before it, which takes 5 s for 20,000.
+  // Repeated keys are found below. The library would compare each key with all keys before it, which takes 5 s for 20,000.
   const composer = new Composer({ intAsBigInt: true, merge: true, resolveKnownTags: false, uniqueKeys: false })
   const [document, second] = [...composer.compose(tokenize(text, lines, at), true, text.length)]
   if (document === undefined) throw new YamlError('the text is empty')
   const problem = document.errors[0] ?? document.warnings[0]
   if (problem !== undefined) throw new YamlError(describe(problem), at(problem.pos[0]))
   if (second !== undefined) throw new YamlError('a second document begins', at(second.range[0]))
-  // A text in quotes that has nothing in it is a value.
+  // An empty text in quotes is a value; an empty text without quotes is none.
   const { contents } = document
   if (contents === null || (isScalar(contents) && contents.source === '' && contents.type === 'PLAIN')) throw new YamlError('the text is empty')
   checkKeys(document, at)
-  // The library counts an anchor among its aliases, and multiplies the aliases of aliases. That count stops a bomb.
+  // The library counts an anchor among its aliases, and multiplies the counts of nested aliases: so this bound stops a text that would expand without end.
   return document.toJS({ maxAliasCount: MAX_ALIASES + 1 })
 }
 
 /**
- * Splits the text into the tokens of whole documents, and refuses many aliases and deep nesting on the way. Without that, `[`
- * 100,000 times ends the process in the library's recursive composer, beyond any `catch`. The parser itself keeps a stack of
- * its own.
+ * Splits a YAML text into tokens, and refuses too many aliases and too deep nesting on the way. Otherwise 100,000 times `[` would overflow the stack
+ * in the library's recursive composer, which no `catch` survives. The library's parser, which runs here, does not recurse.
  */
 function tokenize (text: string, lines: LineCounter, at: Locate) {
   const { CST, Lexer, Parser } = yamlLibrary()
@@ -88,20 +87,20 @@ function tokenize (text: string, lines: LineCounter, at: Locate) {
   let aliases = 0
   let last = ''
   for (const lexeme of new Lexer().lex(text)) {
-    // What follows the sign of a scalar is text, whatever it begins with.
+    // The lexeme after the sign of a scalar is plain text, whatever it begins with.
     if (last !== CST.SCALAR && CST.tokenType(lexeme) === 'alias' && ++aliases > MAX_ALIASES) {
       throw new YamlError(`there are more than ${MAX_ALIASES} aliases`, at(parser.offset))
     }
     last = lexeme
     tokens.push(...parser.next(lexeme))
-    // The stack holds the document, its collections, and one scalar.
+    // The parser's stack holds the document, its collections, and one scalar.
     if (parser.stack.length > MAX_JSON_DEPTH + 2) throw new YamlError(`nested deeper than ${MAX_JSON_DEPTH}`, at(parser.offset))
   }
   tokens.push(...parser.end())
   return tokens
 }
 
-/** Refuses keys that are there twice, and those that are no text: the library makes one of them, and writes to stderr. */
+/** Refuses repeated keys, and keys that are no text, which the library would turn into text, with a warning to stderr. */
 function checkKeys (document: Document.Parsed, at: Locate): void {
   const { isNode, isScalar, visit } = yamlLibrary()
   visit(document, {
@@ -111,7 +110,7 @@ function checkKeys (document: Document.Parsed, at: Locate): void {
         const place = at(isNode(key) ? key.range?.[0] ?? 0 : 0)
         if (!isScalar(key)) throw new YamlError('a key is no text; braces without quotes mean a map', place)
         if (key.source === '<<') continue
-        // The library makes an empty text of null.
+        // The library turns a key that is null into an empty text.
         const name = String(key.value ?? '')
         if (names.has(name)) throw new YamlError(`the key "${name}" is there twice`, place)
         names.add(name)
@@ -124,12 +123,12 @@ function describe (problem: YAMLError): string {
   return problem.message.split('\n', 1)[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? ''
 }
 
-/** Checks that a value can be JSON; integers that a double holds exactly become numbers. */
+/** Checks that a value can be written as JSON. Integers that a double holds exactly become numbers. */
 function toPlain (value: unknown, depth = 0): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
   if (typeof value === 'number' && !Number.isFinite(value)) throw new YamlError(`JSON has no number ${value}`)
   if (typeof value !== 'object' || value === null) return value
-  // Aliases can nest deeper than the text does, and an alias to its own parent is endless.
+  // Aliases can nest more deeply than the text does, and an alias to its own parent never ends.
   if (depth >= MAX_JSON_DEPTH) throw new YamlError(`nested deeper than ${MAX_JSON_DEPTH}`)
   if (Array.isArray(value)) return value.map(item => toPlain(item, depth + 1))
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toPlain(item, depth + 1)]))

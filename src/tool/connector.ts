@@ -1,40 +1,40 @@
 import { type Json, type JsonObject } from '../base/json.ts'
 import { type PreparationState } from './call/preparation.ts'
 
-/** How one registered tool is reached: one variant a protocol, made when the tool is registered. */
+/** A connector reaches one registered tool over its protocol (HTTP, gRPC or MCP). It is made when the tool is registered. */
 export interface Connector {
   /**
-   * Makes one attempt. Timeouts, retries and fallbacks belong to the caller of this function. The attempt ends soon after the
-   * signal is aborted.
+   * Makes one attempt to call the tool. Timeouts, retries and fallbacks are the caller's job. The attempt ends soon after its signal is
+   * aborted.
    * @throws ToolError
    */
   call (values: JsonObject, attempt: Attempt): Promise<Reply>
-  /** Settles when the first attempt to prepare for calls has, whichever way. */
+  /** Settles when the first attempt to prepare for calls (such as connecting) has succeeded or failed. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Lets go of what the tool holds open. */
+  /** Closes what the tool holds open, such as connections. */
   close (): Promise<void>
 }
 
-/** The bounds of one attempt. */
+/** The limits and the origin of one attempt to call a tool. */
 export interface Attempt {
-  /** Aborted with a `ToolError`. */
+  /** Ends the attempt when it is aborted. The reason is a `ToolError`. */
   readonly signal: AbortSignal
-  /** In ms, for protocols that tell the server; `undefined`: not known. */
+  /** The time that is left for the attempt, in ms, for protocols that tell the server; `undefined` when it is not known. */
   readonly timeLeft: number | undefined
-  /** The id of the HTTP request that asked, and its trace context. Tools are told both where the protocol can. */
+  /** The id of the HTTP request to this service that led to the call, and its trace context. The tool is sent both where its protocol can carry them. */
   readonly requestId: string
   readonly traceparent: string | undefined
 }
 
-/** The headers, or metadata, by which a tool's own logs and traces find the request again. */
+/** The headers, or gRPC metadata, by which a tool's own logs and traces can be matched with the request to this service. */
 export function identify ({ requestId, traceparent }: Attempt): Readonly<Record<string, string>> {
   return { 'x-request-id': requestId, ...(traceparent === undefined ? {} : { traceparent }) }
 }
 
-/** What a tool answered. */
+/** The reply of a tool to one attempt. */
 export interface Reply {
   readonly value: Json
-  /** The secrets that went out with the call, which must not come back in its value. */
+  /** The secrets that were sent with the call. They are removed from the value, in case the tool repeats them. */
   readonly secrets: readonly string[]
 }

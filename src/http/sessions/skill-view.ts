@@ -9,7 +9,7 @@ import { type Session } from '../../session/session.ts'
 import { ApprovalView, viewApproval } from './approval-view.ts'
 import { nullable, oneOf } from '../base/schemas.ts'
 
-/** The most that the shown messages of a skill may have together, in UTF-16 units of their JSON; older messages are left out. */
+/** The largest size of a skill's messages in one reply, in UTF-16 units of their JSON; older messages are left out. */
 const MAX_MESSAGES = 1024 * 1024
 
 /** The schema of the model's reply, as `parseSkillResponse` reads it; after a command that was interrupted or not run, the service's own question. */
@@ -52,7 +52,7 @@ export const SkillStartData = Type.Object({
   ...SkillTurnData.properties
 })
 
-/** The schema of a skill's session as a whole. */
+/** The schema of a skill that runs, as a whole. */
 export const SkillData = Type.Object({
   terminalSessionId: Type.String({ description: 'Where it was started: a terminal, a target, or `manual`' }),
   serverId: Type.Union([Type.String(), Type.Null()], { description: 'The target on which its commands run; null where its user runs them' }),
@@ -81,7 +81,7 @@ export const SkillOutputData = Type.Object({ lastOutput: Type.String({ descripti
 
 type Message = Static<typeof SkillData>['messages'][number]
 
-/** The state of a skill in the protocol: that of its engine, or the status of a session that was ended from outside. */
+/** The state of a skill in the words of its protocol: the engine's state or, for a session that was ended from outside, its status. */
 export function stateOf ({ status, engine }: Session): Static<typeof State> {
   if (status === 'cancelled' || status === 'expired' || status === 'failed') return status
   return engine.view.stateName as Static<typeof State>
@@ -150,7 +150,7 @@ function approvalIn (session: Session): Static<typeof ApprovalView> | null {
   return waiting === undefined ? null : viewApproval(waiting)
 }
 
-/** The last text of a skill that has ended; empty before its end. */
+/** The last text of a skill that has ended; empty until then. */
 export function textOf (session: Session): string {
   return session.status === 'cancelled' ? 'Cancelled by user' : resultOf(session, SKILL).text
 }

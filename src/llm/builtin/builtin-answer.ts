@@ -3,13 +3,13 @@ import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type ModelRequest } from '../model-client.ts'
 import { textOf } from './request-texts.ts'
 
-/** What a builtin model says: a text, calls of tools, or both. */
+/** The content of a builtin model's answer: a text, calls of tools, or both. */
 export interface BuiltinAnswer {
   readonly text?: string | undefined
   readonly calls?: ReadonlyArray<{ readonly name: string, readonly arguments?: JsonObject | undefined }> | undefined
 }
 
-/** An answer with what is the same in a whole reply and in every chunk of a stream. */
+/** An answer of a builtin model with everything that OpenAI's format adds to it. `head` has the fields that a whole reply and every chunk of a stream share. */
 export interface FinishedAnswer {
   readonly head: { readonly id: string, readonly created: number, readonly model: string, readonly system_fingerprint: string }
   readonly message: JsonObject
@@ -21,7 +21,7 @@ export interface FinishedAnswer {
 
 interface ToolCall { readonly id: string, readonly name: string, readonly arguments: string }
 
-/** Gives an answer its head, the ids of its calls, and its usage. @param kind `echo` or `script` */
+/** Adds to an answer what OpenAI's format needs: the head, the ids of its calls, and the numbers of tokens. @param kind `echo` or `script` */
 export function finishAnswer (kind: string, request: ModelRequest, messages: readonly JsonObject[], answer: BuiltinAnswer): FinishedAnswer {
   const model = typeof request['model'] === 'string' ? request['model'] : kind
   const text = answer.text ?? ''
@@ -37,12 +37,12 @@ export function finishAnswer (kind: string, request: ModelRequest, messages: rea
   }
 }
 
-/** The answer as a whole chat completion. */
+/** The answer as a whole chat completion in OpenAI's format. */
 export function completionOf ({ head, message, finish, usage }: FinishedAnswer): JsonObject {
   return { ...head, object: 'chat.completion', choices: [{ index: 0, message, logprobs: null, finish_reason: finish }], usage }
 }
 
-/** The answer as server-sent events, one event a word, as a model would write it. Arguments of a call come in pieces, too. */
+/** The answer as server-sent events, one for each word, as a model would write it. The arguments of a call come in pieces, too. */
 export function * eventsOf ({ head, message, text, calls, finish, usage }: FinishedAnswer, wantsUsage: boolean): Generator<string> {
   const chunk = (choices: Json, more: JsonObject = {}) => `data: ${stringifyJson({ ...head, object: 'chat.completion.chunk', choices, ...more })}\n\n`
   const choice = (delta: JsonObject, finished: string | null = null) => chunk([{ index: 0, delta, logprobs: null, finish_reason: finished }])

@@ -19,22 +19,22 @@ import { openAiError, UpstreamRefusal } from '../upstream-error.ts'
 import { type BuiltinAnswer, completionOf, eventsOf, finishAnswer, type FinishedAnswer } from './builtin-answer.ts'
 import { messagesOf } from './request-texts.ts'
 
-/** What a builtin model is asked, its messages checked. */
+/** A request to a builtin model, whose messages have been checked. */
 export interface BuiltinRequest {
   readonly messages: readonly JsonObject[]
   readonly fields: ModelRequest
 }
 
 export interface BuiltinModelOptions {
-  /** `echo` or `script`: the model's name where a request names none. */
+  /** The kind of the model, `echo` or `script`. It is also the model's name where a request names none. */
   readonly kind: string
-  /** What it answers. @throws UpstreamError, UpstreamRefusal as an API over HTTP that fails */
+  /** Gives the answer to a request. @throws UpstreamError or UpstreamRefusal, to act like an API over HTTP that fails */
   readonly answer: (request: BuiltinRequest) => BuiltinAnswer
 }
 
 /**
- * A model for trying things out, in the shape of OpenAI's API and without a network. `system_fingerprint` says which of the
- * builtin models answered. The usage counts four characters as one token. There are no embeddings.
+ * A model for trying things out, which needs no network. It answers in the format of OpenAI's API; `system_fingerprint` says which builtin model it
+ * was. Four characters count as one token. It has no embeddings.
  */
 export class BuiltinModel implements ModelUpstream {
   readonly #options: BuiltinModelOptions
@@ -57,7 +57,7 @@ export class BuiltinModel implements ModelUpstream {
   }
 
   async close (): Promise<void> {
-    // Nothing is open.
+    // A builtin model has no connections to close.
   }
 
   #complete (request: ModelRequest, call: CallOptions): ModelReply {

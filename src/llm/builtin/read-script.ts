@@ -4,16 +4,16 @@ import { readPublishedSchema } from '../../base/published-schema.ts'
 import { parseCheckedYaml } from '../../tool/schema/checked-yaml.ts'
 import { type ReplyRule } from './reply-script.ts'
 
-/** Larger files are refused, in bytes. */
+/** The greatest size of a script's file, in bytes. */
 const MAX_BYTES = 1024 * 1024
 
-/** A script that cannot be used; the message says where, and what was expected. */
+/** The error that a script cannot be used. Its message names the place and what was expected. */
 export class ScriptError extends Error {
   override readonly name = 'ScriptError'
 }
 
 /**
- * Reads the rules of `builtin:script` from a file of YAML or JSON, at most 1 MiB and 1000 rules.
+ * Reads the rules of the builtin model `builtin:script` from a YAML or JSON file of at most 1 MiB and 1000 rules.
  * @throws ScriptError, or what the file system throws
  */
 export function readScript (path: string): ReplyRule[] {
@@ -26,7 +26,7 @@ export function readScript (path: string): ReplyRule[] {
   }
 }
 
-/** Reads the rules from a text. @throws ScriptError that names lines */
+/** Parses the rules of the builtin model `builtin:script`. @throws ScriptError that names lines */
 export function parseScript (text: string): ReplyRule[] {
   try {
     return parseCheckedYaml(text, readPublishedSchema<Json>('replies'), 'rules').value as unknown as ReplyRule[]

@@ -6,7 +6,7 @@ import { type BuiltinRequest } from './builtin-model.ts'
 import { echo } from './echo.ts'
 import { textOf } from './request-texts.ts'
 
-/** One rule of a script, as `jsonschema/replies.json` has it. */
+/** One rule of a script, as `jsonschema/replies.json` describes it: conditions on a request, and the answer to it. */
 export interface ReplyRule {
   readonly last?: string | readonly string[]
   readonly user?: string | readonly string[]
@@ -17,7 +17,7 @@ export interface ReplyRule {
   readonly fail?: { readonly status: number, readonly message?: string }
 }
 
-/** What the conditions of a rule look at. */
+/** The parts of a request at which the conditions of a rule look. */
 interface Said {
   readonly last: string
   readonly user: string
@@ -26,8 +26,8 @@ interface Said {
 }
 
 /**
- * The answers of a model that follows a script. The first rule whose conditions all hold gives the answer; a message that no
- * rule matches is echoed. A rule with `fail` throws what an API over HTTP would throw.
+ * Makes the function that answers requests by a script. The first rule whose conditions all hold gives the answer; a request that no rule matches is
+ * echoed. A rule with `fail` throws what an API over HTTP would throw.
  */
 export function followScript (rules: readonly ReplyRule[]): (request: BuiltinRequest) => BuiltinAnswer {
   const prepared = rules.map(rule => ({ rule, last: textsOf(rule.last), user: textsOf(rule.user), system: textsOf(rule.system) }))
@@ -73,7 +73,7 @@ function textsOf (condition: string | readonly string[] | undefined): string[] {
   return [condition ?? []].flat().map(folded)
 }
 
-/** Composed, and in lower case: two texts that look the same are the same. */
+/** The form in which texts are compared: composed Unicode in lower case, so that texts which look the same are equal. */
 function folded (text: string): string {
   return text.normalize('NFC').toLowerCase()
 }

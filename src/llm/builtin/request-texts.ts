@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { type ModelRequest } from '../model-client.ts'
 import { openAiError, UpstreamRefusal } from '../upstream-error.ts'
 
-/** The messages of a request. @throws UpstreamRefusal when there is none */
+/** The messages of a request for a chat. @throws UpstreamRefusal when there is none */
 export function messagesOf (request: ModelRequest): readonly JsonObject[] {
   const messages = Object.hasOwn(request, 'messages') ? request['messages'] : undefined
   if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isJsonObject)) {
@@ -11,7 +11,7 @@ export function messagesOf (request: ModelRequest): readonly JsonObject[] {
   return messages as readonly JsonObject[]
 }
 
-/** The text of a message: as it is, or all text parts one after the other. */
+/** The text of a message: its content, or the texts of all its parts one after the other. */
 export function textOf (message: JsonObject | undefined): string {
   const content = message?.['content'] ?? ''
   if (typeof content === 'string') return content

@@ -13,25 +13,25 @@ import { type ProviderConfig } from './providers.ts'
 import { DEFAULT_RETRY, retry, type RetryPolicy } from './retry.ts'
 import { tolerateFormat } from './tolerate-format.ts'
 
-/** What holds for all providers; what is left out has its default. */
+/** The options that all model APIs share. An option that is left out has its default. */
 export interface SharedModelOptions {
   /** The model of a request that names none. */
   readonly model?: string
-  /** Models to ask, in this order, when the one that was asked for fails. */
+  /** The models to ask, in this order, when the requested model fails. */
   readonly fallbacks?: readonly string[]
   readonly timeouts?: Partial<ModelTimeouts>
-  /** In bytes. */
+  /** The greatest size of a reply, in bytes. */
   readonly maxReplyBytes?: number
-  /** What `builtin:script` follows. */
+  /** The rules that the builtin model `builtin:script` follows. */
   readonly script?: readonly ReplyRule[]
   readonly retry?: RetryPolicy
   readonly log?: Log
 }
 
-/** How long a call may wait for its turn at a provider that is at its limit, in ms. */
+/** How long a call may wait for its turn at a model API that is at its limit, in ms. */
 const MAX_QUEUE_WAIT = 5000
 
-/** The client of several model APIs, as `parseProviders` gives them. The first API is asked when a request names no model. */
+/** Makes the client of several model APIs, as `parseProviders` describes them. The first API is asked when a request names no model. */
 export function createModelClients (providers: readonly [ProviderConfig, ...ProviderConfig[]], options: SharedModelOptions): ModelClient {
   const { model, fallbacks = [], log } = options
   const [first, ...others] = providers
@@ -48,7 +48,7 @@ function openProvider ({ name, baseUrl, apiKey, models, aliases, headers, limits
   const { maxReplyBytes = DEFAULT_MAX_REPLY_BYTES, retry: policy = DEFAULT_RETRY } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
   const retried = { provider: name, policy, total: timeouts.total }
-  // Failures that a script is to show go the way of those over HTTP.
+  // A builtin model also has the layer that retries, because the failures that a script plays are to be handled like those over HTTP.
   if (isBuiltin(baseUrl)) {
     return { name, models, aliases, upstream: through([observe(name), retry({ ...retried, log: options.log })], openBuiltin(baseUrl, options)) }
   }
@@ -59,20 +59,20 @@ function openProvider ({ name, baseUrl, apiKey, models, aliases, headers, limits
   return { name, models, aliases, upstream: through(layers, model) }
 }
 
-/** @throws TypeError for a script that is not there */
+/** Opens the builtin model with a base URL. @throws TypeError when `builtin:script` has no script */
 function openBuiltin (url: string, { script }: SharedModelOptions): ModelUpstream {
   if (url === ECHO_URL) return new BuiltinModel({ kind: 'echo', answer: echo })
   if (script === undefined) throw new TypeError(`${SCRIPT_URL} needs LLM_SCRIPT_FILE, the path of a YAML file with its replies`)
   return new BuiltinModel({ kind: 'script', answer: followScript(script) })
 }
 
-/** The same upstream, asked through layers: the first one sees a call first. */
+/** Wraps a model API in layers, the first of which sees each call first. */
 function through (layers: readonly Layer[], upstream: ModelUpstream): ModelUpstream {
   const ask = layers.reduceRight<Ask>((inner, layer) => layer(inner), operation => upstream.ask(operation))
   return { ask, close: () => upstream.close() }
 }
 
-/** The same log, every line with further facts. */
+/** A log that adds some facts to every line. */
 function withFacts (log: Log, facts: object): Log {
   const line = (level: keyof Log) => (more: object, message: string) => { log[level]({ ...facts, ...more }, message) }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }

@@ -3,16 +3,16 @@ import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { NoSlotError, type Release, Slots, type SlotLimits } from '../../runtime/slots.ts'
 import { holdUntilOver, type Layer } from '../model-client.ts'
 
-/** What a caller is asked to wait when everything is taken, in s. */
+/** How long a client is asked to wait when the limit is reached, in s. */
 const RETRY_AFTER = 1
 
-/** How many calls a provider takes at a time, and how many may wait, unless its limits say otherwise. */
+/** How many calls of a model API may run, and how many may wait, unless its limits say otherwise. */
 export const DEFAULT_LIMITS = { concurrency: 1000, queue: 100 } as const
 
 /**
- * Lets so many calls of a provider through at a time. A call with its retries counts as one, and so does a stream up to its
- * end.
- * @param provider its name, for LLM_BUSY
+ * Makes the layer that limits how many calls of a model API run at a time. A call counts once with all its retries; a streamed answer counts until
+ * its end.
+ * @param provider the name of the API, for the error LLM_BUSY
  */
 export function limit (provider: string, limits: SlotLimits): Layer {
   const slots = new Slots(limits)

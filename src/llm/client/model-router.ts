@@ -14,41 +14,41 @@ import {
   withOptions
 } from '../model-client.ts'
 
-/** One upstream and the names that lead to it. */
+/** A model API (the upstream) with the names of models that lead to it. */
 export interface RoutedProvider {
   readonly name: string
   readonly upstream: ModelUpstream
-  /** Empty: it takes every name that no other provider lists. */
+  /** The names of its models. Empty for the API that takes every name which no other API lists. */
   readonly models: readonly string[]
-  /** Further names, each of one of its models. */
+  /** Further names, each for one of the API's models. */
   readonly aliases: Readonly<Record<string, string>>
 }
 
 export interface RouterOptions {
   readonly providers: readonly [RoutedProvider, ...RoutedProvider[]]
-  /** For a request that names no model. */
+  /** The model for a request that names none. */
   readonly defaultModel?: string
-  /** Models to ask when the one that was asked for fails. */
+  /** The models to ask, in this order, when the requested model fails. */
   readonly fallbacks: readonly string[]
-  /** Over all models that are asked, in ms. */
+  /** The time for all models that are asked together, in ms. */
   readonly total: number
   readonly log?: Log
 }
 
-/** Where a request goes. */
+/** The model API to which a request goes, and the model there. */
 interface Route {
   readonly provider: RoutedProvider
-  /** As the provider knows it; `undefined` leaves the request as it is. */
+  /** The model's name at the API; `undefined` leaves the request as it is. */
   readonly model: string | undefined
 }
 
-/** Failures of an upstream, not of the request: another model may still answer. */
+/** The codes of failures that are not the fault of the request: another model may still answer it. */
 const FALLBACK_CODES: ReadonlySet<string> = new Set(['LLM_UPSTREAM', 'LLM_RATE_LIMITED', 'LLM_AUTH', 'LLM_BUSY'])
 
-/** Callers name models as they like; a log line has so many characters of each. */
+/** The greatest length of a model's name in a log line, in characters, since callers can write any name. */
 const MAX_LOGGED_NAME = 200
 
-/** Chooses the provider by the model's name. When a model fails before its first byte, the router asks the next one. */
+/** Sends each request to a model API, chosen by the name of the model. When a model fails before the first byte of its answer, the next one is asked. */
 export class ModelRouter implements ModelClient {
   readonly #options: RouterOptions
   readonly #routes = new Map<string, Route>()
@@ -93,15 +93,15 @@ export class ModelRouter implements ModelClient {
     await Promise.all(this.#options.providers.map(({ upstream }) => upstream.close()))
   }
 
-  /** The first provider that lists a name has it. */
+  /** Notes the API of a model's name. Where several APIs list one name, the first one has it. */
   #register (name: string, route: Route): void {
     if (!this.#routes.has(name)) this.#routes.set(name, route)
   }
 
-  /** @throws MODEL_NOT_FOUND */
+  /** The models to ask for a request, in order. @throws MODEL_NOT_FOUND */
   #routesOf (kind: OperationKind, request: ModelRequest, call: CallOptions): Route[] {
     const first = this.#route(request)
-    // Another model's embeddings would be no answer.
+    // Embeddings of another model cannot be compared with those of the requested one, so no other model is asked.
     if (kind === 'embeddings') return [first]
     const { fallbacks = this.#options.fallbacks } = call
     return withoutRepeats([first, ...fallbacks.flatMap(name => this.#find(name) ?? [])])
@@ -123,7 +123,7 @@ export class ModelRouter implements ModelClient {
   }
 }
 
-/** A model that has failed is not asked again because a fallback, or an alias of it, names it too. */
+/** The routes without repeats: a model that has failed is not asked again because a fallback, or an alias, names it as well. */
 function withoutRepeats (routes: readonly Route[]): Route[] {
   return routes.filter(({ provider, model }, index) => routes.findIndex(other => other.provider === provider && other.model === model) === index)
 }

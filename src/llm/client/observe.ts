@@ -4,8 +4,8 @@ import { type Answers, type CallOptions, type Layer, type OperationKind, withOpt
 import { UpstreamRefusal } from '../upstream-error.ts'
 
 /**
- * Reports every call to the activity that the call is made for. The time of a call includes the wait for a slot.
- * @param provider its name
+ * Makes the layer that reports every call to the observer of the request for which it is made. The time of a call includes the wait for a free slot.
+ * @param provider the name of the model API
  */
 export function observe (provider: string): Layer {
   return ask => operation => {

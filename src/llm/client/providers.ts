@@ -11,7 +11,7 @@ import { parseBaseUrl } from '../provider/upstream-address.ts'
 
 const name = Type.String({ minLength: 1, maxLength: 200 })
 
-/** What `LLM_PROVIDERS_FILE` holds, as JSON or YAML. */
+/** The JSON Schema of `LLM_PROVIDERS_FILE`, a JSON or YAML file that lists model APIs (providers). */
 export const ProvidersDocument = Type.Object({
   providers: Type.Array(Type.Object({
     name,
@@ -29,7 +29,7 @@ export const ProvidersDocument = Type.Object({
 
 type Entry = Static<typeof ProvidersDocument>['providers'][number]
 
-/** One provider, checked, its key in place. */
+/** A model API as the configuration describes it, checked, with its key. */
 export interface ProviderConfig {
   readonly name: string
   readonly baseUrl: string
@@ -40,14 +40,14 @@ export interface ProviderConfig {
   readonly limits: { readonly concurrency: number, readonly queue: number }
 }
 
-/** A providers document that cannot be used; the message says where and why. */
+/** The error that the list of model APIs cannot be used. Its message names the place and the reason. */
 export class ProvidersError extends Error {
   override readonly name = 'ProvidersError'
 }
 
 /**
- * Reads the providers from a JSON or YAML text.
- * @param environment where keys are looked up, by the names that the document gives
+ * Parses the list of model APIs (providers) from a JSON or YAML text.
+ * @param environment the environment variables, in which the keys of the APIs are looked up
  * @throws ProvidersError
  */
 export function parseProviders (text: string, environment: Readonly<Record<string, string | undefined>>): [ProviderConfig, ...ProviderConfig[]] {

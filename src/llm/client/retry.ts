@@ -6,11 +6,11 @@ import { Deadline, type DeadlineReasons } from '../../runtime/deadline.ts'
 import { beginTally, type CallOptions, holdUntilOver, type Layer, type Tally } from '../model-client.ts'
 import { UpstreamError } from '../upstream-error.ts'
 
-/** When to try again. */
+/** Decides when a failed call of a model is tried again. */
 export interface RetryPolicy {
-  /** The waits before the second attempt, the third and so on, in ms. */
+  /** The waits in ms: before the second attempt, before the third, and so on. */
   readonly delays: readonly number[]
-  /** Waits; rejects when the signal aborts. */
+  /** Waits for a time. Rejects when the signal aborts. */
   readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
@@ -24,28 +24,23 @@ const REASONS: DeadlineReasons = {
   left: caller => caller.reason
 }
 
-/**
- * The longest wait before another attempt, in ms. When an upstream asks for a longer wait, the call ends and a fallback, or
- * the caller, goes on.
- */
+/** The longest wait before another attempt, in ms. When a model API asks for a longer one, the call ends, and a fallback model or the caller goes on. */
 const MAX_RETRY_AFTER = 1000
 
 export interface RetryOptions {
-  /** Its name. */
+  /** The name of the model API. */
   readonly provider: string
   readonly policy: RetryPolicy
-  /** Over all attempts and waits, up to the last byte, in ms. */
+  /** The time for all attempts and waits, up to the last byte, in ms. */
   readonly total: number
   readonly log: Log | undefined
 }
 
 /**
- * Makes attempts until one succeeds, the policy is used up, or an error is not worth another attempt. `Retry-After` is
- * honoured where the wait fits into the budget. Beyond the budget the call ends at once, and its error says how long to wait.
- * The last UpstreamError becomes LLM_UPSTREAM, LLM_RATE_LIMITED or LLM_AUTH.
- *
- * This is a loop of our own, where tools and sessions use p-retry. Every chat passes here, and p-retry takes 20 µs to set up,
- * even for a call that succeeds at once.
+ * Makes the layer that retries failed calls of a model API. It makes attempts until one succeeds, the waits are used up, or an error is not worth
+ * another attempt. A `Retry-After` of the API is obeyed if the time allows that; otherwise the call ends at once, and its error says how long to
+ * wait. The last UpstreamError becomes LLM_UPSTREAM, LLM_RATE_LIMITED or LLM_AUTH. The package p-retry, which tools and sessions use, is not used
+ * here: it takes 20 µs to set up, even for a call that succeeds at once, and every chat passes here.
  */
 export function retry (options: RetryOptions): Layer {
   return ask => ({ kind, request, call }) => {
@@ -67,10 +62,7 @@ export function retry (options: RetryOptions): Layer {
   }
 }
 
-/**
- * Waits for the next attempt. `false` when there is none.
- * @param attempts how many attempts were made so far
- */
+/** Waits for the time of the next attempt. @param attempts how many attempts were made so far @returns `false` when there is no further attempt */
 async function waitForNext (
   { policy, log }: RetryOptions,
   { requestId, watch }: CallOptions,
@@ -82,7 +74,7 @@ async function waitForNext (
   if (wait === undefined) return false
   log?.warn({ requestId, attempt: attempts, wait, err: error }, 'model attempt failed, trying again')
   watch?.retried(attempts, error instanceof UpstreamError ? error.status : undefined)
-  // A wait that is cut short leaves nothing to try with.
+  // A wait ends early only because the time is over or the caller has left; then there is no further attempt.
   await policy.wait(wait, toAbortSignal(budget.signal)).catch(() => {})
   return !budget.signal.aborted
 }

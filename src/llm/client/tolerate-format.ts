@@ -4,20 +4,17 @@ import { beginningOf } from '../../base/text.ts'
 import { type Answers, type Ask, type Layer, type ModelRequest, type Operation, type OperationKind } from '../model-client.ts'
 import { UpstreamRefusal } from '../upstream-error.ts'
 
-/**
- * How many refusals are remembered, and how long the names of their models may be together, in characters. Callers can make
- * up as many names as they like.
- */
+/** The bounds of what is remembered: the number of refusals, and the length of a model's name in characters. Callers can make up as many names as they like. */
 const MAX_REMEMBERED = 1000
 const MAX_MODEL_NAME = 200
 
-/** How long, in ms: an upstream may learn. */
+/** How long a refusal is remembered, in ms, since a model API may learn the format. */
 const REMEMBERED_FOR = 3_600_000
 
 /**
- * For models that may not know `response_format`. Where the format is only a wish, a model that refuses the request is asked
- * again without it. Once the model has answered without it, later requests leave that very format out at once. Another format
- * is tried first, since the refusal may concern the schema of one prompt.
+ * Makes the layer for models that may not know `response_format` (the field that asks for an answer in a JSON Schema). If the format is only a wish,
+ * a model that refuses the request is asked again without it. Once the model has answered without the format, later requests leave that very format
+ * out at once. A request with another format tries it first, since the refusal may concern the schema of one prompt only.
  */
 export function tolerateFormat (): Layer {
   const refused = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_FOR })
@@ -26,7 +23,7 @@ export function tolerateFormat (): Layer {
   async function askOrDoWithout<Kind extends OperationKind> (ask: Ask, operation: Operation<Kind>): Promise<Answers[Kind]> {
     const { kind, request, call } = operation
     const { response_format: _, ...without } = request
-    // Mostly nothing was ever refused, and a schema takes time to hash.
+    // In most services no model has ever refused a format, and hashing a schema takes time.
     if (refused.size > 0 && refused.has(keyOf(request))) return await ask({ kind, request: without, call })
     try {
       return await ask(operation)
@@ -47,7 +44,7 @@ function keyOf ({ response_format: format, model }: ModelRequest): string {
   return `${contentHash(format as Json)} ${beginningOf(String(model ?? ''), MAX_MODEL_NAME)}`
 }
 
-/** Providers agree on no code for it, but all of them name what they do not know. */
+/** Whether a refusal is about the format. Providers use no common code for that, but all of them name what they do not know. */
 function isFormatRefusal (error: unknown): boolean {
   if (!(error instanceof UpstreamRefusal) || ![400, 404, 422].includes(error.status)) return false
   return /response_?format|json_schema|structured.?output/i.test(stringifyJson(error.body))

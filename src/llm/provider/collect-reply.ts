@@ -2,14 +2,14 @@ import { type IncomingHttpHeaders } from 'node:http'
 import { Exchange, type ReplyHead, type ReplyReceiver, type UpstreamRequest } from './exchange.ts'
 import { UpstreamError } from '../upstream-error.ts'
 
-/** A reply that has arrived in full. */
+/** A reply of a model API that has arrived as a whole. */
 export interface CollectedReply extends ReplyHead {
   readonly body: Buffer
 }
 
 /**
- * Sends a request and takes the whole reply into memory, up to a limit. A larger reply is given up as soon as its size shows.
- * @param limit in bytes
+ * Sends a request, and takes the whole reply into memory, up to a limit. A larger reply is given up as soon as its size shows.
+ * @param limit the greatest size of the reply, in bytes
  * @throws UpstreamError, or the reason of the request's signal
  */
 export function collectReply (request: UpstreamRequest, limit: number): Promise<CollectedReply> {
@@ -19,7 +19,7 @@ export function collectReply (request: UpstreamRequest, limit: number): Promise<
   })
 }
 
-/** Gathers a reply's body. */
+/** Gathers the body of a reply. */
 export class ReplyCollector implements ReplyReceiver {
   readonly #limit: number
   readonly #resolve: (reply: CollectedReply) => void

@@ -6,32 +6,28 @@ import { UpstreamError } from '../upstream-error.ts'
 const CLOSE_GRACE = 1000
 
 /**
- * The connections to one origin. Each connection has one call at a time. Undici's own Pool cannot serve here: after an
- * aborted call its client connects once more, for nothing, and that socket stays
- * (https://github.com/nodejs/undici/issues/5845). So every caller who leaves would leave a socket behind. Here the client of
- * an aborted call is destroyed.
+ * The pool of connections to one model API. Each connection has one call at a time. Undici's own Pool cannot serve here: after an aborted call its
+ * client connects once more, for nothing, and that socket stays open (https://github.com/nodejs/undici/issues/5845). So every caller who leaves would
+ * leave a socket behind. Here the client of an aborted call is destroyed.
  */
 export class Connections {
   readonly #origin: string
   readonly #connectTimeout: number
-  // Loaded with the service, where it has such a model, and not within its first call.
+  // The class is loaded when the service starts with such an API, and not in its first call.
   readonly #Client = undici.client()
-  // The last one released is the first one acquired, so that those too many time out.
+  // The connection that was released last is acquired first, so that superfluous ones stay idle and time out.
   readonly #idle: Client[] = []
   readonly #busy = new Set<Client>()
   #closing: Promise<void> | undefined
   #allIdle: (() => void) | undefined
 
-  /** @param connectTimeout in ms */
+  /** @param connectTimeout the time until a connection is made, in ms */
   constructor (origin: string, connectTimeout: number) {
     this.#origin = origin
     this.#connectTimeout = connectTimeout
   }
 
-  /**
-   * A connection for one call: a free one, or a new one.
-   * @throws UpstreamError when the connections are closed
-   */
+  /** Gives a connection for one call: an idle one, or a new one. @throws UpstreamError when the pool is closed */
   acquire (): Client {
     if (this.#closing !== undefined) throw new UpstreamError('the service is shutting down', { retryable: false })
     const client = this.#idle.pop() ?? this.#open()
@@ -39,21 +35,21 @@ export class Connections {
     return client
   }
 
-  /** Takes a connection back whose call has ended well. */
+  /** Takes back a connection whose call has ended well. */
   release (client: Client): void {
     if (!this.#busy.delete(client)) return
     if (this.#closing === undefined) this.#idle.push(client)
     this.#resolveIfIdle()
   }
 
-  /** Ends a connection, with whatever runs on it. */
+  /** Ends a connection, together with the call that runs on it. */
   destroy (client: Client): void {
     this.#busy.delete(client)
     client.destroy().catch(() => {})
     this.#resolveIfIdle()
   }
 
-  /** Waits for the calls that are running, for a bounded time, then ends all connections. */
+  /** Waits for the running calls, for a bounded time, then ends all connections. */
   close (): Promise<void> {
     this.#closing ??= this.#closeAll()
     return this.#closing

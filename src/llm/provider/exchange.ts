@@ -5,18 +5,18 @@ import { type Connections } from './connections.ts'
 import { type ModelTimeouts, type Tally } from '../model-client.ts'
 import { transportError, UpstreamError } from '../upstream-error.ts'
 
-/** One HTTP request to an upstream. */
+/** One HTTP request to a model API (the upstream). */
 export interface UpstreamRequest {
   readonly connections: Connections
   readonly path: string
-  /** Names and values in turn. */
+  /** The headers, as names and values in turn. */
   readonly headers: string[]
-  /** The JSON text to POST. */
+  /** The JSON text of the body. */
   readonly body: string
   readonly timeouts: ModelTimeouts
-  /** Ends the exchange when it aborts; its reason becomes the failure. */
+  /** The signal that ends the exchange; its reason becomes the failure. */
   readonly signal: CallerSignal
-  /** Counts the request when the upstream has taken it. */
+  /** The counter that counts the request once the API has taken it. */
   readonly tally: Tally | undefined
 }
 
@@ -25,25 +25,24 @@ export interface ReplyHead {
   readonly headers: IncomingHttpHeaders
 }
 
-/** What becomes of an exchange. Exactly one of `end` and `fail` is called, last. */
+/** The receiver of a reply. Exactly one of `end` and `fail` is called, as the last one. */
 export interface ReplyReceiver {
-  /** @throws UpstreamError to give the reply up */
+  /** Takes the head of the reply. @throws UpstreamError to give the reply up */
   head (head: ReplyHead, exchange: Exchange): void
   /**
-   * Takes a piece of the body, and calls `Exchange.progressed` if the piece is progress. `false` asks the sender to wait for
-   * `Exchange.resume`.
+   * Takes a piece of the body, and calls `Exchange.progressed` if the piece counts as progress. `false` makes the sender wait for `Exchange.resume`.
    * @throws UpstreamError to give the reply up
    */
   data (chunk: Buffer): boolean
   end (): void
-  /** @param error an UpstreamError, or the reason of the signal */
+  /** Takes the failure of the exchange. @param error an UpstreamError, or the reason of the signal */
   fail (error: unknown): void
 }
 
 /**
- * One POST and its reply, on undici's dispatch. Dispatch is the cheapest of undici's interfaces, and the only one that hands
- * on every piece in the turn of the event loop in which the piece arrives. Undici's own timeouts are off: they do not tell
- * the first byte of a body from the next one.
+ * One POST to a model API, with its reply. It uses undici's `dispatch`, which is the fastest of undici's interfaces, and the only one that passes on
+ * every piece in the turn of the event loop in which it arrives. Undici's own timeouts are off, because they do not tell the first byte of a body
+ * from the next one.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: UpstreamRequest
@@ -53,7 +52,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #watchdog: NodeJS.Timeout
   #answerBegun = false
-  // Counts progress, for the watchdog.
+  // The number of progress reports, which the watchdog compares.
   #progress = 0
   #paused = false
   #over = false
@@ -74,7 +73,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     })
   }
 
-  /** Ends the exchange now: its socket is closed, and the receiver fails with `reason`. */
+  /** Ends the exchange now: its socket is closed, and the receiver gets `reason` as the failure. */
   abort (reason: unknown): void {
     if (this.#over) return
     this.#settle()
@@ -82,7 +81,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#receiver.fail(reason)
   }
 
-  /** Something has come that the caller waits for: the time allowed until the next begins anew. */
+  /** Reports progress: a part of the reply that the caller waits for has come. The time allowed until the next progress begins anew. */
   progressed (): void {
     if (this.#over) return
     this.#progress++
@@ -99,7 +98,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.resume()
   }
 
-  /** The connection stands, and the request is written to it now. */
+  /** Called by undici when a connection is made and the request is being written to it. */
   onRequestStart (controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     const { tally } = this.#request
@@ -114,7 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData (controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // Undici hands on an empty piece when it resumes; it is no progress.
+    // Undici passes on an empty piece when it resumes, which is no progress.
     if (this.#over || chunk.length === 0) return
     this.#guard(() => {
       if (this.#receiver.data(chunk) || this.#over) return
@@ -144,14 +143,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#watchdog = this.#watch(idle, `the reply stalled for ${idle} ms`)
   }
 
-  /** A timer that gives the upstream up, unless something shows that it is not to blame. */
+  /** Starts the watchdog: a timer that gives the exchange up, unless there was progress or the reader is slow. */
   #watch (milliseconds: number, reason: string): NodeJS.Timeout {
     return setTimeout(() => {
       const progress = this.#progress
-      // The check runs a turn later. An event loop that was busy runs its timers before it reads what has arrived meanwhile.
+      // The check runs a turn later, because an event loop that was busy runs its timers before it reads the data that arrived meanwhile.
       setImmediate(() => {
         if (this.#over) return
-        // A reader that is slow is not an upstream that stalls.
+        // While the reader is slow, the API is paused and must not be blamed.
         if (this.#paused || this.#progress !== progress) this.#watchdog.refresh()
         else this.abort(new UpstreamError(reason, { retryable: true }))
       })

@@ -23,31 +23,34 @@ import { type Redact } from '../../base/redact.ts'
 import { redactHeaders } from './redact-headers.ts'
 import { type UpstreamAddress } from './upstream-address.ts'
 
-/** One OpenAI-compatible API. */
+/** The options of a client for one API in OpenAI's format. */
 export interface HttpModelOptions {
   readonly address: UpstreamAddress
-  /** Sent as a bearer token; an empty one is none. */
+  /** The API's key, which is sent as a bearer token. An empty one is not sent. */
   readonly apiKey?: string
   /** Further headers of every request. */
   readonly headers: Readonly<Record<string, string>>
   readonly timeouts: ModelTimeouts
-  /** In bytes. */
+  /** The greatest size of a reply, in bytes. */
   readonly maxReplyBytes: number
   readonly log: Log | undefined
 }
 
-/** What every call sets for itself. */
+/** The headers that every call sets itself, and the operator cannot. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'x-request-id', 'traceparent'])
 
 const COMPLETIONS = '/chat/completions'
 
 const NOT_FOUND = 'it has no such path, or no such model; most base URLs end in /v1'
 
-/** A model behind an OpenAI-compatible HTTP API. It makes one attempt, and throws UpstreamError for an error that may be tried again. */
+/**
+ * The client of a model behind an HTTP API in OpenAI's format. It makes one attempt for each call, and throws UpstreamError for a failure that may be
+ * tried again.
+ */
 export class HttpModel implements ModelUpstream {
   readonly #options: HttpModelOptions
   readonly #connections: Connections
-  /** Names and values in turn, which spares undici the reading of an object for every call. */
+  /** The headers of every request, as names and values in turn: undici then need not read an object in every call. */
   readonly #headers: readonly string[]
   readonly #redact: Redact
   readonly #byKind: AskByKind = {
@@ -113,7 +116,7 @@ export class HttpModel implements ModelUpstream {
     }
   }
 
-  /** The caller gets what the API says, and cannot know that the operator has mistyped an address. */
+  /** Logs that the API has answered 404. The caller gets the API's words, and cannot know that the operator may have mistyped the address. */
   #warnOfNotFound (error: unknown, endpoint: string, { requestId }: CallOptions): void {
     if (!(error instanceof UpstreamRefusal) || error.status !== 404) return
     this.#options.log?.warn({ requestId, path: this.#options.address.pathOf(endpoint), reason: NOT_FOUND }, 'model API answered with status 404')

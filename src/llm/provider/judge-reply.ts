@@ -7,17 +7,16 @@ import { reportedError } from './reported-error.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import { isRetryableStatus, openAiError, UpstreamError, UpstreamRefusal } from '../upstream-error.ts'
 
-/** The upstream's text is shown to the caller up to this length, in characters. */
+/** The greatest length of the API's text in a refusal that the caller gets, in characters. */
 const MAX_REFUSAL_TEXT = 2000
 
-/** The log has this much of a reply that could not be used, in characters. */
+/** The greatest length of an unusable reply in the log, in characters. */
 const MAX_LOGGED_ANSWER = 500
 
 /**
- * Gives a reply that is what was asked for: status 2xx and a JSON object with the member that marks its kind.
+ * Checks that a reply is what was asked for: status 2xx, and a JSON object with the member that marks its kind.
  * @param member `choices` for chat completions, `data` for embeddings
- * @param redact takes secrets out of an error body, which goes to the caller: some gateways print the request's headers into
- * it
+ * @param redact replaces secrets in the body of an error, which goes to the caller: some gateways print the request's headers into it
  * @throws UpstreamError, UpstreamRefusal
  */
 export function judgeReply (reply: CollectedReply, member: string, redact: Redact): ModelReply {
@@ -30,13 +29,12 @@ export function judgeReply (reply: CollectedReply, member: string, redact: Redac
   const value = parseObject(text, JSON.parse)
   if (value === undefined) throw badReply(reply, describeBody(reply.body), redact)
   if (!Object.hasOwn(value, member)) throw badReply(reply, `the reply has no "${member}"`, redact)
-  // The content of a chat goes into its next turn, so it is checked. Embeddings go into nothing, and they are too many to be
-  // looked at again.
+  // The content of a chat goes into the next turn of the chat, so its depth is checked. Embeddings go nowhere else, and are too large to be scanned once more.
   if (member === 'choices' && isTooDeep(text)) throw badReply(reply, `the reply nests deeper than ${MAX_JSON_DEPTH}`, redact)
   return { body: reply.body, value }
 }
 
-/** What a reply with a status other than 2xx means. */
+/** The error that a reply with a status other than 2xx stands for. */
 export function statusError (reply: CollectedReply, redact: Redact): UpstreamError | UpstreamRefusal {
   const { status, headers, body } = reply
   const retryable = isRetryableStatus(status)
@@ -47,8 +45,8 @@ export function statusError (reply: CollectedReply, redact: Redact): UpstreamErr
 }
 
 /**
- * What a reply means that has status 2xx and is not what was asked for: an error that the reply reports, or garbage. The
- * attempt is not repeated: another one would only cost another completion.
+ * The error that a useless reply with status 2xx stands for: the reply reports an error itself, or is garbage. Garbage is not worth another attempt,
+ * which would only cost another completion.
  */
 export function badReply ({ status, body }: CollectedReply, reason: string, redact: Redact): UpstreamError {
   const { error = null } = parseObject(body.toString('utf8'), JSON.parse) ?? {}
@@ -56,13 +54,13 @@ export function badReply ({ status, body }: CollectedReply, reason: string, reda
   return new UpstreamError(reason, { retryable: false, status, answer: beginningOfReply(body, redact) })
 }
 
-/** How a reply is compressed, by an upstream that was not asked to. */
+/** The name of the compression of a reply, though none was asked for; `undefined` for an uncompressed one. */
 function encodingOf ({ headers }: CollectedReply): string | undefined {
   const encoding = headers['content-encoding'] ?? 'identity'
   return encoding.toLowerCase() === 'identity' ? undefined : encoding
 }
 
-/** Secrets are taken out before it is cut: half of one is too much. */
+/** The beginning of a reply for the log. Secrets are replaced before it is cut, because even half of one must not be shown. */
 function beginningOfReply (body: Buffer, redact: Redact): string {
   return beginningOf(redact(body.toString('utf8')), MAX_LOGGED_ANSWER)
 }
@@ -78,8 +76,8 @@ function describeBody (body: Buffer): string {
 }
 
 /**
- * @param parse `parseJson` for data that is written again, with every digit; plain JSON.parse, which is much faster, for data
- * that is only read
+ * Parses a JSON object; `undefined` for any other text.
+ * @param parse `parseJson` for data that is written again, with every digit; the much faster JSON.parse for data that is only read
  */
 function parseObject (text: string, parse: (text: string) => Json): JsonObject | undefined {
   try {

@@ -9,24 +9,24 @@ import { type StreamEnd } from '../model-client.ts'
 import { type Redact } from '../../base/redact.ts'
 import { StreamJudge } from '../stream/stream-judge.ts'
 
-/** What a stream is held to. */
+/** The conditions for a streamed reply. */
 export interface StreamTerms {
   readonly as: RelayedAs
-  /** The request's `n`. */
+  /** The number of choices that were asked for: the request's `n`. */
   readonly choices: number
-  /** The size of one event, in bytes. */
+  /** The greatest size of one event, in bytes. */
   readonly maxEventBytes: number
   readonly redact: Redact
   /** Called once when a stream that was opened is over. */
   readonly ended: (end: StreamEnd) => void
 }
 
-/** A reply that is no stream is an error's body, and those are small. */
+/** The greatest size of a reply that is no stream, in bytes. It is the body of an error, and those are small. */
 const MAX_ERROR_BYTES = 1024 * 1024
 
 /**
- * Sends a request and waits for the first event of the reply's stream.
- * @returns the events, as `ModelStream` or `FrameStream` has them
+ * Sends a request for a streamed answer, and waits for the first event.
+ * @returns the events, as `ModelStream` or `FrameStream` describes them
  * @throws UpstreamError or UpstreamRefusal while no event has been passed on; the reason of the request's signal
  */
 export function openStream (request: UpstreamRequest, terms: StreamTerms): Promise<Readable> {
@@ -36,7 +36,7 @@ export function openStream (request: UpstreamRequest, terms: StreamTerms): Promi
   })
 }
 
-/** Reads the head of a reply and gives the rest to the one who can take it. */
+/** Reads the head of a reply, and passes the rest on: a stream to an `EventRelay`, any other reply to a `ReplyCollector`. */
 class StreamOpener implements ReplyReceiver {
   readonly #terms: StreamTerms
   readonly #resolve: (events: Readable) => void
@@ -89,7 +89,7 @@ function isEventStream ({ status, headers }: ReplyHead): boolean {
   return status >= 200 && status <= 299 && isEventStreamType(headers)
 }
 
-/** Some servers name no type at all; a wrong one is a page of HTML, or JSON. */
+/** Whether a reply can be a stream of events by its type. Some servers send no type at all; a wrong one means a page of HTML, or JSON. */
 function isEventStreamType (headers: IncomingHttpHeaders): boolean {
   const type = headers['content-type']
   return type === undefined || /^\s*text\/event-stream\b/i.test(type)

@@ -1,11 +1,11 @@
 import { createRedactor, isSensitive, type Redact } from '../../base/redact.ts'
 
-/** From this length on the value of a header is taken for a secret, in characters. The header's name may say nothing about that. */
+/** The length from which on a header's value counts as a secret, in characters, whatever the header's name is. */
 const LENGTH_OF_SECRETS = 8
 
 /**
- * Takes the values of the operator's request headers out of replies. Callers read replies, and some gateways print a
- * request's headers into their errors.
+ * Makes the function that replaces the values of the operator's request headers in replies. Callers get replies, and some gateways print a request's
+ * headers into their errors.
  */
 export function redactHeaders (headers: ReadonlyArray<readonly [name: string, value: string]>): Redact {
   return createRedactor(headers
@@ -13,7 +13,7 @@ export function redactHeaders (headers: ReadonlyArray<readonly [name: string, va
     .map(([, value]) => withoutScheme(value)))
 }
 
-/** The credential alone: the word `Bearer` before it is no secret. https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
+/** The credential in a header's value, without the word `Bearer` before it, which is no secret. https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
 function withoutScheme (value: string): string {
   return value.replace(/^[\w-]+ +(?=\S+$)/, '')
 }

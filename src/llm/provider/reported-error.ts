@@ -2,12 +2,12 @@ import { isJsonObject, type Json } from '../../base/json.ts'
 import { type Redact } from '../../base/redact.ts'
 import { isRetryableStatus, UpstreamError } from '../upstream-error.ts'
 
-/** The upstream's own words are shown up to this length, in characters. */
+/** The greatest length of the API's own words in an error, in characters. */
 const MAX_MESSAGE = 500
 
 /**
- * What an upstream means that reports an error with status 200. Some upstreams fail after they have begun; others always
- * answer so.
+ * The error of an API that reports it in a reply with status 200. Some APIs fail after they have begun to answer; others always report errors in this
+ * way.
  * @param error the member `error` of the reply
  */
 export function reportedError (error: Json, redact: Redact): UpstreamError {

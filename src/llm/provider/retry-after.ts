@@ -1,8 +1,8 @@
 import { type IncomingHttpHeaders } from 'node:http'
 
 /**
- * How long an upstream asks to wait, in ms. `retry-after-ms` (Azure and OpenAI) is read first, then `Retry-After` in seconds
- * or as a date (RFC 9110, 10.2.3). `undefined` when neither is there or can be read.
+ * How long a model API asks to wait, in ms: by `retry-after-ms` (Azure and OpenAI), otherwise by `Retry-After` in seconds or as a date (RFC 9110,
+ * 10.2.3). `undefined` when neither header exists and can be read.
  * @param now the clock, in ms since 1970
  */
 export function parseRetryAfter (headers: IncomingHttpHeaders, now: number): number | undefined {

@@ -1,16 +1,16 @@
-/** Where an upstream's API is. */
+/** The address of a model API (the upstream). */
 export interface UpstreamAddress {
-  /** `https://api.openai.com` */
+  /** The scheme, host and port: `https://api.openai.com`. */
   readonly origin: string
-  /** Of an endpoint below the base: `/v1/chat/completions`. */
+  /** The path of an endpoint below the base URL: `/v1/chat/completions`. */
   pathOf (endpoint: string): string
-  /** What stays behind every path, with its `?`; `''` for nothing. */
+  /** The query, with its `?`, that follows every path; `''` for none. */
   readonly query: string
 }
 
 /**
- * Reads a base URL such as `https://api.openai.com/v1`, with or without a slash at its end. A query, such as Azure's
- * `?api-version=`, stays behind every path.
+ * Parses a base URL such as `https://api.openai.com/v1`, with or without a slash at its end. A query, such as Azure's `?api-version=`, is added to
+ * every path.
  * @throws TypeError that says what is wrong with the URL
  */
 export function parseBaseUrl (baseUrl: string): UpstreamAddress {

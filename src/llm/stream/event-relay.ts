@@ -6,41 +6,41 @@ import { type StreamJudge } from './stream-judge.ts'
 import { UpstreamError } from '../upstream-error.ts'
 import { errorEvent } from './error-event.ts'
 
-/** What a relay reports to the one who opened it. */
+/** The listener to whom a relay reports. */
 export interface RelayListener {
-  /** The first bytes are on their way: from here on there is no other attempt. */
+  /** Reports that the first bytes are being passed on: from now on no other attempt is possible. */
   begun (): void
-  /** It has failed, and nothing has been passed on. */
+  /** Reports that the relay has failed before anything was passed on. */
   failed (error: unknown): void
-  /** It is over, after it had begun; once. */
+  /** Reports, once, that the relay is over after it had begun. */
   ended (end: StreamEnd): void
 }
 
-/** What a relay passes on: bytes, or lists of frames. */
+/** The form in which a relay passes events on: as bytes, or as lists of frames (parsed events). */
 export type RelayedAs = 'bytes' | 'frames'
 
-/** Bytes that wait for a slow reader before the upstream has to wait too. */
+/** How many bytes may wait for a slow reader, before the API has to wait, too. */
 const HIGH_WATER_MARK = 64 * 1024
 
 /**
- * The same in lists of frames. A list holds the frames of one piece of the connection, 64 KiB at most, and of an event that
- * began before that piece.
+ * How many lists of frames may wait for a slow reader, before the API has to wait, too. A list has the frames of one piece of data, 64 KiB at most,
+ * and of an event that began before that piece.
  */
 const MAX_WAITING_LISTS = 2
 
-/** Comments before the first event are passed on with that event, up to this size in bytes. Longer comments are left out. */
+/** The greatest size of the comments that are kept before the first event and passed on with it, in bytes. Further comments are dropped. */
 const MAX_PRELUDE = 64 * 1024
 
-/** How long an upstream may take to end its reply after `[DONE]`, so that the connection can be used again, in ms. */
+/** How long an API may take to end its reply after `[DONE]`, in ms. A reply that has ended lets its connection be used again. */
 const LINGER = 1000
 
 /**
- * Passes the events of an upstream on, each as soon as it is complete. The end is always true: the upstream's `[DONE]`, a
- * `[DONE]` of our own when all choices are finished without one, or one error event without `[DONE]`. An event that is cut or
- * malformed is never passed on, so the client sees the error event instead.
+ * Passes on the events of a model's streamed answer, each as soon as it is complete. The end shows the truth: the API's `[DONE]`; a `[DONE]` added
+ * here when all choices are finished without one; or one error event without `[DONE]`. An event that is cut or malformed is never passed on; the
+ * client gets the error event instead.
  */
 export class EventRelay implements ReplyReceiver {
-  /** Destroy it to leave: the upstream is aborted at once. */
+  /** The events that are passed on. Destroy the stream to leave: the call of the API is then aborted at once. */
   readonly events: Readable
   readonly #as: RelayedAs
   readonly #exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>
@@ -48,13 +48,13 @@ export class EventRelay implements ReplyReceiver {
   readonly #judge: StreamJudge
   readonly #listener: RelayListener
   #linger: NodeJS.Timeout | undefined
-  /** Comments before the first event. APIs send them while they are busy, and may fail yet. */
+  /** The comments before the first event. They are held back, because APIs send them while they are busy, and may still fail. */
   #prelude: Frame[] = []
   #preludeLength = 0
   #begun = false
   #over = false
 
-  /** @param as what is passed on */
+  /** @param as the form in which events are passed on */
   constructor (as: RelayedAs, exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>, parser: FrameParser, judge: StreamJudge, listener: RelayListener) {
     this.#as = as
     this.#exchange = exchange
@@ -73,11 +73,11 @@ export class EventRelay implements ReplyReceiver {
   }
 
   head (_head: ReplyHead): void {
-    // Whoever made this relay has read it.
+    // The head needs no check, because the code that made this relay has read it.
   }
 
   data (chunk: Buffer): boolean {
-    // What follows [DONE] is drained, not passed on.
+    // Data after [DONE] is read, so that the reply can end, and not passed on.
     if (this.#over) return true
     const goOn = this.#pass(this.#parser.feed(chunk))
     if (!this.#judge.isDone) return goOn
@@ -112,7 +112,7 @@ export class EventRelay implements ReplyReceiver {
     this.#listener.ended({ ...this.#summary('failed'), error })
   }
 
-  /** Judges frames and passes them on together; `false` when the reader is slow. */
+  /** Checks frames and passes them on together; `false` when the reader is slow. */
   #pass (frames: Iterable<Frame>): boolean {
     const sound: Frame[] = []
     let hasEvent = false
@@ -127,9 +127,9 @@ export class EventRelay implements ReplyReceiver {
     } catch (error) {
       failure = error
     }
-    // While no event has gone out, the events before a failure stay here, too: another attempt may still do better.
+    // While no event has been passed on, the events before a failure are not either, because another attempt may still succeed.
     if (failure !== undefined && !this.#begun) throw failure
-    // A large event that is still on its way is progress: images come in one.
+    // A large event that is still arriving counts as progress, because images come in one event.
     if (hasEvent || this.#parser.isInEvent) this.#exchange.progressed()
     if (!this.#begun && !hasEvent) return this.#keep(sound)
     const goOn = sound.length === 0 || this.#push(sound)
@@ -137,7 +137,7 @@ export class EventRelay implements ReplyReceiver {
     return goOn
   }
 
-  /** Holds comments until an event follows; an upstream that only sends those is as good as silent. */
+  /** Keeps comments until an event follows. An API that sends only comments counts as silent. */
   #keep (comments: readonly Frame[]): true {
     for (const comment of comments) {
       this.#preludeLength += comment.bytes.length

@@ -4,15 +4,15 @@ import { reportedError } from '../provider/reported-error.ts'
 import { UpstreamError } from '../upstream-error.ts'
 import { EventScanner, type ServerSentEvent } from './server-sent-events.ts'
 
-/** One event of a model's stream: the bytes to pass on, and what they say. */
+/** A frame: one event of a model's streamed answer, with the bytes to pass on and their meaning. */
 export type Frame = { readonly bytes: Buffer } & (ChunkFrame | OtherFrame)
 
-/** A piece of the answer. */
+/** A frame that is a piece of the answer. */
 export interface ChunkFrame {
   readonly kind: 'chunk'
-  /** For reading: its numbers are doubles. */
+  /** The parsed piece, for reading. Its numbers are doubles and may have lost digits. */
   readonly chunk: JsonObject
-  /** The JSON text that `chunk` was parsed from, with all digits. */
+  /** The JSON text from which `chunk` was parsed, with all digits. */
   readonly data: string
 }
 
@@ -20,18 +20,18 @@ type OtherFrame =
   /** An event without data: a comment, an `id`, a `retry`. */
   | { readonly kind: 'comment' }
   | { readonly kind: 'done' }
-  /** The upstream reports an error, or sends what is no chunk. */
+  /** An event in which the API reports an error, or that is no piece of an answer. */
   | { readonly kind: 'error', readonly error: UpstreamError }
 
-/** What ends a stream of OpenAI's API. */
+/** The data of the event that ends a stream of OpenAI's API. */
 const DONE = '[DONE]'
 
 export const DONE_EVENT = Buffer.from(`data: ${DONE}\n\n`)
 
-/** Parses the bytes of a stream of chat completion chunks. */
+/** Parses the bytes of a streamed chat completion into frames. */
 export type FrameParser = EventScanner<Frame>
 
-/** @param maxEventBytes the size of one event. @param redact takes secrets out of the upstream's words */
+/** Makes the parser of a streamed chat completion. @param maxEventBytes the greatest size of one event @param redact replaces secrets in the API's words */
 export function createFrameParser (maxEventBytes: number, redact: Redact): FrameParser {
   return new EventScanner(maxEventBytes, event => toFrame(event, redact))
 }
@@ -39,7 +39,7 @@ export function createFrameParser (maxEventBytes: number, redact: Redact): Frame
 function toFrame ({ bytes, name, data, strangeLine }: ServerSentEvent, redact: Redact): Frame {
   if (strangeLine !== undefined) return { bytes, kind: 'error', error: malformed('an event holds a line that is none of the format') }
   if (data === undefined) return { bytes, kind: 'comment' }
-  // Blanks around it, which some servers write, make it no end to OpenAI's clients.
+  // Some servers write blanks around [DONE]. OpenAI's clients would not see it as the end, so it is written anew.
   if (data.trim() === DONE) return { bytes: data === DONE ? bytes : DONE_EVENT, kind: 'done' }
   const chunk = parseChunk(data)
   if (chunk instanceof UpstreamError) return { bytes, kind: 'error', error: chunk }

@@ -1,14 +1,14 @@
 import { UpstreamError } from '../upstream-error.ts'
 
-/** One server-sent event, and the very bytes that it came as. */
+/** One server-sent event, with the bytes in which it came. */
 export interface ServerSentEvent {
-  /** From the end of the event before to the end of the blank line. */
+  /** The bytes from the end of the event before to the end of the blank line. */
   readonly bytes: Buffer
-  /** The `event` field; `''` when there is none. */
+  /** The value of the field `event`; `''` when there is none. */
   readonly name: string
-  /** The `data` lines, joined; `undefined` for a comment, a `retry`, an `id`. */
+  /** The values of the fields `data`, joined; `undefined` for an event with only a comment, a `retry` or an `id`. */
   readonly data: string | undefined
-  /** A line that is no field of the format, cut to a sensible length. */
+  /** A line that is no field of the format, cut to 100 characters. */
   readonly strangeLine: string | undefined
 }
 
@@ -18,39 +18,32 @@ const COLON = 0x3a
 const BYTE_ORDER_MARK = '\uFEFF'
 
 /**
- * Cuts a stream of bytes into server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) without
- * changing a byte. Lines end in LF, CR or CRLF, wherever the pieces are cut. The package eventsource-parser, the yardstick of
- * the tests, gives texts; a proxy has to pass on the bytes that they stood in.
+ * Cuts a stream of bytes into server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) without changing a byte. Lines end
+ * in LF, CR or CRLF, wherever the pieces of the stream are cut. The package eventsource-parser, with which the tests compare, gives only texts; a
+ * proxy has to pass on the original bytes.
  */
 export class EventScanner<T> {
   readonly #limit: number
   readonly #read: (event: ServerSentEvent) => T
-  // The beginning of an event that is not complete. The buffer grows by doubling, so that single bytes cost no more than one
-  // large piece.
+  // The beginning of an event that is not complete. The buffer grows by doubling, so that many single bytes cost no more than one large piece.
   #held = Buffer.alloc(0)
   #heldLength = 0
   #lineIsEmpty = true
   #afterReturn = false
   #isFirst = true
 
-  /**
-   * @param limit the size of one event, in bytes
-   * @param read makes of an event what the scanner gives
-   */
+  /** @param limit the greatest size of one event, in bytes @param read turns an event into what the scanner gives */
   constructor (limit: number, read: (event: ServerSentEvent) => T) {
     this.#limit = limit
     this.#read = read
   }
 
-  /** Whether the beginning of an event is here that is no comment. */
+  /** Whether the beginning of an event has come that is not a comment. */
   get isInEvent (): boolean {
     return this.#heldLength > 0 && this.#held[0] !== COLON
   }
 
-  /**
-   * The events that this piece completes.
-   * @throws UpstreamError for an event beyond the limit
-   */
+  /** Gives the events that a piece of the stream completes. @throws UpstreamError for an event beyond the limit */
   * feed (chunk: Buffer): Generator<T, void> {
     let start = 0
     for (let end = this.#endOfEvent(chunk, 0); end !== -1; end = this.#endOfEvent(chunk, end)) {
@@ -60,12 +53,12 @@ export class EventScanner<T> {
     if (start < chunk.length) this.#hold(chunk.subarray(start))
   }
 
-  /** Ends the stream: the rest, if there is one, is an event whose blank line is added. */
+  /** Ends the stream. If a rest was kept, a blank line is added, and it is given as an event. */
   * finish (): Generator<T, void> {
     if (this.#heldLength > 0) yield this.#event(this.#take(Buffer.from('\n\n')))
   }
 
-  /** Where the event ends that continues at `start`: behind its blank line. -1 when the blank line is not in this piece. */
+  /** The index behind the blank line that ends the event which continues at `start`; -1 when that line is not in this piece. */
   #endOfEvent (chunk: Buffer, start: number): number {
     let lineIsEmpty = this.#lineIsEmpty
     let afterReturn = this.#afterReturn
@@ -83,7 +76,7 @@ export class EventScanner<T> {
         lineIsEmpty = true
       }
     }
-    // The LF of a CRLF belongs to the event that its CR ended, when it is here already.
+    // The LF of a CRLF belongs to the event that its CR has ended, if the LF has arrived already.
     if (end !== -1 && afterReturn && chunk[end] === LF) {
       end++
       afterReturn = false
@@ -121,7 +114,7 @@ export class EventScanner<T> {
   }
 }
 
-/** Reads the lines of one event. */
+/** Reads the fields of one event from its lines. */
 function readFields (bytes: Buffer, text: string): ServerSentEvent {
   let name = ''
   let data: string | undefined

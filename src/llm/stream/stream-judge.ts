@@ -3,32 +3,32 @@ import { UpstreamError } from '../upstream-error.ts'
 import { type Frame } from './frame.ts'
 import { writtenBytes } from './written-bytes.ts'
 
-/** OpenAI's own limit of `n` is 128; without one an upstream could make the map of choices grow. */
+/** The greatest number of choices in one stream. OpenAI's own limit of `n` is 128. Without a limit an API could make the map of choices grow for ever. */
 const MAX_CHOICES = 1000
 
 /**
- * Reads the frames of a stream along, so that the relay can tell at the end whether the stream is whole or cut. The judge
- * knows only the members of a chunk that it needs, since providers add what they like.
+ * Reads the frames (parsed events) of a stream while they are passed on, to decide at the end whether the stream is whole or was cut. It reads only
+ * the members of a chunk that it needs, since providers add what they like.
  */
 export class StreamJudge {
   readonly #expectedChoices: number
   readonly #choices = new Map<Json, 'open' | 'finished'>()
   #chunks = 0
-  /** Whether the upstream has said `[DONE]`. */
+  /** Whether the API has sent `[DONE]`. */
   isDone = false
-  /** The upstream's count of tokens, when it sends one. */
+  /** The numbers of tokens, if the API sends them. */
   usage: JsonObject | undefined
-  /** The model, as the upstream names it. */
+  /** The name of the model, as the API gives it. */
   model: string | undefined
-  /** What the model has written as UTF-8. */
+  /** The length of the model's answer so far, in bytes of UTF-8. */
   bytes = 0
 
-  /** @param expectedChoices the request's `n` */
+  /** @param expectedChoices how many choices were asked for: the request's `n` */
   constructor (expectedChoices: number) {
     this.#expectedChoices = expectedChoices
   }
 
-  /** Takes the next frame. @throws UpstreamError for one that must not be passed on */
+  /** Takes the next frame. @throws UpstreamError for a frame that must not be passed on */
   judge (frame: Frame): void {
     switch (frame.kind) {
       case 'chunk': return this.#read(frame.chunk)
@@ -40,13 +40,13 @@ export class StreamJudge {
     }
   }
 
-  /** Whether the upstream may end here without `[DONE]`: every choice has its `finish_reason`. */
+  /** Whether the stream may end here without `[DONE]`, because every choice has its `finish_reason`. */
   get isFinished (): boolean {
     if (this.#choices.size < this.#expectedChoices) return false
     return [...this.#choices.values()].every(state => state === 'finished')
   }
 
-  /** @throws UpstreamError when not a single chunk has come */
+  /** Checks that the stream is not empty. @throws UpstreamError when no chunk has come */
   requireChunk (): void {
     if (this.#chunks === 0) throw new UpstreamError('the stream is empty', { retryable: false })
   }

@@ -1,22 +1,22 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
-/** Members of a message that are read by themselves, or say whose it is. */
+/** The members of a message that are no further texts of the model: they are read elsewhere, or say whose message it is. */
 const OTHERS: ReadonlySet<string> = new Set(['content', 'role', 'tool_call_id'])
 
-/** How much a model has written in a message, or in a piece of one, in bytes of UTF-8: its texts and the arguments of its calls. */
+/** The length of what a model has written in a message, or in a piece of one, in bytes of UTF-8: its texts, and the arguments of its calls. */
 export function writtenBytes (message: JsonObject): number {
   const { tool_calls: calls } = message
   return textBytes(message) + (Array.isArray(calls) ? calls.reduce((sum: number, call: Json) => sum + argumentBytes(call), 0) : 0)
 }
 
 /**
- * All texts of a message. Next to `content` models write their thoughts and their refusals, under names that each provider
- * chooses (`reasoning_content`, `reasoning`, `refusal`). A text that comes under two names counts once.
+ * The length of all texts of a message, in bytes. Beside `content` models write their thoughts and refusals, under names that each provider chooses
+ * (`reasoning_content`, `reasoning`, `refusal`). A text that comes under two names counts once.
  */
 export function textBytes (message: JsonObject): number {
   const { content = null } = message
   let bytes = contentBytes(content)
-  // Most pieces of a stream have a content only.
+  // Most pieces of a stream have a content only, so the set is made when it is needed.
   let counted: Set<string> | undefined
   for (const name of Object.keys(message)) {
     const text = message[name]
@@ -27,7 +27,7 @@ export function textBytes (message: JsonObject): number {
   return bytes
 }
 
-/** A text, or a list of texts and of parts that may hold one. */
+/** The length of a message's content, in bytes: a text, or a list of texts and of parts that may have one. */
 export function contentBytes (content: Json): number {
   if (typeof content === 'string') return Buffer.byteLength(content)
   if (!Array.isArray(content)) return 0

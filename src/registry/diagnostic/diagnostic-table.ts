@@ -1,15 +1,15 @@
 import { type Diagnostic } from './diagnostic.ts'
 
-/** The meaning of a diagnostic's code, for the person who has to act on the diagnostic. */
+/** The explanation of a diagnostic's code, for the person who has to mend the entry. */
 export interface DiagnosticMeaning {
-  /** The severity; both words where it depends on the case. */
+  /** The severity of diagnostics with this code; both words where it depends on the case. */
   readonly severity: Diagnostic['severity'] | 'error or warning'
   readonly meaning: string
-  /** The advice for diagnostics that carry no more exact hint of their own. */
+  /** The advice for diagnostics of this code that have no more exact hint of their own. */
   readonly hint: string
 }
 
-/** Every code that a registration or a lint can come back with. */
+/** The explanation of every code that a diagnostic can have, when an entry is registered or checked. */
 export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(Object.entries({
   // Values and keys
   VALUE_INVALID: { severity: 'error', meaning: 'The stored value cannot be read: broken JSON or YAML, a wrong type in the store, too large, not UTF-8.', hint: 'store valid JSON, or in a file JSON or YAML, as UTF-8 text without a byte order mark' },
@@ -70,7 +70,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   TOOL_BASE_URL_MISSING: { severity: 'warning', meaning: 'The url of a tool is relative, and no base URL is known for its module.', hint: 'set TOOL_BASE_URLS or TOOL_BASE_URL, or publish the environ modules:{module}' }
 } satisfies Record<string, DiagnosticMeaning>))
 
-/** A diagnostic with a hint and a place. One that concerns the whole entry is placed at the entry's beginning, as linters do. */
+/** A diagnostic with a hint and a place. A diagnostic about the whole entry is placed at the entry's beginning, as linters do. */
 export type PlacedDiagnostic = Omit<Diagnostic, 'field'> & { readonly line: number, readonly column: number, readonly hint: string }
 
 /** Fills in the hint and the place that a diagnostic lacks. */

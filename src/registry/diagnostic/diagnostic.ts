@@ -3,7 +3,7 @@ import { type TextPlace } from '../../base/json.ts'
 import { type JsonPath } from '../../base/json-places.ts'
 import { type StoredValue } from '../../store/store.ts'
 
-/** A problem of an entry, as its publisher is told of it. Codes are stable; line and column count from 1. */
+/** A problem of a registered entry, as its publisher is told of it. Codes are stable; line and column count from 1. */
 export interface Diagnostic extends Pick<TextName, 'part' | 'member'> {
   readonly severity: 'error' | 'warning' | 'hint'
   readonly code: string
@@ -12,7 +12,7 @@ export interface Diagnostic extends Pick<TextName, 'part' | 'member'> {
   readonly messageIndex?: number
   readonly line?: number
   readonly column?: number
-  /** The path of the value's part that the diagnostic is about, until `locate` replaces it by a place in the text. */
+  /** The path of the member that the diagnostic is about, such as `messages.0`. `locate` replaces it by a line and column of the text. */
   readonly field?: JsonPath
   /** The advice to the publisher. */
   readonly hint?: string
@@ -20,7 +20,7 @@ export interface Diagnostic extends Pick<TextName, 'part' | 'member'> {
   readonly subject?: { readonly kind: string, readonly id: string }
 }
 
-/** Why an entry cannot be taken at all. */
+/** The error with which an entry is refused as a whole: no part of it can be used. */
 export class RejectedEntry extends Error {
   override readonly name = 'RejectedEntry'
   readonly diagnostics: readonly Diagnostic[]
@@ -31,44 +31,47 @@ export class RejectedEntry extends Error {
   }
 }
 
-/** A rejection with a single reason. @param place the place in the stored text */
+/** Makes the refusal of an entry for a single reason. @param place the place in the stored text */
 export function reject (code: string, message: string, hint?: string, place?: TextPlace): RejectedEntry {
   return new RejectedEntry([{ severity: 'error', code, message, ...place, ...(hint === undefined ? {} : { hint }) }])
 }
 
-/** A diagnostic of a part of an entry, turned into one of the whole entry. @param path the path of the part in the entry */
+/** Turns a diagnostic about a part of an entry into one about the whole entry. @param path the path of the part in the entry */
 export function ofPart (path: JsonPath, diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, field: [...path, ...diagnostic.field ?? []] }
 }
 
-/** The words for a kind of entries: its name, and its noun for sentences. */
+/** What a kind of entries is called: its name in addresses, and its noun in sentences. */
 interface KindWords {
   readonly name: string
   readonly noun: string
 }
 
-/** The diagnostic of an entry that an extension brings, with the entry's kind and id in front of its message. */
+/** Turns the diagnostic of an entry that an extension brings into one of the extension: the message names the entry's kind and id. */
 export function ofContributed ({ name, noun }: KindWords, id: string, diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, message: `${noun} ${id}: ${diagnostic.message}`, subject: { kind: name, id } }
 }
 
-/** The diagnostic of an extension's entry that is not offered, because another entry with its id takes precedence. */
+/**
+ * The diagnostic of an entry that an extension brings and that is not offered, because another entry of the same id takes precedence.
+ * @param by what the other entry is
+ */
 export function shadowed ({ name, noun }: KindWords, id: string, by: string): Diagnostic {
   const about = { message: `${noun} ${id} gives way to ${by}`, subject: { kind: name, id } }
   return noun === 'prompt' ? { severity: 'warning', code: 'PROMPT_SHADOWED', ...about } : { severity: 'warning', code: 'DEFINITION_SHADOWED', ...about }
 }
 
-/** The rejection of a value that the store could not read. */
+/** The refusal of an entry whose value the store could not read. */
 export function unreadable ({ reason, hint, place, code = 'VALUE_INVALID' }: Extract<StoredValue, { kind: 'bad' }>): RejectedEntry {
   return reject(code, `the value ${reason}`, hint, place)
 }
 
-/** Turns errors into warnings, for an entry that is accepted all the same: the names that it uses may be registered later. */
+/** Turns errors into warnings, for an entry that is accepted although it names something unregistered, which may be registered later. */
 export function asWarnings (diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return diagnostics.map(diagnostic => diagnostic.severity === 'error' ? { ...diagnostic, severity: 'warning' } : diagnostic)
 }
 
-/** A diagnostic's message with its place in words, for output that has no fields for a place. */
+/** The message of a diagnostic with its place in words, for output that has no fields for a place. */
 export function inWords ({ message, line, column, ...text }: Pick<Diagnostic, 'message' | 'messageIndex' | 'part' | 'member' | 'line' | 'column'>): string {
   if (line === undefined) return message
   return `${message} at ${[...describeText(text), `line ${line}`, `column ${column ?? 1}`].join(', ')}`

@@ -1,12 +1,12 @@
 import { type JsonPath, placesInJson } from '../../base/json-places.ts'
 import { type Diagnostic } from './diagnostic.ts'
 
-/** The greatest number of diagnostics that get a place; nobody reads more. */
+/** The greatest number of diagnostics that get a line and column; nobody reads more. */
 const MAX_LOCATED = 200
 
 /**
- * Adds the place in the text to diagnostics that have only a field.
- * @param text the text that was sent; fields have places only if it is JSON
+ * Adds lines and columns to diagnostics that only name a member of the entry.
+ * @param text the text that was sent; members have places only if it is JSON
  * @param within the path of the entry in that JSON
  */
 export function locate (diagnostics: readonly Diagnostic[], text: string, within: JsonPath = []): readonly Diagnostic[] {

@@ -1,11 +1,14 @@
 import { distance } from 'fastest-levenshtein'
 
-/** The greatest number of names that one search looks at, so that a wrong id stays cheap in a large registry. */
+/** The greatest number of names that one search for similar names compares, so that a wrong id stays cheap in a large registry. */
 const MAX_COMPARED = 20_000
-/** The budget of one search, in steps of some nanoseconds. Comparing two names takes about a step for each character; long names take many times that. */
+/**
+ * The budget of one search for similar names, in steps of some nanoseconds. Comparing two names takes about a step for each character; long names
+ * take many times that.
+ */
 const MAX_STEPS = 400_000
 
-/** The budget that a search has left. It ends within one turn of the event loop, however many and however long the names are. */
+/** The budget that is left for a search for similar names. It keeps the search within one turn of the event loop, however many and long the names are. */
 export class Effort {
   left = MAX_STEPS
   #names = MAX_COMPARED
@@ -14,7 +17,7 @@ export class Effort {
     this.left -= steps
   }
 
-  /** Yields names as long as the budget lasts. */
+  /** Yields names to compare as long as the budget lasts. */
   * affordable (names: Iterable<string>): Generator<string> {
     for (const name of names) {
       if (this.left <= 0 || this.#names-- <= 0) return
@@ -24,8 +27,8 @@ export class Effort {
 }
 
 /**
- * Whether a name looks like a misspelling of another one: one edit in a short name, two in a long one, none where both have two letters at
- * most; or two neighbouring letters that have changed places. Capitals do not count.
+ * Whether a name looks like a misspelling of another one. A short name may differ in one letter, a long one in two, and names of up to two letters in
+ * none; or two neighbouring letters have changed places. Capitals do not count.
  */
 export function isNearly (name: string, meant: string, effort = new Effort()): boolean {
   const edits = Math.max(name.length, meant.length) < 3 ? 0 : meant.length < 6 ? 1 : 2
@@ -36,8 +39,8 @@ export function isNearly (name: string, meant: string, effort = new Effort()): b
 }
 
 /**
- * The edit distance of two names. Equal beginnings and ends are cut off first, because ids of one registry mostly differ in a few letters,
- * and long ones take microseconds. Infinity when the comparison would cost more than the effort that is left.
+ * The edit distance of two names (how many letters must be added, removed or replaced). Equal beginnings and ends are cut off first: ids of one
+ * registry mostly differ in a few letters, so this keeps long ones fast. Infinity when the comparison would cost more than the budget has left.
  */
 function editsBetween (one: string, other: string, effort: Effort): number {
   const most = Math.min(one.length, other.length)
@@ -53,7 +56,7 @@ function editsBetween (one: string, other: string, effort: Effort): number {
   return isAffordable ? distance(rest, otherRest) : Infinity
 }
 
-/** The steps of the bit-parallel algorithm, which compares 32 characters of one text at a time with each character of the other. */
+/** The cost of comparing two texts. The algorithm is bit-parallel: it compares 32 characters of one text at a time with each character of the other. */
 function stepsOf (length: number, otherLength: number): number {
   return Math.ceil(Math.min(length, otherLength) / 32) * Math.max(length, otherLength)
 }
@@ -64,7 +67,7 @@ function hasSwapped (one: string, other: string): boolean {
   return one[at] === other[at + 1] && one[at + 1] === other[at] && one.slice(at + 2) === other.slice(at + 2)
 }
 
-/** Up to three names that a caller may have meant, nearest first: few edits away, or with the same last segment. */
+/** Up to three names that a caller may have meant, the nearest first: names that are few edits away, or that have the same last segment. */
 export function nearMatches (wanted: string, names: Iterable<string>, effort = new Effort()): string[] {
   const limit = Math.max(2, Math.floor(wanted.length / 3))
   const lastSegment = wanted.slice(wanted.lastIndexOf('.') + 1)
@@ -81,8 +84,8 @@ export function nearMatches (wanted: string, names: Iterable<string>, effort = n
 interface Candidate { readonly name: string, readonly edits: number }
 
 /**
- * The three nearest candidates in order, after one more was added. Sorting all candidates would take longer than comparing them, since
- * every name may be one.
+ * The three nearest candidates after one more was added, in order. Every name may be a candidate, and sorting all of them would take longer than
+ * comparing them.
  */
 function withNext (nearest: readonly Candidate[], next: Candidate): readonly Candidate[] {
   const last = nearest[2]
@@ -94,7 +97,8 @@ function byNearness (one: Candidate, other: Candidate): number {
 }
 
 /**
- * Names that are likely to be meant, for a hint that nobody has asked for: misspelt names, and the same name in another module.
+ * The names that are likely to be meant by a misspelt one: similar names, and the same name in another module. The search is strict, since nobody has
+ * asked for the hint.
  * @param effort the budget, which several searches may share
  */
 export function likelyMatches (wanted: string, names: Iterable<string>, effort: Effort): string[] {

@@ -1,8 +1,8 @@
 import { TemplateSyntaxError } from '../../template/language.ts'
 
 /**
- * The syntax error that a compile has thrown. A stack overflow counts as one, too: the parsers recurse, and a text within all bounds can
- * still nest more deeply than the stack allows. It must not harm anything but itself.
+ * The syntax error that the compile of a template has thrown. A stack overflow counts as one, too: parsers recurse, and a text within all bounds can
+ * still nest more deeply than the stack allows. Such a text must harm nothing but itself.
  * @throws the error itself when it is no mistake of the text
  */
 export function asMistake (error: unknown): TemplateSyntaxError {

@@ -1,7 +1,7 @@
 import { type Json, JsonError, parseJson } from '../../base/json.ts'
 import { type Diagnostic, reject } from '../diagnostic/diagnostic.ts'
 
-/** The value that a stored text stands for, and warnings about the text. */
+/** The value that was read from a stored text, with warnings about the text. */
 export interface DecodedValue {
   readonly value: Json
   readonly diagnostics: readonly Diagnostic[]
@@ -14,7 +14,7 @@ const NOT_JSON: Diagnostic = {
   hint: 'write a JSON string, with quotes'
 }
 
-/** Reads JSON. @throws RejectedEntry */
+/** Reads a stored text as JSON. @throws RejectedEntry */
 export function decodeJson (text: string): DecodedValue {
   refuseByteOrderMark(text)
   try {
@@ -26,8 +26,8 @@ export function decodeJson (text: string): DecodedValue {
 }
 
 /**
- * Reads a template: JSON, or plain text where that cannot be mistaken for broken JSON, because it does not begin with
- * `{`, `[` or `"`, or begins with `{{`.
+ * Reads the stored text of a prompt: as JSON when it begins with `{`, `[` or `"`, but not with `{{`; otherwise as plain text. So broken JSON is never
+ * taken for a plain text.
  * @throws RejectedEntry
  */
 export function decodeTemplate (text: string): DecodedValue {
@@ -35,7 +35,7 @@ export function decodeTemplate (text: string): DecodedValue {
   return /^\s*\{\{/.test(text) || !beginsAsJson(text) ? { value: text, diagnostics: [] } : decodeJson(text)
 }
 
-/** Reads a shared variable: JSON, or plain text that does not begin with `{`, `[` or `"`. @throws RejectedEntry */
+/** Reads the stored text of a shared variable: as JSON, or as plain text when it is no JSON and does not begin with `{`, `[` or `"`. @throws RejectedEntry */
 export function decodeEnviron (text: string): DecodedValue {
   refuseByteOrderMark(text)
   if (beginsAsJson(text)) return decodeJson(text)

@@ -8,7 +8,7 @@ import { RejectedEntry } from '../diagnostic/diagnostic.ts'
 import { validators } from './entry-validators.ts'
 import { type Fields } from './misspelt-fields.ts'
 
-/** The members of a JSON Schema that are read here. */
+/** The members of a JSON Schema that this file reads. */
 interface Schema {
   readonly $id?: string
   readonly properties?: Readonly<Record<string, Schema>>
@@ -18,17 +18,17 @@ interface Schema {
   readonly $defs?: Readonly<Record<string, Schema>>
 }
 
-/** The schema of one kind of entries, from `jsonschema/`. */
+/** The JSON Schema of one kind of entries, from `jsonschema/`, in usable form. */
 export interface EntrySchema {
   /** Checks a value against the schema. @throws RejectedEntry with every violation */
   check (value: Json): void
-  /** The known fields, for finding misspelt ones. */
+  /** The fields that the schema knows, for finding misspelt ones. */
   readonly fields: Fields
 }
 
 /**
- * Reads the schema of a kind of entries; the file of the kind calls this once.
- * @param name the name of its file in `jsonschema/`, without the extension
+ * Reads the JSON Schema of a kind of entries. The file that defines the kind calls this once.
+ * @param name the name of the schema's file in `jsonschema/`, without the extension
  * @param part the name of a definition in that file, when entries are checked against the definition alone
  */
 export function entrySchema (name: string, part?: string): EntrySchema {
@@ -51,7 +51,7 @@ function checker (name: string) {
     if (!Object.hasOwn(validators, name)) throw new Error(`no checker of ${name} entries in entry-validators.ts`)
     const validate = validators[name as keyof typeof validators]()
     if (validate(value) === true) return
-    // Members of an if/then or allOf are reported by themselves; the wrapper's own line says nothing more.
+    // The errors inside an if/then or allOf are reported by themselves; the error of the wrapper adds nothing.
     const violations = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error))
     throw new RejectedEntry(violations.slice(0, 20).map(error => ({ severity: 'error', code: 'SCHEMA', message: describe(error), field: fieldOf(error) })))
   }
@@ -61,7 +61,7 @@ function isInsideOneOf (error: ErrorObject): boolean {
   return error.schemaPath.includes('/oneOf/')
 }
 
-/** The words that list the names that a value has instead of a missing one: one of them may be misspelt. */
+/** The end of a message about a missing member. It lists the names that the value has instead, since one of them may be the missing one misspelt. */
 function present (value: Json): string {
   const names = (isObject(value) ? Object.keys(value) : []).slice(0, 5).map(name => `"${beginningOf(name, 40)}"`)
   return names.length === 0 ? '' : `, and it has ${names.join(', ')}`
@@ -74,7 +74,7 @@ function describe (error: ErrorObject): string {
   return `${where} ${inPlainWords(error)}`
 }
 
-/** The path that a violation is about: that of a member that must not be there, or, for a missing member, that of the object that lacks it. */
+/** The path that a violation of a schema is about: that of the member that must not be there, or, for a missing member, that of the object that lacks it. */
 function fieldOf ({ instancePath, keyword, params }: ErrorObject): JsonPath {
   const names = instancePath.split('/').slice(1).map(name => name.replaceAll('~1', '/').replaceAll('~0', '~'))
   return keyword === 'additionalProperties' ? [...names, String(params['additionalProperty'])] : names

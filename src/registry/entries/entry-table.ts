@@ -2,14 +2,15 @@ import { type StoredValue } from '../../store/store.ts'
 import { type Diagnostic, reject, RejectedEntry, unreadable } from '../diagnostic/diagnostic.ts'
 import { type Slices } from '../../runtime/slices.ts'
 
-/** The problems of one key. */
+/** The problems of the entry under one key. */
 export interface EntryProblem {
   readonly key: string
   readonly diagnostics: readonly Diagnostic[]
-  /** Whether an earlier version, which this process has read before, is served in place of the stored one. */
+  /** Whether an earlier version of the entry, which this process has read before, is served in place of the stored one. */
   readonly servesLastGood: boolean
 }
 
+/** What is remembered of one key. */
 interface EntryRecord<T> {
   /** The last stored text, so that an unchanged value is not parsed again. */
   readonly text: string | undefined
@@ -17,9 +18,9 @@ interface EntryRecord<T> {
   readonly problem: EntryProblem | undefined
 }
 
-/** The functions by which entries of one kind are read. */
+/** The functions by which entries of one kind are parsed and judged. */
 export interface EntryParser<T> {
-  /** The name by which other entries refer to the entry of a key. */
+  /** The name by which other entries refer to the entry under a key. */
   nameOf (key: string): string
   /** Parses an entry, in slices, because one entry may be very large. @throws RejectedEntry */
   parse (key: string, text: string, slices: Slices): Promise<T>
@@ -30,11 +31,14 @@ export interface EntryParser<T> {
   diagnostics (entry: T): readonly Diagnostic[]
 }
 
-/** The entries of one kind by key, with the last good version of each (docs/architecture.md, "One bad entry never hurts its neighbours"). */
+/**
+ * The parsed entries of one kind by key. When the stored text of an entry is broken, the table keeps the last good version of the entry
+ * (docs/architecture.md, "One bad entry never hurts its neighbours").
+ */
 export class EntryTable<T> {
   readonly #parser: EntryParser<T>
   readonly #records = new Map<string, EntryRecord<T>>()
-  /** Keys whose entry in force has changed since the last call of `takeChanged`. */
+  /** The keys whose served entry has changed since the last call of `takeChanged`. */
   #changed = new Set<string>()
   /** The problems by the names of entries; computed when first asked for. */
   #problemsByName: ReadonlyMap<string, EntryProblem> | undefined
@@ -51,24 +55,24 @@ export class EntryTable<T> {
     return this.#records.keys()
   }
 
-  /** The entry in force under a key. */
+  /** The entry that is served for a key: the stored one or, when that is broken, the last good version. */
   entry (key: string): T | undefined {
     return this.#records.get(key)?.entry
   }
 
-  /** Keys whose entry in force may have changed since the last call. */
+  /** The keys whose served entry has changed since the last call. */
   takeChanged (): ReadonlySet<string> {
     const changed = this.#changed
     this.#changed = new Set()
     return changed
   }
 
-  /** Whether `takeChanged` would return any key. */
+  /** Whether the served entry of any key has changed since the last call of `takeChanged`. */
   get hasChanged (): boolean {
     return this.#changed.size > 0
   }
 
-  /** The problem of a key, if it has one. */
+  /** The problem of the entry under a key, if it has one. */
   problem (key: string): EntryProblem | undefined {
     return this.#records.get(key)?.problem
   }
@@ -83,7 +87,7 @@ export class EntryTable<T> {
     return [...this.#records.values()].flatMap(record => record.problem ?? [])
   }
 
-  /** Takes in the value that is stored under a key now; calls must not overlap. Returns whether anything changed. */
+  /** Takes in the value that is stored under a key now. Calls must not overlap. @returns whether anything has changed */
   async take (key: string, stored: StoredValue, slices: Slices): Promise<boolean> {
     const before = this.#records.get(key)
     const isNew = await this.#put(key, stored, slices)

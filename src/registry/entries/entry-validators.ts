@@ -2,8 +2,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { fixedValidators } from '../../base/fixed-validators.ts'
 import { readPublishedSchema } from '../../base/published-schema.ts'
 
-// The schemas are the project's own, and its tests check them against the metaschema. Compiling the metaschema would take a twentieth of
-// the start. Code optimisation is a quarter of the cost of making a checker, and V8 optimises the code where it matters.
+// The schemas are the project's own, and its tests check them against the metaschema. Compiling the metaschema would take a twentieth of the time of
+// a start. Code optimisation would be a quarter of the cost of making a checker, and V8 optimises hot code anyway.
 const ajv = new Ajv2020({
   validateSchema: false,
   allErrors: true,
@@ -14,7 +14,7 @@ const ajv = new Ajv2020({
 })
 for (const name of ['prompt', 'extension', 'agent', 'skill', 'plan', 'tests']) ajv.addSchema(readPublishedSchema<object>(name))
 
-/** The checkers of registered entries. The build replaces this module by code that was generated beforehand. */
+/** The functions that check registered entries against their JSON Schemas. The build replaces this module by code that was generated beforehand. */
 export const validators = fixedValidators(ajv, {
   prompt: 'https://ai-prompt-shell.dev/jsonschema/prompt.json#/$defs/prompt',
   extension: 'https://ai-prompt-shell.dev/jsonschema/extension.json',

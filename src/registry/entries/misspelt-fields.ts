@@ -4,20 +4,21 @@ import { isObject } from '../../template/value.ts'
 import { type Diagnostic, RejectedEntry } from '../diagnostic/diagnostic.ts'
 import { isNearly } from '../diagnostic/near-matches.ts'
 
-/** The greatest number of an object's members, or of a list's items, that are compared, so that very large values stay cheap. */
+/** The greatest number of members of an object, or items of a list, that are looked at for misspelt names, so that very large values stay cheap. */
 const MAX_COMPARED = 100
 
-/** The known fields of a value: of an object, or of each object in a list or a map. */
+/** The fields that a JSON Schema knows for a value: for an object, or for each object in a list or a map. */
 export interface Fields {
   readonly shape: 'object' | 'list' | 'map'
   readonly names: readonly string[]
-  /** The known fields of the members. */
+  /** The known fields of the members, by the member's name. */
   readonly below: ReadonlyMap<string, Fields>
 }
 
 /**
- * Warns of members that are spelt nearly like a known field that is absent. Any other unknown member may be meant for other programs.
- * @param fields the known fields
+ * Warns of members whose name is nearly that of a known field that is absent. Any other unknown member is accepted, because it may be meant for other
+ * programs.
+ * @param fields the fields that the schema knows
  * @param path the path of the object in the entry
  */
 export function lintFields (value: JsonObject, { names: known, below }: Fields, path: JsonPath = []): Diagnostic[] {
@@ -39,7 +40,7 @@ export function lintFields (value: JsonObject, { names: known, below }: Fields, 
   return [...own, ...nested]
 }
 
-/** Runs a check against a schema. A rejection also tells of misspelt fields, since they are its most frequent cause. @throws RejectedEntry */
+/** Runs a check against a JSON Schema. Its rejection also lists misspelt fields, since they are the most frequent cause. @throws RejectedEntry */
 export function checkWithFields (check: () => void, misspelt: () => readonly Diagnostic[]): void {
   try {
     check()
@@ -48,7 +49,7 @@ export function checkWithFields (check: () => void, misspelt: () => readonly Dia
   }
 }
 
-/** The objects under a member, each with its path: the member itself, or the objects in the list or map that the member is. */
+/** The objects under a member, each with its path: the member itself, or the objects in the list or map that the member holds. */
 function objectsIn (value: JsonObject, name: string, { shape }: Fields): Array<readonly [at: JsonPath, object: JsonObject]> {
   if (!Object.hasOwn(value, name)) return []
   const member = value[name] as Json
@@ -61,7 +62,7 @@ function itemsOf (member: Json, shape: 'list' | 'map'): Array<readonly [at: stri
   return Array.isArray(member) ? member.slice(0, MAX_COMPARED).map((item: Json, index) => [index, item]) : []
 }
 
-/** A path in words: `parameters[2].default`. */
+/** The path of a member as it is written in messages: `parameters[2].default`. */
 function inWords (path: JsonPath): string {
   return path.map((segment, index) => typeof segment === 'number' ? `[${segment}]` : index === 0 ? segment : `.${segment}`).join('')
 }

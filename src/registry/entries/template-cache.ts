@@ -3,32 +3,31 @@ import { getHeapStatistics } from 'node:v8'
 import { LRUCache } from 'lru-cache'
 import { type Language, type Syntax, type Template, type TemplateSource } from '../../template/language.ts'
 
-/** The bounds of the memory of compiled templates: in bytes, and as a share of Node's heap limit. The smaller one counts. */
+/** The bounds of the memory that compiled templates may take: in bytes, and as a share of Node's heap limit. The smaller one counts. */
 const MOST = 512 * 1024 * 1024
 const HEAP_SHARE = 1 / 4
 
 /**
- * The memory that a compiled template takes beside its text, in bytes: the figures measured with prompts of paths, rounded up. A text full
- * of short tags takes forty times its own length, so a bound of text length would not bound the memory.
+ * The estimate of the memory that a compiled template takes beside its text, in bytes: figures measured with prompts that read paths, rounded up. A
+ * text full of short tags takes forty times its own length, so a bound on the length of texts would not bound the memory.
  */
 const BYTES_PER_TEMPLATE = 2048
 const BYTES_PER_TAG: Readonly<Record<Syntax, number>> = { go: 2560, handlebars: 1024 }
 const EXPLAINED = 2
 
-/** Gives the template, compiled either plainly or for explanations. */
+/** Gives a compiled template: plain, or compiled so that it can explain which value each piece of its output came from. */
 export type PreparedTemplate = (explain: boolean) => Template
 
-/** The source of compiled templates. */
+/** The source of compiled templates for those who compile prompts. */
 export interface TemplateCache {
   /**
-   * Prepares a source once, so that finding its template later does not depend on the source's length. The template is compiled when it is
-   * first asked for, and again after the cache has dropped it; the new one has the same references. The returned function throws
-   * TemplateSyntaxError.
+   * Prepares the text of a template once, so that later look-ups do not depend on the text's length. The returned function compiles the template when
+   * it is first called, and again after the cache has dropped it; each compile finds the same references. The function throws TemplateSyntaxError.
    */
   prepare (syntax: Syntax, source: Omit<TemplateSource, 'explain'>): PreparedTemplate
 }
 
-/** The statistics of a cache: hits and misses since it was made, and its present contents. */
+/** The figures of a cache of templates: hits and misses since it was made, and its present contents. */
 export interface TemplateStatistics {
   /** How many templates were found in the cache. */
   readonly hits: number
@@ -45,9 +44,10 @@ export interface CountedTemplateCache extends TemplateCache {
 }
 
 /**
- * Keeps compiled templates, the least recently used dropped first; a miss costs a compile, not a failure. Equal sources
- * share one compiled template, whatever prompt they belong to.
- * @param limit how much memory they may take, in bytes @default a share of the heap
+ * Makes a cache that keeps compiled templates within a bound of memory. The least recently used are dropped first, and compiled again when they are
+ * needed. Equal texts share one compiled template, whatever prompt they belong to.
+ * @param limit how much memory the templates may take, in bytes
+ * @default a share of the heap
  */
 export function createTemplateCache (languages: readonly Language[], limit = shareOfHeap()): CountedTemplateCache {
   const templates = new LRUCache<string, Template>({ maxSize: limit })
@@ -78,7 +78,7 @@ export function createTemplateCache (languages: readonly Language[], limit = sha
   }
 }
 
-/** A cache that keeps nothing. It is for texts that strangers send, which must not push templates in use out of the real cache. */
+/** Makes a cache that keeps nothing. It is for texts that strangers send, which must not push templates in use out of the real cache. */
 export function uncachedTemplates (languages: readonly Language[]): TemplateCache {
   return {
     prepare (syntax, source) {
@@ -88,7 +88,7 @@ export function uncachedTemplates (languages: readonly Language[]): TemplateCach
   }
 }
 
-/** A cache for prompts that are stored nowhere: each template is compiled once, and lives as long as the function that `prepare` returned. */
+/** Makes a cache for prompts that are stored nowhere. Each template is compiled once, and lives as long as the function that `prepare` returned. */
 export function ownTemplates (languages: readonly Language[]): TemplateCache {
   return {
     prepare (syntax, source) {
@@ -124,7 +124,10 @@ function languageOf (languages: readonly Language[], syntax: Syntax): Language {
   return language
 }
 
-/** A hash that tells sources apart by content. The text is hashed as UTF-16: JSON may have lone surrogates, which all look the same in UTF-8. */
+/**
+ * The hash under which a template is kept. Templates with different contents have different hashes. The text is hashed as UTF-16: JSON may have lone
+ * surrogates, which all look the same in UTF-8.
+ */
 function digestOf (syntax: Syntax, { text, declared }: TemplateSource): string {
   const about = JSON.stringify([syntax, declared === undefined ? null : [...declared]])
   return createHash('sha256').update(`${about}\n${text}`, 'utf16le').digest('base64url')

@@ -1,9 +1,9 @@
 import { type EntryProblem } from '../entries/entry-table.ts'
 
 /**
- * Lists every key that is not served as it is stored, each once.
+ * The problems of all keys that are not served as they are stored, one for each key.
  * @param own the problems of the keys' own values
- * @param conflicts keys that lost their place to other keys; where such a key has a problem of its own, too, the conflict comes last
+ * @param conflicts keys whose id or function name another key has got; where such a key has a problem of its own, too, the conflict comes last
  */
 export function allProblems (own: readonly EntryProblem[], conflicts: readonly EntryProblem[]): EntryProblem[] {
   const lost = new Map(conflicts.map(conflict => [conflict.key, conflict]))

@@ -10,7 +10,7 @@ import { type CountedTemplateCache } from '../entries/template-cache.ts'
 import { EntryTable, type EntryProblem } from '../entries/entry-table.ts'
 import { EntryTables } from './entry-tables.ts'
 
-/** The dependencies of `Entries`. */
+/** What `Entries` needs to parse entries. */
 export interface EntriesOptions {
   readonly kinds: readonly EntryKind[]
   readonly keyPrefix: string
@@ -19,14 +19,14 @@ export interface EntriesOptions {
   readonly log: Log
 }
 
-/** Values that were read from the store and may be taken in. */
+/** Values that were read from the store and may be taken into the tables. */
 export interface Findings {
   readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
-  /** Whether a value is left out because it may be outdated; its key is then read again. */
+  /** Whether a value must be left out because it may be outdated. Its key is then read again. */
   isDoubtful (key: string, value: StoredValue): boolean
 }
 
-/** The entries in force of all kinds that are read as a whole. */
+/** The parsed entries of all kinds whose values are read at start (prompts, tools, … but not shared variables). */
 export class Entries {
   readonly tables: EntryTables
   readonly #prefixes: ReadonlyArray<readonly [EntryKind, string]>
@@ -39,7 +39,7 @@ export class Entries {
     this.tables = new EntryTables(kinds, kind => new EntryTable(kind.parser({ prefix: kindPrefix(keyPrefix, kind.key), cache, toolReader, definitionKinds })))
   }
 
-  /** Whether a generation that is made now would differ from the last one. */
+  /** Whether a generation (an immutable snapshot of all entries) that is made now would differ from the last one. */
   get hasChanged (): boolean {
     return [...this.tables.all()].some(table => table.hasChanged)
   }
@@ -49,12 +49,12 @@ export class Entries {
     return this.#prefixes.find(([, prefix]) => key.startsWith(prefix))?.[0]
   }
 
-  /** Parses the values that have changed, in slices, and logs the unusable ones. */
+  /** Takes in values from the store: parses those that have changed, in slices, and logs those that cannot be used. */
   async take ({ values, isDoubtful }: Findings): Promise<void> {
     const slices = createSlices()
     for (const [key, value] of values) {
       const kind = this.kindOf(key)
-      // An ACL that was written before labels existed withholds every release record; the registry tells of that once, not for each key.
+      // An ACL of Redis that was written before labels existed withholds every release record. The registry tells of that once, not for each key.
       if (kind === undefined || isDoubtful(key, value) || (kind === releaseKind && isWithheld(value))) continue
       const table = this.tables.of(kind)
       if (await table.take(key, value, slices)) this.#logProblem(table.problem(key))
@@ -62,7 +62,7 @@ export class Entries {
     }
   }
 
-  /** The problems of all keys that are not in force as they are stored. */
+  /** The problems of all keys whose entry is not served as it is stored. */
   problems (): EntryProblem[] {
     return [...this.tables.all()].flatMap(table => table.problems())
   }

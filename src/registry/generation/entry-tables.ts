@@ -1,7 +1,7 @@
 import { type Entry, type EntryKind } from '../kinds/kind.ts'
 import { type EntryTable } from '../entries/entry-table.ts'
 
-/** The table of each kind that is read as a whole. */
+/** The tables of entries, one for each kind whose values are read at start. */
 export class EntryTables {
   readonly #tables: ReadonlyMap<EntryKind, EntryTable<Entry>>
 
@@ -14,11 +14,11 @@ export class EntryTables {
     return this.#tables.keys()
   }
 
-  /** The entries of a kind. */
+  /** The table of a kind's entries. */
   of<E extends Entry> (kind: EntryKind<E>): EntryTable<E> {
     const table = this.#tables.get(kind)
     if (table === undefined) throw new Error(`no kind ${kind.key}`)
-    // The cast is safe: the constructor has made this table with this very row, whose type parameter is that of the table's entries.
+    // The cast is safe: the constructor has made the table for this kind, whose type parameter is that of the table's entries.
     return table as EntryTable<E>
   }
 

@@ -3,14 +3,14 @@ import { type Extension, type Generation, type Tool } from './generation.ts'
 import { isEntryKind, type Kind } from '../kinds/kind.ts'
 import { offeredOf } from './offered.ts'
 
-/** A change of one entry that a generation offers, or that the one before offered. */
+/** One difference between two generations (immutable snapshots of all entries): an entry that was added, removed or changed. */
 export interface Change {
   readonly kind: Kind
   /** The dotted id. */
   readonly id: string
 }
 
-/** The differences between what two generations offer: entries that came, went or changed. In slices. */
+/** Lists the entries that were added, removed or changed between two generations. It works in slices, so that requests are served meanwhile. */
 export async function changesBetween (before: Generation, after: Generation, kinds: readonly Kind[], slices: Slices): Promise<readonly Change[]> {
   const changes: Change[] = []
   for (const kind of before === after ? [] : kinds.filter(isEntryKind)) {
@@ -24,7 +24,10 @@ export async function changesBetween (before: Generation, after: Generation, kin
   return changes
 }
 
-/** Whether an entry is equal in two generations. Unchanged entries are the same object in both; an entry that was made anew is compared by its content. */
+/**
+ * Whether an entry is equal in two generations. Unchanged entries are mostly the same object in both; tools and extensions may be made anew without a
+ * change, so they are compared by content.
+ */
 function isSame ({ key }: Kind, old: unknown, now: unknown): boolean {
   if (old === now) return true
   if (old === undefined || now === undefined) return false

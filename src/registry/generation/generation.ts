@@ -10,7 +10,7 @@ import { type KindAccess } from '../kinds/kind-access.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type ReleaseRecord } from '../kinds/release/release-record.ts'
 
-/** An extension as one generation shows it. */
+/** An extension (a package of prompts and other entries) in a generation, with its state. */
 export interface Extension {
   readonly id: string
   readonly definition: ExtensionDefinition
@@ -18,19 +18,22 @@ export interface Extension {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** A prompt as one generation runs it: every name resolved, or the reasons why it cannot run. */
+/** A prompt in a generation: every name in it is resolved, or the diagnostics say why it cannot be rendered. */
 export interface Prompt {
   readonly id: string
   readonly entry: PromptEntry
-  /** The number of the version, for a prompt that is a version; `label` is the label under which it is linked, if any. */
+  /** The number of the version, for a prompt that is an older version; `label` is the label (`production`) under which the version is linked, if any. */
   readonly version?: number | undefined
   readonly label?: string | undefined
-  /** A hash of what is rendered and sent, of this prompt and of the prompts that it includes: equal on every replica. */
+  /** A hash of what is rendered and sent to a model: of this prompt and of all prompts that it includes. It is equal on every replica. */
   readonly revision: string
-  /** `invalid`: mistakes in its own text; `unlinked`: names that nothing registered answers to, or partials without an end. */
+  /**
+   * Whether the prompt can be rendered. `invalid`: its own text has mistakes. `unlinked`: it names something that is not registered, or its partials
+   * include each other without end.
+   */
   readonly state: 'valid' | 'invalid' | 'unlinked'
   readonly diagnostics: readonly Diagnostic[]
-  /** The diagnostics of names that nothing registered answers to, each with all that was looked up for the name. */
+  /** The diagnostics about names that are not registered, each with the names that were looked up in vain. */
   readonly unfound: ReadonlyMap<Diagnostic, readonly Wanted[]>
   /** The linked texts, in the order of the entry's texts. */
   readonly texts: readonly LinkedText[]
@@ -38,76 +41,79 @@ export interface Prompt {
   readonly loopTools: readonly CallableTool[]
 }
 
-/** A text whose template can run. */
+/** One text of a prompt with its compiled template, and with the tools and partials that the template's names stand for. */
 export interface LinkedText extends Pick<CompiledText, 'where' | 'template'> {
   readonly links: readonly (Link | undefined)[]
 }
 
-/** A name that was looked for: a prompt by its id, a tool by its function. */
+/** A name that was looked up in the registry: that of a prompt (its id), or that of a tool (its function name). */
 export interface Wanted { readonly kind: 'templates' | 'tools', readonly name: string }
 
 /** A tool that templates can call. */
 export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArguments' | 'definition' | 'statistics' | 'breakerState' | 'state'>
 
-/** A tool as one generation shows it: registered, or offered by a registered MCP server. */
+/** A tool in a generation: a registered one, or one that a registered MCP server offers. */
 export interface Tool {
   readonly id: string
   readonly definition: ToolDefinition
-  /** The diagnostics of the tool at this moment: the place of its module can change while the tool does not. */
+  /** The diagnostics of the tool at this moment. A function, since the address of its module can change while the tool does not. */
   diagnostics (): readonly Diagnostic[]
   /** Whether the tool has a key of its own; a tool that an MCP server offers has none. */
   readonly isRegistered: boolean
-  /** What templates call; `undefined` for an MCP server, which is no function itself. */
+  /** The function that templates call; `undefined` for the registration of an MCP server, which offers functions and is none itself. */
   readonly callable?: CallableTool
 }
 
 /**
- * Finds the rejected entry that is stored under a name: a tool by its function name, other kinds by their id. Unlike the rest of a
- * generation it tells of the present moment, because a rejection makes no new generation.
+ * Finds the rejected entry that is stored under a name: a tool by its function name, an entry of another kind by its id. Unlike the rest of a
+ * generation, the answer is about the present moment, because a rejection makes no new generation.
  */
 export type FindRejected = (kind: KindAccess, name: string) => EntryProblem | undefined
 
-/** A version as a label serves it: its partials are taken from the same label. */
+/** A version of a prompt as it is served under a label. Prompts that the version includes are taken from the same label. */
 export interface ReleasedVersion {
   readonly version: number
-  /** The share of the version in percent. */
+  /** The share of callers who get the version, in percent. */
   readonly weight: number
   readonly prompt: Prompt
 }
 
-/** The releases of a prompt, as one generation serves them. */
+/** The releases of a prompt in a generation: which versions each label serves. */
 export interface Release {
   readonly id: string
   readonly record: ReleaseRecord
   /** A hash of the release record. */
   readonly hash: string
-  /** The newest version whose content is the one that is served without a label. */
+  /** The newest version with the same content as the prompt that is served without a label. */
   readonly latest: number | undefined
-  /** The versions of each label, the newest first; none for a label whose version this process has never had. */
+  /** The versions that each label serves, the newest first; none for a label whose version this process could never read. */
   readonly labels: ReadonlyMap<string, readonly ReleasedVersion[]>
 }
 
-/** The definitions of all kinds, by the key of their kind and by id; `definitionsOf` gives them with their type. */
+/** The agents, skills and plan profiles of a generation, by the key of their kind and by id. `definitionsOf` gives those of one kind with their type. */
 export type Definitions = ReadonlyMap<string, ReadonlyMap<string, Definition>>
 
-/** Everything that is registered at one moment, except the shared variables. A generation never changes: a request uses the one it began with. */
+/**
+ * An immutable snapshot of everything that is registered at one moment, except the shared variables. A change makes the next generation; a request
+ * uses the one with which it began.
+ */
 export interface Generation {
-  /** The number of the generation, counted in this process. */
+  /** The number of the generation: this process counts them. */
   readonly number: number
-  /** A hash of all entries: equal on every replica that holds the same entries. */
+  /** A hash of all entries, equal on every replica that has the same entries. */
   readonly revision: string
   readonly extensions: ReadonlyMap<string, Extension>
   readonly prompts: ReadonlyMap<string, Prompt>
-  /** All prompts, for looking partials up; `prompts` may be only the part that a caller may see. */
+  /** All prompts, among which partials are looked up. `prompts` may have only those that a caller may see. */
   readonly everyPrompt: ReadonlyMap<string, Prompt>
   /** The tools by id: `codebase.lookup_ref`. */
   readonly tools: ReadonlyMap<string, Tool>
   readonly definitions: Definitions
-  /** The versions that labels of prompts mean, by the prompt's id. */
+  /** The releases by the prompt's id: which versions of the prompt its labels mean. */
   readonly releases: ReadonlyMap<string, Release>
-  /** Entries that parse and still cannot be offered, such as the second of two tools with one function name. */
+  /** Entries that are valid and still not offered, because another entry has their id or function name. */
   readonly conflicts: readonly EntryProblem[]
-  /** A hash of all entries of a kind, for each kind that is read as a whole, by the kind's key. */
+  /** A hash of all entries of a kind, by the kind's key, for each kind whose values are read at start. */
   readonly revisions: ReadonlyMap<string, string>
   readonly findRejected: FindRejected
 }

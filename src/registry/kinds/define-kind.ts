@@ -4,11 +4,14 @@ import { asWarnings } from '../diagnostic/diagnostic.ts'
 import { type DefinitionKind } from './kind.ts'
 import { type Definition } from './definition.ts'
 
-/** What tells one kind of definitions from another. */
+/** The properties in which one kind of definitions (agents, skills, plan profiles) differs from the others. */
 export type DefinitionKindOptions<D extends Definition> =
   Pick<DefinitionKind<D>, 'key' | 'name' | 'noun' | 'access' | 'define'> & Partial<Pick<DefinitionKind<D>, 'decode' | 'normalise' | 'file'>>
 
-/** Makes the row of a kind of definitions; extensions bring them in the field of `contributes` that is called as its keys are. */
+/**
+ * Makes the row of the table of kinds for one kind of definitions. Extensions bring entries of the kind in that field of `contributes` which is named
+ * like the kind's key.
+ */
 export function defineKind<D extends Definition> ({
   decode = decodeJson,
   normalise = value => value,

@@ -1,7 +1,7 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Diagnostic } from '../diagnostic/diagnostic.ts'
 
-/** A registered entry that nothing is linked with: an agent, a skill or a plan. Each kind adds fields of its own. */
+/** A registered entry that needs no linking with other entries: an agent, a skill or a plan profile. Each kind adds fields of its own. */
 export interface Definition {
   /** The dotted id. */
   readonly id: string
@@ -10,17 +10,17 @@ export interface Definition {
   /** The object as it is stored. */
   readonly source: JsonObject
   readonly diagnostics: readonly Diagnostic[]
-  /** The tools that the definition names. Whether they are registered is not in the definition: it can change while the definition does not. */
+  /** The tools that the definition names. Whether these tools are registered is not said here: it can change while the definition does not. */
   readonly toolUses?: readonly ToolUse[]
   /** A hash of the whole definition. */
   readonly hash: string
 }
 
-/** A tool that an entry names, as plain data. */
+/** A reference from an entry to a tool, or to a definition that is called like a tool; plain data. */
 export interface ToolUse {
   /** The id of the tool's registration. */
   readonly tool: string
-  /** The kind of the definition, where a definition is called like a tool. */
+  /** The kind of the definition that `tool` names; left out when `tool` names a tool. */
   readonly kind?: 'agents' | 'skills' | 'plans'
   /** The names of the parameters that the entry gives to the tool. */
   readonly parameters: readonly string[]

@@ -1,11 +1,12 @@
 /**
- * For whom an entry exists, and who may change it. The name of a caller's patterns: whom they allow; without patterns for
- * what may be run, who has no others either. `open`: everybody sees it. `shown`: who sees something that it brings. The last
- * three are changed by callers without patterns for prompts and shared variables only.
+ * Who may see an entry of a kind, and who may change it. The token of a caller may limit it by name patterns: for prompts, for shared variables, and
+ * for runs (agents, skills, plans). `prompts` and `environs`: the patterns of that name decide. `runs`: the patterns for runs decide, and a caller
+ * without them must have no others either. `open`: everybody sees the entry. `shown`: callers see it who see something that it brings. Entries of the
+ * last three are changed only by callers without patterns for prompts and shared variables.
  */
 export type Access = 'prompts' | 'environs' | 'runs' | 'open' | 'shown'
 
-/** As much of a kind as access control reads. */
+/** The fields of a kind that access control reads. */
 export interface KindAccess {
   /** The kind's name in keys and folders: `templates`. */
   readonly key: string

@@ -8,13 +8,16 @@ import { type KindAccess } from './kind-access.ts'
 import { type TemplateCache } from '../entries/template-cache.ts'
 
 /**
- * One kind of things that are registered: its row in the table that every loop over kinds reads. A kind is one folder in
- * `kinds/`, and its row. A row is also the typed token by which its entries are asked for.
+ * One kind of registered entries, such as prompts or tools: its row in the table that every loop over kinds reads. A kind is one folder in `kinds/`
+ * and this row. The row also serves as a typed key by which the registry is asked for entries of the kind.
  */
 export interface Kind extends KindAccess {
   /** The kind's name in sentences: `prompt`. */
   readonly noun: string
-  /** `lazy`: only names are loaded, and a value when it is first used. `asked`: nothing is loaded, and each call reads the store. */
+  /**
+   * How the kind's entries are read. `whole`: all values at start. `lazy`: only names at start, and a value when it is first used. `asked`: nothing
+   * at start, and from the store for each request.
+   */
   readonly reading: 'whole' | 'lazy' | 'asked'
   /** The name of the file in a directory store whose text is the value of the folder around it. */
   readonly file?: string
@@ -22,9 +25,12 @@ export interface Kind extends KindAccess {
   readonly hasDotprompt?: boolean
   /** Reads the value out of a stored text. @throws RejectedEntry */
   decode (text: string): DecodedValue
-  /** The common form of a value: two ways to write the same entry have the same one. */
+  /** Brings a value into its common form, in which two ways to write the same entry are equal. */
   normalise (value: Json): Json
-  /** Tells what the registry would say of an entry, before the entry is stored; an error refuses it. @throws RejectedEntry */
+  /**
+   * Checks an entry before it is stored, and tells what the registry would say of it. An error among the diagnostics refuses the entry.
+   * @throws RejectedEntry
+   */
   check (entry: NewEntry, context: CheckContext): Promise<readonly Diagnostic[]>
 }
 
@@ -36,40 +42,40 @@ export interface NewEntry {
   readonly text: string
 }
 
-/** The tools and lookups by which entries are checked before they are stored. */
+/** What a check of an entry that is not stored yet can ask for. */
 export interface CheckContext {
   readonly toolReader: ToolReader
-  /** The id of the tool that has a function name, among the tools that the publisher may see. */
+  /** The id of the tool that has a function name, if the publisher may see the tool. */
   toolOfFunction (name: string): string | undefined
-  /** The problems of the tools that an entry names, as far as the publisher may see tools; each is an error. */
+  /** The problems with the tools that an entry names, each an error. A tool that the publisher may not see counts as missing. */
   findToolProblems (uses: readonly ToolUse[]): readonly Diagnostic[]
-  /** Lints an entry in a process of its own, since a stranger may make the parse costly. */
+  /** Checks the text of an entry in a process of its own, since a stranger may send one that takes very long to parse. */
   lint (kind: KindAccess['key'], entry: NewEntry): Promise<readonly Diagnostic[]>
 }
 
-/** A kind whose entries are read as a whole, and parsed. */
+/** A kind whose entries are all read at start, and parsed. */
 export interface EntryKind<E extends Entry = Entry> extends Kind {
   readonly reading: 'whole'
   parser (context: ParserContext): EntryParser<E>
 }
 
-/** What every parsed entry has. */
+/** The fields that every parsed entry has. */
 export interface Entry {
   readonly id: string
   readonly hash: string
 }
 
-/** The tools that parsers of entries work with. */
+/** What parsers of entries need of the registry. */
 export interface ParserContext {
-  /** What the kind's keys begin with: `shenma:templates:`. */
+  /** The prefix of all keys of the kind: `shenma:templates:`. */
   readonly prefix: string
   readonly cache: TemplateCache
   readonly toolReader: ToolReader
-  /** The kinds of which extensions bring entries, too. */
+  /** The kinds of definitions, since an extension can bring entries of them, too. */
   readonly definitionKinds: readonly DefinitionKind[]
 }
 
-/** A kind whose entries stand for themselves: nothing is linked with them. Extensions can bring them. */
+/** A kind whose entries need no linking with other entries: agents, skills, plan profiles. Extensions can bring them, too. */
 export interface DefinitionKind<D extends Definition = Definition> extends EntryKind<D> {
   /** The field of an extension's `contributes` that holds entries of this kind. */
   readonly contributes: string

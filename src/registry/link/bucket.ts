@@ -1,19 +1,21 @@
 import { createHash, randomInt } from 'node:crypto'
 import { type LabelShare, WHOLE } from '../kinds/release/release-record.ts'
 
-/** A hash has this many values. */
+/** The number of values that the hash can have. */
 const RANGE = 2 ** 32
 
 /**
- * The bucket of a key: a number from 0 to below 100, equal on every replica. A key's buckets for two prompts are independent of each other.
- * @param key the caller's key; without one the bucket is random
+ * The bucket of a caller, by which one of a label's versions is chosen: a number from 0 to below 100, equal on every replica. A key's buckets for two
+ * prompts are independent of each other.
+ * @param id the prompt's id
+ * @param key the key that the caller sends; without one the bucket is random
  */
 export function bucketOf (id: string, key: string | undefined): number {
   if (key === undefined) return randomInt(RANGE) / RANGE * WHOLE
   return createHash('sha256').update(`${id}\0${key}`).digest().readUInt32BE(0) / RANGE * WHOLE
 }
 
-/** The share that a bucket falls into: the shares are laid out from 0, the newest version first. */
+/** The version that serves a bucket. The shares of the versions are laid out one after the other from 0, the newest version first. */
 export function shareAt<Share extends Pick<LabelShare, 'weight'>> (shares: readonly Share[], bucket: number): Share | undefined {
   let end = 0
   for (const share of shares) {

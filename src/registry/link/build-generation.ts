@@ -21,10 +21,10 @@ import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { SetHash } from './set-hash.ts'
 import { createSlices, type Slices } from '../../runtime/slices.ts'
 
-/** Makes tools callable. Returns what templates call: one tool for each definition or, for an MCP server, all tools that it offers. */
+/** Makes registered tools callable, and returns what templates can call: one tool for each definition or, for an MCP server, all tools that it offers. */
 export type RegisterTools = (definitions: readonly ToolDefinition[]) => readonly CallableTool[]
 
-/** Keys whose entries have changed, by the key of their kind. */
+/** The keys whose entries have changed, by the key of their kind. */
 type Changed = ReadonlyMap<string, ReadonlySet<string>>
 
 const EMPTY: Omit<Generation, 'findRejected' | 'revisions'> = {
@@ -40,8 +40,8 @@ const EMPTY: Omit<Generation, 'findRejected' | 'revisions'> = {
 }
 
 /**
- * Makes each generation from the one before and the changes since. An object that did not change, and depends on no change, is shared by
- * both generations. The work is done in slices: the tables must not change meanwhile.
+ * Makes each generation (an immutable snapshot of all entries) from the one before and the changes since. Objects that have not changed, and depend
+ * on no change, are shared by both generations. The work is done in slices; the tables of entries must not change meanwhile.
  */
 export class GenerationBuilder {
   readonly #tables: EntryTables
@@ -57,7 +57,7 @@ export class GenerationBuilder {
   #keyConflicts: readonly EntryProblem[] = []
   #last: Generation
 
-  /** @param shelf holds the versions that labels mean */
+  /** @param shelf the versions of prompts that labels mean */
   constructor (tables: EntryTables, registerTools: RegisterTools, shelf: VersionShelf) {
     const kinds = [...tables.kinds]
     const byKey = new Map(kinds.map(kind => [kind.key, tables.of(kind)]))
@@ -77,17 +77,17 @@ export class GenerationBuilder {
     return this.#last
   }
 
-  /** Looks again for versions that labels mean and that were missing. Returns whether the next generation would differ. */
+  /** Reads again the versions that labels mean and that were missing in the store. @returns whether the next generation would differ */
   fillGaps (): Promise<boolean> {
     return this.#releases.fillGaps(createSlices())
   }
 
-  /** The versions of a prompt that other prompts pin. */
+  /** The versions of a prompt that other prompts name with their number (`review.system@7`). */
   pinsOf (id: string): readonly number[] {
     return this.#releases.pinsOf(id)
   }
 
-  /** Makes the next generation. @param offersChanged whether a tool server offers other tools than before */
+  /** Makes the next generation. @param offersChanged whether an MCP server offers other tools than before */
   async build (offersChanged: boolean): Promise<Generation> {
     const slices = createSlices()
     const changed = new Map([...this.#tables.kinds].map(kind => [kind.key, this.#tables.of(kind).takeChanged()]))
@@ -136,7 +136,7 @@ export class GenerationBuilder {
     return new Map([...this.#hashes].map(([kind, hash]) => [kind, hash.digest()]))
   }
 
-  /** The tools, and the function names that now stand for another tool than before. */
+  /** The tools of the next generation, and the function names that now stand for another tool than before. */
   #nextTools (isDue: boolean): Pick<Generation, 'tools'> & { names: readonly string[] } {
     if (!isDue) return { tools: this.#last.tools, names: [] }
     const { tools, conflicts } = chooseTools(this.#tables.of(toolKind))
@@ -149,8 +149,8 @@ export class GenerationBuilder {
   }
 
   /**
-   * Takes in what the changed entries offer. Notes in `before` which entry offered each of these prompts; returns whether the extensions
-   * must be described anew.
+   * Takes in the prompts that the changed entries offer. The map `before` gets, for each affected id, the prompt that was served until now.
+   * @returns whether the extensions must be described anew
    */
   async #updateClaims (changed: Changed, before: Map<string, PromptEntry | undefined>, slices: Slices): Promise<boolean> {
     const [extensions, templates] = [this.#tables.of(extensionKind), this.#tables.of(promptKind)]
@@ -172,7 +172,7 @@ export class GenerationBuilder {
     return contested
   }
 
-  /** The next prompts. Only those that have changed, or that depend on a change, are linked anew. */
+  /** The prompts of the next generation. Only those that have changed, or that depend on a change, are linked anew. */
   async #nextPrompts (before: ReadonlyMap<string, PromptEntry | undefined>, lookups: readonly Lookup[], slices: Slices): Promise<ReadonlyMap<string, Prompt>> {
     const ids = new Set<string>()
     const names = [...lookups]
@@ -201,7 +201,7 @@ function keysOf (changed: Changed, { key }: { readonly key: string }): ReadonlyS
   return changed.get(key) ?? new Set()
 }
 
-/** How many members are copied between two looks at the clock. */
+/** How many members are copied before the clock is asked whether a pause is due. */
 const MEMBERS_PER_LOOK = 1000
 
 async function copyOf<T> (map: ReadonlyMap<string, T>, slices: Slices): Promise<Map<string, T>> {
@@ -213,7 +213,7 @@ async function copyOf<T> (map: ReadonlyMap<string, T>, slices: Slices): Promise<
   return copy
 }
 
-/** The entries that are no longer in force, by id. */
+/** The prompts whose entry has changed, by id, each with its entry before the change. */
 function changedAmong (
   before: ReadonlyMap<string, PromptEntry | undefined>,
   now: Pick<Claims<PromptEntry>, 'get'>

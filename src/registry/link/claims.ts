@@ -1,34 +1,34 @@
-/** An entry under an id: a prompt, an agent, … */
+/** An entry that a key offers under an id: a prompt, an agent, a skill or a plan profile. */
 export interface Claimed {
   readonly id: string
   readonly origin: 'direct' | 'extension'
 }
 
-/** The claim of one key to offer an entry under an id. */
+/** The claim of a key to provide the entry of an id. An extension's key makes such a claim for each entry that it brings. */
 export interface Claim<T extends Claimed> {
   readonly key: string
   readonly offer: T
 }
 
-/** The claims to the ids of one kind. Where several keys claim an id, a direct entry wins, then the extension with the smallest key. */
+/** The claims of keys to the ids of one kind. Where several keys claim an id, an entry with a key of its own wins, then the extension with the smallest key. */
 export class Claims<T extends Claimed> {
   /** The claims by id, the winning one first. */
   readonly #claims = new Map<string, readonly Claim<T>[]>()
-  /** Ids with more than one claim. */
+  /** The ids that several keys claim. */
   readonly #contested = new Set<string>()
   readonly #idsByKey = new Map<string, readonly string[]>()
 
-  /** The entry in force under an id. */
+  /** The entry of an id: that of the winning claim. */
   get (id: string): T | undefined {
     return this.#claims.get(id)?.[0]?.offer
   }
 
-  /** The ids of the entries that a key offers. */
+  /** The ids that a key claims. */
   offeredBy (key: string): readonly string[] {
     return this.#idsByKey.get(key) ?? []
   }
 
-  /** Replaces what a key offers. Returns whether one of the ids is claimed by several keys, or was before. */
+  /** Replaces the claims of a key. @returns whether several keys claim one of the ids, now or before */
   set (key: string, offers: readonly T[]): boolean {
     const ids = new Set([...this.#idsByKey.get(key) ?? [], ...offers.map(({ id }) => id)])
     let isContested = false
@@ -60,7 +60,7 @@ export class Claims<T extends Claimed> {
   }
 }
 
-/** Orders claims by precedence. Of two direct ones, whose keys differ in `.` and `:` only, the larger key wins. */
+/** Orders claims by precedence. Two entries with keys of their own can have one id, when the keys differ only in `.` and `:`; the larger key wins. */
 function byPrecedence (one: Claim<Claimed>, other: Claim<Claimed>): number {
   if (one.offer.origin !== other.offer.origin) return one.offer.origin === 'direct' ? -1 : 1
   if (one.key === other.key) return 0

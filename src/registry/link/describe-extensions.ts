@@ -7,7 +7,10 @@ import { type ContestedKind } from './key-conflicts.ts'
 import { type Extension } from '../generation/generation.ts'
 import { type Slices } from '../../runtime/slices.ts'
 
-/** Describes every extension, with the effects of other entries on it: missing dependences, and contributions that another entry takes precedence over. */
+/**
+ * Describes every extension of a generation with the effects that other entries have on it: dependences that are missing, and entries of the
+ * extension whose id another entry has got.
+ */
 export async function describeExtensions (
   table: EntryTable<ExtensionEntry>,
   contested: readonly ContestedKind[],
@@ -53,7 +56,7 @@ function shadowedByKey (contested: readonly ContestedKind[]): ReadonlyMap<string
   return byKey
 }
 
-/** The warning that two keys have one id, because they differ in `.` and `:` only. */
+/** The warning that two keys of extensions have one id, because they differ only in `.` and `:`. */
 function hides (key: string, hidden: string): Diagnostic {
   return { severity: 'warning', code: 'KEY_TAKEN', message: `${hidden} has the same id as ${key}, and is not listed` }
 }

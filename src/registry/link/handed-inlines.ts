@@ -2,23 +2,26 @@ import { type TextName } from '../../base/errors.ts'
 import { type Reference } from '../../template/language.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 
-/** The inclusion of a prompt in another one, by one of that one's references. */
+/** The inclusion of one prompt by another, through a reference in the other's text. */
 export interface Inclusion {
   readonly entry: PromptEntry
   readonly reference: Reference
-  /** The text of the including prompt that the reference is in. */
+  /** The text of the including prompt in which the reference is. */
   readonly where: TextName | undefined
 }
 
 /**
- * Whether a prompt is included at every render of the text around the call: no block lies around the call. A call with inline partials in
- * force is not certain to include what its target names, because they may replace those prompts.
+ * Whether a prompt is included at every render of the including text, because no block with a condition lies around the call. Where inline partials
+ * are defined, the call is not certain: they may replace the prompts that it names.
  */
 export function isCertain ({ reference: { calls = [] } }: Inclusion): boolean {
   return calls.some(({ isConditional, inlines }) => !isConditional && (inlines?.size ?? 0) === 0)
 }
 
-/** Whether every way from a prompt to one that it includes hands on an inline partial with a name. */
+/**
+ * Whether an inline partial reaches a prompt on every way from another one: each chain of inclusions between the two hands it on.
+ * @param name the inline partial's name
+ */
 export function isAlwaysGiven (name: string, from: PromptEntry, to: PromptEntry, inclusionsOf: (entry: PromptEntry) => readonly Inclusion[]): boolean {
   const [without, having] = [new Set([from]), new Set<PromptEntry>()]
   const queue: Array<readonly [user: PromptEntry, isGiven: boolean]> = [[from, false]]
@@ -37,7 +40,7 @@ export function isAlwaysGiven (name: string, from: PromptEntry, to: PromptEntry,
   return true
 }
 
-/** Whether a call hands an inline partial on. Go has no inline partials, and hands none on. */
+/** Whether a call hands an inline partial on to the included prompt. Go's template language has no inline partials, and hands none on. */
 function isHandedOn (name: string, isGiven: boolean, { calls = [] }: Reference, to: PromptEntry): boolean {
   if (to.compiled.syntax !== 'handlebars') return false
   return isGiven || (calls.length > 0 && calls.every(({ inlines }) => inlines?.has(name) === true))

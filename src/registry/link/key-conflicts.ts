@@ -2,18 +2,18 @@ import { reject } from '../diagnostic/diagnostic.ts'
 import { type EntryProblem } from '../entries/entry-table.ts'
 import { type Claimed, type Claims } from './claims.ts'
 
-/** The claims of one kind, with its words for people. */
+/** The claims of keys to the ids of one kind, with the words for the kind in messages. */
 export interface ContestedKind {
   readonly claims: Claims<Claimed>
   readonly words: {
     readonly name: string
     readonly noun: string
-    /** What an entry with a key of its own is called. */
+    /** The word for an entry that has a key of its own, in contrast to one that an extension brings. */
     readonly direct: string
   }
 }
 
-/** Entries whose key differs from that of another in `.` and `:` only, so that both have one id. */
+/** The problems of entries whose id belongs to another entry, because the two keys differ only in `.` and `:`. */
 export function keyConflicts (contested: readonly ContestedKind[]): EntryProblem[] {
   return contested.flatMap(({ claims }) => [...claims.shadowed()])
     .filter(([, { origin }]) => origin === 'direct')

@@ -5,21 +5,21 @@ import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { type Slices } from '../../runtime/slices.ts'
 import { type ReleasedVersion } from '../generation/generation.ts'
 
-/** The versions that a label of a prompt means, with their parsed entries. */
+/** The versions of a prompt that a label means, each with its weight and its parsed entry. */
 export type Shares = ReadonlyArray<LabelShare & { readonly entry: PromptEntry }>
 
-/** The prompts that are used where the label has no version of its own. */
+/** What names under a label stand for when the label itself has nothing: the prompts that are served without a label, and the tools. */
 export interface Surroundings {
   readonly latest: { get (id: string): PromptEntry | undefined }
   readonly tools: Pick<ReadonlyMap<string, CallableTool>, 'get'>
 }
 
-/** All prompts under one label. A partial is taken from the same label where the partial's prompt has that label. */
+/** All prompts under one label, such as `production`. A partial is taken from the same label, if the partial's prompt has that label. */
 export class LabelEnvironment {
   readonly #label: string
   readonly #shares = new Map<string, Shares>()
   readonly #linker: Linker
-  /** Names that mean something else than when the prompts were last linked. */
+  /** The names that stand for something else than when the prompts were last linked. */
   #stale = new Set<Lookup>()
   readonly #changed = new Set<string>()
 
@@ -36,7 +36,7 @@ export class LabelEnvironment {
     return this.#shares.get(id)
   }
 
-  /** Sets the versions that the label of a prompt means; returns whether they differ from those before. */
+  /** Sets the versions of a prompt that the label means. @returns whether they differ from those before */
   set (id: string, shares: Shares): boolean {
     const before = this.#shares.get(id) ?? []
     const isSame = before.length === shares.length && before.every((each, index) => each.entry === shares[index]?.entry && each.weight === shares[index].weight)
@@ -49,7 +49,7 @@ export class LabelEnvironment {
     return true
   }
 
-  /** The ids under the label that must be linked anew. @param names names outside of the label that mean something else now */
+  /** The ids of the prompts under the label that must be linked anew. @param names names outside of the label that stand for something else now */
   async affected (names: readonly Lookup[], slices: Slices): Promise<ReadonlySet<string>> {
     const ids = new Set(this.#changed)
     for (const entry of await this.#linker.forget([...names, ...this.#stale], slices)) {
@@ -60,15 +60,15 @@ export class LabelEnvironment {
     return ids
   }
 
-  /** The versions of a prompt, linked. */
+  /** The versions of a prompt under the label, with the names in their texts resolved. */
   link (id: string): readonly ReleasedVersion[] {
     return (this.#shares.get(id) ?? []).map(({ version, weight, entry }) => ({ version, weight, prompt: this.#linker.link(entry, this.#label) }))
   }
 }
 
 /**
- * The share with the most weight, of equal ones the first, which is the newest version. Linking chooses by weight alone, because it happens
- * without a request.
+ * The version with the most weight; of equal ones the first, which is the newest. A partial is chosen in this way, because linking happens without a
+ * request whose key could choose.
  */
 export function heaviest<Share extends Pick<LabelShare, 'weight'>> (shares: readonly Share[] | undefined): Share | undefined {
   return shares?.reduce((most, share) => share.weight > most.weight ? share : most)

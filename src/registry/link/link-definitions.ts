@@ -8,7 +8,10 @@ import { extensionKind } from '../kinds/extension/extension-kind.ts'
 import { Claims } from './claims.ts'
 import { type ContestedKind } from './key-conflicts.ts'
 
-/** Makes the definitions of generations. Of each kind, definitions with a key of their own come before those of extensions. */
+/**
+ * Chooses the definitions (agents, skills, plan profiles) of each generation. Where two have one id, a definition with a key of its own comes before
+ * one that an extension brings.
+ */
 export class DefinitionLinker {
   readonly #tables: EntryTables
   readonly #claims: ReadonlyMap<DefinitionKind, Claims<Definition>>
@@ -23,10 +26,10 @@ export class DefinitionLinker {
   }
 
   /**
-   * Takes in changes.
+   * The definitions of the next generation, after changes.
    * @param changed the changed keys, by the key of their kind
    * @param last the definitions of the last generation
-   * @returns the next definitions, and whether extensions must be described anew
+   * @returns the definitions, and whether extensions must be described anew
    */
   async next (
     changed: ReadonlyMap<string, ReadonlySet<string>>,

@@ -13,23 +13,23 @@ import { isNearly } from '../diagnostic/near-matches.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { idsMeant, isPartial } from './references.ts'
 
-/** The functions that both languages have. */
+/** The functions that exist in both template languages, for suggestions. */
 const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...FORMS.map(({ name }) => name)]
 
-/** The problem of a name that cannot be used, with all that was looked up for it when nothing was found. */
+/** The problem of a name in a prompt that cannot be used. `wanted` has the names that were looked up in vain. */
 export interface Problem {
   readonly diagnostic: Diagnostic
   readonly wanted: readonly Wanted[]
-  /** The name of the partial, for which an inline partial may be given instead. */
+  /** The name of the partial that the problem is about. A prompt that includes this one may define a partial of that name inline, which solves the problem. */
   readonly partial?: string
 }
 
-/** The function name of a tool that is named by its id or by its function. */
+/** The function name of a tool that a prompt names by its id or by its function name. */
 export function toFunctionName (name: string): string {
   return keyToFunction(name, '')
 }
 
-/** The problem of a tool that a prompt names for its model and that is not registered. */
+/** The problem that a prompt offers to its model a tool that is not registered. */
 export function unknownLoopTool (name: string): Problem {
   const diagnostic: Diagnostic = {
     severity: 'error',
@@ -42,12 +42,12 @@ export function unknownLoopTool (name: string): Problem {
 
 /**
  * The problem of a name for which nothing usable is registered.
- * @param reason why the registered entry cannot be used; `undefined` when there is none
- * @param where the text that the name is in, when the prompt has several
+ * @param reason why the registered entry cannot be used; `undefined` when nothing is registered
+ * @param where the text in which the name is, when the prompt has several
  */
 export function unresolved (from: PromptEntry, reference: Reference, reason: string | undefined, where: TextName | undefined): Problem {
   const isOfPrompt = isPartial(reference)
-  // A text that has references was compiled, and so its language is known.
+  // A text with references has been compiled, so its language is known.
   const { syntax = 'go' } = from.compiled
   const diagnostic: Diagnostic = {
     severity: 'error',
@@ -70,7 +70,7 @@ function wantedBy (from: PromptEntry, reference: Reference): Wanted[] {
   return idsMeant(from.id, reference.name).map(name => ({ kind: 'templates', name }))
 }
 
-/** The hint for a function that does not exist. A name without its dot is a frequent mistake of people who know Handlebars. */
+/** The hint for a function that does not exist. People who know Handlebars often forget the dot that Go wants before a name. */
 function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax, assumed: readonly string[]): string {
   if (RESERVED_NAMES.has(name)) return `write .${name}: in Go syntax, names of the scope begin with a dot`
   const other = syntax === 'go' ? 'handlebars' : 'go'
@@ -83,15 +83,15 @@ function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax,
   return [advice, ...syntax === 'go' && given.length === 0 ? [`a value is .${name}, with a dot`] : [], ...assumed].join('; ')
 }
 
-/** The hint that names the language in which the text was read, for prompts that do not declare theirs. */
+/** The hint that names the language in which the text was read, for a prompt that does not declare its language. */
 function assumedHint ({ definition }: PromptEntry, syntax: Syntax): string[] {
   return definition.syntax === undefined ? [ifMisjudged(syntax)] : []
 }
 
 /**
- * The problem of a prompt that includes itself without end.
+ * The problem of a prompt that includes itself without end, directly or through others.
  * @param way the prompts from this one to the one that closes the circle
- * @param at the inclusion that leads there
+ * @param at the inclusion with which the circle begins
  */
 export function endless (way: readonly PromptEntry[], { reference: { line, column }, where }: Inclusion): Problem {
   const diagnostic: Diagnostic = {

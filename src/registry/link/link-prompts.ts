@@ -10,34 +10,34 @@ import { endless, ofPartial, type Problem, toFunctionName, unknownLoopTool, unre
 import { PartialCycles } from './partial-cycles.ts'
 import { idsMeant, isOptional, isPartial } from './references.ts'
 
-/** Prompts by id, as the prompt `from` finds them in its text. */
+/** Looks up prompts by id. @param from the prompt in whose text the id stands */
 interface Entries { get (id: string, from: PromptEntry): PromptEntry | undefined }
 type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 
-/** The key of a lookup: prompts and tools have separate names. */
+/** The key under which a look-up is remembered. Prompts and tools have separate names. */
 export type Lookup = `${'prompt' | 'tool'} ${string}`
 
-/** The members of a prompt that a partial has. */
+/** The members that a prompt has when it is used as a partial. */
 export type PartialText = Pick<Prompt, 'id' | 'entry' | 'texts'>
 
-/** A partial that the registry has linked, with the prompt or version that it includes. */
+/** A partial (an included prompt) that the registry has resolved, with the prompt or version that it is. */
 export interface PromptPartial extends LinkedPartial {
   readonly prompt: PartialText
 }
 
-/** Whether a link is a partial that the registry has linked. */
+/** Whether a link leads to a partial that the registry has resolved. */
 export function isPromptPartial (link: Link): link is PromptPartial {
   return link.kind === 'partial' && 'prompt' in link
 }
 
-/** The resolution of a prompt's names: its links, and the problems of names that could not be resolved. */
+/** The result of resolving the names in a prompt: its links, and the problems of the names that could not be resolved. */
 interface Resolution {
   texts: readonly LinkedText[]
   readonly includes: Inclusion[]
   readonly problems: Problem[]
-  /** Every name that the resolution depends on, found or not. */
+  /** Every name that the result depends on, found or not. A change of one of them makes the result outdated. */
   readonly lookups: Set<Lookup>
-  /** The partial that other prompts link to. It reads this very resolution, so that a generation never sees links of a later one. */
+  /** The prompt as a partial, to which other prompts link. It reads this very result, so that a generation never sees links of a later one. */
   readonly partial: PromptPartial
   isMade: boolean
 }
@@ -45,7 +45,7 @@ interface Resolution {
 const NONE_UNFOUND: Prompt['unfound'] = new Map()
 
 /**
- * A prompt as a partial. A class, since an object literal with a getter gives every object a hidden class of its own
+ * A prompt in its role as a partial. It is a class, since an object literal with a getter gives every object a hidden class of its own
  * (https://v8.dev/docs/hidden-classes), of which there would be several for each prompt.
  */
 class PartialPrompt implements PromptPartial, PartialText {
@@ -54,7 +54,7 @@ class PartialPrompt implements PromptPartial, PartialText {
   readonly entry: PromptEntry
   readonly #texts: () => readonly LinkedText[]
 
-  /** @param texts gives the linked texts when they are asked for, since the resolution may not be made yet */
+  /** @param texts gives the linked texts when they are asked for, since they may not be linked yet */
   constructor (entry: PromptEntry, texts: () => readonly LinkedText[]) {
     this.id = nameOf(entry)
     this.entry = entry
@@ -88,24 +88,24 @@ class PartialPrompt implements PromptPartial, PartialText {
 }
 
 /**
- * Resolves the names in prompts against the prompts and tools that it is given. A missing tool or partial makes the prompts that need it
- * unlinked, and leaves the others alone. The linker remembers each resolution until `forget` is told of a change.
+ * Resolves the names in prompts to other prompts and tools. A missing tool or partial makes the prompts that need it `unlinked`, and leaves all
+ * others alone. The linker remembers each result until `forget` is told of a change that concerns it.
  */
 export class Linker {
   readonly #entries: Entries
   readonly #tools: Tools
   readonly #resolutions = new Map<PromptEntry, Resolution>()
   readonly #users = new Map<Lookup, Set<PromptEntry>>()
-  /** The cycles among the present resolutions. */
+  /** The search for prompts that include each other without end. It is made anew when a prompt changes. */
   #cycles = this.#newCycles()
 
-  /** @param entries prompts in force by id @param tools by function name */
+  /** @param entries finds prompts by id @param tools finds tools by function name */
   constructor (entries: Entries, tools: Tools) {
     this.#entries = entries
     this.#tools = tools
   }
 
-  /** Forgets every resolution that depends on one of the names, directly or not; returns the prompts that must be linked anew. */
+  /** Forgets every result that depends on one of the names, directly or not. @returns the prompts that must be linked anew */
   async forget (names: Iterable<Lookup>, slices: Slices): Promise<ReadonlySet<PromptEntry>> {
     const affected = new Set<PromptEntry>()
     const queue = [...names]
@@ -125,7 +125,7 @@ export class Linker {
     return affected
   }
 
-  /** Forgets a prompt that is not in force any more. */
+  /** Forgets the result for a prompt that is no longer served. */
   drop (entry: PromptEntry): void {
     this.#cycles = this.#newCycles()
     for (const name of this.#resolutions.get(entry)?.lookups ?? []) {
@@ -136,7 +136,7 @@ export class Linker {
     this.#resolutions.delete(entry)
   }
 
-  /** A prompt with its names resolved, or the reasons why it cannot run. @param label under which a version is linked */
+  /** A prompt with its names resolved, or with the reasons why it cannot be rendered. @param label the label under which a version is linked */
   link (entry: PromptEntry, label?: string): Prompt {
     const { id, version } = entry
     if (!isSound(entry)) {
@@ -157,7 +157,7 @@ export class Linker {
     const included = this.#closure(entry)
     const { tools: loopTools, problems: loopProblems } = this.#findLoopTools(entry, included)
     const all = [...problems, ...loopProblems, ...included.flatMap(each => this.#problemsOf(each, entry)), ...this.#findCycle(entry)]
-    // The object is written out, so that all prompts have one hidden class: a spread takes V8 ten times as long.
+    // The object is written out, so that all prompts have one hidden class: with a spread V8 would take ten times as long.
     return {
       id,
       entry,
@@ -165,7 +165,7 @@ export class Linker {
       label,
       state: all.length > 0 ? 'unlinked' : 'valid',
       revision: included.length === 0 ? entry.revision : contentHash([entry.revision, ...included.map(each => each.revision).sort()]),
-      // Nearly all prompts have no problem, and then share empty collections: a prompt with labels is linked several times.
+      // Nearly all prompts have no problem, and then share empty collections, because a prompt with labels is linked several times.
       diagnostics: all.length === 0 ? entry.diagnostics : [...entry.diagnostics, ...all.map(({ diagnostic }) => diagnostic)],
       unfound: all.length === 0 ? NONE_UNFOUND : new Map(all.map(({ diagnostic, wanted }) => [diagnostic, wanted])),
       texts,
@@ -173,7 +173,7 @@ export class Linker {
     }
   }
 
-  /** The problems of a partial's names, without those of names that every way from the outer prompt to the partial gives inline. */
+  /** The problems of names in a partial, seen from the prompt at the top. Names are left out that always get an inline partial on the way to the partial. */
   #problemsOf (partial: PromptEntry, outer: PromptEntry): Problem[] {
     return this.#resolve(partial).problems
       .filter(problem => problem.partial === undefined || !isAlwaysGiven(problem.partial, outer, partial, each => this.#resolve(each).includes))
@@ -184,7 +184,7 @@ export class Linker {
     return new PartialCycles(entry => this.#certain(entry).map(each => each.entry))
   }
 
-  /** The problem of a prompt that never ends, as far as its text tells. */
+  /** The problem of a prompt that includes itself without end, as far as that can be told without rendering it. */
   #findCycle (entry: PromptEntry): Problem[] {
     const way = this.#cycles.find(entry)
     const at = way && this.#certain(entry).find(each => each.entry === way[1])
@@ -195,7 +195,7 @@ export class Linker {
     return this.#resolve(entry).includes.filter(isCertain)
   }
 
-  /** The tools that the prompt names for its model, or else all that its templates and partials refer to. */
+  /** The tools that the prompt's model may call: those that the prompt names for it, or otherwise all that its templates and partials refer to. */
   #findLoopTools (entry: PromptEntry, included: readonly PromptEntry[]): { tools: CallableTool[], problems: Problem[] } {
     const { toolLoop } = entry.chat
     if (toolLoop === undefined) return { tools: [], problems: [] }
@@ -223,7 +223,7 @@ export class Linker {
     return resolution
   }
 
-  /** The resolution of a prompt. It may not be made yet, because partials may include each other. */
+  /** The result for a prompt. It may not be complete yet, because partials may include each other. */
   #resolutionOf (entry: PromptEntry): Resolution {
     const known = this.#resolutions.get(entry)
     if (known !== undefined) return known
@@ -239,7 +239,10 @@ export class Linker {
     return resolution
   }
 
-  /** Finds a partial: a prompt of the same module or extension first, then a full id. A returned text says why the partial cannot be used. */
+  /**
+   * Finds a partial: first a prompt of the same module or extension, then a prompt whose id is the whole name.
+   * @returns a text when the found prompt cannot be used as a partial: it says why
+   */
   #findPartial (from: PromptEntry, reference: Reference, where: Inclusion['where'], includes: Inclusion[]): Link | string | undefined {
     const [sibling, full] = idsMeant(from.id, reference.name)
     const found = this.#findPrompt(from, sibling) ?? this.#findPrompt(from, full)
@@ -254,7 +257,7 @@ export class Linker {
   #findPrompt (from: PromptEntry, id: string): PromptEntry | undefined {
     this.#note(from, `prompt ${id}`)
     const found = this.#entries.get(id, from)
-    // What a version in turn depends on concerns who pins it, or names a label that means it.
+    // The names in a version's text are remembered under the version's own name, for the prompts that include it by number or through a label.
     if (found?.version !== undefined) this.#note(from, `prompt ${nameOf(found)}`)
     return found
   }
@@ -271,7 +274,7 @@ export class Linker {
     else users.add(user)
   }
 
-  /** Every prompt that a prompt includes, directly or not, without itself. */
+  /** Every prompt that a prompt includes, directly or not, without the prompt itself. */
   #closure (entry: PromptEntry): PromptEntry[] {
     const found = new Set<PromptEntry>()
     const queue = this.#resolve(entry).includes.map(each => each.entry)
@@ -285,7 +288,7 @@ export class Linker {
   }
 }
 
-/** The name of a partial: its id, with the number of the version where it is one. */
+/** The name of a partial: the prompt's id, with the number of the version for a version. */
 function nameOf ({ id, version }: PromptEntry): string {
   return version === undefined ? id : `${id}@${version}`
 }

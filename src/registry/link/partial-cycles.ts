@@ -1,17 +1,21 @@
+/** A step of the walk: a node, what it includes, and which of that is next. */
 interface Frame<T> { readonly node: T, readonly targets: readonly T[], next: number }
 
-/** Finds nodes that never end: each calls itself, directly or through others, with no condition on the way. */
+/**
+ * Finds the nodes of a graph that never end: each includes itself, directly or through others, in any case. Here the nodes are prompts that include
+ * each other.
+ */
 export class PartialCycles<T> {
   readonly #targets: (node: T) => readonly T[]
-  /** Whether a node never ends, for each node that has been looked at. */
+  /** The nodes looked at so far, each with whether it never ends. */
   readonly #endless = new Map<T, boolean>()
 
-  /** @param targets the nodes that a node calls in any case */
+  /** @param targets the nodes that a node includes in any case, whatever the values are */
   constructor (targets: (node: T) => readonly T[]) {
     this.#targets = targets
   }
 
-  /** The way from a node into a circle, ending with the node that closes the circle; `undefined` when the node ends. */
+  /** The way from a node into a circle, up to the node that closes the circle; `undefined` when the node ends. */
   find (node: T): readonly T[] | undefined {
     if (!this.isEndless(node)) return undefined
     const way = [node]
@@ -25,7 +29,7 @@ export class PartialCycles<T> {
   }
 
   /**
-   * Whether a node never ends. Each node is walked once, however often this is asked. The walk does not recurse: a chain of partials can be
+   * Whether a node never ends. Each node is walked once, however often this is asked. The walk does not recurse, because a chain of partials can be
    * as long as the registry.
    */
   isEndless (node: T): boolean {

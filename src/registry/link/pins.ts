@@ -2,16 +2,16 @@ import { idsMeant, isPartial } from './references.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 import { readReference } from './prompt-reference.ts'
 
-/** The versions that prompts pin in their texts, `{{> "review.system@7"}}`, each with the number of prompts that pin it. */
+/** Counts which versions of prompts are pinned: named with their number in the texts of other prompts, such as `{{> "review.system@7"}}`. */
 export class Pins {
   readonly #counts = new Map<string, Map<number, number>>()
 
-  /** Adds the pins of a prompt; returns the ids of the pinned prompts. */
+  /** Adds the pins of a prompt's texts. @returns the ids of the pinned prompts */
   add (entry: PromptEntry | undefined): readonly string[] {
     return this.#change(entry, 1)
   }
 
-  /** Removes the pins of a prompt; returns the ids of the pinned prompts. */
+  /** Removes the pins of a prompt's texts. @returns the ids of the pinned prompts */
   remove (entry: PromptEntry | undefined): readonly string[] {
     return this.#change(entry, -1)
   }
@@ -36,7 +36,7 @@ export class Pins {
   }
 }
 
-/** The versions that the texts of a prompt pin, once for each id that a name may stand for. */
+/** The versions that the texts of a prompt pin (name with their number), once for each id that a name may stand for. */
 export function pinsOf (entry: PromptEntry | undefined): Array<{ readonly id: string, readonly version: number }> {
   const references = entry?.compiled.texts.flatMap(({ references }) => references) ?? []
   return references

@@ -1,11 +1,11 @@
-/** A prompt's id as callers and templates write it, with the label or version that they ask for. */
+/** A reference to a prompt as callers and templates write it: the id, and a label or a version where one is given. */
 export interface PromptReference {
   readonly id: string
   readonly label?: string
   readonly version?: number
 }
 
-/** Reads `id@production` and `id@7`; `undefined` for a text without a label or version. */
+/** Reads a reference such as `id@production` or `id@7`; `undefined` for a text without a label or version. */
 export function readReference (text: string): PromptReference | undefined {
   const at = text.lastIndexOf('@')
   if (at <= 0) return undefined

@@ -1,12 +1,15 @@
 import { type Reference } from '../../template/language.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** The id that a partial's name stands for first: a prompt in the module, or extension, of the prompt that includes it. */
+/** The id that the name of a partial stands for first: a prompt in the same module, or extension, as the prompt that includes it. */
 export function siblingOf (id: string, name: string): string {
   return `${id.slice(0, id.lastIndexOf('.') + 1)}${name}`
 }
 
-/** The ids that a partial's name may stand for; the first one that is registered wins: a prompt beside the one that includes it, then a full id. */
+/**
+ * The ids that the name of a partial may stand for, of which the first registered one wins: a prompt beside the including one, then the prompt with
+ * the whole name as its id.
+ */
 export function idsMeant (id: string, name: string): readonly [sibling: string, full: string] {
   const full = toPath(name)
   return [siblingOf(id, full), full]

@@ -11,17 +11,18 @@ import { nameOfVersion, readReference } from './prompt-reference.ts'
 import { type Release, type ReleasedVersion } from '../generation/generation.ts'
 import { type VersionShelf } from './version-shelf.ts'
 
+/** What the release linker works with: the records of releases, the versions, and what names stand for without a label. */
 export interface ReleaseLinkerOptions extends Surroundings {
   readonly table: EntryTable<ReleaseEntry>
   readonly shelf: VersionShelf
 }
 
-/** Prompts whose entry in force has changed, each with its entry before the change. */
+/** The prompts that have changed, each with its entry before the change. */
 type ChangedPrompts = ReadonlyMap<string, PromptEntry | undefined>
 
 /**
- * Makes the releases of generations: reads the versions that labels mean and that prompts pin, and links each label's prompts
- * with each other. What did not change is the same object in the next generation.
+ * Makes the releases of each generation: reads the versions of prompts that labels mean or other prompts pin (name with their number), and links the
+ * prompts of each label with each other. Unchanged releases are the same objects in the next generation.
  */
 export class ReleaseLinker {
   readonly #options: ReleaseLinkerOptions
@@ -31,29 +32,29 @@ export class ReleaseLinker {
   readonly #environments = new Map<string, LabelEnvironment>()
   readonly #linked = new Map<string, ReadonlyMap<string, readonly ReleasedVersion[]>>()
   readonly #problems = new Map<string, EntryProblem>()
-  /** Ids of prompts with a version that is wanted and missing. */
+  /** The ids of prompts with a version that is needed and missing. */
   readonly #gaps = new Set<string>()
-  /** Ids of prompts of which a missing version has been found since. */
+  /** The ids of prompts of which a missing version has been found since the last generation. */
   #found = new Set<string>()
   #releases: ReadonlyMap<string, Release> = new Map()
-  /** Ids whose record or latest content has changed since they were last linked. */
+  /** The ids of prompts whose record of releases, or whose content without a label, has changed since they were last linked. */
   #touched = new Set<string>()
 
   constructor (options: ReleaseLinkerOptions) {
     this.#options = { ...options, latest: { get: id => options.latest.get(id) ?? this.pinned(id) } }
   }
 
-  /** The versions of a prompt that other prompts pin. */
+  /** The versions of a prompt that other prompts pin (name with their number). */
   pinsOf (id: string): readonly number[] {
     return this.#pins.of(id)
   }
 
-  /** The problems of release records that are not served as they are stored. */
+  /** The problems of records of releases that are not served as they are stored. */
   problems (): readonly EntryProblem[] {
     return [...this.#problems.values()]
   }
 
-  /** The entry that a name with a version or a label stands for. */
+  /** The prompt's version that a name such as `id@7` or `id@production` stands for. */
   pinned (name: string): PromptEntry | undefined {
     const reference = readReference(name)
     if (reference === undefined) return undefined
@@ -62,7 +63,7 @@ export class ReleaseLinker {
     return label === undefined ? undefined : heaviest(this.#environments.get(label)?.of(id))?.entry
   }
 
-  /** Looks again for missing versions; returns whether one was found. */
+  /** Reads again the versions that were missing in the store. @returns whether one was found */
   async fillGaps (slices: Slices): Promise<boolean> {
     this.#options.shelf.beginRetry()
     if (this.#gaps.size === 0) return false
@@ -71,9 +72,9 @@ export class ReleaseLinker {
   }
 
   /**
-   * Takes in changed records and prompts, and reads the versions that they mean.
-   * @param keys the keys of changed records
-   * @returns names of versions and labels that stand for something else than before
+   * Takes in changed records of releases and changed prompts, and reads the versions that they name.
+   * @param keys the keys of the changed records
+   * @returns the names of versions and labels that stand for something else than before
    */
   async load (keys: ReadonlySet<string>, prompts: ChangedPrompts, slices: Slices): Promise<readonly Lookup[]> {
     const ids = this.#found
@@ -93,7 +94,7 @@ export class ReleaseLinker {
     return names
   }
 
-  /** Links the prompts that are affected by names with a new meaning. */
+  /** Links the prompts that are affected by names that stand for something else now. @returns the releases of the next generation, by the prompt's id */
   async link (names: readonly Lookup[], slices: Slices): Promise<ReadonlyMap<string, Release>> {
     for (const [label, environment] of this.#environments) {
       for (const id of await environment.affected(names, slices)) {
@@ -144,7 +145,7 @@ export class ReleaseLinker {
     return ids
   }
 
-  /** Reads the versions that these ids want, then the versions that those pin, and so on. */
+  /** Reads the versions that are needed of these prompts, then those that their texts pin, and so on. */
   async #fillAll (ids: Set<string>, slices: Slices): Promise<void> {
     let next: ReadonlySet<string> = ids
     while (next.size > 0) {
@@ -165,13 +166,13 @@ export class ReleaseLinker {
     return this.#entries.get(id)?.entry.record.versions.find(version => version.n === n)
   }
 
-  /** The entry of the latest content, when a version has the same content: it need not be read again. */
+  /** The prompt as it is served without a label, when a version has the same content: then the version need not be read. */
   #twin (id: string, tag: string): PromptEntry | undefined {
     const direct = this.#direct(id)
     return direct?.hash === tag ? direct : undefined
   }
 
-  /** The versions that a prompt's labels mean, and the pinned versions that its record lists. */
+  /** The versions of a prompt that are needed: those that its labels mean, and those that other prompts pin and its record lists. */
   #wantedOf (id: string): readonly number[] {
     const record = this.#entries.get(id)?.entry.record
     if (record === undefined) return []
@@ -179,7 +180,10 @@ export class ReleaseLinker {
     return [...new Set([...[...record.labels.values()].flatMap(target => sharesOf(target).map(({ version }) => version)), ...pinned])]
   }
 
-  /** Puts the labels of a record in force, each as soon as all its versions could be read. */
+  /**
+   * Makes the labels of a prompt mean what its record says. A label changes only when all its versions could be read.
+   * @returns the names that now stand for something else
+   */
   #settle (id: string): Lookup[] {
     const { shelf } = this.#options
     const known = this.#entries.get(id)
@@ -216,7 +220,7 @@ export class ReleaseLinker {
     else this.#gaps.delete(id)
   }
 
-  /** Forgets versions that no label means and no prompt pins any more. */
+  /** Forgets the versions that no label means and no prompt pins any more. */
   #tidy (id: string): void {
     const { shelf } = this.#options
     const kept = new Set([

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** Sums are taken modulo 2^256. */
+/** The mask for sums modulo 2^256. */
 const MASK = (1n << 256n) - 1n
 
 /**
- * A hash of a set that changes member by member: the sum of its members' hashes, so that neither order nor history counts
- * and a change costs the same however large the set is (https://people.csail.mit.edu/devadas/pubs/mhashes.pdf).
+ * A hash of a set that changes member by member. It is the sum of the members' hashes: neither order nor history counts, and a change costs the same
+ * however large the set is (https://people.csail.mit.edu/devadas/pubs/mhashes.pdf).
  */
 export class SetHash {
   readonly #hashes = new Map<string, bigint>()

@@ -7,7 +7,7 @@ import { type TemplateCache } from '../entries/template-cache.ts'
 import { readAll } from '../sync/store-snapshot.ts'
 import { nameOfVersion } from './prompt-reference.ts'
 
-/** A version that a label means or a prompt pins. */
+/** A version of a prompt that must be read, because a label means it or another prompt pins it (names it with its number). */
 export interface WantedVersion {
   readonly id: string
   readonly n: number
@@ -21,20 +21,20 @@ export interface VersionShelfOptions {
   readonly cache: TemplateCache
 }
 
-/** Reads a version. @throws RejectedEntry */
+/** Parses the stored text of a version. @throws RejectedEntry */
 export async function parseVersion (id: string, n: number, stored: StoredValue | undefined, cache: TemplateCache, slices: Slices): Promise<PromptEntry> {
   if (stored === undefined || stored.kind === 'missing') throw reject('VERSION_MISSING', `version ${n} is not in the store`)
   if (stored.kind === 'bad') throw unreadable(stored)
   return { ...await parsePromptEntry(id, 'direct', entryOfVersion(stored.text), cache, slices), version: n }
 }
 
-/** The parsed versions that labels mean and that prompts pin. A version never changes, so it is read only once. */
+/** The parsed versions of prompts that labels mean or other prompts pin (name with their number). A version never changes, so it is read only once. */
 export class VersionShelf {
   readonly #options: VersionShelfOptions
   readonly #entries = new Map<string, PromptEntry>()
   readonly #numbers = new Map<string, Set<number>>()
   readonly #problems = new Map<string, Diagnostic>()
-  /** The reason why the last read failed. */
+  /** The reason why the last read of the store failed. */
   #failure: string | undefined
 
   constructor (options: VersionShelfOptions) {
@@ -46,7 +46,7 @@ export class VersionShelf {
     return this.#failure
   }
 
-  /** Forgets that a read failed, because every missing version is asked for again. */
+  /** Forgets that a read failed, because every missing version is asked for again now. */
   beginRetry (): void {
     this.#failure = undefined
   }
@@ -78,7 +78,7 @@ export class VersionShelf {
   }
 
   /**
-   * Reads the wanted versions that the shelf lacks. In an outage they stay missing, and `failure` has the reason.
+   * Reads the wanted versions that the shelf lacks. While the store cannot be read they stay missing, and `failure` has the reason.
    * @param same finds a parsed entry with the same content, which saves a read and a parse
    * @returns the entries that were added
    */

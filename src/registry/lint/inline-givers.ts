@@ -4,13 +4,16 @@ import { type PromptLookup } from '../needs/needs.ts'
 import { idsMeant } from '../link/references.ts'
 import { usageOf } from '../needs/usage-index.ts'
 
-/** The greatest number of direct and indirect callers that are looked at for one name. */
+/** The greatest number of prompts that are looked at in one search for callers, direct or indirect. */
 const MAX_CALLERS = 1000
 
-/** Ids of prompts that may include one, by its id. */
+/** Gives the ids of the prompts that may include a prompt. @param id the included prompt's id */
 export type CallersOf = (id: string) => Iterable<string>
 
-/** Finds the callers of each prompt in a generation. The search is skipped when none of the prompts names a missing partial. */
+/**
+ * Makes the function that tells which prompts include a prompt, over a generation (an immutable snapshot of all entries). The index for it is only
+ * made when one of the given prompts names a missing partial, since nobody else asks.
+ */
 export async function callersIn (generation: Generation, prompts: Iterable<Prompt>): Promise<CallersOf> {
   for (const { unfound } of prompts) {
     for (const wanted of unfound.values()) {
@@ -22,9 +25,9 @@ export async function callersIn (generation: Generation, prompts: Iterable<Promp
   return () => []
 }
 
-/** The id of a prompt that gives a partial inline to one that it includes, directly or through others; `undefined` if none does. */
+/** The id of a prompt that defines a missing partial inline, and includes the given prompt, directly or through others; `undefined` if none does. */
 export function giverOf (partial: string, { id, entry }: Pick<Prompt, 'id' | 'entry'>, prompts: PromptLookup, callersOf: CallersOf): string | undefined {
-  // Go has no inline partials, and hands none on.
+  // Go's template language has no inline partials, and so gives none to the prompts that it includes.
   if (entry.compiled.syntax !== 'handlebars') return undefined
   const below = new Set([id])
   for (const called of below) {
@@ -39,7 +42,7 @@ export function giverOf (partial: string, { id, entry }: Pick<Prompt, 'id' | 'en
   return undefined
 }
 
-/** The calls by which a prompt includes another one, or would include it if it were registered. */
+/** The calls by which a prompt includes another one, or would include it if that one were registered. */
 function callsOf ({ id: from, entry, texts }: Prompt, id: string): PartialCall[] {
   return entry.compiled.texts.flatMap(({ references }, text) => references.flatMap(({ name, calls = [] }, index) => {
     const link = texts[text]?.links[index]

@@ -11,20 +11,20 @@ import { collectNeeds } from '../needs/prompt-needs.ts'
 import { diagnosticsOf } from './rejected-names.ts'
 import { topOf } from '../needs/variable-needs.ts'
 
-/** The registrations beside the prompt that lints look at. */
+/** What the checks of a prompt can look up beside the prompt itself. */
 export interface LintContext {
-  /** All prompts, for looking partials up. */
+  /** All prompts, among which partials are looked up. */
   readonly prompts: PromptLookup
-  /** The prompts that may include a prompt, by its id. */
+  /** Gives the prompts that may include a prompt, by its id. */
   readonly callersOf: CallersOf
   readonly environs: EnvironNames & { readonly index: KnownNames['environs'] }
-  /** The names that the caller may know of. */
+  /** The names that the caller may know of, for suggestions. */
   readonly visible: Pick<Generation, 'findRejected'> & Omit<KnownNames, 'environs' | 'parameters'>
 }
 
 /**
- * Everything that is noticed about a prompt: what its parse and its links say, and what its publisher may have
- * overlooked. The latter depends on what else is registered, so that it is found when it is asked for.
+ * All diagnostics of a prompt: those from its parse and its links, and warnings about what its publisher may have overlooked. The warnings depend on
+ * other entries, which change, so they are found when somebody asks.
  */
 export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] {
   const { environs, visible } = context
@@ -39,7 +39,10 @@ export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] 
   ]
 }
 
-/** Turns the problem of a missing partial into a hint where some caller gives the partial inline: it is missing only where the prompt is rendered alone. */
+/**
+ * Turns the error of a missing partial into a hint when a prompt that includes this one defines the partial inline: the partial is missing only where
+ * this prompt is rendered alone.
+ */
 function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<Prompt, 'diagnostics' | 'unfound'> {
   const unfound = new Map(prompt.unfound)
   const diagnostics = prompt.diagnostics.map((diagnostic): Diagnostic => {
@@ -52,7 +55,7 @@ function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<P
   return { diagnostics, unfound }
 }
 
-/** Names that nothing can give, parameters that are not declared, names without `variables.`: each once, at its first place. */
+/** Warns of names that nothing can give, of undeclared parameters, and of names without `variables.`; each once, at its first place. */
 function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): Diagnostic[] {
   const declared = prompt.entry.parameters?.names
   // Dotprompt templates always name their variables without `variables.`.
@@ -91,7 +94,7 @@ function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): 
   return [...found.values()]
 }
 
-/** Keeps a diagnostic if it is the first about a name. @param unanswered the name, with each kind under which it was looked up */
+/** Keeps a diagnostic if it is the first about a name. @param unanswered the name, with each kind of entry under which it was looked up */
 type Note = (diagnostic: Diagnostic, about: string, unanswered?: readonly Unanswered[]) => void
 
 function noteUnpublished (path: string, environs: EnvironNames, note: Note): void {
@@ -105,7 +108,10 @@ function noteUnpublished (path: string, environs: EnvironNames, note: Note): voi
   note({ severity: 'warning', code: 'VARIABLE_UNSATISFIABLE', ...about }, path, [{ kind: 'parameters', name: path }, { kind: 'environs', name: path }])
 }
 
-/** Whether a path, or a value around it, is tested somewhere and is not published: the path is taken to be used only behind that test. */
+/**
+ * Whether a path, or a value above it, is tested in the template and not published. The path then counts as used only behind that test, and needs no
+ * warning.
+ */
 function isGuarded (path: string, tested: ReadonlySet<string>, environs: EnvironNames): boolean {
   for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
     const holder = path.slice(0, end)
@@ -132,7 +138,7 @@ function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContex
   }))
 }
 
-/** Warns of invalid defaults. A render that uses one is refused, though the caller has not sent that value. */
+/** Warns of defaults that break the schema of their parameter: a render that uses such a default is refused, although the caller has sent nothing wrong. */
 function lintDefaults ({ entry }: Prompt): Diagnostic[] {
   return (entry.parameters?.wrongDefaults ?? []).map(({ path, message }) => ({
     severity: 'warning',
@@ -141,7 +147,10 @@ function lintDefaults ({ entry }: Prompt): Diagnostic[] {
   }))
 }
 
-/** Every word in the tags that could be a name. Only a render shows in which context a Handlebars block looks a name up. */
+/**
+ * Every word in a prompt's tags that could be a name. A parameter that occurs among these words does not count as unused, because only a render shows
+ * in which context a Handlebars block looks a name up.
+ */
 function wordsInTags ({ entry }: Prompt): string[] {
   const { definition, compiled: { syntax = 'either' } } = entry
   if (syntax === 'go') return []

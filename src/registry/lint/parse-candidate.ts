@@ -14,10 +14,10 @@ import { createSlices } from '../../runtime/slices.ts'
 import { uncachedTemplates } from '../entries/template-cache.ts'
 import { templateParser } from '../kinds/prompt/template-entry.ts'
 
-/** The greatest number of paths and references of one candidate that are looked up; no honest candidate has so many. */
+/** The greatest number of paths and references of one candidate that are looked up in the registry; no honest candidate has so many. */
 const MAX_NAMES = 20_000
 
-/** An entry that is checked before it is registered. */
+/** An entry that is checked before it is stored. */
 export interface Candidate {
   /** The key of the entry's kind: `templates`. */
   readonly kind: KindAccess['key']
@@ -27,14 +27,14 @@ export interface Candidate {
   readonly text: string
 }
 
-/** A candidate that was parsed as a registration is, as plain data that can go from process to process. */
+/** The outcome of parsing a candidate (an entry that is not stored yet), as plain data that one process can send to another. */
 export interface ParsedCandidate {
   readonly diagnostics: readonly Diagnostic[]
   readonly extension?: ExtensionDefinition
   readonly prompts: readonly PlainPrompt[]
-  /** The tools that the candidate itself names, other than those that a prompt offers its model. */
+  /** The tools that the candidate names, other than those that a prompt offers to its model. */
   readonly toolUses?: readonly ToolUse[]
-  /** The tools that are named by entries that the candidate, an extension, brings. */
+  /** The tools that are named by the entries that the candidate brings, when the candidate is an extension. */
   readonly broughtUses?: ReadonlyArray<{
     readonly kind: { readonly name: string, readonly noun: string },
     readonly id: string,
@@ -42,20 +42,20 @@ export interface ParsedCandidate {
   }>
 }
 
-/** A prompt's entry without its functions, as plain data. Fields that are not listed here are dropped. */
+/** A parsed prompt without its functions, as plain data that one process can send to another. Fields that are not listed here are dropped. */
 export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
   readonly compiled: Omit<PromptEntry['compiled'], 'texts'> & { readonly texts: readonly Omit<CompiledText, 'template'>[] }
   readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom'> | undefined
   readonly toolLoop: PromptEntry['chat']['toolLoop']
 }
 
-/** What candidates are parsed with. */
+/** The template languages and kinds by which candidates are parsed. */
 export interface CandidateContext {
   readonly languages: readonly Language[]
   readonly definitionKinds: readonly DefinitionKind[]
 }
 
-/** Parses a candidate by the very code that reads registrations, and stores nothing. */
+/** Parses a candidate by the same code that parses stored entries, and stores nothing. */
 export async function parseCandidate ({ kind, id, text }: Candidate, { languages, definitionKinds }: CandidateContext): Promise<ParsedCandidate> {
   const slices = createSlices()
   const compiler = uncachedTemplates(languages)
@@ -80,12 +80,12 @@ export async function parseCandidate ({ kind, id, text }: Candidate, { languages
   }
 }
 
-/** The diagnostic of a candidate that costs too much to look at. */
+/** The diagnostic of a candidate that is too large or too deep to be checked. */
 export function tooComplex (message: string, severity: Diagnostic['severity'] = 'error'): Diagnostic {
   return { severity, code: 'TOO_COMPLEX', message }
 }
 
-/** Turns plain data back into an entry for the linker and the lints. The entry is never rendered, and never sent to a model. */
+/** Turns the plain data of a parsed prompt back into an entry for the linker and the checks. The entry can neither be rendered nor sent to a model. */
 export function fromPlain ({ compiled, parameters, toolLoop, ...rest }: PlainPrompt): PromptEntry {
   const template = () => { throw new Error('a candidate is not rendered') }
   return {

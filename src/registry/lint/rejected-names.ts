@@ -6,13 +6,13 @@ import { promptKind } from '../kinds/prompt/prompt-kind.ts'
 import { toolKind } from '../kinds/tool/tool-kind.ts'
 import { advise, type Suggestions } from './suggestions.ts'
 
-/** The greatest number of segments of a name whose beginnings are looked up: a template may use a very long name. */
+/** The greatest number of segments of a name whose beginnings are looked up, since a template may use a very long name. */
 const MAX_SEGMENTS = 32
 
 /**
- * What is to be said of a prompt. A name that nothing answers to may be that of an entry that was rejected, which is found
- * out when it is asked for: it depends on who asks, and a rejection links no prompt anew.
- * @param near finds what else may be meant; left out, nobody wants to know
+ * The diagnostics of a prompt, with better advice about names that are not registered. Such a name may be that of a rejected entry. That is found out
+ * only now, because it depends on what the caller may see, and because a rejected entry does not make prompts be linked again.
+ * @param near finds similar names; left out when nobody wants suggestions
  */
 export function diagnosticsOf (
   { diagnostics, unfound }: Pick<Prompt, 'diagnostics' | 'unfound'>,
@@ -29,12 +29,12 @@ export function diagnosticsOf (
   })
 }
 
-/** What is stored for a prompt and cannot be used: the prompt itself, or the extension of whose name its id begins. @param id dotted */
+/** The stored entry of a prompt that cannot be used: the prompt itself, or the extension with whose name its id begins. @param id dotted */
 export function rejectedPrompt (id: string, findRejected: FindRejected): EntryProblem | undefined {
   return [findRejected(promptKind, id), ...namesAbove(id).map(name => findRejected(extensionKind, name))].find(problem => problem !== undefined)
 }
 
-/** The dotted beginnings of a name, the longest first: `a.b` and `a` for `a.b.c`; none for a name with more segments than any key. */
+/** The dotted beginnings of a name, the longest first: `a.b` and `a` for `a.b.c`; none for a name with more segments than any key has. */
 export function namesAbove (name: string): readonly string[] {
   const segments = name.split('.', MAX_SEGMENTS + 1)
   if (segments.length > MAX_SEGMENTS) return []

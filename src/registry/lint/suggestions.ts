@@ -2,7 +2,7 @@ import { type Diagnostic } from '../diagnostic/diagnostic.ts'
 import { type Generation, type Wanted } from '../generation/generation.ts'
 import { Effort, likelyMatches } from '../diagnostic/near-matches.ts'
 
-/** The names that exist, as far as the reader of the hints may know of them. */
+/** The names that exist in the registry, as far as the reader of the hints may know of them. */
 export interface KnownNames extends Pick<Generation, 'tools'> {
   readonly prompts: { keys (): Iterable<string> }
   /** The names of shared variables. */
@@ -11,28 +11,28 @@ export interface KnownNames extends Pick<Generation, 'tools'> {
   readonly parameters: Iterable<string>
 }
 
-/** A name for which nothing is registered, with the kind that was looked for. */
+/** A name that was looked up and is not registered, with the kind of entry that was looked for. */
 export type Unanswered = Wanted | { readonly kind: 'environs' | 'parameters', readonly name: string }
 
-/** Finds the names that a misspelt name in a prompt may have been meant to be. */
+/** Finds similar names for the misspelt names in a prompt. */
 export class Suggestions {
   readonly #id: string
   readonly #known: KnownNames
-  /** The budget for all names of the prompt together, so that a lint stays cheap in a large registry. */
+  /** The budget for all names of the prompt together, so that the check stays cheap in a large registry. */
   readonly #effort = new Effort()
 
-  /** @param id of the prompt, which does not mean itself */
+  /** @param id the id of the prompt, which is never suggested as its own partial */
   constructor (id: string, known: KnownNames) {
     this.#id = id
     this.#known = known
   }
 
-  /** What a name may mean, nearest first. @param unanswered all that it was looked for as */
+  /** The names that a name may be a misspelling of, the nearest first. @param unanswered the name, with each kind of entry that was looked for */
   of (unanswered: readonly Unanswered[]): readonly string[] {
     return [...new Set(unanswered.flatMap(({ kind, name }) => likelyMatches(name, this.#others(kind), this.#effort)))]
   }
 
-  /** The names of a kind, but for the prompt's own. */
+  /** The names of a kind, without the id of the prompt itself. */
   * #others (kind: Unanswered['kind']): Generator<string> {
     for (const name of this.#allOf(kind)) if (kind !== 'templates' || name !== this.#id) yield name
   }
@@ -52,7 +52,7 @@ function * functionsOf (tools: KnownNames['tools']): Generator<string> {
   for (const { callable } of tools.values()) if (callable !== undefined) yield callable.name
 }
 
-/** A diagnostic whose hint begins with what may be meant, if anything may. @param otherwise what else to do */
+/** A diagnostic whose hint begins with the similar names, if there are any. @param otherwise the rest of the hint */
 export function advise (diagnostic: Diagnostic, near: readonly string[], otherwise = diagnostic.hint): Diagnostic {
   return near.length === 0 ? diagnostic : { ...diagnostic, hint: `write ${near.join(' or ')}, if that is what you mean; else ${otherwise}` }
 }

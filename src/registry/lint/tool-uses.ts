@@ -6,12 +6,12 @@ import { advise } from './suggestions.ts'
 
 type Tools = Pick<Generation, 'tools' | 'definitions'>
 
-/** Definitions that exist without a registration. */
+/** The definitions that exist without being registered, as `kind/id`. */
 const BUILT_IN: ReadonlySet<string> = new Set(['plans/default'])
 
-/** What is wrong with the tools that an entry names, each an error: names that nothing registered answers to. */
+/** The problems of the tools, agents, skills and plans that an entry names, each an error: the named one is not registered, or a tool lacks the parameter. */
 export function findToolProblems (uses: readonly ToolUse[], { tools, definitions }: Tools): Diagnostic[] {
-  // One budget serves all names together, so that a lint stays cheap in a large registry.
+  // One budget serves the search for similar names of all names together, so that the check stays cheap in a large registry.
   const effort = new Effort()
   const seen = new Set<string>()
   const found: Diagnostic[] = []

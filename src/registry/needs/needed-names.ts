@@ -1,6 +1,9 @@
 import { type VariableNeed } from './needs.ts'
 
-/** The names directly below `variables` that a prompt reads, and whether a render without one is refused, in the order of the text. */
+/**
+ * The names of the variables that a prompt reads (the segment after `variables`), in the order of the text, each with whether a render without the
+ * variable is refused.
+ */
 export function neededNames (variables: readonly VariableNeed[]): ReadonlyMap<string, boolean> {
   const names = new Map<string, boolean>()
   for (const { path, required } of variables) {

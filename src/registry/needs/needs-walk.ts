@@ -7,13 +7,19 @@ import { type PromptPartial } from '../link/link-prompts.ts'
 import { type PromptLookup } from './needs.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 
-/** The greatest number of paths and references that are looked at for one prompt: partials that call each other with ever new arguments would never end. */
+/**
+ * The greatest number of paths and references that are looked at for one prompt, since partials that call each other with ever new arguments would
+ * never end.
+ */
 const MAX_LOOKED_AT = 20_000
 
-/** Characters of an argument's path that count as one path looked at: each is as long as what it lies below, and more. */
+/** How many characters of an argument's path count as one more path looked at: arguments of arguments can have ever longer paths. */
 const CHARACTERS_PER_LOOK = 100
 
-/** An argument of a partial: the path at which it is found, `''` for the root, and whose defaults are below the variables there. */
+/**
+ * An argument that a partial is called with: the path at which it is found (`''` for the root of all values), and the parameters whose defaults fill
+ * that place.
+ */
 export interface Given {
   readonly path: string
   readonly parameters: readonly PromptParameters[]
@@ -22,29 +28,30 @@ export interface Given {
 /** The members of a prompt, or of a version of one, that the walk needs. */
 export type Text = Pick<Prompt, 'id' | 'entry' | 'texts'>
 
-/** One visit of a prompt's text, with the arguments that it is called with. */
+/** One visit of a prompt's text, with the arguments with which the prompt is called. */
 export interface Visit {
   readonly prompt: Text
-  /** Whether this is the prompt at the top, not a partial. */
+  /** Whether the prompt is the one at the top, and not a partial. */
   readonly isTop: boolean
-  /** The text's dot; `undefined` when the dot is at no path, such as a tool's result. */
+  /** The text's dot (the value to which names in it belong); `undefined` when that is at no path, such as a tool's result. */
   readonly dot: Given | undefined
   /** The named arguments of the call. */
   readonly named: ReadonlyMap<string, Given | undefined>
-  /** The parameters that this prompt and the prompts above it declare, the outermost first. */
+  /** The parameters declared by the prompts from the top down to this one, the outermost first. */
   readonly parameters: readonly PromptParameters[]
-  /** Names of partials that inline partials replace. */
+  /** The names of partials that inline partials replace in the text. */
   readonly replaced: ReadonlySet<string>
-  /** Whether the text may be called with these arguments: it depends on a value. */
+  /** Whether it depends on a value that the text is called with these arguments. */
   readonly isPossible: boolean
-  /** Whether this visit only finds what names of modules mean in the dot, which is searched for them before the root. */
+  /** Whether this visit only finds names of modules in the dot: in a partial they are searched there before the root. */
   readonly findsModulesInDot: boolean
+  /** The visit of the prompt that includes this one. */
   readonly outer: Visit | undefined
 }
 
-/** Walks over a prompt and its partials, each once for every argument that it is called with. */
+/** Walks over a prompt and its partials, and visits each once for every set of arguments with which it is called. It finds out what a prompt needs. */
 export class NeedsWalk {
-  /** Set to false when the walk ends early. */
+  /** Whether the walk has visited everything; false after it has reached its bound. */
   isComplete = true
   readonly #prompts: PromptLookup
   readonly #environs: EnvironNames
@@ -69,7 +76,7 @@ export class NeedsWalk {
     }]
   }
 
-  /** Yields the prompt first, then its partials by distance. */
+  /** Yields the visit of the prompt first, then those of its partials, the nearest first. */
   * visits (): Generator<Visit> {
     for (const visit of this.#queue) {
       this.#lookedAt += costOf(visit.prompt)
@@ -83,10 +90,7 @@ export class NeedsWalk {
     }
   }
 
-  /**
-   * The path from the root for a path of a visited text, with its owner; `undefined` for a value without a path from the root, such as a
-   * literal argument.
-   */
+  /** The path from the root of all values for a path in a visited text, with its owner; `undefined` for a value that has none, such as a literal argument. */
   resolve (visit: Visit, path: string): OwnedPath | undefined {
     if (visit.findsModulesInDot && !this.#isFoundInDotFirst(visit, path)) return undefined
     const from = this.#startOf(visit, path)
@@ -95,7 +99,7 @@ export class NeedsWalk {
     return whole === '' ? undefined : ownerOf(whole, visit.prompt.entry.parameters?.names, this.#environs)
   }
 
-  /** The path that a text's path begins at, and how many of its characters that start replaces. */
+  /** The path from the root at which a path in a visited text begins, and how many characters of the path that start replaces. */
   #startOf ({ isTop, dot, named, findsModulesInDot }: Visit, path: string): { readonly path: string, readonly skipped: number } | undefined {
     const head = firstSegment(path)
     if (isTop || RESERVED_NAMES.has(head)) return { path: '', skipped: 0 }
@@ -129,7 +133,7 @@ export class NeedsWalk {
   }
 
   #enqueue (outer: Visit, prompt: Text, call: PartialCall | undefined): void {
-    // Only one level of possible calls is followed: possible calls of possible calls would multiply with each level.
+    // Only one level of possible calls is followed, since they would multiply with each level.
     if (call?.isPossible === true && outer.isPossible) return
     const visit = this.#visitOf(outer, prompt, call)
     for (const given of [visit.dot, ...visit.named.values()]) this.#lookedAt += Math.floor((given?.path.length ?? 0) / CHARACTERS_PER_LOOK)
@@ -168,17 +172,20 @@ export class NeedsWalk {
   }
 }
 
-/** The argument that a path lies in; `undefined` for a path that a text reads by itself. */
+/** The argument of a visit in which a path lies; `undefined` for a path that the text reads by itself. */
 export function givenAt ({ dot, named }: Visit, path: string): Given | undefined {
   return [dot, ...named.values()].find(given => given !== undefined && given.path !== '' && isBelow(path, given.path))
 }
 
-/** The key that tells a visit of a prompt from its other visits. */
+/** The key that tells one visit of a prompt from its other visits. */
 function keyOf ({ prompt, dot, named, replaced }: Visit): string {
   return JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort(), [...replaced].sort()])
 }
 
-/** Whether a partial calls itself, through others or not, with a part of its own arguments: a tree has no deepest level. */
+/**
+ * Whether a partial calls itself, directly or through others, with a part of its own arguments. Such a walk would never end, because a tree of values
+ * has no deepest level.
+ */
 function goesDeeper ({ prompt, dot, named, outer }: Visit): boolean {
   for (let visit = outer; visit !== undefined; visit = visit.outer) {
     const above = visit
@@ -218,7 +225,7 @@ function costOf ({ entry }: Text): number {
   return entry.compiled.texts.reduce((sum, { paths, references }) => sum + paths.length + references.length, 1)
 }
 
-/** The prompt or version that a link leads to, where the link itself has it: a version is in no map of prompts. */
+/** The prompt or version that a link leads to, if the link itself has it: a version is in no map of prompts. */
 function promptOf (link: LinkedPartial): Text | undefined {
   return 'prompt' in link ? (link as PromptPartial).prompt : undefined
 }

@@ -4,10 +4,10 @@ import { type PathNeed } from '../../template/language.ts'
 import { type Position } from '../../template/position.ts'
 import { type Prompt } from '../generation/generation.ts'
 
-/** Prompts by id: a generation's, or those with candidates in front. */
+/** Looks up prompts by id: those of a generation, or those with unstored candidates in front. */
 export interface PromptLookup { get (id: string): Prompt | undefined }
 
-/** The place where a prompt needs something. */
+/** The place in a prompt's text where something is needed. */
 export interface NeedPlace extends Position, Pick<TextName, 'part' | 'member'> {
   /** The index of the message, from 0, when the prompt has several. */
   readonly messageIndex?: number
@@ -15,12 +15,12 @@ export interface NeedPlace extends Position, Pick<TextName, 'part' | 'member'> {
   readonly in?: string
 }
 
-/** A variable that the caller gives. */
+/** A variable that a prompt reads and the caller gives. */
 export interface VariableNeed extends Partial<NeedPlace> {
   /** The path, such as `variables.a.b`; `*` is any name or index. */
   readonly path: string
   readonly use: PathNeed['use']
-  /** Whether a render without the variable is refused, as far as the text tells. */
+  /** Whether a render without the variable is refused, as far as the text shows. */
   readonly required: boolean
   readonly default?: Json
 }
@@ -29,20 +29,20 @@ export interface VariableNeed extends Partial<NeedPlace> {
 export interface EnvironNeed extends NeedPlace {
   readonly path: string
   readonly use: PathNeed['use']
-  /** Whether the variable is published now, or a part of it, or a value around it. */
+  /** Whether a shared variable is published now at the path, below it or above it. */
   readonly registered: boolean
 }
 
 /** A tool or a partial that a prompt names. */
 export interface ReferenceNeed extends Partial<NeedPlace> {
   readonly name: string
-  /** The id that the name stands for now; missing when nothing registered has the name. */
+  /** The id of the entry that the name stands for now; missing when none is registered. */
   readonly id?: string
   /** The argument expressions as they are written. */
   readonly arguments: readonly string[]
 }
 
-/** Everything that a prompt asks for, through all its partials. */
+/** Everything that a prompt needs to be rendered, including all its partials. */
 export interface PromptNeeds {
   readonly variables: readonly VariableNeed[]
   readonly environs: readonly EnvironNeed[]

@@ -4,14 +4,14 @@ import { type CompiledText } from '../kinds/prompt/compile-prompt.ts'
 import { type LinkedText, type Prompt } from '../generation/generation.ts'
 import { type EnvironNames, firstSegment, isModule, isReserved } from './path-owner.ts'
 
-/** A path that one text of a prompt reads. */
+/** A path (such as `variables.user.name`) that one text of a prompt reads. */
 export interface OwnPath {
   readonly need: PathNeed
-  /** The text that reads the path, when the prompt has several. */
+  /** The text in which the path is read, when the prompt has several. */
   readonly where: CompiledText['where']
 }
 
-/** Every path that a prompt's own texts read, or may read, without the names that turn out to be tools. */
+/** Every path that a prompt's own texts read, or may read, without names that turn out to be tools. */
 export function * everyPath (prompt: Pick<Prompt, 'entry' | 'texts'>): Generator<OwnPath> {
   for (const [index, compiled] of prompt.entry.compiled.texts.entries()) {
     for (const need of withoutTools(compiled, prompt.texts[index])) yield { need, where: compiled.where }
@@ -19,9 +19,9 @@ export function * everyPath (prompt: Pick<Prompt, 'entry' | 'texts'>): Generator
 }
 
 /**
- * The paths that a prompt's own texts read from the root. Left out are paths that may as well be members of something else: in a block over
- * a user, `{{name}}` may be the user's name.
- * @param environs tells which names belong to the root because they are published
+ * The paths that a prompt's own texts read from the root of all values. Paths are left out that may as well be members of another value: in a block
+ * over a user, `{{name}}` may be the user's name.
+ * @param environs tells which names belong to the root because shared variables of that name are published
  */
 export function * ownPaths (prompt: Pick<Prompt, 'entry' | 'texts'>, environs?: EnvironNames): Generator<OwnPath> {
   for (const [index, compiled] of prompt.entry.compiled.texts.entries()) {
@@ -39,7 +39,10 @@ function withoutTools (compiled: CompiledText, linked: LinkedText | undefined): 
 
 const NONE: ReadonlySet<PathNeed> = new Set()
 
-/** The paths that are in truth names of tools. Handlebars notes `{{name}}` as a path too: the first path of that name from the tag on is the tool's. */
+/**
+ * The paths that are in truth names of tools. Handlebars lists `{{name}}` as a path, too, because only the registry knows whether it is a tool: the
+ * tool's path is the first one of that name from the tag on.
+ */
 function namesOfTools ({ references, paths }: CompiledText, linked: LinkedText | undefined): ReadonlySet<PathNeed> {
   const tools = references.filter(({ kind }, index) => kind === 'maybe-function' && linked?.links[index] !== undefined).sort(byPosition)
   if (tools.length === 0) return NONE
@@ -55,7 +58,7 @@ function namesOfTools ({ references, paths }: CompiledText, linked: LinkedText |
     const name = lastSegment(need.path)
     const places = waiting.get(name)
     const [next] = places ?? []
-    // One name may have several paths.
+    // One name may be listed as several paths at the same place.
     const isSame = last !== undefined && byPosition(last, need) === 0 && lastSegment(last.path) === name
     if (!isSame && (next === undefined || byPosition(next, need) > 0)) continue
     taken.add(need)

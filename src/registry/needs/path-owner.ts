@@ -1,21 +1,21 @@
 import { type EnvironSource } from '../../template/run/environ-source.ts'
 import { KNOWN_MODULES, RESERVED_NAMES } from '../../template/run/scope.ts'
 
-/** What tells whether a name is published as a shared variable. */
+/** Tells whether a name is published as a shared variable. */
 export type EnvironNames = Pick<EnvironSource, 'has' | 'hasBelow' | 'hides'>
 
 /** A path that a template reads, with the owner of its value. */
 export interface OwnedPath {
-  /** `variables`: the caller gives it; `environs`: only a shared variable can; `caller`: the verified identity. */
+  /** Who gives the value. `variables`: the caller. `environs`: only a shared variable. `caller`: the service itself, from the verified identity. */
   readonly owner: 'variables' | 'environs' | 'caller'
-  /** The path from the scope's root, without aliases: `variables.a.b`. */
+  /** The path from the root of all values, without aliases: `variables.a.b`. */
   readonly path: string
-  /** Whether the path was written without `variables.`. */
+  /** Whether the path was written without `variables.` in front. */
   readonly isBare: boolean
 }
 
 /**
- * Tells who owns the value of a path from the scope's root, by the rules of a render.
+ * Tells who gives the value of a path, by the same rules as a render.
  * @param declared the parameters that the prompt declares; `undefined` when it declares none
  */
 export function ownerOf (path: string, declared: ReadonlySet<string> | undefined, environs: EnvironNames): OwnedPath {
@@ -28,12 +28,12 @@ export function ownerOf (path: string, declared: ReadonlySet<string> | undefined
   return isShared ? { owner: 'environs', path, isBare: false } : { owner: 'variables', path: `variables.${path}`, isBare: true }
 }
 
-/** Whether a name belongs to the root even if no shared variable of that name is published. */
+/** Whether a name belongs to the root of all values, even if no shared variable of that name is published. */
 export function isReserved (name: string): boolean {
   return RESERVED_NAMES.has(name) || KNOWN_MODULES.has(name)
 }
 
-/** Whether a root name belongs to the shared variables, published or not. */
+/** Whether a name at the root belongs to the shared variables, published or not. */
 export function isModule (name: string, environs: EnvironNames): boolean {
   return KNOWN_MODULES.has(name) || environs.hasBelow(name) || environs.has(name) || environs.hides?.(name) === true
 }

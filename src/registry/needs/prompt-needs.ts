@@ -10,7 +10,7 @@ import { type EnvironNames, isPublished, type OwnedPath } from './path-owner.ts'
 import { isOptional, isPartial } from '../link/references.ts'
 import { VariableNeeds } from './variable-needs.ts'
 
-/** Gathers what a prompt needs, its own text first, then partial by partial. */
+/** Gathers what a prompt needs to be rendered (variables, shared variables, tools, partials): first for its own text, then partial by partial. */
 export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: EnvironNames): PromptNeeds {
   const walk = new NeedsWalk(prompt, prompts, environs)
   const variables = new VariableNeeds(prompt)
@@ -44,12 +44,15 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
   }
 }
 
-/** Of the root, used as a whole, the variables; the call of a partial says that its argument is used. */
+/**
+ * The path that stands for a use of all values at once, such as `{{json .}}`: all variables, when the text's dot is the root. For any other dot it is
+ * `undefined`, since the call of the partial has listed its argument.
+ */
 function wholeOf ({ dot }: Visit): OwnedPath | undefined {
   return dot?.path === '' ? { owner: 'variables', path: 'variables', isBare: false } : undefined
 }
 
-/** Adds a need to the rows: one row for each path and text, at the first place, and `used` when any of the places uses the path. */
+/** Adds a need to the rows. There is one row for each path and text, at the first place; it becomes `used` when any of the places uses the path. */
 function remember<T extends NeedPlace> (rows: Map<string, T & { path: string, use: PathNeed['use'] }>, { path }: OwnedPath, { use }: PathNeed, rest: T): void {
   const key = `${path} ${rest.in ?? ''}`
   const known = rows.get(key)

@@ -8,27 +8,27 @@ import { createSlices } from '../../runtime/slices.ts'
 import { type Link } from '../../template/language.ts'
 
 /**
- * The users of tools, prompts and paths in one generation, by each prompt's own text. Pinned versions are users, too. Paths are keyed by
- * their first segment.
+ * The index of who uses what in one generation (an immutable snapshot of all entries): for each tool, prompt and path the prompts whose own text
+ * names it. Pinned versions count as users, too. Paths are grouped by their first segment.
  */
 export interface UsageIndex {
   readonly tools: ReadonlyMap<string, ReadonlySet<string>>
   readonly prompts: ReadonlyMap<string, ReadonlySet<string>>
-  /** Ids that are not registered, each with the prompts that would include it. */
+  /** The ids that are not registered, each with the prompts that name a partial which may mean it. */
   readonly hopeful: ReadonlyMap<string, ReadonlySet<string>>
   readonly paths: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>
 }
 
 const indexes = new WeakMap<Generation, Promise<UsageIndex>>()
 
-/** The index of a generation, made when it is first asked for, in slices that let requests be served between them. */
+/** The index of a generation. It is made when it is first asked for, in slices, so that requests are served meanwhile. */
 export function usageOf (generation: Generation): Promise<UsageIndex> {
   let index = indexes.get(generation)
   if (index === undefined) indexes.set(generation, index = buildUsage(generation))
   return index
 }
 
-/** Prompts whose own text reads a shared variable, a part of it, or something around it. */
+/** The prompts whose own text reads a shared variable, a part of it, or a value around it. */
 export function readersOf ({ paths }: UsageIndex, name: string): Set<string> {
   const wanted = name.split('.')
   const candidates = [firstSegment(name), '*'].flatMap(head => [...paths.get(head) ?? []])
@@ -57,7 +57,7 @@ async function buildUsage (generation: Generation): Promise<UsageIndex> {
     for (const { need } of everyPath(text)) addTo(branch(paths, firstSegment(need.path)), need.path, text.id)
     for (const link of linksOf(text)) {
       addTo(link.kind === 'tool' ? tools : prompts, link.id, text.id)
-      // A pinned version is no prompt of the generation, and still uses what its text names.
+      // A pinned version (`id@7`) is no prompt of the generation, but uses what its text names.
       if (isPromptPartial(link) && link.prompt.entry.version !== undefined) pinned.set(link.id, link.prompt)
     }
   }
@@ -77,7 +77,7 @@ function idsOfAbsent ({ id, entry, texts }: Prompt): string[] {
     .flatMap(({ name }) => idsMeant(id, name)))
 }
 
-/** The links of a prompt's own names. */
+/** The tools and partials to which the names in a prompt's own texts lead. */
 export function linksOf ({ texts }: Pick<Prompt, 'texts'>): readonly Link[] {
   return texts.flatMap(({ links }) => links.filter(link => link !== undefined))
 }

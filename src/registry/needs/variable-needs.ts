@@ -7,6 +7,7 @@ import { firstSegment } from './path-owner.ts'
 import { type NeedPlace, type VariableNeed } from './needs.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 
+/** One variable that one text reads, at the first place. */
 interface Row {
   readonly path: string
   readonly use: PathNeed['use']
@@ -16,7 +17,7 @@ interface Row {
   readonly hasDefault: boolean
 }
 
-/** The variables that a prompt and its partials read, one row a path and text. */
+/** The variables that a prompt and its partials read, one row for each path and text. */
 export class VariableNeeds {
   readonly #declared: PromptParameters | undefined
   readonly #rows = new Map<string, Row>()
@@ -29,7 +30,7 @@ export class VariableNeeds {
   add (path: string, read: PathNeed['use'], visit: Visit, place: NeedPlace): void {
     const given = givenAt(visit, path)
     const use = given !== undefined && visit.isPossible ? 'possible' : read
-    // The variables as a whole always exist, so that a test for them guards nothing.
+    // The variables as a whole always exist, so a test for them guards nothing.
     if (use === 'tested' && path !== 'variables') this.#tested.add(path)
     const key = `${path} ${place.in ?? ''}`
     const known = this.#rows.get(key)
@@ -37,7 +38,7 @@ export class VariableNeeds {
     else if (use === 'used' || known.use === 'possible') this.#rows.set(key, { ...known, use })
   }
 
-  /** Lists the variables that are read, then those that the prompt requires although no text reads them as required. */
+  /** Lists the variables that the texts read, then those that the prompt declares as required and no text reads in that way. */
   list (): VariableNeed[] {
     const read = [...this.#rows.values()].map((row): VariableNeed => ({
       path: row.path,
@@ -49,7 +50,7 @@ export class VariableNeeds {
     return [...read, ...this.#unread(read)]
   }
 
-  /** The default of a path. A default of a partial comes too late for a variable that the prompt itself requires. */
+  /** The default of a path. For a variable that the prompt itself requires, a partial's default comes too late. */
   #defaultOf (path: string, { parameters }: Pick<Visit, 'parameters'>): Pick<Row, 'default' | 'hasDefault'> {
     return this.#requires(topOf(path)) ? { default: undefined, hasDefault: false } : defaultOf(path, parameters)
   }
@@ -58,7 +59,7 @@ export class VariableNeeds {
     return this.#declared?.required.has(name) === true && !Object.hasOwn(this.#declared.defaults, name)
   }
 
-  /** Whether a render without the variable is refused. A path that is tested somewhere is taken to be used only behind that test. */
+  /** Whether a render without the variable is refused. A path that is tested somewhere counts as used only behind that test. */
   #isRequired ({ path, use, hasDefault }: Row): boolean {
     if (hasDefault || path === 'variables') return false
     if (this.#requires(path.slice('variables.'.length))) return true
@@ -80,14 +81,14 @@ export class VariableNeeds {
   }
 }
 
-/** The name of the variable that a path begins with; `''` for all variables. */
+/** The name of the variable in a path: the segment after `variables`; `''` for all variables. */
 export function topOf (path: string): string {
   return firstSegment(path.slice('variables.'.length))
 }
 
 /**
- * The outermost default wins: it is in the variables before a partial's are put below them.
- * @param parameters those of the texts whose variables these are: what a partial is given, it does not fill up
+ * The default value of a path. The outermost prompt's default wins: it is among the variables before a partial's defaults are put below them.
+ * @param parameters those of the prompts whose variables these are; the arguments of a partial get no defaults of the partial
  */
 function defaultOf (path: string, parameters: readonly PromptParameters[]): Pick<Row, 'default' | 'hasDefault'> {
   const [top = '', ...rest] = path.split('.').slice(1)

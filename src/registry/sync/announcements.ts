@@ -1,7 +1,7 @@
-/** Above this many keys it is cheaper to look at everything again, though deletes among them then count as not seen. */
+/** The greatest number of changed keys to remember. Above it, reading everything again is cheaper, though deletions among them then count as unreported. */
 const MAX_KEYS = 100_000
 
-/** Changed keys that the store has told of and that have not been read yet. */
+/** The changed keys that the store has reported and that this process has not read yet. */
 export class Announcements {
   #keys = new Set<string>()
   #since = Infinity
@@ -14,7 +14,7 @@ export class Announcements {
     return this.#keys.has(key)
   }
 
-  /** Adds keys; returns whether there are now too many. @param since when the first of the keys arrived, in ms */
+  /** Adds changed keys; returns whether there are now too many to remember. @param since when the first of the keys arrived, in ms */
   add (keys: Iterable<string>, since: number): boolean {
     for (const key of keys) this.#keys.add(key)
     this.#since = Math.min(this.#since, since)

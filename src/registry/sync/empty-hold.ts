@@ -1,7 +1,7 @@
 /**
- * Decides whether an empty listing, of a kind or of a node of the store, is believed. A flushed database or a replica that has not synchronised looks like
- * "everything was deleted"; only deletes that were seen, or time, make that true (docs/stores.md, What happens in
- * an outage).
+ * Decides whether to believe an empty listing of a kind, or of a node of the store. A flushed database, or a replica that has not synchronised yet,
+ * looks as if everything had been deleted. So the loaded entries are held (stay served) until the store has reported the deletions, or a time has
+ * passed (docs/stores.md, What happens in an outage).
  */
 export class EmptyHold {
   readonly #milliseconds: number
@@ -9,17 +9,18 @@ export class EmptyHold {
   readonly #since = new Map<string, number>()
   #released = false
 
-  /** @param milliseconds how long anything is held @param now a clock in ms */
+  /** @param milliseconds how long entries are held @param now a clock in ms */
   constructor (milliseconds: number, now: () => number = () => performance.now()) {
     this.#milliseconds = milliseconds
     this.#now = now
   }
 
   /**
+   * Decides whether the listing of a kind or node is believed: `accept`; otherwise its entries are held, `held now` for the first time.
    * @param scope the kind, or the node
-   * @param present its keys that are loaded
-   * @param listed how many keys the store shows now
-   * @param wasAnnounced whether the store has told of that key's deletion
+   * @param present the keys of the scope that are loaded
+   * @param listed how many keys of the scope the store lists now
+   * @param wasAnnounced whether the store has reported a key's deletion
    */
   decide (scope: string, present: Iterable<string>, listed: number, wasAnnounced: (key: string) => boolean): 'accept' | 'held now' | 'held' {
     if (listed > 0 || this.#released || every(present, wasAnnounced)) {
@@ -36,18 +37,18 @@ export class EmptyHold {
     return 'accept'
   }
 
-  /** The kinds and nodes that are held now. */
+  /** The kinds and nodes whose entries are held now. */
   held (): string[] {
     return [...this.#since.keys()]
   }
 
-  /** Believes whatever the next listing shows. */
+  /** Believes every listing, until `settle` is called. */
   release (): void {
     this.#since.clear()
     this.#released = true
   }
 
-  /** Ends the time in which every listing is believed, which `release` began. */
+  /** Stops believing every listing, which `release` began. */
   settle (): void {
     this.#released = false
   }

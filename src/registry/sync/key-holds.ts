@@ -4,20 +4,20 @@ import { type Store } from '../../store/store.ts'
 import { type Kind } from '../kinds/kind.ts'
 import { EmptyHold } from './empty-hold.ts'
 
-/** The inputs that decide about holds. */
+/** What `KeyHolds` needs to decide whose entries are held. */
 export interface KeyHoldsOptions {
   readonly kinds: readonly Kind[]
   readonly nodes: Store['nodes']
-  /** How long an empty kind or node is held, in ms. */
+  /** How long the entries of an empty kind or node are held, in ms. */
   readonly emptyHold: number
   readonly log: Log
-  /** The keys of a kind that are loaded. */
+  /** The loaded keys of a kind. */
   keysOf (kind: Kind): Iterable<string>
-  /** Whether the store has told of a key's change, and nobody has read the key since. */
+  /** Whether the store has reported a change of a key that was not read since. */
   isAnnounced (key: string): boolean
 }
 
-/** Keys that stay in force although the store shows none of their kind, or none of their node. */
+/** Decides which loaded entries are held: they stay served although the store lists no key of their kind, or no key of their node. */
 export class KeyHolds {
   readonly #options: KeyHoldsOptions
   readonly #hold: EmptyHold
@@ -27,36 +27,33 @@ export class KeyHolds {
     this.#hold = new EmptyHold(options.emptyHold)
   }
 
-  /** Whether anything is held. */
+  /** Whether the entries of any kind or node are held. */
   get isHolding (): boolean {
     return this.#hold.held().length > 0
   }
 
-  /** The kinds that are held. */
+  /** The kinds whose entries are held. */
   kinds (): Kind[] {
     const held = new Set(this.#hold.held())
     return this.#options.kinds.filter(({ key }) => held.has(key))
   }
 
-  /** The nodes of the store that are held. */
+  /** The nodes of the store whose entries are held. */
   nodes (): string[] {
     return this.#hold.held().filter(scope => !this.#options.kinds.some(({ key }) => key === scope))
   }
 
-  /** Believes whatever the next listing shows. */
+  /** Believes every listing, until `settle` is called. */
   release (): void {
     this.#hold.release()
   }
 
-  /** Ends the time in which every listing is believed, which `release` began. */
+  /** Stops believing every listing, which `release` began. */
   settle (): void {
     this.#hold.settle()
   }
 
-  /**
-   * The kinds whose listing is believed; of the others all that is loaded is held.
-   * @param counts how many keys of each kind the store shows
-   */
+  /** The kinds whose listing is believed. All loaded entries of the other kinds are held. @param counts how many keys of each kind the store lists */
   acceptedKinds (counts: ReadonlyMap<Kind, number>): ReadonlySet<Kind> {
     const { kinds, log, keysOf, isAnnounced } = this.#options
     const accepted = kinds.filter(kind => {
@@ -68,9 +65,10 @@ export class KeyHolds {
   }
 
   /**
-   * Holds the keys of nodes that show none. A node of a cluster may have been flushed, or have given way to a replica that
-   * has not synchronised: its empty listing is no list of deletions.
-   * @returns which keys are held; `undefined` when no node is
+   * Decides which nodes of a cluster have their entries held. A node that lists no key may have been flushed, or have been replaced by a replica that
+   * has not synchronised: its empty listing does not mean that all its keys were deleted.
+   * @param empty the nodes that list no key
+   * @returns whether a key is held; `undefined` when no node's entries are
    */
   async holdNodes (empty: ReadonlySet<string>): Promise<((key: string) => boolean) | undefined> {
     const { nodes, log } = this.#options
@@ -87,7 +85,7 @@ export class KeyHolds {
     return held.size === 0 ? undefined : key => held.has(nodes.of(key) as string)
   }
 
-  /** Ends the hold of kinds whose last key was seen to be deleted. */
+  /** Ends the hold of kinds that have no loaded key left, because the store has reported the deletion of the last one. */
   endEmpty (): void {
     for (const kind of this.kinds()) {
       const [first] = this.#options.keysOf(kind)

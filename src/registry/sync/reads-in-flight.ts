@@ -1,26 +1,29 @@
-/** The reads under way. A key that changes during a read is read again by the code that follows changes. */
+/**
+ * The reads of the store that are under way. Each notes the keys that change meanwhile: their values may be outdated when they arrive, and the code
+ * that follows changes reads them again.
+ */
 export class ReadsInFlight {
   readonly #reads = new Set<ReadInFlight>()
 
-  /** Begins a read. */
+  /** Adds a read to those under way. */
   begin (): ReadInFlight {
     const read = new ReadInFlight(() => this.#reads.delete(read))
     this.#reads.add(read)
     return read
   }
 
-  /** Tells all reads of changed keys. */
+  /** Tells all reads under way which keys have changed. */
   changed (keys: ReadonlySet<string>): void {
     for (const read of this.#reads) read.note(keys)
   }
 
-  /** Tells all reads that the store may be another one than when they began. */
+  /** Tells all reads under way that the connection was interrupted, so that the store may be another one than when they began. */
   interrupt (): void {
     for (const read of this.#reads) read.interrupt()
   }
 }
 
-/** One read, and what has changed since it began. */
+/** One read of the store, with the keys that have changed since it began. */
 export class ReadInFlight {
   readonly #changed = new Set<string>()
   readonly #onEnd: () => void
@@ -38,12 +41,12 @@ export class ReadInFlight {
     this.#isInterrupted = true
   }
 
-  /** Whether the store may have been replaced since the read began: the values may be from before or after, and nobody can tell which. */
+  /** Whether the connection was interrupted since the read began. The values may then come from two different stores, and nobody can tell which. */
   get isInterrupted (): boolean {
     return this.#isInterrupted
   }
 
-  /** Whether the value that was read for a key may be older than the key's last change. */
+  /** Whether a key has changed since the read began, so that the value read for it may be outdated. */
   hasChanged (key: string): boolean {
     return this.#changed.has(key)
   }

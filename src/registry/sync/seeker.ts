@@ -1,28 +1,31 @@
 import { LRUCache } from 'lru-cache'
+import { type Store, StoreError } from '../../store/store.ts'
 
-/** The greatest number of questions under way at a time; further ones are not asked. */
+/** The greatest number of keys that the store is asked for at a time; further ones are not asked for. */
 const MAX_UNDER_WAY = 64
 
-/** How long a key that was not there is not asked for again, in ms, and how many such keys are kept in mind. */
+/** How long a key that the store did not have is not asked for again, in ms, and the greatest number of such keys that are remembered. */
 const ABSENT_MS = 1000
 const MAX_ABSENT = 10_000
 
 /**
- * Asks the store for keys that nothing is loaded of: what was stored a moment ago may not have been pushed yet. Callers
- * can invent as many keys as they like, so each is asked for once at a time and once a second, and few together.
+ * Asks the store for keys that are not loaded, since the store may not have reported a key that was stored a moment ago. Callers can invent as many
+ * keys as they like: so each key is asked for at most once a second, and only few at a time.
  */
 export class Seeker {
-  readonly #ask: (key: string) => Promise<boolean>
+  readonly #store: Pick<Store, 'has'>
+  readonly #load: (key: string) => Promise<void>
   readonly #underWay = new Map<string, Promise<boolean>>()
-  // Entries are counted by size, because the cache would reserve half a megabyte at once for a maximum number of entries.
+  // The bound is a sum of sizes of 1, because the cache would reserve half a megabyte at once for a maximum number of entries.
   readonly #absent = new LRUCache<string, true>({ maxSize: MAX_ABSENT, sizeCalculation: () => 1, ttl: ABSENT_MS })
 
-  /** @param ask whether the store has a key; where it has, loads it before it answers; must not reject */
-  constructor (ask: (key: string) => Promise<boolean>) {
-    this.#ask = ask
+  /** @param load loads the entry of a key that the store has */
+  constructor (store: Pick<Store, 'has'>, load: (key: string) => Promise<void>) {
+    this.#store = store
+    this.#load = load
   }
 
-  /** Gives whether the key was found, and is loaded by now. */
+  /** Asks for a key, unless that is not due. @returns whether the key was found, and is loaded by now */
   seek (key: string): Promise<boolean> {
     const known = this.#underWay.get(key)
     if (known !== undefined) return known
@@ -33,5 +36,17 @@ export class Seeker {
     }).finally(() => this.#underWay.delete(key))
     this.#underWay.set(key, answer)
     return answer
+  }
+
+  /** Asks the store for one key. In an outage nothing is found: whoever reads the whole store reports the outage. */
+  async #ask (key: string): Promise<boolean> {
+    try {
+      const [exists] = await this.#store.has([key])
+      if (exists === true) await this.#load(key)
+      return exists === true
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      return false
+    }
   }
 }

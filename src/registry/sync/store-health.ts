@@ -1,7 +1,7 @@
 import { type Log } from '../../base/log.ts'
 import { isWithheld, type StoredValue } from '../../store/store.ts'
 
-/** Whether the store can be read, as readiness tells it; what changes about that is logged once. */
+/** Whether the store can be read, for the service's readiness. Each change of that is logged once. */
 export class StoreHealth {
   readonly #log: Log
   #verifiedAt: Date | undefined
@@ -12,37 +12,38 @@ export class StoreHealth {
     this.#log = log
   }
 
-  /** When everything was last verified against the store; `undefined` before the first time. */
+  /** The time when all entries were last compared with the store; `undefined` before the first time. */
   get verifiedAt (): Date | undefined {
     return this.#verifiedAt
   }
 
-  /** Why the last refresh failed, when it did. */
+  /** The reason why the last refresh failed; `undefined` when it did not. */
   get problem (): string | undefined {
     return this.#problem
   }
 
-  /** Why labels are not served, where the store does not let this process read what they mean. */
+  /** The reason why no labels are served: the store does not let this process read the records of releases. `undefined` when it does. */
   get labelsProblem (): string | undefined {
     return this.#labelsProblem
   }
 
-  /** Everything has been verified against the store now. */
+  /** Notes that all entries have just been compared with the store. */
   verified (): void {
     if (this.#problem !== undefined) this.#log.info({}, 'the store answers again')
     this.#problem = undefined
     this.#verifiedAt = new Date()
   }
 
+  /** Notes that a refresh has failed. @param reason why, in words */
   failed (reason: string): void {
     if (this.#problem !== reason) this.#log.warn({ reason }, 'the store cannot be read; what was loaded stays in force')
     this.#problem = reason
   }
 
   /**
-   * An ACL from before there were labels names the prefixes of the other kinds. Labels are not read under it, and all else
-   * goes on.
-   * @param probes what the store gives for the prefixes of labels
+   * Notes whether the store lets this process read what labels mean. An ACL of Redis that was written before labels existed may not: then labels are
+   * not served, and all else goes on.
+   * @param probes what the store answers for the prefixes of labels' keys
    */
   judgeLabels (probes: ReadonlyArray<readonly [prefix: string, value: StoredValue]>): void {
     const withheld = probes.filter(([, value]) => isWithheld(value)).map(([prefix]) => prefix)

@@ -3,26 +3,30 @@ import { type Store, type StoredValue } from '../../store/store.ts'
 import { type Kind } from '../kinds/kind.ts'
 import { type EnvironListing } from '../kinds/environ/environ-listing.ts'
 
-/** Keys read in one round trip. */
+/** How many keys one round trip reads. */
 const BATCH = 500
 
-/** The keys and nodes that a listing of the store shows. */
+/** The result of listing the whole store: its keys by kind, and the nodes that have none. */
 export interface Listed {
-  /** The keys of kinds that are read as a whole. */
+  /** The keys of the kinds whose values are read at start. */
   readonly keys: ReadonlyMap<Kind, ReadonlySet<string>>
-  /** How many keys every kind has; those of lazy kinds are in their listing. */
+  /** How many keys each kind has. The keys of shared variables are counted only: they are in a listing of their own. */
   readonly counts: ReadonlyMap<Kind, number>
-  /** Nodes of the store that show no key at all. */
+  /** The nodes of the store that list no key at all. */
   readonly emptyNodes: ReadonlySet<string>
 }
 
-/** Lists all kinds in one pass. @throws StoreError: then nothing of it counts */
+/**
+ * Lists the keys of all kinds in one pass.
+ * @param environs the listing that the keys of shared variables are added to
+ * @throws StoreError: then the listing is of no use
+ */
 export async function listStore (store: Store, keyPrefix: string, kinds: readonly Kind[], environs: EnvironListing): Promise<Listed> {
   const prefixes = kinds.map(kind => [kind, kindPrefix(keyPrefix, kind.key)] as const)
   const keys = new Map(kinds.filter(({ reading }) => reading === 'whole').map(kind => [kind, new Set<string>()]))
   const shown = new Set<string>()
   for await (const batch of store.scan(keyPrefix)) {
-    // All keys of a batch are on one node, so one of them is enough; asking for each would take seconds for a million keys.
+    // All keys of a batch are on one node, so asking for the node of one key is enough; asking for each would take seconds for a million keys.
     const node = store.nodes?.of(batch[0] as string)
     if (node !== undefined) shown.add(node)
     const names: string[] = []
@@ -40,7 +44,7 @@ export async function listStore (store: Store, keyPrefix: string, kinds: readonl
   }
 }
 
-/** The values of keys, in several round trips. @throws StoreError */
+/** Reads the values of keys, in as many round trips as needed. @throws StoreError */
 export async function readAll (store: Pick<Store, 'read'>, keys: readonly string[]): Promise<Array<readonly [key: string, value: StoredValue]>> {
   const values: Array<readonly [string, StoredValue]> = []
   for (let start = 0; start < keys.length; start += BATCH) {
@@ -51,7 +55,7 @@ export async function readAll (store: Pick<Store, 'read'>, keys: readonly string
   return values
 }
 
-/** The keys of both inputs, without repeats. This is several times faster than making one set of both, which matters for 100,000 keys. */
+/** The keys of both inputs, without repeats. For 100,000 keys this is several times faster than making one set of both. */
 export function unionOf (some: ReadonlySet<string>, others: Iterable<string>): string[] {
   const all = [...some]
   for (const key of others) if (!some.has(key)) all.push(key)

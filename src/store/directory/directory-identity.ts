@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises'
 
 /**
- * Which folder a path leads to. Another folder of the same name has another identity. The number of a removed folder is often
- * given to the next one, so the time when it was made counts, too.
+ * The identity of the folder at a path, which differs for another folder that takes the same name. It includes the time when the folder was made,
+ * because the number of a removed folder is often given to the next one.
  */
 export async function identify (folder: string): Promise<string> {
   const { dev, ino, birthtimeMs } = await stat(folder)

@@ -6,32 +6,33 @@ import { DOTPROMPT, EXTENSIONS, fileToKey, isInside, isRead, isVisible } from '.
 import { kindPrefix, type StoreKeys } from '../keys.ts'
 import { StoreError } from '../store.ts'
 
-/** How deep folders may nest: folders that link to each other make paths without end. */
+/** How deep folders may nest, because folders that link to each other make paths without end. */
 export const MAX_DEPTH = 32
 
-/** How many files and folders one listing looks at: folders that link to each other could make it endless. */
+/** How many files and folders one listing looks at, because folders that link to each other could make it endless. */
 const MAX_ENTRIES = 1_000_000
 
-/** Wrong names that users give to the folders of the kinds. */
+/** Wrong names that users often give to the folders of the kinds (`prompts` for `templates`), which are warned of. */
 const MISNAMED = /^(?:extension|template|prompts?|environ|environments?|tool|agent|skill|plan)$/
 
-/** How many unread files a warning names. */
+/** How many ignored files a warning names. */
 const MAX_OTHERS = 5
 
-/** The result of a listing. */
+/** The result of listing the folder of a store. */
 export interface DirectoryListing {
   readonly keys: readonly string[]
-  /** Whether any file is reached through links: then a change of one file can be a change of several keys. */
+  /** Whether any file is reached through symbolic links: then one changed file can mean several changed keys. */
   readonly hasLinks: boolean
 }
 
+/** The state of one walk through the folder of a store. */
 interface Walk {
-  /** The store's folder, without links. */
+  /** The store's folder as a path without symbolic links. */
   readonly root: string
   readonly keys: StoreKeys
   /** The extension of the file that stands for each key. */
   readonly found: Map<string, string>
-  /** Files that hold no value and that the warning names. */
+  /** Files that are ignored and that the warning names. */
   readonly others: string[]
   readonly warn: (message: string) => void
   entries: number
@@ -39,9 +40,9 @@ interface Walk {
 }
 
 /**
- * The keys of all value files whose keys begin with `prefix`.
- * @param root the store's folder, without links
- * @param warn told about what is left out: names with `:`, links to folders outside, second files of a key, other files
+ * Lists the keys that begin with `prefix`, from the files of the store's folder.
+ * @param root the store's folder, as a path without symbolic links
+ * @param warn called about files that are left out: names with `:`, links to folders outside, second files of a key, other files
  * @throws StoreError or what the file system throws when a folder cannot be read
  */
 export async function listDirectory (root: string, prefix: string, keys: StoreKeys, warn: (message: string) => void): Promise<DirectoryListing> {
@@ -61,8 +62,8 @@ async function warnOfFolders (root: string, kinds: readonly string[], warn: (mes
 }
 
 /**
- * Walks through a folder that may be a link.
- * @param above the true paths of the folders on the way here, so that a link to one of them is not followed round and round
+ * Walks through a folder, which may be a symbolic link.
+ * @param above the true paths of the folders on the way here; a link to one of them is not followed, since the walk would go in circles
  */
 async function visit (walk: Walk, folder: string, above: readonly string[]): Promise<void> {
   const place = relative(walk.root, folder)
@@ -75,7 +76,7 @@ async function visit (walk: Walk, folder: string, above: readonly string[]): Pro
     if (!(await stat(truePath)).isDirectory()) return
     for (const entry of await readdir(folder, { withFileTypes: true })) await visitEntry(walk, folder, entry, [...above, truePath])
   } catch (error) {
-    // The folder has gone since it was listed. Whether the whole store has gone is checked after the walk.
+    // The folder was removed after it had been listed. Whether the whole store was removed is checked after the walk.
     if (!isAbsent(error) && !isEndlessLink(error)) throw error
   }
 }
@@ -91,7 +92,10 @@ async function visitEntry (walk: Walk, folder: string, entry: Dirent, above: rea
   await visit(walk, path, above)
 }
 
-/** Whether a link leads to a file. One that leads outside is taken for a file and not touched: reading it tells what is wrong. */
+/**
+ * Whether a symbolic link leads to a file. A link that leads outside of the store counts as one, and is not followed: reading the file will report
+ * what is wrong.
+ */
 async function leadsToFile (root: string, link: string): Promise<boolean> {
   try {
     const truePath = await realpath(link)
@@ -102,7 +106,7 @@ async function leadsToFile (root: string, link: string): Promise<boolean> {
   }
 }
 
-/** Notes a file that is not read, such as `a.txt` or `a.JSON`, if it is likely meant to be; files that editors leave behind are not. */
+/** Notes an ignored file, such as `a.txt` or `a.JSON`, whose author most likely meant it to be read. Files that editors leave behind are not noted. */
 function noteOther (walk: Walk, place: string): void {
   const isMeant = isVisible(basename(place)) && /\.(?:txt|md|tmpl|hbs|json|ya?ml)$/i.test(place) && !/readme\.\w+$/i.test(place)
   if (isMeant && walk.others.length < MAX_OTHERS) walk.others.push(place)

@@ -1,13 +1,13 @@
 import { basename, dirname, extname, isAbsolute, join, relative, sep } from 'node:path'
 import { type KeyKind, type StoreKeys } from '../keys.ts'
 
-/** The extensions of value files. Where two files stand for one key, the earlier extension wins. */
+/** The extensions of files that hold a value. Where two files stand for one key, the earlier extension in this list wins. */
 export const EXTENSIONS = ['.json', '.yaml', '.yml'] as const
 
-/** The extension of Dotprompt files, for kinds that have them; any other file of the key wins over it. */
+/** The extension of Dotprompt files, for kinds that have them. Any other file of the same key wins over it. */
 export const DOTPROMPT = '.prompt'
 
-/** Whether a folder or file takes part. Hidden ones (`.git`, `.#lock`, `..data`) and installed packages do not. */
+/** Whether a folder or file is looked at. Hidden ones (`.git`, `.#lock`, `..data`) and installed packages are not. */
 export function isVisible (name: string): boolean {
   return !name.startsWith('.') && name !== 'node_modules'
 }
@@ -17,7 +17,7 @@ export function isValueFile (name: string): boolean {
   return isVisible(name) && EXTENSIONS.some(extension => extension === extname(name))
 }
 
-/** Whether a file is read: a value file, or the one that a kind has in folders. @param path relative to the store's folder */
+/** Whether a file is read: it holds a value by its extension, or it is a kind's own file, such as `SKILL.md`. @param path relative to the store's folder */
 export function isRead (path: string, keys: StoreKeys): boolean {
   const segments = path.split(sep)
   return isValueFile(basename(path)) || isOwnFile(segments, keys) || isDotprompt(segments, keys)
@@ -34,9 +34,9 @@ export function isYamlFile (path: string): boolean {
 }
 
 /**
- * The key of a value file: `environs/vscode/frameworks.json` is `shenma:environs:vscode:frameworks`. A `.` inside a name
- * stays, so that the registry can reject the key by name. `skills/review/SKILL.md` is `shenma:skills:review`, if that is the
- * file of the kind; `_header.prompt`, which Dotprompt knows as the partial `header`, is `shenma:templates:header`.
+ * The key of the value in a file: `environs/vscode/frameworks.json` is `shenma:environs:vscode:frameworks`. A `.` inside a name stays in the key, so
+ * that the registry can refuse the key and say why. The kind's own file gives its folder's name: `skills/review/SKILL.md` is `shenma:skills:review`.
+ * `_header.prompt`, which Dotprompt knows as the partial `header`, is `shenma:templates:header`.
  * @param path relative to the store's folder
  * @returns `undefined` for a file that holds no value, and for a name with `:`, which would be the key of another file
  */
@@ -51,7 +51,10 @@ export function fileToKey (path: string, keys: StoreKeys): string | undefined {
   return segments.every(isSegment) ? keys.prefix + segments.join(':') : undefined
 }
 
-/** The files that can hold a key's value, relative to the store's folder, the one that wins first; none for a key that no file can have. */
+/**
+ * The files that can hold a key's value, as paths relative to the store's folder, the one that wins first. The list is empty for a key that no file
+ * can have.
+ */
 export function keyToFiles (key: string, keys: StoreKeys): readonly string[] {
   if (!key.startsWith(keys.prefix)) return []
   const segments = key.slice(keys.prefix.length).split(':')
@@ -65,7 +68,7 @@ export function keyToFiles (key: string, keys: StoreKeys): readonly string[] {
   ]
 }
 
-/** Whether a file is the kind's own file, such as `SKILL.md`. It lies in a folder, which gives the key its name. */
+/** Whether a file is the own file of its kind, such as `SKILL.md`. It lies in a folder, and the key has the folder's name. */
 function isOwnFile (segments: readonly string[], keys: StoreKeys): boolean {
   return segments.length > 2 && kindOf(segments, keys)?.file === segments.at(-1)
 }
@@ -79,7 +82,7 @@ function kindOf ([first]: readonly string[], { kinds }: StoreKeys): KeyKind | un
   return kinds.find(({ key }) => key === first)
 }
 
-/** Whether `path` is `folder` or below it; both absolute and without links. */
+/** Whether `path` is `folder` itself or lies below it. Both must be absolute and without symbolic links. */
 export function isInside (folder: string, path: string): boolean {
   const way = relative(folder, path)
   return !isAbsolute(way) && way !== '..' && !way.startsWith(`..${sep}`)

@@ -9,21 +9,24 @@ import { yamlToJson } from '../yaml-to-json.ts'
 import { type StoreKeys } from '../keys.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from '../store.ts'
 
-// The handles of node:fs/promises take a third longer, and the store reads a thousand files at a time.
+// The file handles of node:fs/promises take a third longer, and the store reads a thousand files at a time.
 const openFile = promisify(open)
 const statFile = promisify(fstat)
 const readPiece = promisify(read)
 const closeFile = promisify(close)
 
-/** Folders by the paths that lead to them. */
+/** Finds out where folders really are, when symbolic links lead to them. */
 export interface TrueFolders {
-  /** The store's folder, without links. */
+  /** The store's folder as a path without symbolic links. */
   readonly root: string
-  /** The path of a folder without links. Throws what the file system throws. */
+  /** The path of a folder without symbolic links. Throws what the file system throws. */
   readonly find: (folder: string) => Promise<string>
 }
 
-/** Finds each folder once: a read of everything has a thousand files in a few folders. @param root the store's folder, without links */
+/**
+ * Makes a cache of the true paths of folders, because a read of the whole store has a thousand files in a few folders.
+ * @param root the store's folder, as a path without symbolic links
+ */
 export function createTrueFolders (root: string): TrueFolders {
   const found = new Map<string, Promise<string>>()
   return {
@@ -37,7 +40,7 @@ export function createTrueFolders (root: string): TrueFolders {
 }
 
 /**
- * The value of one key, from the first of its files that is there.
+ * Reads the value of one key, from the first of the key's possible files that exists.
  * @throws what the file system throws when the disk itself is in trouble
  */
 export async function readKey (folders: TrueFolders, key: string, keys: StoreKeys): Promise<StoredValue> {
@@ -62,7 +65,7 @@ async function readFile (folders: TrueFolders, path: string): Promise<StoredValu
   }
 }
 
-/** Reads a `.prompt` file. The reader is loaded with the first such file. */
+/** Reads a `.prompt` file. The code for it is loaded with the first such file, since most stores have none. */
 async function readDotprompt (text: string, path: string): Promise<StoredValue> {
   const { dotpromptToJson } = await import('../dotprompt/read-dotprompt.ts')
   return dotpromptToJson(text, path)
@@ -70,7 +73,7 @@ async function readDotprompt (text: string, path: string): Promise<StoredValue> 
 
 async function readThroughLinks ({ root, find }: TrueFolders, path: string): Promise<StoredValue> {
   const place = join(await find(dirname(path)), basename(path))
-  // Where opening cannot refuse a link (on Windows), every path is resolved first.
+  // Where opening a file cannot refuse a symbolic link (on Windows), every path is resolved first.
   if (constants.O_NOFOLLOW === undefined) return await readInside(root, await realpath(place))
   try {
     return await readInside(root, place)
@@ -80,7 +83,7 @@ async function readThroughLinks ({ root, find }: TrueFolders, path: string): Pro
   }
 }
 
-/** Reads a file if it lies inside the store. @param path a path without links */
+/** Reads a file if it lies inside the store. @param path a path without symbolic links */
 async function readInside (root: string, path: string): Promise<StoredValue> {
   return isInside(root, path) ? await readContent(root, path) : OUTSIDE
 }
@@ -88,8 +91,8 @@ async function readInside (root: string, path: string): Promise<StoredValue> {
 const OUTSIDE: StoredValue = { kind: 'bad', reason: 'is a link that leads outside the folder of the store' }
 
 /**
- * Reads the content of a file. O_NONBLOCK, because opening a named pipe would wait for a writer. O_NOFOLLOW fails with ELOOP for a link,
- * because a link may lead outside.
+ * Reads the content of a file. It is opened with O_NONBLOCK, because opening a named pipe would wait for a writer, and with O_NOFOLLOW, which fails
+ * with ELOOP for a symbolic link, because the link may lead outside of the store.
  */
 async function readContent (root: string, path: string): Promise<StoredValue> {
   const file = await openFile(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
@@ -106,12 +109,12 @@ async function readContent (root: string, path: string): Promise<StoredValue> {
 }
 
 /**
- * The true path of an open file. A folder on the way may have been swapped for a link since the path was looked at. Where the system does
- * not tell, the path is resolved again, and must lead to the file that is open.
+ * The true path of an open file. A folder on the way may have been swapped for a symbolic link since the path was checked. Where the system does not
+ * tell the path of an open file, the path is resolved again, and must lead to the file that is open.
  */
 async function truePathOf (file: number, path: string, { dev, ino }: Stats): Promise<string | undefined> {
   try {
-    // The kernel answers from memory. To wait for a thread takes ten times as long, and a store has a thousand files.
+    // The kernel answers from memory. Waiting for a thread would take ten times as long, and a store has a thousand files.
     return readlinkSync(`/proc/self/fd/${file}`)
   } catch {
     const now = await realpath(path)
@@ -121,8 +124,8 @@ async function truePathOf (file: number, path: string, { dev, ino }: Stats): Pro
 }
 
 /**
- * Reads to the end of a file, which can grow between `stat` and now, but never more than `most` bytes. A regular file gives
- * less than it was asked for only at its end.
+ * Reads to the end of a file, but never more than `most` bytes; the file can grow after `stat`. A regular file gives fewer bytes than it was asked
+ * for only at its end.
  */
 async function readAtMost (file: number, most: number, expected: number): Promise<Buffer> {
   let buffer = Buffer.allocUnsafe(Math.min(most, expected + 1))

@@ -11,27 +11,27 @@ import { type StoreKeys } from '../keys.ts'
 import { type Log } from '../../base/log.ts'
 import { StoreError, type Store, type StoredValue, type StoreStatus } from '../store.ts'
 
-/** How many files are open at a time. */
+/** How many files may be open at a time. */
 const OPEN_FILES = 32
 
-/** How many different warnings are remembered, so that each is logged once. */
+/** How many different warnings are remembered, so that each is logged only once. */
 const MAX_WARNINGS = 1000
 
-/** Runs work while no other process does such work; calls must not overlap. */
+/** Runs a piece of work when no other process of the service runs such work. Calls must not overlap. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
 export interface DirectoryStoreOptions {
-  /** The folder that holds one folder a kind, `templates/`, …; those that are missing are empty. */
+  /** The folder of the store. It has one folder for each kind (`templates/`, …); a missing one counts as empty. */
   readonly directory: string
   readonly keys: StoreKeys
   readonly log?: Log
-  /** Keeps the writes of several processes apart. @default there is only this one */
+  /** Keeps the writes of several processes apart. @default there is only one process */
   readonly inTurn?: InTurn | undefined
 }
 
 /**
- * Creates a store over a folder of `.json`, `.yaml` and `.yml` files; the path of a file is its key. YAML is given as JSON text,
- * JSON as it is. Where two files stand for one key, `.json` wins over `.yaml`, and that over `.yml`, with a warning.
+ * Creates a store over a folder of `.json`, `.yaml` and `.yml` files; the path of a file gives its key. YAML is turned into JSON text, JSON is given
+ * as it stands. Where two files stand for one key, `.json` wins over `.yaml`, and `.yaml` over `.yml`, with a warning.
  * @throws StoreError when there is no such folder
  */
 export async function createDirectoryStore ({ directory, keys, log, inTurn = work => work() }: DirectoryStoreOptions): Promise<Store> {
@@ -52,7 +52,7 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
     log?.warn({ directory: path }, message)
   }
 
-  /** Finds the store's folder without links. The folder may be a link itself, which a deployment swaps. */
+  /** Finds the true path of the store's folder. The folder may be a symbolic link, which a deployment swaps for another one. */
   async function findRoot (): Promise<string> {
     if (closed) throw new StoreError('the store is closed')
     const root = await realpath(path)
@@ -61,8 +61,8 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
   }
 
   /**
-   * Answers from the folder, and makes sure that the folder was there all the time. A folder that vanishes half-way looks
-   * like one whose files were deleted.
+   * Runs a question about the folder, and fails when the folder was replaced meanwhile. A folder that vanishes half-way would look like one whose
+   * files were all deleted.
    */
   async function ask<T> (question: (root: string) => Promise<T>): Promise<T> {
     try {
@@ -115,7 +115,7 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
     write: (key, text, expected) => oneWriteAtATime(() => inTurn(() => ask(root => writeKey({ root, key, keys }, text, expected)))),
     remove: (key, expected) => oneWriteAtATime(() => inTurn(() => ask(root => removeKey({ root, key, keys }, expected)))),
     async watch (listener) {
-      // Tells whether there are links, which the watch must know.
+      // Lists everything once, to find out whether there are symbolic links, which the watch must know.
       await scan(keys.prefix).next()
       const stop = await watchDirectory({ keys, findRoot, onProblem, hasLinks: () => hasLinks }, listener)
       watches.add(stop)

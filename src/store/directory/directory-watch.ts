@@ -6,21 +6,21 @@ import { createGatherer } from '../gather.ts'
 import { type ChangeListener } from '../store.ts'
 import { type StoreKeys } from '../keys.ts'
 
-/** How often the folder itself is looked at, in ms. Nothing tells when another folder of the same name takes its place. */
+/** How often the identity of the store's folder is checked, in ms, since the system reports no event when another folder takes its name. */
 const ROOT_CHECK_MS = 500
 
 export interface DirectoryWatchOptions {
   readonly keys: StoreKeys
-  /** The true path of the store's folder now. Throws while there is none. */
+  /** Gives the true path of the store's folder at present. Throws while there is none. */
   readonly findRoot: () => Promise<string>
-  /** Whether a change of one file can be a change of several keys. */
+  /** Whether one changed file can mean several changed keys, because symbolic links lead to it. */
   readonly hasLinks: () => boolean
-  /** Told when changes cannot be seen, and of `undefined` when they can again. */
+  /** Called with a reason when changes cannot be seen, and with `undefined` when they can be seen again. */
   readonly onProblem: (reason: string | undefined) => void
 }
 
 /**
- * Watches the store's folder, also after it was removed and made again, or replaced.
+ * Watches the store's folder for changes of files. The watch goes on when the folder is removed and made again, or replaced.
  * @returns a function that ends the watch
  */
 export async function watchDirectory (options: DirectoryWatchOptions, listener: ChangeListener): Promise<() => Promise<void>> {
@@ -39,7 +39,7 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
     await watcher.add(root)
   }
 
-  /** Reports a problem of the watch. Anything may have changed while the watch was blind. */
+  /** Reports a problem of the watch, or its end. Anything may have changed while the watch was blind. */
   function reportProblem (reason: string | undefined): void {
     if (reason === problem) return
     problem = reason
@@ -62,7 +62,7 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
     watcher?.close()
     if (now !== '') await start().catch(() => { identity = '' })
     if (stopped) watcher?.close()
-    // What has changed before the watch began.
+    // Files may have changed before the watch began.
     else gatherer.addUnknown()
   }
 

@@ -9,9 +9,9 @@ import { createTrueFolders, readKey } from './directory-read.ts'
 import { type StoreKeys } from '../keys.ts'
 import { StoreError, type Expected, type RemoveOutcome, type StoredValue, type WriteOutcome, type WriteRefusal } from '../store.ts'
 
-/** The key to write, and the folder of the store. */
+/** A key to write, with the folder of the store. */
 export interface DirectoryKey {
-  /** The store's folder, without links. */
+  /** The store's folder, as a path without symbolic links. */
   readonly root: string
   readonly key: string
   readonly keys: StoreKeys
@@ -20,10 +20,9 @@ export interface DirectoryKey {
 const OF_DOTPROMPT = 'is a file of Dotprompt, which is changed where it lies; aps import dotprompt makes YAML of it'
 
 /**
- * Stores a text as the file of a key. The file that stands for the key now is replaced in its own format. A new file is JSON,
- * or, for a text that is no JSON, the file that its kind has for such texts. A reader sees the old file or the new one, also
- * after a power cut. Calls for one folder must not overlap. What another program writes between the look and the change is
- * lost, as always when two programs write one file.
+ * Writes a text as the file of a key. If the key has a file, it is replaced in its own format. A new file is JSON or, for a text that is no JSON, the
+ * kind's own file for such texts (`SKILL.md`). A reader sees either the old file or the new one, also after a power cut. Calls for one folder must
+ * not overlap. What another program writes between the check and the change is lost, as always when two programs write one file.
  * @throws StoreError when the disk is in trouble
  */
 export function writeKey (place: DirectoryKey, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
@@ -39,7 +38,10 @@ export function writeKey (place: DirectoryKey, text: string, expected: Expected 
   })
 }
 
-/** The file and content for a text. A text that is no JSON goes into the file that the kind has for such texts, if it has one; a YAML file stays YAML. */
+/**
+ * The path and content of the file that a text is written to. A text that is no JSON goes into the kind's own file for such texts, if the kind has
+ * one; a YAML file stays YAML.
+ */
 async function contentOf (files: readonly string[], present: string | undefined, text: string): Promise<{ path: string, content: string }> {
   const own = files.find(file => !isValueFile(basename(file)) && !isDotpromptFile(file))
   if (own !== undefined && !isJson(text)) return { path: own, content: text }
@@ -57,25 +59,28 @@ function isJson (text: string): boolean {
   }
 }
 
-/** Removes every file of a key, so that none comes to light behind another. @throws StoreError when the disk is in trouble */
+/**
+ * Removes every file of a key, because a file that lost to another one would otherwise be read once the other is gone.
+ * @throws StoreError when the disk is in trouble
+ */
 export function removeKey (place: DirectoryKey, expected: Expected | undefined): Promise<RemoveOutcome> {
   return changing(place, expected, async (files, known) => {
     if (known.kind === 'missing') return 'missing'
-    // The files are removed from the least preferred to the preferred one, which is read until it goes.
+    // The preferred file is removed last, because it is the one that is read until then.
     for (const file of files.toReversed()) await removeFile(file)
     for (const folder of foldersOf(files)) await syncFolder(folder)
     return 'removed'
   })
 }
 
-/** Looks at the key's files, then changes them; returns a refusal of the file system as an outcome. */
+/** Checks what is stored under a key, then runs a change of its files. When the file system refuses the change, the refusal is the result. */
 async function changing<T> (
   { root, key, keys }: DirectoryKey,
   expected: Expected | undefined,
   change: (files: readonly string[], known: StoredValue) => Promise<T>
 ): Promise<T | WriteRefusal> {
   const files = keyToFiles(key, keys).map(file => join(root, file))
-  // A deeper folder would make the listing of everything fail.
+  // A folder that nests deeper would make every listing of the store fail.
   if (files.length === 0 || key.slice(keys.prefix.length).split(':').length > MAX_DEPTH) return 'impossible'
   try {
     const known = await readKey(createTrueFolders(root), key, keys)
@@ -94,7 +99,7 @@ function isAs (expected: Expected | undefined, known: StoredValue): boolean {
   return expected.kind === 'missing' ? known.kind === 'missing' : known.kind === 'text' && known.text === expected.text
 }
 
-/** Whether a folder of a key's files exists and lies, through links, outside of the store. */
+/** Whether a folder of a key's files lies outside of the store, because of symbolic links. */
 async function leadsOutside (root: string, files: readonly string[]): Promise<boolean> {
   for (const folder of foldersOf(files)) {
     const path = await truePathOf(folder)
@@ -125,8 +130,8 @@ async function firstPresent (files: readonly string[]): Promise<string | undefin
 }
 
 /**
- * Makes a folder and the folders above it, one by one, so that nothing is made behind a link that leads outside.
- * @returns its true path; `undefined` when that is outside
+ * Makes a folder and the folders above it, one by one, so that no folder is made behind a symbolic link that leads outside of the store.
+ * @returns the folder's true path; `undefined` when that is outside
  */
 async function makeFolder (root: string, folder: string): Promise<string | undefined> {
   const present = await truePathOf(folder)
@@ -134,7 +139,7 @@ async function makeFolder (root: string, folder: string): Promise<string | undef
   const above = await makeFolder(root, dirname(folder))
   if (above === undefined) return undefined
   const made = join(above, basename(folder))
-  // The folder may have been made by another program meanwhile, or be a link that leads nowhere.
+  // Another program may have made the folder meanwhile, or the name may be a symbolic link that leads nowhere.
   await mkdir(made).catch((error: unknown) => { if (!isPresent(error)) throw error })
   return await truePathOf(made) === made ? made : undefined
 }
@@ -153,7 +158,7 @@ async function toYaml (json: string): Promise<string | undefined> {
   return jsonToYaml(json)
 }
 
-/** Writes a file beside the one that it replaces, hidden from listings and watches, and puts it in its place. */
+/** Replaces a file in one step: the content is written to a hidden file beside it, which listings and watches ignore, and which is then renamed. */
 async function replaceFile (folder: string, name: string, content: string): Promise<void> {
   const temporary = join(folder, `.${randomUUID()}`)
   try {
@@ -172,13 +177,16 @@ async function replaceFile (folder: string, name: string, content: string): Prom
   await syncFolder(folder)
 }
 
-/** Writes a folder to the disk, since a new file name is on the disk only when its folder is. Windows cannot do this and does not need it. */
+/**
+ * Flushes a folder to the disk, since a new file name is safe from a power cut only when its folder is on the disk. Windows can neither do this nor
+ * needs it.
+ */
 async function syncFolder (folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   try {
     await handle?.sync()
   } catch {
-    // Some network file systems cannot write a folder to the disk.
+    // Some network file systems cannot flush a folder to the disk.
   } finally {
     await handle?.close()
   }

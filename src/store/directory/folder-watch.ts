@@ -4,28 +4,28 @@ import { basename, join, sep } from 'node:path'
 import { isAbsent } from './directory-errors.ts'
 import { identify } from './directory-identity.ts'
 
-/** Receives what a watch sees. */
+/** The listener that a watch of folders calls. */
 export interface FolderWatchListener {
-  /** Told of a path that changed. */
+  /** Called with a path at which something has changed. */
   onPath (path: string): void
-  /** Told that a folder or a link has come or gone, with all that is in it. */
+  /** Called when a folder or a symbolic link was added or removed, with everything in it. */
   onFolder (): void
-  /** Told when changes cannot be seen, and of `undefined` when they can again. */
+  /** Called with a reason when changes cannot be seen, and with `undefined` when they can be seen again. */
   onProblem (reason: string | undefined): void
 }
 
-/** A watch, and which folder it is on: another one of the same path has another identity. */
+/** The watch on one folder, with the folder's identity: another folder that takes the same path has another identity. */
 interface Watched { readonly watcher: FSWatcher, readonly identity: string }
 
 /**
- * Watches all folders below one. A folder is watched before it is listed, so that no change in between is missed. A folder
- * that another one of its name has replaced is watched anew. The package chokidar does neither, and it watches every file, of
- * which a system allows only few. A folder tells of its files by itself.
+ * Watches a folder and all folders below it. Each folder is watched before it is listed, so that no change in between is missed, and a folder that
+ * another one of the same name has replaced is watched anew. The package chokidar does neither; it also watches every single file, of which a system
+ * allows only few, although a watched folder reports its files by itself.
  */
 export class FolderWatch {
   readonly #listener: FolderWatchListener
   readonly #watched = new Map<string, Watched>()
-  /** Folders that could not be watched, and why. */
+  /** The folders that could not be watched, each with the reason. */
   readonly #failed = new Map<string, string>()
   #reported: string | undefined
   #closed = false
@@ -34,7 +34,7 @@ export class FolderWatch {
     this.#listener = listener
   }
 
-  /** Watches a folder and those below it. Resolves when every change from now on will be seen. Links are not followed. */
+  /** Watches a folder and those below it. Resolves when every later change will be seen. Symbolic links are not followed. */
   async add (folder: string): Promise<void> {
     try {
       const identity = await identify(folder)
@@ -47,7 +47,7 @@ export class FolderWatch {
       })
       this.#watched.set(folder, { watcher, identity })
       const entries = await readdir(folder, { withFileTypes: true })
-      // It may have been replaced before the watch began.
+      // Another folder may have taken this name before the watch began.
       if (await identify(folder) !== identity) return await this.add(folder)
       await Promise.all(entries.filter(entry => entry.isDirectory() && takesPart(entry.name)).map(entry => this.add(join(folder, entry.name))))
     } catch (error) {
@@ -56,7 +56,7 @@ export class FolderWatch {
     this.#report()
   }
 
-  /** Tries those folders again that could not be watched, up to the first that still cannot. */
+  /** Tries again to watch the folders that could not be watched, up to the first one that still cannot. */
   async retry (): Promise<void> {
     for (const folder of [...this.#failed.keys()]) {
       await this.add(folder)
@@ -71,7 +71,10 @@ export class FolderWatch {
     this.#watched.clear()
   }
 
-  /** Notes a changed name in a folder. A change of the folder itself is told under the folder's own name, which something inside it may have as well. */
+  /**
+   * Notes that a name in a folder has changed. The system reports a change of the folder itself under the folder's own name, which a file in it may
+   * have as well: so both are noted.
+   */
   #note (folder: string, name: string): void {
     if (!takesPart(name)) return
     for (const path of name === basename(folder) ? [folder, join(folder, name)] : [join(folder, name)]) {
@@ -80,7 +83,7 @@ export class FolderWatch {
     }
   }
 
-  /** Begins to watch what has come to a path, and ends the watch on what has gone from there. */
+  /** Begins to watch a folder that was added at a path, or ends the watch of one that was removed. */
   async #follow (path: string): Promise<void> {
     const stats = await lstat(path).catch(() => undefined)
     const isFolder = stats?.isDirectory() === true
@@ -113,7 +116,10 @@ export class FolderWatch {
   }
 }
 
-/** Whether a name is not hidden. `..data` counts as not hidden: Kubernetes swaps it to publish a new version of a mounted ConfigMap. */
+/**
+ * Whether a file or folder of that name is watched: hidden ones are not. `..data` counts as not hidden, because Kubernetes swaps it to publish a new
+ * version of a mounted ConfigMap.
+ */
 function takesPart (name: string): boolean {
   return name !== 'node_modules' && !/^\.[^.]/.test(name)
 }

@@ -4,13 +4,20 @@ import { DotpromptError } from './dotprompt-error.ts'
 import { type SourceLines } from './source-lines.ts'
 import { walkTree } from './walk-tree.ts'
 
-/** Helpers that cut a template into messages and parts. They may stand only at the template's top level, so that the cuts are known before a render. */
+/**
+ * The helpers of Dotprompt that cut a template into messages and parts. They may stand only outside of all blocks, so that the cuts are known before
+ * a render.
+ */
 export const MARKERS: ReadonlySet<string> = new Set(['role', 'history', 'media'])
 
-/** The names that Handlebars itself has behind an `@`. */
+/** The names that Handlebars itself defines behind an `@`. */
 const DATA: ReadonlySet<string> = new Set(['index', 'key', 'first', 'last', 'root', 'partial-block', 'level'])
 
-/** Refuses forms of Dotprompt that this service does not have. @param at gives the place in the file of an offset @throws DotpromptError */
+/**
+ * Refuses forms of Dotprompt (a file format for prompts) that this service does not have.
+ * @param at gives the place in the file for an offset in the template
+ * @throws DotpromptError
+ */
 export function checkTree (program: Program, lines: SourceLines, at: (offset: number) => TextPlace): void {
   const placeOf = ({ loc }: Pick<Call, 'loc'>) => at(lines.offsetOf(loc.start))
   walkTree(program, {
@@ -31,7 +38,7 @@ export function checkTree (program: Program, lines: SourceLines, at: (offset: nu
   })
 }
 
-/** The name of the helper that a call names; `undefined` for a path. */
+/** The name of the helper that a call in a template names; `undefined` for a path such as `user.name`. */
 export function helperOf ({ path }: Call): string | undefined {
   if (path.type !== 'PathExpression' || path.data || path.depth > 0) return undefined
   const [name, ...more] = path.parts

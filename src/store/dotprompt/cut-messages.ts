@@ -10,37 +10,38 @@ const ROLES: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * A tag that stood beside a marker was not alone in its line, where Handlebars takes the line's white space away with the tag. An empty
- * comment in the marker's place keeps it so.
+ * An empty comment that is put where a marker was cut out. A tag that stood beside the marker was not alone in its line; without the comment it would
+ * be, and Handlebars would remove the line's white space together with the tag.
  */
 const KEEPER = '{{!}}'
 const BEGINS_ALONE = /^[ \t]*\{\{~?[#^>!/][^\n]*\}\}[ \t\r]*(?:\n|$)/
 const ENDS_ALONE = /^[ \t]*\{\{~?(?:[#^>!/]|else\b)[^\n]*\}\}[ \t]*$/
 
-/** A piece of a message: a text, or a picture. */
+/** A piece of a message: a text or a picture, with its offset in the template. */
 type Piece = { readonly kind: 'text', readonly text: string, readonly at: number } | { readonly kind: 'image', readonly url: string, readonly at: number }
 
+/** A message while the template is being cut. */
 interface Cut { role: string, readonly pieces: Piece[] }
 
-/** The start of one of the prompt's texts. */
+/** The place at which one of the prompt's texts begins. */
 export interface TextStart {
   readonly message: number
   readonly part?: number
-  /** The offset in the template. */
+  /** The offset of the text in the template. */
   readonly at: number
 }
 
-/** The messages that a template was cut into. */
+/** The messages into which a template was cut. */
 export interface CutTemplate {
-  /** The fields of a stored prompt: its single text, or its messages. */
+  /** The fields of a stored prompt that hold the texts: a single text, or messages. */
   readonly fields: JsonObject
   readonly starts: readonly TextStart[]
 }
 
 /**
- * Cuts a template into messages at `{{role}}` and `{{history}}`, and messages into parts at `{{media}}`, on its syntax tree: what
- * a variable says can never begin a message. White space between them is dropped, as Dotprompt does.
- * @param at the place in the file of an offset
+ * Cuts a template into messages at `{{role}}` and `{{history}}`, and messages into parts at `{{media}}`. The cuts are made in the syntax tree, so the
+ * value of a variable can never begin a message. White space between messages is dropped, as Dotprompt does.
+ * @param at gives the place in the file for an offset in the template
  * @throws DotpromptError
  */
 export function cutMessages (source: string, program: Program, lines: SourceLines, at: (offset: number) => TextPlace): CutTemplate {

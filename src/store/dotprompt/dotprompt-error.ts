@@ -1,13 +1,13 @@
 import { type TextPlace } from '../../base/json.ts'
 
-/** The reason why a `.prompt` file cannot be a prompt of this service. */
+/** The error that a `.prompt` file cannot be read as a prompt of this service. */
 export class DotpromptError extends Error {
   override readonly name = 'DotpromptError'
   /** The place of the mistake in the file. */
   readonly place: TextPlace
-  /** The advice what to write instead. */
+  /** The advice to the author: what to write instead. */
   readonly hint: string | undefined
-  /** The code of the diagnostic, where the mistake has a code of its own. */
+  /** The code of the diagnostic for the mistake, if it has a code of its own. */
   readonly code: string | undefined
 
   constructor (message: string, place: TextPlace, { hint, code }: { readonly hint?: string, readonly code?: string } = {}) {

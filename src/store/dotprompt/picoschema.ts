@@ -2,17 +2,17 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
 const SCALARS: ReadonlySet<string> = new Set(['any', 'boolean', 'integer', 'null', 'number', 'string'])
 
-/** The property that stands for every other one. */
+/** The property of a Picoschema that stands for all properties that are not named. */
 const WILDCARD = '(*)'
 
-/** The mistake of a schema that is no valid Picoschema; the message names the part that is wrong. */
+/** The error that a schema is no valid Picoschema; the message names the part that is wrong. */
 export class PicoschemaError extends Error {
   override readonly name = 'PicoschemaError'
 }
 
 /**
- * A schema in Picoschema as JSON Schema; a JSON Schema stays as it is. Schemas that others have registered by a name are not known.
- * https://google.github.io/dotprompt/reference/picoschema/. The package dotprompt has the same, and takes a megabyte with it.
+ * Turns a schema in Picoschema (Dotprompt's short form, https://google.github.io/dotprompt/reference/picoschema/) into JSON Schema. A JSON Schema
+ * stays as it is. Schemas that a program has registered under a name are not known. The package dotprompt can do the same, but is a megabyte large.
  * @throws PicoschemaError
  */
 export function schemaFromPico (value: Json): JsonObject {
@@ -32,7 +32,7 @@ function fromPico (value: Json): JsonObject {
   return objectOf(value)
 }
 
-/** The JSON Schema of a scalar, such as `string, its path`. */
+/** The JSON Schema of a scalar type in Picoschema, such as `string, its path`. */
 function scalar (text: string): JsonObject {
   const { type, description } = described(text)
   if (!SCALARS.has(type)) throw new PicoschemaError(`"${type.slice(0, 40)}" is no type`)
@@ -61,7 +61,7 @@ function objectOf (map: JsonObject): JsonObject {
   }
 }
 
-/** The JSON Schema of a property whose name says its kind, such as `tags(array, all of them): string`. */
+/** The JSON Schema of a property whose name in Picoschema says its kind, such as `tags(array, all of them): string`. */
 function ofKind (kind: string, value: Json, isOptional: boolean): JsonObject {
   const { type, description } = described(kind)
   switch (type) {
@@ -76,7 +76,7 @@ function ofKind (kind: string, value: Json, isOptional: boolean): JsonObject {
   }
 }
 
-/** Lets the value of an optional property be null, too. */
+/** The schema of an optional property, which also allows null. */
 function orNull (schema: JsonObject, isOptional: boolean): JsonObject {
   return isOptional && typeof schema['type'] === 'string' ? { ...schema, type: [schema['type'], 'null'] } : schema
 }

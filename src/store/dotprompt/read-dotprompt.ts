@@ -12,10 +12,10 @@ import { rewriteHelpers } from './rewrite-helpers.ts'
 import { SourceLines } from './source-lines.ts'
 import { splitFile } from './split-file.ts'
 
-/** The greatest length of a file, in UTF-16 units; longer files are not parsed. YAML may have 128 KiB, a template 64 KiB. */
+/** The greatest length of a `.prompt` file, in UTF-16 units; longer files are not parsed. Its YAML may have 128 KiB, its template 64 KiB. */
 const MAX_LENGTH = 256 * 1024
 
-/** A prompt that was read from a `.prompt` file. */
+/** A prompt that was read from a `.prompt` file of Dotprompt. */
 export interface Dotprompt {
   /** The prompt in the form in which prompts are stored. */
   readonly prompt: JsonObject
@@ -24,7 +24,7 @@ export interface Dotprompt {
 }
 
 /**
- * Reads a file of Dotprompt, https://google.github.io/dotprompt/reference/frontmatter/, as a prompt of this service.
+ * Reads a `.prompt` file of Dotprompt (https://google.github.io/dotprompt/reference/frontmatter/) as a prompt of this service.
  * @param file the file's name
  * @throws DotpromptError
  */
@@ -55,7 +55,7 @@ export function readDotprompt (text: string, file: string): Dotprompt {
   }
 }
 
-/** Reads a file of Dotprompt as the JSON text of a prompt, or gives the reason why it cannot be one. */
+/** Reads a `.prompt` file of Dotprompt as the JSON text of a prompt, or gives the reason why that is impossible. */
 export function dotpromptToJson (text: string, file: string): StoredValue {
   try {
     const { prompt } = readDotprompt(text, file)

@@ -3,16 +3,16 @@ import { yamlToJson } from '../yaml-to-json.ts'
 import { DotpromptError } from './dotprompt-error.ts'
 import { PicoschemaError, schemaFromPico } from './picoschema.ts'
 
-/** The settings that have another name in OpenAI's API, with that name. */
+/** The model settings of Dotprompt that have another name in OpenAI's API, each with that name. */
 const SETTINGS: ReadonlyMap<string, string> = new Map([['topP', 'top_p'], ['maxOutputTokens', 'max_tokens'], ['stopSequences', 'stop']])
 
-/** Fields of the head that become fields of the prompt. */
+/** The fields of the head that become fields of the prompt. The head is the YAML at the top of a `.prompt` file. */
 const TAKEN: ReadonlySet<string> = new Set(['model', 'config', 'input', 'output', 'tools', 'description'])
 
 /**
- * What the head of a `.prompt` file says, as fields of a prompt. What has no place among them stays as it is under `x-dotprompt`,
- * which is always there: it says where a prompt comes from.
- * @param at where it stands in the file
+ * Turns the head of a `.prompt` file (the YAML at its top) into fields of a prompt. Fields that a prompt does not have stay as they are under
+ * `x-dotprompt`. That field is always present, since it shows where the prompt comes from.
+ * @param at the place of the head in the file
  * @throws DotpromptError
  */
 export function readHead (head: string, at: TextPlace): JsonObject {
@@ -35,7 +35,7 @@ export function readHead (head: string, at: TextPlace): JsonObject {
   }
 }
 
-/** The error for a file that is a variant of another one. */
+/** The error for a file that is a variant of another prompt, which this service does not have. */
 export function refuseVariant (at: TextPlace): DotpromptError {
   const hint = 'publish it as a version of the prompt and give that a label, with weights if some requests shall get it; or give it an id of its own'
   return new DotpromptError('is a variant, which prompts do not have here', at, { hint })
@@ -61,7 +61,7 @@ function parametersOf ({ schema, default: defaults }: JsonObject, at: TextPlace)
   }
   const properties = isJsonObject(declared?.['properties']) ? declared['properties'] : {}
   const required = Array.isArray(declared?.['required']) ? declared['required'] as readonly Json[] : []
-  // What Dotprompt lets be left out is nothing there, and a missing value here, which is an error.
+  // An optional variable that is not given is simply absent in Dotprompt. Here it would be a missing value, which is an error, so it gets the default null.
   const optional = Object.entries(properties).filter(([name, property]) => !required.includes(name) && isNullable(property))
   const given = [...optional.map(([name]): [string, Json] => [name, null]), ...Object.entries(isJsonObject(defaults) ? defaults : {})]
   if (given.length === 0) return declared
@@ -84,7 +84,7 @@ function returnsOf ({ format, schema }: JsonObject, at: TextPlace): JsonObject {
   return format === 'json' ? { returns, structured: true } : { returns }
 }
 
-/** The JSON Schema for a schema that is written as Picoschema or as JSON Schema. */
+/** The JSON Schema of a schema that is written as Picoschema or as JSON Schema. */
 function schemaOf (schema: Json, of: string, at: TextPlace): JsonObject {
   try {
     return schemaFromPico(schema)
@@ -94,7 +94,7 @@ function schemaOf (schema: Json, of: string, at: TextPlace): JsonObject {
   }
 }
 
-/** The place in the file for a place in the head. */
+/** The place in the file for a place in the file's head. */
 function below (at: TextPlace, place: TextPlace | undefined): TextPlace {
   return place === undefined ? at : { line: at.line + place.line - 1, column: place.column }
 }

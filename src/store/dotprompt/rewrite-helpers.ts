@@ -3,22 +3,22 @@ import { helperOf } from './check-tree.ts'
 import { type SourceLines } from './source-lines.ts'
 import { walkTree } from './walk-tree.ts'
 
-/** A stretch of the source, and the text that replaces it. */
+/** A stretch of the template, and the text that replaces it. */
 interface Edit { readonly from: number, readonly to: number, readonly text: string }
 
-/** A template after it was rewritten. */
+/** A template after it was rewritten, with the way back to offsets in the original. */
 export interface Rewritten {
   readonly text: string
   /** Gives the offset in the original template for an offset in the rewritten one. */
   readonly offsetBefore: (offset: number) => number
 }
 
-/** The blocks of this service that replace Dotprompt's comparing blocks, over the function `eq`. */
+/** Dotprompt's comparing blocks, each with the block that replaces it; the comparison becomes a call of the function `eq`. */
 const COMPARING: ReadonlyMap<string, string> = new Map([['ifEquals', 'if'], ['unlessEquals', 'unless']])
 
 /**
- * Writes Dotprompt's helpers as this service has them: `{{#ifEquals a b}}` as `{{#if (eq a b)}}`, `{{json x indent=2}}` as
- * `{{json 2 x}}`, and `{{this}}` outside of all loops, which has more in it here, as `{{variables}}`. Lines stay where they are.
+ * Rewrites Dotprompt's helpers into the forms that this service has: `{{#ifEquals a b}}` into `{{#if (eq a b)}}`, `{{json x indent=2}}` into `{{json
+ * 2 x}}`, and `{{this}}` outside of all loops into `{{variables}}`, because `this` holds more than the variables here. Lines keep their numbers.
  */
 export function rewriteHelpers (source: string, program: Program, lines: SourceLines): Rewritten {
   const edits: Edit[] = []
@@ -44,7 +44,10 @@ export function rewriteHelpers (source: string, program: Program, lines: SourceL
   return { text: text + source.slice(done), offsetBefore: offset => offsetBefore(ordered, offset) }
 }
 
-/** The offset in the original text for an offset in the new one; all of an inserted text maps to the beginning of the stretch that it replaces. */
+/**
+ * The offset in the original template for an offset in the rewritten one. Every offset in an inserted text gives the beginning of the stretch that it
+ * replaces.
+ */
 function offsetBefore (edits: readonly Edit[], offset: number): number {
   let shift = 0
   for (const { from, to, text } of edits) {
@@ -62,7 +65,7 @@ function comparisonOf (call: Call, name: string, block: string, source: string, 
   const from = lines.offsetOf(call.path.loc.start)
   const behind = lines.offsetOf(last.loc.end)
   const end = lines.offsetOf(call.loc.end)
-  // A link of an `else` chain is closed with the block that it is in.
+  // A link of an `else` chain has no closing tag of its own.
   const [closing] = new RegExp(`^\\{\\{~?/\\s*${name}\\s*~?\\}\\}$`).exec(source.slice(source.lastIndexOf('{{', end - 1), end)) ?? []
   return [
     { from, to: from + name.length, text: `${block} (eq` },

@@ -1,7 +1,7 @@
 import { type Place } from '../../template/handlebars/syntax/ast.ts'
 import { type TextPlace } from '../../base/json.ts'
 
-/** Converts between offsets and places (line and column) of a text. */
+/** Converts between offsets in a text and places (line and column). */
 export class SourceLines {
   readonly #starts: readonly number[]
 
@@ -9,7 +9,7 @@ export class SourceLines {
     this.#starts = [0, ...Array.from(text.matchAll(/\r\n?|\n/g), match => match.index + match[0].length)]
   }
 
-  /** The offset of a place in a syntax tree, whose columns count from 0. */
+  /** The offset of a place in a syntax tree, where columns count from 0. */
   offsetOf ({ line, column }: Place): number {
     return (this.#starts[line - 1] ?? 0) + column
   }

@@ -1,19 +1,20 @@
-/** The two halves of a `.prompt` file, each with the offset at which it stands there. */
+/** The two halves of a `.prompt` file (its YAML and its template), each with its offset in the file. */
 export interface SplitFile {
   /** The YAML between the lines of dashes; `''` where there are none. */
   readonly head: string
   readonly headAt: number
-  /** The template, without white space around it where there is a head. */
+  /** The template. White space around it is removed when there is YAML above it. */
   readonly body: string
   readonly bodyAt: number
 }
 
-/** A line of a text, without its end. */
+/** A line of a text, without its end, and its offsets in the text. */
 interface Line { readonly text: string, readonly at: number, readonly end: number }
 
 /**
- * Parts the YAML at the beginning of a `.prompt` file from its template. Comments of a licence, and empty lines, may stand above it. A
- * file without it is all template. Line by line: the pattern of Dotprompt itself takes minutes for a hostile file.
+ * Splits a `.prompt` file into the YAML at its beginning and the template. Comments of a licence, and empty lines, may stand above the YAML; a file
+ * without YAML is all template. The file is read line by line, because the regular expression that Dotprompt itself uses takes minutes for a hostile
+ * file.
  */
 export function splitFile (text: string): SplitFile {
   const lines = linesOf(text)

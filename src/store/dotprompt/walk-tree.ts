@@ -1,23 +1,23 @@
 import { type Call, type Expression, type Hash, type Program, type Statement } from '../../template/handlebars/syntax/ast.ts'
 
-/** Receives the nodes of a template, from the outside in. */
+/** Receives the nodes of a template's syntax tree, the outer ones before the inner ones. */
 export interface TreeVisitor {
-  /** Receives a call or a value: `{{name …}}`, `{{#name …}}`, `(name …)`. @param depth how many blocks lie around it */
+  /** Called with a call or a value: `{{name …}}`, `{{#name …}}`, `(name …)`. @param depth how many blocks lie around it */
   onCall (call: Call & { readonly type: string }, depth: number): void
-  /** Receives an expression. @param isAtRoot whether names in it are names of variables, because nothing around it has changed the context */
+  /** Called with an expression. @param isAtRoot whether names in it are names of variables, because no block around it has changed the context */
   onExpression (expression: Expression, isAtRoot: boolean): void
 }
 
-/** The position of a walk in the template. */
+/** The position of a walk in the template's syntax tree. */
 interface Place {
   readonly depth: number
   readonly isAtRoot: boolean
 }
 
-/** Blocks whose body has the same context as the text around them. */
+/** The blocks whose body has the same context as the text around them. */
 const SAME_CONTEXT: ReadonlySet<string> = new Set(['if', 'unless', 'ifEquals', 'unlessEquals'])
 
-/** Walks through a template, in the order in which it is written. How deep it nests has been bounded before it was parsed. */
+/** Walks through the syntax tree of a template, in the order of the text. It recurses, because how deep a template nests was bounded before it was parsed. */
 export function walkTree (program: Program | undefined, visitor: TreeVisitor, place: Place = { depth: 0, isAtRoot: true }): void {
   for (const statement of program?.body ?? []) walkStatement(statement, visitor, place)
 }

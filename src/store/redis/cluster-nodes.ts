@@ -1,26 +1,26 @@
 import { SLOTS } from './key-slot.ts'
 import { StoreError } from '../store.ts'
 
-/** One node of a Redis Cluster, as another node or itself sees it. */
+/** One node of a Redis Cluster, as the asked node describes it. */
 export interface ClusterNode {
   readonly id: string
-  /** `''` where a node does not know its own address. */
+  /** The node's host; `''` when a node does not know its own address. */
   readonly host: string
   readonly port: number
-  /** Whether this is the node that was asked: no other node knows better which slots it has. */
+  /** Whether this is the node that was asked. It knows best which slots it serves. */
   readonly isMyself: boolean
   readonly isMaster: boolean
-  /** The configuration epoch, which grows across the cluster with every failover and every slot that has moved. */
+  /** The configuration epoch. It grows across the cluster with every failover and with every slot that moves, so a higher one is newer. */
   readonly epoch: number
-  /** The first and last slot of every range that the node serves. */
+  /** The ranges of slots that the node serves, each with its first and last slot. Every key belongs to one slot. */
   readonly slots: ReadonlyArray<readonly [first: number, last: number]>
   /** Whether keys of one of the node's slots are moving to or from another node; only the node itself reports this. */
   readonly isMoving: boolean
 }
 
 /**
- * Reads a reply of CLUSTER NODES: https://redis.io/docs/latest/commands/cluster-nodes/#serialization-format
- * @param isEncrypted whether host names are preferred, since certificates are made for them
+ * Parses a reply of CLUSTER NODES: https://redis.io/docs/latest/commands/cluster-nodes/#serialization-format
+ * @param isEncrypted whether host names are preferred to addresses, because TLS certificates are made for names
  */
 export function parseClusterNodes (text: string, isEncrypted: boolean): ClusterNode[] {
   return text.split('\n').filter(line => line !== '').map(line => {
@@ -42,15 +42,16 @@ export function parseClusterNodes (text: string, isEncrypted: boolean): ClusterN
 /** The error that the nodes do not agree on who serves which slot. It passes by itself, unless a node is lost. */
 export class ClusterDisagreement extends StoreError {}
 
-/** The most recent view of the cluster. A node that was cut off or frozen still reports an older state. */
+/** The newest of several views of a cluster. A node that was cut off or frozen still reports an older state. */
 export function freshest (views: readonly ClusterNode[][]): ClusterNode[] | undefined {
   const age = (view: readonly ClusterNode[]): number => Math.max(...view.map(({ epoch }) => epoch))
   return views.toSorted((a, b) => age(b) - age(a))[0]
 }
 
 /**
- * What the masters say of themselves, as one text that changes when a slot changes its node.
- * @throws ClusterDisagreement when a slot is claimed by no master, or by two: then a listing would lack keys or have old ones
+ * Checks that the masters of a cluster serve every slot exactly once.
+ * @returns a text that changes when a slot moves to another node
+ * @throws ClusterDisagreement when no master claims a slot, or two do: a listing would then lack keys or have outdated ones
  */
 export function agreeOnSlots (masters: readonly ClusterNode[]): string {
   const claims = new Uint8Array(SLOTS)

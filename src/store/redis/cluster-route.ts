@@ -1,22 +1,25 @@
 import { type RedisCluster } from './redis-cluster.ts'
 import { type RedisConnection } from './redis-connection.ts'
 
-/** How often a key is followed from node to node before its slot counts as lost. */
+/** How often a command for a key is sent on to another node before the key's slot counts as lost. */
 export const MAX_REDIRECTIONS = 5
 
-/** The node that a key is asked for. */
+/** The node that is asked for a key. */
 export interface ClusterRoute {
   readonly member: RedisConnection
-  /** Whether the command must be preceded by ASKING: the node is about to take the key's slot over, and answers only then. */
+  /** Whether the command must be preceded by ASKING. The node is taking over the key's slot, and answers for it only then. */
   readonly isAsking: boolean
 }
 
-/** The text of an error that sends a key to another node, `MOVED 3999 127.0.0.1:6381` or the same with ASK. */
+/**
+ * The message of an error by which a node sends a command for a key to another node: `MOVED 3999 127.0.0.1:6381`, or `ASK …`. `undefined` for any
+ * other reply.
+ */
 export function redirection (reply: unknown): string | undefined {
   return reply instanceof Error && /^(MOVED|ASK) /.test(reply.message) ? reply.message : undefined
 }
 
-/** The route that a redirection leads to. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding */
+/** The node to which a redirection leads. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding */
 export function followRedirection (cluster: RedisCluster, to: string, from: RedisConnection): ClusterRoute {
   const [word, , endpoint = ''] = to.split(' ')
   const colon = endpoint.lastIndexOf(':')

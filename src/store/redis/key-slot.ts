@@ -1,8 +1,8 @@
-/** How many slots the keys of a Redis Cluster are spread over. */
+/** The number of slots over which a Redis Cluster spreads its keys. */
 export const SLOTS = 16384
 
 /**
- * The slot of a key: CRC16 (XMODEM) of it, or of what stands in its first braces
+ * The slot of a key in a Redis Cluster: the CRC16 (XMODEM) of the key, or of the text in its first braces
  * (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
  */
 export function keySlot (key: string): number {

@@ -4,12 +4,12 @@ import { type RedisCluster } from './redis-cluster.ts'
 import { isRedirected, type Redirected } from './redis-read.ts'
 import { StoreError } from '../store.ts'
 
-/** Asks one node for something of each key: `readValues`, `keysExist`. */
+/** Asks one node of a cluster about keys. `readValues` and `keysExist` are such functions. */
 type AskNode<T> = (node: Redis, keys: readonly string[], isAsking: boolean) => Promise<ReadonlyArray<T | Redirected>>
 
 /**
- * What the nodes answer for these keys, in their order: one pipeline per node, and further ones for keys that have moved.
- * https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding
+ * Asks the nodes of a cluster about keys, and gives the answers in the order of the keys. Each node gets one pipeline of commands, and further ones
+ * for keys that have moved. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding
  * @throws StoreError when one of the nodes cannot be asked
  */
 export async function askCluster<T> (cluster: RedisCluster, keys: readonly string[], askNode: AskNode<T>): Promise<T[]> {
@@ -23,7 +23,7 @@ export async function askCluster<T> (cluster: RedisCluster, keys: readonly strin
   return keys.map(key => answers.get(key) as T)
 }
 
-/** Asks for every key where its route leads; gives the routes of those that are elsewhere. */
+/** Asks for each key at the node of its route, and adds the answers to `answers`. @returns the new routes of the keys that are at another node */
 async function askRoutes<T> (
   cluster: RedisCluster,
   routes: ReadonlyMap<string, ClusterRoute>,

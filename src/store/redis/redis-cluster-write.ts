@@ -4,7 +4,7 @@ import { type RedisCluster } from './redis-cluster.ts'
 import { StoreError } from '../store.ts'
 
 /**
- * Changes one key on the node that has it, wherever its slot is on its way.
+ * Changes one key on the node that has it. The command follows the key when its slot moves to another node.
  * @param change sends a single command, and sends it at once
  * @throws StoreError when that node cannot be asked
  */
@@ -13,7 +13,7 @@ export async function changeInCluster<T> (cluster: RedisCluster, key: string, ch
   for (let redirections = 0; redirections <= MAX_REDIRECTIONS; redirections++) {
     const { member: { client, ask }, isAsking } = route
     const answer = await ask(async () => {
-      // It holds for the command that follows on the same connection, and nothing can come between.
+      // ASKING holds for the next command on the same connection, and no other command can come between.
       if (isAsking) client.asking().catch(() => {})
       return await change(client).then(outcome => ({ outcome }), orRedirection)
     })

@@ -8,11 +8,11 @@ import { StoreError } from '../store.ts'
 /** How many nodes are asked at a time which node serves which slots. */
 const WITNESSES = 3
 
-/** How often, and how soon after one another in ms, the masters are asked when they do not agree. */
+/** How often the masters are asked when they do not agree, and the pause between two attempts in ms. */
 const CENSUS_ATTEMPTS = 20
 const CENSUS_DELAY_MS = 100
 
-/** The state of a cluster at one time, as all its masters report it. */
+/** The state of a Redis Cluster at one time, as all its masters report it. */
 export interface ClusterCensus {
   readonly masters: readonly RedisConnection[]
   /** A text that changes whenever a slot moves to another node. */
@@ -22,8 +22,8 @@ export interface ClusterCensus {
 }
 
 /**
- * The nodes of a Redis Cluster, with the slots that each serves and a connection to each. The client's own cluster mode drops a master that
- * it has lost from its list. A listing over all masters would then lack that master's keys without an error.
+ * The nodes of a Redis Cluster, with the slots that each serves and a connection to each. The cluster mode of the package ioredis is not used: it
+ * drops a master that it has lost from its list, and a listing over all masters would then lack that master's keys without an error.
  */
 export class RedisCluster {
   readonly #place: RedisClusterPlace
@@ -36,8 +36,8 @@ export class RedisCluster {
   #turn = 0
 
   /**
-   * @param connect opens a connection to one node, which connects in the background and for ever
-   * @param onServing told of the nodes that serve slots whenever a slot or an address has changed
+   * @param connect opens a connection to one node, which connects in the background and never gives up
+   * @param onServing called with the nodes that serve slots, whenever a slot or an address has changed
    */
   constructor (place: RedisClusterPlace, connect: (target: RedisTarget) => RedisConnection, onServing: (masters: readonly RedisConnection[]) => void) {
     this.#place = place
@@ -48,10 +48,7 @@ export class RedisCluster {
     this.#seeds = new Set(this.#members.keys())
   }
 
-  /**
-   * Asks a few nodes who serves what; opens and closes connections accordingly.
-   * @throws StoreError when no node answers
-   */
+  /** Asks a few nodes which node serves which slots, and opens and closes connections accordingly. @throws StoreError when no node answers */
   async look (): Promise<void> {
     const answers = await Promise.allSettled(this.#witnesses().map(member => this.#view(member)))
     const nodes = freshest(answers.flatMap(answer => answer.status === 'fulfilled' ? [answer.value] : []))
@@ -61,14 +58,14 @@ export class RedisCluster {
     const hasChanged = describe(serving) !== describe(this.#serving)
     this.#serving = serving
     const connections = serving.map(node => this.#member(node))
-    // A master without slots may be the goal of slots that are moving.
+    // A master without slots may be the one to which slots are moving.
     this.#closeAllBut(new Set(masters.map(({ host, port }) => this.#place.node(host, port).address)))
     if (hasChanged) this.#onServing(connections)
   }
 
   /**
-   * Asks every master what it serves. While slots move, for as long as the news takes from node to node, two masters claim a
-   * slot, or none does. So the masters are asked again before that is an error.
+   * Asks every master which slots it serves. While slots move, two masters may claim one slot, or none does, until the news has reached all nodes. So
+   * the masters are asked again before that counts as an error.
    * @throws StoreError unless all masters answer and every slot is served by exactly one of them
    */
   async census (): Promise<ClusterCensus> {
@@ -90,8 +87,8 @@ export class RedisCluster {
   }
 
   /**
-   * The node that serves a key, as far as is known; looks first when nothing is.
-   * @throws StoreError when none does
+   * The node that serves a key, by the latest answer of the cluster; the cluster is asked first when there was no answer yet.
+   * @throws StoreError when no node serves the key
    */
   async owner (key: string): Promise<RedisConnection> {
     if (this.#serving.length === 0) await this.look()
@@ -100,23 +97,23 @@ export class RedisCluster {
     return this.#member(node)
   }
 
-  /** The addresses of the nodes that serve slots, as far as is known. */
+  /** The addresses of the nodes that serve slots, by the latest answer of the cluster. */
   addresses (): string[] {
     return this.#serving.map(node => this.#member(node).target.address)
   }
 
-  /** The address of the node that serves a key, as far as is known. */
+  /** The address of the node that serves a key, by the latest answer of the cluster. */
   addressOf (key: string): string | undefined {
     const node = this.#serverOf(key)
     return node && this.#member(node).target.address
   }
 
-  /** The node at an address that a redirection of another one names. @param host `''` for the host of that other one */
+  /** The node at the address to which another node redirects. @param host `''` for the host of that other node @param from the node that redirects */
   redirected (host: string, port: number, from: RedisConnection): RedisConnection {
     return this.#open(this.#place.node(host === '' ? from.target.options.host ?? '' : host, port))
   }
 
-  /** The nodes that serve slots, as far as is known; those of the URL while nothing is. */
+  /** The nodes that serve slots, by the latest answer of the cluster; before the first answer, those of the URL. */
   members (): RedisConnection[] {
     return this.#serving.length === 0 ? [...this.#members.values()] : this.#serving.map(node => this.#member(node))
   }
@@ -150,7 +147,7 @@ export class RedisCluster {
     }
   }
 
-  /** The nodes to ask next: others each time, so that a node that was cut off from the cluster is not believed for long. */
+  /** The nodes to ask next. They are other ones each time, so that a node that was cut off from the cluster is not believed for long. */
   #witnesses (): RedisConnection[] {
     const all = [...this.#members.values()]
     const connected = all.filter(member => member.isConnected())

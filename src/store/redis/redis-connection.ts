@@ -7,32 +7,31 @@ import { type RedisTarget } from './redis-url.ts'
 import { type Log } from '../../base/log.ts'
 import { StoreError } from '../store.ts'
 
-/** The longest pause between two tries to connect, in ms: the store is fresh within 2 s of Redis's return. */
+/** The longest pause between two attempts to connect, in ms, so that the store is up to date within 2 s of Redis's return. */
 const MAX_RECONNECT_MS = 500
 
-/** How long Redis may take to say goodbye, in ms. */
+/** How long Redis may take to answer QUIT, in ms. */
 const QUIT_MS = 500
 
-/** The name of the service in Redis's `CLIENT LIST`. */
+/** The name of the service's connections in Redis's `CLIENT LIST`. */
 const CONNECTION_NAME = 'ai-prompt-shell'
 
-/** A client that connects in the background, for ever, and knows why it cannot. */
+/** A Redis client that connects in the background, never gives up, and can say why it has no connection. */
 export interface RedisConnection {
   readonly target: RedisTarget
   readonly client: Redis
   /**
-   * Creates a client of the very server that this one is connected to. The new client does not connect again by itself, since
-   * what it has been told counts only as long as its connection. It begins to connect with `connect()`.
+   * Creates a client of the very server to which this one is connected. The new client does not reconnect by itself, because what it has told the
+   * server is lost with its connection. It begins to connect with `connect()`.
    */
   createCompanion (): Redis
   /** Whether a question is likely to be answered now. */
   isConnected (): boolean
-  /** The trouble at present, in plain language. */
+  /** The trouble at present, in words for operators. */
   problem (): string | undefined
   /**
-   * Runs a question, the first ones when the first try to connect has ended, so that a service does not begin with a
-   * failure that 10 ms would have spared it. Turns whatever it throws into a StoreError; remembers the trouble, or that
-   * there is none.
+   * Runs a question. The first questions wait until the first attempt to connect has ended, so that a service does not begin with a failure that 10
+   * ms would have avoided. Any error becomes a StoreError; `problem` then gives it, until a question succeeds.
    */
   ask<T> (question: () => Promise<T>): Promise<T>
   /** Logs an oddity of the stored keys, once until it changes; `undefined` when there is none. */
@@ -41,24 +40,21 @@ export interface RedisConnection {
   close (): Promise<void>
 }
 
-/**
- * Creates a client and begins to connect; returns at once, also while Redis is away.
- * @param commandTimeout how long Redis may take to answer, in ms
- */
+/** Creates a client and begins to connect. It returns at once, also while Redis is away. @param commandTimeout how long Redis may take to answer, in ms */
 export function createRedisConnection (target: RedisTarget, commandTimeout: number, log?: Log): RedisConnection {
   const sentinels = target.options.sentinels === undefined ? undefined : watchSentinels(target, boundedOptions(commandTimeout), leaveMaster)
   const client = new Redis({
     ...target.options,
     ...boundedOptions(commandTimeout),
-    // Given when it is ready: ioredis would pass over what the first command is answered.
+    // The name is set once the connection is ready, because otherwise ioredis would ignore the reply to the first command.
     connectionName: '',
-    // Asked to translate the address of the master last before a connection to it is begun.
+    // This function of ioredis translates addresses. Just before a connection begins it is called with the address of the master, which is noted here.
     ...(sentinels === undefined ? {} : { natMap: (address: string) => { sentinels.lead(address); return null } }),
     maxLoadingRetryTime: MAX_RECONNECT_MS,
     retryStrategy: pause,
     sentinelCommandTimeout: commandTimeout,
     sentinelRetryStrategy: pause,
-    // A question fails at once while there is no connection. The caller keeps what it has, and asks again.
+    // A question fails at once while there is no connection. The caller keeps what it has, and asks again later.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false
@@ -85,7 +81,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     if (!closed) problem = undefined
   }
 
-  /** Notes an error of the client. An error that only says that there is no connection does not replace an earlier one with the reason. */
+  /** Notes an error of the client. An error that only says that there is no connection does not replace an earlier one that says why. */
   function noteError (error: Error): string {
     const saysLess = isLostConnection(error) || (isTold && isCutConnection(error))
     const reason = problem !== undefined && saysLess ? problem : describeRedisError(error, target)
@@ -111,7 +107,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     noteError(new Error('Connection is closed.'))
     endAttempt()
   })
-  /** Notes that Redis is still loading its data: the client waits silently for the end of loading before it is "ready". */
+  /** Notes that Redis is still loading its data: until that is done, the client waits silently before it is "ready". */
   function noteLoading (): void {
     if (client.status !== 'connect') return
     client.info('persistence').then(text => {
@@ -123,9 +119,8 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
 
   client.on('connect', () => {
     isTold = false
-    // A Redis that takes no more connections answers the first command with the reason and hangs up. The reason can be read
-    // only if the client writes nothing more before: a write to a closed connection is an error, which ends everything at
-    // once.
+    // A Redis that accepts no more connections answers the first command with the reason, and hangs up. The reason can be read only if the client has
+    // written nothing more before that: writing to a closed connection is an error, which ends everything at once.
     client.stream.once('data', () => setImmediate(noteLoading))
   })
   client.on('ready', () => {
@@ -143,7 +138,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
       const { name, sentinels, ...direct } = target.options
       return new Redis({
         ...direct,
-        // The configured name is what a TLS certificate is for; Sentinels may name another server meanwhile.
+        // The host as it was configured is the one in a TLS certificate; with Sentinels the server may be another one by now.
         ...(sentinels === undefined ? {} : peerOf(client)),
         ...boundedOptions(commandTimeout),
         lazyConnect: true,
@@ -159,7 +154,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
       try {
         await enterDatabase()
         const answer = await question()
-        // An answer clears the trouble only when the client is ready: while Redis is loading, it answers some questions, too.
+        // An answer clears the trouble only when the client is ready, since Redis answers some questions while it is loading.
         if (client.status === 'ready') clear()
         return answer
       } catch (error) {
@@ -187,33 +182,32 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   }
 }
 
-/** The options that every connection has, so that nothing waits without end. */
+/** The options of every connection, so that nothing waits for ever. */
 function boundedOptions (commandTimeout: number) {
   return {
-    // Nothing here needs RESP3, and ioredis 6 does not surface its pushes; CLIENT TRACKING works on a RESP2 pair.
+    // Nothing here needs RESP3, and ioredis 6 does not pass on the messages that RESP3 pushes. CLIENT TRACKING works over two RESP2 connections.
     protocol: 2,
     connectionName: CONNECTION_NAME,
     disableClientInfo: true,
     commandTimeout,
     connectTimeout: commandTimeout,
-    // A frozen or vanished host keeps its connection open for minutes. So the connection is given up, too, and not only the
-    // command.
+    // A frozen or vanished host keeps its connection open for minutes, so the connection is given up as well as the command.
     socketTimeout: commandTimeout,
     disconnectTimeout: QUIT_MS
   } satisfies RedisOptions
 }
 
-/** The address of the server at the other end. */
+/** The address of the server at the other end of a connection. */
 function peerOf ({ stream: { remoteAddress: host, remotePort: port } }: Redis): Pick<RedisOptions, 'host' | 'port'> {
   return host === undefined || port === undefined ? {} : { host, port }
 }
 
-/** How long to wait before the next try, in ms. */
+/** How long to wait before the next attempt to connect, in ms. */
 function pause (attempt: number): number {
   return Math.min(attempt * 50, MAX_RECONNECT_MS)
 }
 
-/** Ends a connection with QUIT, which waits for answers under way. A frozen Redis never gives them, so the wait is bounded. */
+/** Ends a connection with QUIT, which waits for the answers under way. A frozen Redis never gives them, so the wait is bounded. */
 async function quit (client: Redis): Promise<void> {
   const timer = new AbortController()
   await Promise.race([

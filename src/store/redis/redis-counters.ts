@@ -4,21 +4,20 @@ import { openRedisNodes } from './redis-nodes.ts'
 import { parseRedisUrl } from './redis-url.ts'
 import { type Log } from '../../base/log.ts'
 
-/** Counters that all replicas of the service share. */
+/** Counters that all replicas of the service share, such as those of calls within a limit. */
 export interface SharedCounters {
   /**
-   * Tells how much was counted here so far, and gives what all have counted then; counters that could not be reached are left
-   * out. What may have been heard can be told again: it counts once. Never rejects: in a cluster some can be reached while
-   * others cannot.
-   * @param counts by key; each never becomes less
-   * @param lifetime after a counter was told of last, in ms
+   * Reports what this replica has counted so far, and gives the sums over all replicas; counters that could not be reached are left out. Reporting a
+   * count again does no harm: it counts once. Never rejects, because some nodes of a cluster can be reached while others cannot.
+   * @param counts the counts by key; each never becomes less
+   * @param lifetime how long a counter is kept after its last report, in ms
    */
   report (counts: ReadonlyMap<string, number>, lifetime: number): Promise<ReadonlyMap<string, number>>
   close (): Promise<void>
 }
 
 export interface RedisCountersOptions {
-  /** The URL in the form of a store's: one Redis, one that Sentinels name, or a cluster. */
+  /** The URL of one Redis, of a master that Sentinels name, or of a cluster, in the form of a store's URL. */
   readonly url: string
   /** The password that the Sentinels ask for, if any. */
   readonly sentinelPassword?: string
@@ -28,8 +27,9 @@ export interface RedisCountersOptions {
 }
 
 /**
- * A counter is what each replica has counted, by the replica: a Redis that froze hears later, and in any order, what it did not
- * answer. One command, so that it can be sent after another node in a cluster. `ARGV`: the replica, its count, the lifetime in ms.
+ * The Lua script that reports a count. A counter is a hash with one field for each replica: reports may arrive late or in any order, after Redis was
+ * frozen, and still count once. It is one command, so that it can be sent again to another node of a cluster. `ARGV`: the replica, its count, the
+ * lifetime in ms.
  */
 const REPORT = `
 if tonumber(ARGV[2]) > tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 0) then
@@ -40,7 +40,7 @@ local total = 0
 for _, count in ipairs(redis.call('HVALS', KEYS[1])) do total = total + count end
 return total`
 
-/** Counters in Redis, over connections of their own: a large read of the registry does not hold them up. */
+/** Makes the shared counters in Redis. They have connections of their own, so that a large read of the registry does not delay them. */
 export function createRedisCounters ({ url, sentinelPassword, log, commandTimeout = 1000 }: RedisCountersOptions): SharedCounters {
   const nodes = openRedisNodes(parseRedisUrl(url, sentinelPassword), target => createRedisConnection(target, commandTimeout, log))
   const replica = randomUUID()

@@ -4,23 +4,23 @@ import { RedisCluster } from './redis-cluster.ts'
 import { type RedisConnection } from './redis-connection.ts'
 import { type RedisPlace, type RedisTarget } from './redis-url.ts'
 
-/** The nodes of a Redis place, for what belongs to one key, or to keys that lie together. */
+/** The nodes of one Redis, of Sentinels' master or of a cluster, for questions that concern one key or keys of one slot. */
 export interface RedisNodes {
   /**
-   * Asks the node that has a key, wherever it is on its way.
+   * Asks the node that has a key. The question follows the key when its slot moves to another node.
    * @param question sends a single command, and sends it at once
    * @throws StoreError when that node cannot be asked
    */
   ask<T> (key: string, question: (node: Redis) => Promise<T>): Promise<T>
-  /** The connection to the node that has a key, as far as is known, when it answers. @throws StoreError when it does not */
+  /** The connection to the node that has a key, once the node has answered a ping. @throws StoreError when it does not answer */
   holder (key: string): Promise<RedisConnection>
-  /** The trouble at present, in plain language. */
+  /** The trouble at present, in words for operators. */
   problem (): string | undefined
   close (): Promise<void>
 }
 
 /**
- * Opens the nodes of one Redis, of the master that Sentinels name, or of a cluster; they connect in the background.
+ * Opens the connections to one Redis, to the master that Sentinels name, or to a cluster. They connect in the background.
  * @param connect opens a connection to one node
  */
 export function openRedisNodes (place: RedisPlace, connect: (target: RedisTarget) => RedisConnection): RedisNodes {
@@ -40,7 +40,7 @@ function overOne (connection: RedisConnection): RedisNodes {
 }
 
 function overCluster (cluster: RedisCluster): RedisNodes {
-  /** Runs a question, and looks for the nodes anew when it fails: another node may have taken over, and the next question finds it. */
+  /** Runs a question. When it fails, the cluster is asked for its nodes anew: another node may have taken over, and the next question will find it. */
   async function lookAfter<T> (question: () => Promise<T>): Promise<T> {
     try {
       return await question()

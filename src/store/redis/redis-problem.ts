@@ -3,7 +3,7 @@ import { type RedisTarget } from './redis-url.ts'
 
 const CLUSTER_NODE = 'is a node of a Redis Cluster, and was asked as a single Redis'
 
-/** What the first word of an error reply means: https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
+/** The meaning of the first word of an error reply: https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
 const MEANINGS: ReadonlyMap<string, string> = new Map([
   ['WRONGPASS', 'refuses the user name or password'],
   ['NOAUTH', 'asks for a password, and the Redis URL has none'],
@@ -20,7 +20,7 @@ const MEANINGS: ReadonlyMap<string, string> = new Map([
   ['DENIED', 'is in protected mode and refuses connections from other machines']
 ])
 
-/** What the code of a network error means. */
+/** The meaning of the code of a network error. */
 const NETWORK: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'refuses the connection'],
   ['ECONNRESET', 'has cut the connection'],
@@ -32,7 +32,7 @@ const NETWORK: ReadonlyMap<string, string> = new Map([
   ['ENETUNREACH', 'cannot be reached']
 ])
 
-/** What the words of other errors mean, as replies and ioredis itself say them; `<database>` is the number in the Redis URL. */
+/** The meaning of other errors, by the words that Redis or ioredis use; `<database>` is the number in the Redis URL. */
 const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/No such master/, 'is not known to the Sentinels'],
   [/^All sentinels are unreachable.*(?:NOAUTH|WRONGPASS|NOPERM)/, 'cannot be found: the Sentinels refuse the login'],
@@ -47,25 +47,24 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/Unknown RESP type|Command queue state error|Please report this/, 'does not speak the Redis protocol']
 ]
 
-/** Whether ioredis says only that there is no connection, so that an earlier error tells more. */
+/** Whether an error of ioredis says only that there is no connection, so that an earlier error says more. */
 export function isLostConnection (error: Error): boolean {
   return /^(Stream isn't writeable|Connection is closed|Command aborted due to connection close|Reached the max retries per request limit)/.test(error.message)
 }
 
-/** Whether the connection was cut. That also follows when Redis has already said why it ends the connection. */
+/** Whether an error says that the connection was cut. That also happens after Redis has said why it ends the connection. */
 export function isCutConnection (error: Error): boolean {
   return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
 
-/** Whether this user may not use a command, or nobody may, since Redis was started without it. */
+/** Whether an error says that this user may not use a command, or that Redis was started without the command. */
 export function isWithheld (error: unknown): boolean {
   return error instanceof ReplyError && /^NOPERM|unknown command/i.test((error as Error).message)
 }
 
 /**
- * Why Redis could not be asked, in plain language, for operators. An error is never passed on as it is. The text of a reply
- * may repeat the password (`ERR unknown command 'AUTH', with args beginning with: …`), and ioredis adds the arguments of AUTH
- * to it.
+ * The reason why Redis could not be asked, in words for operators. The message of an error is never passed on unchanged: the text of a reply may
+ * repeat the password (`ERR unknown command 'AUTH', with args beginning with: …`), and ioredis adds the arguments of AUTH to it.
  */
 export function describeRedisError (error: Error, target: RedisTarget): string {
   return `Redis at ${target.address} ${meaning(error, target)}`
@@ -80,7 +79,7 @@ function meaning (error: Error, { secrets, options }: RedisTarget): string {
   return phrase?.[1].replace('<database>', String(options.db)) ?? `gives an error: ${withoutSecrets(firstLine(error.message), secrets)}`
 }
 
-/** The part of an error in which Redis repeats the arguments of a command that it does not know: a key, a value, a script. */
+/** Matches the part of an error in which Redis repeats the arguments of a command that it does not know: a key, a value, a script. */
 const ARGUMENTS = /, with args beginning with: .*/
 
 function firstLine (text: string): string {

@@ -9,31 +9,31 @@ import { type Store, type StoreStatus } from '../store.ts'
 /** How long changes are gathered, in ms. It is short, because changes that arrive during a read are gathered anyway. */
 const GATHER_MS = 5
 
-/** How often the connections that tell of changes are checked, in ms. A broken connection is as silent as a quiet one. */
+/** How often the connections that report changes are checked, in ms. A broken connection is as silent as one without changes. */
 const HEARTBEAT_MS = 1000
 
 export interface RedisPushOptions {
-  /** The prefixes of the keys; none may be the beginning of another. */
+  /** The prefixes of the keys whose changes are reported. None may be the beginning of another. */
   readonly prefixes: readonly string[]
-  /** How long a watch waits until it is known how changes arrive, in ms. */
+  /** The longest time for which a watch waits until it is known how changes arrive, in ms. */
   readonly patience: number
   readonly log?: Log | undefined
 }
 
-/** Follows the changes of all keys, on all nodes that hold them. */
+/** Follows the changes of keys, on all nodes that hold them, by having Redis push them. */
 export interface RedisPush {
   /** Follows these nodes, which together hold all keys, and stops following any others. */
   follow (nodes: readonly RedisConnection[]): void
   /** Reports that no node is known at present, so that no watch waits for one. */
   giveUp (): void
-  /** `pushed` while every node tells of its changes. */
+  /** How changes arrive: `pushed` while every node reports its changes. */
   changes (): StoreStatus['changes']
   /** @see Store.watch */
   readonly watch: Store['watch']
   close (): void
 }
 
-/** Creates a push that follows no node at first. It follows the nodes that it is given through reconnects and failovers. */
+/** Creates a push that follows no node at first. It keeps following the nodes that it is given, through reconnects and failovers. */
 export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions): RedisPush {
   const watches = new Set<Gatherer>()
   const trackings = new Map<RedisConnection, Tracking>()
@@ -49,7 +49,7 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
     for (const watch of watches) for (const key of keys) watch.add(key)
   }
 
-  /** Recomputes whether changes are pushed. While a node is not known to push, its changes may be missed. */
+  /** Decides whether changes count as pushed. While one node is not known to push, its changes may be missed. */
   function judge (): void {
     const states = Array.from(trackings.values(), tracking => tracking.state())
     if (states.includes('starting')) return setChanges('polled', undefined)
@@ -58,7 +58,7 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
     notifyAll()
   }
 
-  /** The first refusal, in plain language; a node that is away has refused nothing. */
+  /** The first refusal of a node to push, in words for operators. A node that is away has refused nothing. */
   function refusal (): string | undefined {
     const reasons = Array.from(trackings, ([{ target }, tracking]) => {
       const error = tracking.refusal()
@@ -99,7 +99,7 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
     giveUp: () => settle(),
     changes: () => changes,
     async watch (listener) {
-      // The wait spares a second listing, which would follow the first as soon as changes are pushed.
+      // The wait saves a second listing, which would follow the first as soon as changes are pushed.
       await Promise.race([settled, delay(patience, undefined, { ref: false })])
       const gatherer = createGatherer(listener, GATHER_MS)
       watches.add(gatherer)

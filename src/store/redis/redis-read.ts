@@ -4,37 +4,37 @@ import { decodeBytes, tooLarge } from '../decode-bytes.ts'
 import { isWithheld } from './redis-problem.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from '../store.ts'
 
-/** How many keys are asked for in one round trip; making and taking apart more would hold up the event loop for over 10 ms. */
+/** How many keys are asked for in one round trip. Building and parsing more would block the event loop for over 10 ms. */
 const BATCH_KEYS = 250
 
 /**
- * How much of every value the first look takes, in bytes. It bounds what one batch can weigh (250 * 64 KiB), so that a few
- * hundred large values cannot push every read over the command timeout; nearly all values are below it and need no second look.
+ * How many bytes of every value the first read takes. This bounds the size of one batch (250 * 64 KiB), so that a few hundred large values cannot
+ * push every read over the command timeout. Nearly all values are shorter and need no second read.
  */
 const FIRST_LOOK_BYTES = 64 * 1024
 
 /** How many values between `FIRST_LOOK_BYTES` and `MAX_VALUE_BYTES` are asked for in one round trip. */
 const BATCH_LONG_KEYS = 8
 
-/** The answer that another node of a Redis Cluster has the key: `to` is the error, `MOVED 3999 127.0.0.1:6381` or the same with ASK. */
+/** The answer that another node of a Redis Cluster has the key. `to` is the error's message: `MOVED 3999 127.0.0.1:6381`, or `ASK …`. */
 export interface Redirected { readonly kind: 'redirected', readonly to: string }
 
-/** Whether an answer only says that another node has the key. */
+/** Whether an answer only says that another node of the cluster has the key. */
 export function isRedirected (answer: unknown): answer is Redirected {
   return typeof answer === 'object' && answer !== null && 'kind' in answer && answer.kind === 'redirected'
 }
 
 type NodeValue = StoredValue | Redirected
 
-/** The result of one look at a key: a value, a value longer than the look, or a key that is no string. */
+/** The result of one read of a key: a value, a value that is longer than what was read, or a key that holds no string. */
 type Look = NodeValue | { readonly kind: 'long' } | { readonly kind: 'wrongType' }
 
 type Command = readonly [name: string, ...words: Array<string | number>]
 
 /**
- * The values of these keys, in their order, in one round trip per 250 keys. Large values and wrong types take one or two
- * more. A value over the limit is never fetched.
- * @param isAsking says with every command that an ASK has led here
+ * Reads the values of keys, in their order, in one round trip for each 250 keys. Large values and wrong types take one or two round trips more. A
+ * value over the size limit is never fetched.
+ * @param isAsking whether every command must be preceded by ASKING, because an ASK has led to this node
  * @throws what the client throws when the node could not be asked
  */
 export async function readValues (node: Redis, keys: readonly string[], isAsking = false): Promise<NodeValue[]> {
@@ -44,7 +44,7 @@ export async function readValues (node: Redis, keys: readonly string[], isAsking
 }
 
 /**
- * Whether these keys exist, in their order, in one round trip per 250 keys.
+ * Tells of each key whether it exists, in the order of the keys, in one round trip for each 250 keys.
  * @param isAsking as in `readValues`
  * @throws what the client throws when the node could not be asked
  */
@@ -54,14 +54,14 @@ export async function keysExist (node: Redis, keys: readonly string[], isAsking 
     const replies = await execute(node, batch.map(key => ['exists', key]), isAsking)
     for (const reply of replies) {
       const to = redirection(reply)
-      // A key that the user may not look at is listed too, and reading it tells what is wrong.
+      // A key that this user may not look at counts as existing. Reading it will report what is wrong.
       answers.push(to === undefined ? reply !== 0 : { kind: 'redirected', to })
     }
   }
   return answers
 }
 
-/** Sends commands in one round trip; an error that concerns one key only is a result. */
+/** Sends commands in one round trip. An error that concerns one key only is a result. */
 type Execute = (commands: readonly Command[]) => Promise<unknown[]>
 
 async function readBatch (execute: Execute, keys: readonly string[]): Promise<NodeValue[]> {
@@ -75,8 +75,8 @@ async function readBatch (execute: Execute, keys: readonly string[]): Promise<No
 }
 
 /**
- * Takes at most `bytes` bytes of every key. GETRANGE, because GET would fetch a value of 50 MB, and MGET hides a wrong type as a
- * missing key. GETRANGE gives `''` for a missing key; PTTL tells it (-2) from an empty one (-1).
+ * Reads at most `bytes` bytes of every key. GETRANGE is used, because GET would fetch a value of 50 MB, and MGET hides a wrong type as a missing key.
+ * GETRANGE gives `''` for a missing key, too; PTTL tells it (-2) from an empty value (-1).
  */
 async function look (execute: Execute, keys: readonly string[], bytes: number): Promise<Look[]> {
   const askedAt = Date.now()
@@ -91,7 +91,7 @@ async function look (execute: Execute, keys: readonly string[], bytes: number): 
     if (life === -2) return { kind: 'missing' }
     const value = range as Buffer
     if (value.length > bytes) return { kind: 'long' }
-    // The lifetime counts from before the question, so that no value is held longer than Redis holds it.
+    // The lifetime counts from before the question, so that no value is kept longer here than in Redis.
     return decodeBytes(value, typeof life === 'number' && life >= 0 ? askedAt + life : undefined)
   })
 }
@@ -117,7 +117,7 @@ async function readLong (execute: Execute, keys: readonly string[]): Promise<Map
 async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
   if (keys.length === 0) return new Map()
   const types = await execute(keys.map(key => ['type', key])).catch((error: unknown) => {
-    // One such key must not keep all others from being read.
+    // One key of another type must not keep all other keys from being read.
     if (isWithheld(error)) return keys.map(() => 'key of another type')
     throw error
   })
@@ -127,17 +127,14 @@ async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Ma
   }))
 }
 
-/** The final result of the last look. The key may have changed since the look before; its next change is reported anyway. */
+/** The final result for a key after its last read. The key may have changed between two reads; the store reports that change anyway. */
 function settle (found: Look): NodeValue {
   if (found.kind === 'long') return { kind: 'bad', reason: `has grown beyond ${MAX_VALUE_BYTES} bytes` }
   if (found.kind === 'wrongType') return { kind: 'bad', reason: 'has changed its Redis type' }
   return found
 }
 
-/**
- * Sends commands as one pipeline. An error that concerns one key only is a result.
- * @throws any other error: then nothing of the pipeline counts
- */
+/** Sends commands as one pipeline. An error that concerns one key only is a result. @throws any other error: then no result of the pipeline is of use */
 async function execute (node: Redis, commands: readonly Command[], isAsking: boolean): Promise<unknown[]> {
   const pipeline = node.pipeline()
   for (const [name, ...words] of commands) {

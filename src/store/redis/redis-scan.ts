@@ -1,14 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import { type RedisConnection } from './redis-connection.ts'
 
-/** How many keys one step of a SCAN looks at; a step of this size takes Redis well below a millisecond. */
+/** How many keys one step of a SCAN looks at. A step of this size takes Redis well below a millisecond. */
 const SCAN_COUNT = 1000
 
 /**
- * The keys of one node that begin with `prefix`, batch by batch; SCAN may repeat some
- * (https://redis.io/docs/latest/commands/scan/). Names that are not UTF-8 cannot be asked for again as text;
- * they are left out, and the log is told how many they are.
- * @throws StoreError when a step fails; a listing that does not come to its end counts for nothing
+ * Lists the keys of one node that begin with `prefix`, batch by batch; SCAN may repeat some (https://redis.io/docs/latest/commands/scan/). Keys whose
+ * names are not UTF-8 are left out, because they cannot be asked for as text, and their number is logged.
+ * @throws StoreError when a step fails: the listing is then incomplete, and of no use
  */
 export async function * scanNode ({ client, ask, remark }: RedisConnection, prefix: string): AsyncGenerator<readonly string[]> {
   const pattern = `${escapeGlob(prefix)}*`
@@ -26,7 +25,8 @@ export async function * scanNode ({ client, ask, remark }: RedisConnection, pref
 }
 
 /**
- * What answers a SCAN with anything else answers another command: nothing on that connection can be believed any more.
+ * Checks that a reply has the form of a reply to SCAN. If not, replies have got out of step with commands, and no later reply on that connection can
+ * be believed: it is closed.
  * @throws Error
  */
 function checkPage (client: RedisConnection['client'], reply: [cursor: Buffer, keys: Buffer[]]): [cursor: Buffer, keys: Buffer[]] {
@@ -35,7 +35,7 @@ function checkPage (client: RedisConnection['client'], reply: [cursor: Buffer, k
   throw new Error('Command queue state error: SCAN is answered with something else')
 }
 
-/** A text as a glob pattern that matches only itself. */
+/** A glob pattern that matches only the given text. */
 function escapeGlob (text: string): string {
   return text.replace(/[\\*?[\]]/g, '\\$&')
 }

@@ -4,21 +4,21 @@ import { type RedisTarget } from './redis-url.ts'
 /** How often each Sentinel is asked for the master, in ms. */
 const ASK_MS = 1000
 
-/** How long after the first Sentinel the other ones may still name the earlier master, in ms. Some 2 s are usual. */
+/** How long the other Sentinels may still name the earlier master after the first one names a new master, in ms. Some 2 s are usual. */
 const AGREE_MS = 10_000
 
-/** Follows the master that the Sentinels name. */
+/** Follows the Redis master that Sentinels (servers that watch over Redis and choose its master) name. */
 export interface SentinelWatch {
-  /** Takes note of the address, `host:port`, that the client connects to, as a Sentinel named it. */
+  /** Notes the address, `host:port`, to which the client connects because a Sentinel named it. */
   lead (address: string): void
   close (): void
 }
 
 /**
- * Asks the Sentinels of a URL whether the master is another one. The client asks when it connects, and the master before may
- * keep its connection, and take what is written and will be lost, until the Sentinels make it a replica: for some 10 s. Only a
- * Sentinel that changes its mind counts, so that one which is behind for good, or calls the master by another name, ends nothing.
- * @param onMoved told to connect anew, again and again until the client is led to where that Sentinel says
+ * Asks the Sentinels of a URL every second whether another server has become the master. The client itself asks only when it connects, and the
+ * earlier master may keep its connection for some 10 s, until the Sentinels make it a replica; what is written to it meanwhile is lost. Only a
+ * Sentinel that changes its answer counts: one that is outdated for good, or that writes the master's address otherwise, must not end connections.
+ * @param onMoved called to connect anew, again and again until the client connects to the address that the Sentinel names
  */
 export function watchSentinels (
   { options: { name = '', sentinels = [], sentinelPassword, sentinelTLS } }: RedisTarget,
@@ -58,9 +58,9 @@ export function watchSentinels (
   }
 
   for (const client of clients) {
-    // Why a Sentinel does not answer is told where one is needed: when the client connects.
+    // The reason why a Sentinel does not answer is reported when one is needed: when the client connects.
     client.on('error', () => {})
-    // At once: one that is asked for the first time when it has changed its mind has not changed it.
+    // The first question is asked at once, because only later answers can differ from it.
     client.on('ready', () => {
       ask(client).catch(() => {})
     })

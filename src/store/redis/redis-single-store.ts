@@ -6,14 +6,17 @@ import { scanNode } from './redis-scan.ts'
 import { removeValue, writeValue } from './redis-write.ts'
 import { StoreError, type Store } from '../store.ts'
 
-/** Creates a store over one Redis, or over the master that Sentinels name; it owns the connection and the push. */
+/** Creates a store over one Redis, or over the master that Sentinels name. It owns the connection and the push of changes. */
 export function createRedisSingleStore (connection: RedisConnection, push: RedisPush): Store {
   const { client, ask, target: { address } } = connection
   let isKnownToBeWhole = false
   client.on('ready', () => { isKnownToBeWhole = false })
   push.follow([connection])
 
-  /** One node of a Redis Cluster lists its own share without an error, so its mode is asked once per connection. */
+  /**
+   * Checks that the server is not a node of a Redis Cluster, which would list only its own share of the keys, without an error. The server is asked
+   * once for each connection.
+   */
   async function assertWhole (): Promise<void> {
     if (isKnownToBeWhole) return
     if (await isClusterNode(client)) {
@@ -53,7 +56,7 @@ async function isClusterNode (client: Redis): Promise<boolean> {
   try {
     return /^cluster_enabled:1/m.test(await client.info('cluster'))
   } catch (error) {
-    // A user who may not ask for INFO is not kept from a plain Redis.
+    // A user without the right to INFO may use a plain Redis all the same.
     if (error instanceof Error && error.message.startsWith('NOPERM')) return false
     throw error
   }

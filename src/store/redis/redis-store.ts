@@ -12,20 +12,14 @@ export interface RedisStoreOptions {
   readonly url: string
   /** The password that the Sentinels ask for, if any. */
   readonly sentinelPassword?: string
-  /** The keys whose changes are reported. */
+  /** The keys that are read and whose changes are reported. */
   readonly keys: StoreKeys
-  /**
-   * How long Redis may take to answer, in ms; a frozen one would be waited for without end.
-   * @default 2000
-   */
+  /** How long Redis may take to answer, in ms. Without a limit a frozen Redis would be waited for without end. @default 2000 */
   readonly commandTimeout?: number
   readonly log?: Log
 }
 
-/**
- * Creates a store over Redis. It connects in the background, so it succeeds while Redis is away.
- * @throws StoreError when the URL has another shape
- */
+/** Creates a store over Redis. It connects in the background, so it also succeeds while Redis is away. @throws StoreError when the URL has another form */
 export function createRedisStore ({ url, sentinelPassword, keys, commandTimeout = 2000, log }: RedisStoreOptions): Store {
   const place = parseRedisUrl(url, sentinelPassword)
   const push = createRedisPush({ prefixes: keys.kinds.map(({ key }) => kindPrefix(keys.prefix, key)), patience: commandTimeout, log })

@@ -2,43 +2,43 @@ import { isUtf8 } from 'node:buffer'
 import { ReplyError, type Redis } from 'ioredis'
 import { type RedisConnection } from './redis-connection.ts'
 
-/** The channel on which Redis tells a RESP2 connection of changes: https://redis.io/docs/latest/develop/reference/client-side-caching/ */
+/** The channel on which Redis reports changed keys to a RESP2 connection: https://redis.io/docs/latest/develop/reference/client-side-caching/ */
 const CHANNEL = '__redis__:invalidate'
 
-/** The pause before a node is asked again, in ms: after trouble, and after a refusal. */
+/** The pauses before a node is asked again to report changes, in ms: after trouble, and after a refusal. */
 const RETRY_MS = 500
 const REFUSED_RETRY_MS = 60_000
 
-/** Errors that pass by themselves; every other error counts as a refusal. */
+/** Matches errors that pass by themselves. Every other error counts as a refusal. */
 const PASSING = /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOAUTH)\b|max number of clients/
 
-/** The changes that a node is asked to report, and who is told of them. */
+/** The keys whose changes a node is asked to report, and the listeners. */
 export interface TrackingOptions {
-  /** What the keys begin with; none may be the beginning of another. */
+  /** The prefixes of the keys. None may be the beginning of another. */
   readonly prefixes: readonly string[]
-  /** Told of changed keys; `undefined` after FLUSHALL. */
+  /** Called with changed keys; with `undefined` after FLUSHALL, which deletes every key. */
   readonly onKeys: (keys: readonly string[] | undefined) => void
-  /** Told whenever the state has changed. */
+  /** Called whenever the state has changed. */
   readonly onState: () => void
 }
 
-/** How a node's changes arrive. `starting`: not known yet; `polled`: the node refuses to push them, or cannot. */
+/** How the changes of a node arrive. `starting`: not known yet; `polled`: the node refuses to push them, or cannot. */
 export type TrackingState = 'starting' | 'pushed' | 'polled'
 
-/** Follows the changes of one node. */
+/** Follows the changes of one node of Redis. */
 export interface Tracking {
   state (): TrackingState
   /** Why changes are not pushed, where the node gave a reason. */
   refusal (): Error | undefined
-  /** Checks both connections: the answer comes after all changes that were reported before. @throws when one of the connections is broken */
+  /** Checks both connections. The answer comes after all changes that were reported before. @throws when one of the connections is broken */
   ping (): Promise<void>
   close (): void
 }
 
 /**
- * Asks a node to tell of changed keys, in broadcast mode, which costs it no memory per key. Two connections are needed
- * with RESP2: the node's own has the tracking, and its messages go to a listener. When either is lost, Redis tells
- * nothing more and says nothing about that, so the tracking is set up anew whenever one of them ends.
+ * Asks a node to report changed keys. It uses the broadcast mode of CLIENT TRACKING, which costs the node no memory for each key. With RESP2 two
+ * connections are needed: one has the tracking turned on, and the other one receives the messages. When either is lost, Redis reports nothing more
+ * without saying so. Therefore the tracking is set up anew whenever one of them ends.
  */
 export function trackNode ({ client: node, createCompanion }: RedisConnection, { prefixes, onKeys, onState }: TrackingOptions): Tracking {
   let state: TrackingState = 'starting'
@@ -72,7 +72,7 @@ export function trackNode ({ client: node, createCompanion }: RedisConnection, {
     }
   }
 
-  /** Forgets a listener that is no good any more; of two losses of one listener the second does nothing. */
+  /** Gives up a listening connection that is broken, and tries a new one later. Of two calls for one connection the second does nothing. */
   function lose (own: Redis | undefined): void {
     if (closed || own === undefined || listener !== own) return
     listener = undefined
@@ -126,14 +126,14 @@ async function arm (node: Redis, listener: Redis, prefixes: readonly string[]): 
   if (await serverOf(node) !== await serverOf(listener)) throw new Error('the two connections lead to different servers')
   const id = await listener.client('ID')
   await listener.subscribe(CHANNEL)
-  // Redis cannot redirect a tracking to a new listener. So the earlier tracking is ended first.
+  // Redis cannot redirect a tracking to another listener, so the earlier tracking is ended first.
   await node.call('CLIENT', 'TRACKING', 'OFF')
   await node.call('CLIENT', 'TRACKING', 'ON', 'REDIRECT', String(id), 'BCAST', ...prefixes.flatMap(prefix => ['PREFIX', prefix]))
 }
 
 /**
- * The id of the Redis process behind a connection. Behind a balancer the two connections may reach two servers, and a client id of one
- * server may belong to a stranger's connection on the other.
+ * The id of the Redis process behind a connection. It is compared, because behind a load balancer two connections may reach two servers, and a client
+ * id of one server may belong to a stranger's connection on the other.
  */
 async function serverOf (connection: Redis): Promise<string | undefined> {
   try {
@@ -144,7 +144,10 @@ async function serverOf (connection: Redis): Promise<string | undefined> {
   }
 }
 
-/** The changed keys in a message. The client's `message` event would join them with commas. Names that are not UTF-8 are left out, as in listings. */
+/**
+ * The changed keys in a message. It reads the raw message, because the client's `message` event would join the keys with commas. Names that are not
+ * UTF-8 are left out, as in listings.
+ */
 function readPayload (payload: unknown): string[] | undefined {
   if (!Array.isArray(payload)) return undefined
   return payload.filter((key): key is Buffer => Buffer.isBuffer(key) && isUtf8(key)).map(key => key.toString())

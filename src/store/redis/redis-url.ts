@@ -1,11 +1,11 @@
 import { type RedisOptions } from 'ioredis'
 import { StoreError } from '../store.ts'
 
-/** The address of a Redis and the login for it. */
+/** The address of a Redis, and the login for it. */
 export interface RedisTarget {
-  /** The address for messages: `host:port`, or the name that Sentinels have for the master. */
+  /** The address as messages show it: `host:port`, or the name that Sentinels have for the master. */
   readonly address: string
-  /** The part of the client's options that comes from the configuration. */
+  /** The options of the Redis client that come from the configuration. */
   readonly options: Pick<
     RedisOptions,
     'host' | 'port' | 'db' | 'username' | 'password' | 'tls' | 'name' | 'sentinels' | 'sentinelPassword' | 'sentinelTLS' | 'enableTLSForSentinelMode'
@@ -22,9 +22,9 @@ export type RedisPlace =
 
 export interface RedisClusterPlace {
   readonly kind: 'cluster'
-  /** The nodes of the URL, which know the others. */
+  /** The nodes that the URL names. They know all other nodes. */
   readonly seeds: readonly RedisTarget[]
-  /** Any other node, with the login of the URL. @param host a name or an IP address, IPv6 without brackets */
+  /** Describes any other node, with the login of the URL. @param host a name or an IP address, IPv6 without brackets */
   node (host: string, port: number): RedisTarget
 }
 
@@ -37,9 +37,9 @@ const DEFAULT_PORT = 6379
 const DEFAULT_SENTINEL_PORT = 26379
 
 /**
- * Takes a Redis URL apart. No message of it shows any part of the URL but its scheme: a mistyped password can end up anywhere.
- * @param sentinelPassword what the Sentinels ask for; their login is not that of Redis
- * @throws StoreError when the URL has another shape
+ * Parses a Redis URL. No error message shows any part of the URL but its scheme, because a mistyped password can end up anywhere.
+ * @param sentinelPassword the password that the Sentinels ask for; it is not that of Redis
+ * @throws StoreError when the URL has another form
  */
 export function parseRedisUrl (text: string, sentinelPassword = ''): RedisPlace {
   const [, scheme = '', authority = '', path = ''] = /^([^:]*:)?(?:\/\/)?([^/?#]*)(.*)$/s.exec(text) ?? []

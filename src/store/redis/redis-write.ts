@@ -2,9 +2,9 @@ import { ReplyError, type Redis } from 'ioredis'
 import { type Expected, type RemoveOutcome, type WriteOutcome, type WriteRefusal } from '../store.ts'
 
 /**
- * Looks at a key and changes it in one step that nothing can come between: WATCH would need a connection of its own. It
- * touches one key, so that it runs on any node of a cluster. A key of another type, where GET fails, is no text.
- * `ARGV`: what is expected (`anything`, `missing` or `text`), that text, and the new one where there is one.
+ * The Lua script that checks a key and changes it in one step. WATCH could do the same, but would need a connection of its own. The script touches
+ * one key only, so that it runs on any node of a cluster. A key of another type, for which GET fails, does not equal any text. `ARGV`: what is
+ * expected (`anything`, `missing` or `text`), the expected text, and the new text if there is one.
  */
 const CHANGE = `
 local exists = redis.call('EXISTS', KEYS[1]) == 1
@@ -18,8 +18,8 @@ redis.call('DEL', KEYS[1])
 return exists and 'removed' or 'missing'`
 
 /**
- * What the codes mean with which Redis refuses a change and goes on answering: no trouble of the connection. Inside a script
- * the code stands behind other words; a command that was renamed away has none, nor has a missing right before Redis 7.
+ * The errors by which Redis refuses a change while it goes on answering: they are no trouble of the connection. Inside a script the error's code
+ * stands behind other words; the error about a renamed command has no code, nor has the one about a missing right before Redis 7.
  * https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors
  */
 const REFUSALS: ReadonlyArray<readonly [RegExp, WriteRefusal]> = [
@@ -29,7 +29,7 @@ const REFUSALS: ReadonlyArray<readonly [RegExp, WriteRefusal]> = [
   [/\bNOREPLICAS\b/, refused('Redis has too few replicas that are in step with it')]
 ]
 
-/** Stores a text. @throws what the client throws when the node could not be asked */
+/** Stores a text under a key. @throws what the client throws when the node could not be asked */
 export function writeValue (client: Redis, key: string, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
   return change(client, key, expected, [text]) as Promise<WriteOutcome>
 }

@@ -6,46 +6,50 @@ import { type ToolPolicy } from './policy.ts'
 import { RecentDurations } from './recent-durations.ts'
 import { ToolError } from './tool-error.ts'
 
-/** Calls that wait for a free slot; the rest is refused at once. */
+/** The largest number of calls of one tool that wait for a free slot; further calls are refused at once. */
 const MAX_WAITING = 1000
 
-/** Before the first retry, in ms; each further one waits three times as long. */
+/** The delay before the first retry of a call, in ms; each further delay is three times as long. */
 const FIRST_RETRY_DELAY = 25
 
-/** A tool without a timeout has failed when it had this share of the caller's time and did not answer. */
+/** The share of the caller's time after which a tool without a time limit of its own counts as failed. */
 const FAIR_SHARE = 0.8
 
-/** The time that a caller has, in ms. */
+/** The time that the caller of a tool has. */
 export interface CallerTime {
-  /** When it is over, on the clock of `performance.now()`. */
+  /** The caller's deadline, on the clock of `performance.now()`, in ms. */
   readonly deadline: number
-  /** All of it, from the caller's beginning on. */
+  /** The caller's whole time, from the beginning on, in ms. */
   readonly whole: number
 }
 
 type Attempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
 
-/** Runs attempts under a policy: a slot among the concurrent calls, a closed breaker, a timeout, and retries of failures that pass. */
+/**
+ * A guard runs calls of one tool by its policy: it limits the calls at a time, asks the circuit breaker, sets the time limit, and retries
+ * after failures that pass.
+ */
 export interface Guard {
   /**
+   * Runs a call.
    * @param attempt makes one attempt, until its signal aborts; `ends` is when that will be, on the clock of `performance.now()`
-   * @param time `undefined` for a caller without a deadline
+   * @param time the caller's time; `undefined` for a caller without a deadline
    * @throws ToolError
    */
   run<T> (attempt: Attempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T>
-  /** `undefined` for a tool without a breaker. */
+  /** The state of the circuit breaker; `undefined` for a tool without one. */
   breakerState (): BreakerState | undefined
 }
 
-/** Makes the guard of one tool, with all that it learns of the tool. */
+/** Makes the guard of one tool. It keeps what it learns about the tool, such as recent durations and failures. */
 export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurrency }: ToolPolicy): Guard {
   const slots = new Slots({ concurrency, queue: MAX_WAITING })
   const breaker = breakerPolicy && new Breaker(breakerPolicy)
   const durations = new RecentDurations()
 
   /**
-   * A call that cannot end in time would keep the tool busy for nobody, and would keep the calls behind it waiting. A call
-   * that need not wait may be fast: it is refused only if even the fastest recent call would be too late.
+   * Refuses a call that cannot end in the caller's time, by recent durations: it would keep the tool busy for nobody, and delay the calls
+   * behind it. A call that need not wait is refused only if even the fastest recent call took too long.
    */
   function refuseHopeless (time: CallerTime | undefined, ahead: number): void {
     const recent = time && durations.read()
@@ -99,7 +103,10 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
     return error.transient ? 'failure' : 'success'
   }
 
-  /** What the caller's own deadline has cut short says nothing of the tool. A timer may be early by less than 1 ms. */
+  /**
+   * Whether an attempt had enough time before its caller's deadline ended it. If not, its timeout tells nothing about the tool. The 1 ms
+   * is added because a timer may fire early.
+   */
   function hadItsTime (duration: number, { whole }: CallerTime): boolean {
     return duration + 1 >= (timeout ?? FAIR_SHARE * whole)
   }

@@ -1,37 +1,37 @@
 import { type JsonObject } from '../../base/json.ts'
 
-/** What stands in for a failed call: the registered default, nothing, or an end of the whole render. */
+/** The reaction to a failed call of a tool: the registered default value, no value, or the end of the whole render. */
 export type OnError = 'default' | 'empty' | 'abort'
 
-/** How a tool is called. */
+/** The policy by which a tool is called: limits, retries, cache, and what happens on failure. */
 export interface ToolPolicy {
-  /** Time for the whole call with its retries, from when it is sent, in ms. `undefined`: what is left of the render. */
+  /** The time limit of a call with its retries, from the time when it is sent, in ms; `undefined` for the time that is left of the render. */
   readonly timeout: number | undefined
-  /** Whether two calls do no more than one. So it is with a call that only reads, and with a tool that says so. */
+  /** Whether a repeated call has the same effect as one: true for a call that only reads, and for a tool registered as idempotent. */
   readonly isRepeatable: boolean
-  /** Further attempts after one that failed in passing. Only reads and idempotent tools have any. */
+  /** The largest number of further attempts after a failure that may pass. It is 0 unless a call may be repeated. */
   readonly retries: number
-  /** How long a result is good for equal arguments, in ms; 0: for the render that asked only. */
+  /** The time for which a result is reused for equal arguments, in ms; 0 for only within the same render. */
   readonly cacheTtl: number
-  /** When to stop asking a tool that is down; `undefined`: never. */
+  /** The rule when to stop calling a tool that fails; `undefined` for never. */
   readonly breaker: BreakerPolicy | undefined
-  /** Calls at a time. */
+  /** The largest number of calls at a time. */
   readonly concurrency: number
   readonly onError: OnError
-  /** Whether a result that violates `returns` is a failed call. */
+  /** Whether a result that violates the declared `returns` makes the call fail. */
   readonly strictReturns: boolean
 }
 
 export interface BreakerPolicy {
-  /** Which share of the last calls must have failed to open the breaker. */
+  /** The share of failed calls, among the last ones, at which the breaker opens. */
   readonly failureRate: number
-  /** How many calls it takes to tell; of at most twice as many the rate is taken. */
+  /** The smallest number of calls from which the share is taken; the largest is twice as many. */
   readonly minimumCalls: number
-  /** How long it stays open before one call may try again, in ms. */
+  /** The time after which an open breaker lets one call try again, in ms. */
   readonly coolDown: number
 }
 
-/** What a registration may leave unsaid. */
+/** The defaults for those parts of a policy that a registration may leave out. */
 export interface PolicyDefaults {
   readonly timeout?: number
   readonly retries: number
@@ -41,7 +41,7 @@ export interface PolicyDefaults {
 
 export const DEFAULT_POLICY: PolicyDefaults = { retries: 0, breaker: { failureRate: 0.5, minimumCalls: 10, coolDown: 10_000 }, concurrency: 64 }
 
-/** Reads the policy of a registration that fits `jsonschema/tool.json`. */
+/** Reads the policy of a tool from its registration, which has been validated against `jsonschema/tool.json`. */
 export function parsePolicy (registration: JsonObject, defaults: PolicyDefaults): ToolPolicy {
   const own = (name: keyof ToolPolicy | 'idempotent'): unknown => Object.hasOwn(registration, name) ? registration[name] : undefined
   const breaker = own('breaker')

@@ -3,47 +3,50 @@ import { withDeadline } from './call-deadline.ts'
 import { ToolError } from './tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** How long one attempt may take, in ms. */
+/** The time limit of one attempt to prepare, in ms. */
 const ATTEMPT = 10_000
 
-/** Before the attempt that follows a failed one, in ms; doubled up to the limit below. */
+/** The delay before the attempt after the first failure, in ms; it doubles with each further failure, up to the limit below. */
 const FIRST_DELAY = 500
 const MAX_DELAY = 60_000
 
-/** What lasted for a shorter time counts as one more failure, so that a server that dies at once is not restarted in a tight loop. */
+/**
+ * The shortest time for which something prepared has to last, in ms. If it ends sooner, that counts as one more failure, so that a server
+ * that dies at once is not restarted in a tight loop.
+ */
 const STABLE = 5000
 
-/** What a preparation is doing. */
+/** The state of a preparation. */
 export type PreparationState = 'preparing' | 'ready' | 'failed'
 
 /**
- * Something that calls need and that takes long to get: a connection, a description of a service, a running process. It is
- * prepared in the background, from the moment when this object is made, and again for as long as it fails.
+ * A preparation gets something that calls of a tool need and that takes long: a connection, a description of a service, a running
+ * process. It begins in the background as soon as it is created, and is repeated while it fails.
  */
 export interface Preparation<T> {
   /**
-   * What was prepared. A call waits for the first attempt only: later it has a render to finish.
+   * The prepared thing. A call waits for the first attempt only: later, a render has no time to wait for more.
    * @throws ToolError with the reason why there is nothing
    */
   get (): Promise<T>
-  /** Settles when the first attempt has, whichever way. */
+  /** Settles when the first attempt has succeeded or failed. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Begins anew, since what was prepared is lost or out of date. Does nothing when that was noticed before. */
+  /** Begins to prepare again, since the prepared thing was lost or is out of date. @param lost the thing; when it was replaced before, nothing is done */
   renew (lost: T, reason: string): void
   close (): Promise<void>
 }
 
 export interface PreparationOptions<T> {
-  /** Makes one attempt; whatever it had opened is closed again when the signal is aborted. */
+  /** Makes one attempt. It has to close what it has opened when the signal is aborted. */
   readonly prepare: (signal: AbortSignal) => Promise<T>
-  /** Ends what was prepared. */
+  /** Closes what was prepared, such as a connection. */
   readonly dispose: (prepared: T) => void | Promise<void>
-  /** Told of a failure, once while it repeats itself. */
+  /** Called with the error of a failed attempt; once only, while the same error repeats. */
   readonly failed?: (error: Error) => void
 }
 
-/** Begins to prepare. */
+/** Creates a preparation, which begins its first attempt at once. */
 export function createPreparation<T> ({ prepare, dispose, failed }: PreparationOptions<T>): Preparation<T> {
   const closing = new AbortController()
   let problem: ToolError | undefined
@@ -81,7 +84,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
     try {
       await dispose(value)
     } catch {
-      // It is of no use any more, and whoever had a call on it has been told already.
+      // The thing is lost anyway, and calls that used it have failed already, so the error is of no interest.
     }
   }
 

@@ -1,23 +1,23 @@
 import { LRUCache } from 'lru-cache'
 import { type Json } from '../../base/json.ts'
 
-/** What a result takes beside its key and value, about, in bytes. So even very small results come to an end. */
+/** The estimated size of a cached result beside its key and value, in bytes. It keeps the number of very small results limited too. */
 const OVERHEAD = 200
 
-/** What a tool gave. */
+/** A result of a tool, as it is cached. */
 export interface Result {
   readonly value: Json
-  /** Of its JSON text, in UTF-16 units. */
+  /** The length of the value's JSON text, in UTF-16 units. */
   readonly size: number
 }
 
-/** Results of all tools that are kept beyond their render, by revision and arguments. */
+/** The cache of the results of all tools, for those with a `cacheTtl`. The key is the tool's revision with the arguments. */
 export class ResultCache {
   readonly #results: LRUCache<string, Result>
   #hits = 0
   #misses = 0
 
-  /** @param bytes how much of them is kept, counted as JSON */
+  /** Creates an empty cache. @param bytes the largest total size of the results, counted as JSON */
   constructor (bytes: number) {
     this.#results = new LRUCache({ maxSize: bytes })
   }
@@ -28,19 +28,19 @@ export class ResultCache {
     return known
   }
 
-  /** The same for somebody who goes on to `get` what is not there, so that it is counted once. */
+  /** Looks up a result without counting a miss, for a caller that uses `get` next, which counts it. */
   recall (key: string): Result | undefined {
     const known = this.#results.get(key)
     if (known !== undefined) this.#hits++
     return known
   }
 
-  /** @param ttl how long it is kept, in ms */
+  /** Stores a result. @param ttl how long it is kept, in ms */
   set (key: string, result: Result, ttl: number): void {
     this.#results.set(key, result, { ttl, size: key.length + result.size + OVERHEAD })
   }
 
-  /** What it holds now, and how often it was asked since the start. */
+  /** The present size of the cache, and the hits and misses since the start. */
   statistics () {
     return { hits: this.#hits, misses: this.#misses, entries: this.#results.size, bytes: this.#results.calculatedSize }
   }

@@ -12,51 +12,51 @@ import { type ToolSource } from './tool-source.ts'
 import { type ToolType } from '../tool-type.ts'
 
 export interface ToolCallerOptions {
-  /** Those that definitions are of. */
+  /** The types of tools, to which the definitions belong. */
   readonly types: readonly ToolType[]
   readonly operator: Operator
   readonly log: Log
-  /** Told when an MCP server offers other tools than before. Whoever registers the same definitions again gets them. */
+  /** Called when an MCP server offers other tools than before. To get these, the same definitions have to be registered again. */
   readonly changed?: () => void
-  /** Bytes of one reply. @default 1 MiB */
+  /** The largest size of a reply, in bytes. @default 1 MiB */
   readonly maxReply?: number
-  /** Bytes of results kept by `cacheTtl`, all tools together. @default 32 MiB */
+  /** The largest total size of cached results, of all tools together, in bytes. @default 32 MiB */
   readonly maxCache?: number
 }
 
-/** Calls registered tools. This object holds everything that outlives a call: connections, breakers, cached results, statistics. */
+/** The tool caller calls registered tools. It keeps all that outlives a call: connections, circuit breakers, cached results, statistics. */
 export interface ToolCaller {
   /**
-   * Makes these definitions the registered tools, in place of all before, and begins to connect to new ones. A definition
-   * whose revision is known keeps its tools with everything that they have learned. Of two tools with one name, a registered
-   * tool wins over one that an MCP server offers. Renders that began with tools that are gone can call them for a while
-   * still.
+   * Makes these definitions the registered tools, in place of all earlier ones, and begins to connect to new ones. A definition that was
+   * registered before, with the same revision, keeps its tools and all that was learned about them. When a registered tool and one that
+   * an MCP server offers have the same name, the registered one is used. Renders that have begun with removed tools can still call them
+   * for a while.
    */
   register (definitions: readonly ToolDefinition[]): readonly RegisteredTool[]
-  /** Makes one call under the tool's policy. Templates and `POST /api/tools/{id}/call` do the same. Never rejects. */
+  /** Calls a tool once by its policy, for templates and for `POST /api/tools/{id}/call`. Never rejects: a failure is an outcome. */
   call (tool: LinkedTool, values: JsonObject, options: CallOptions): Promise<ToolOutcome>
-  /** What `call` would give at once, from the cache of results. `undefined` when the call has to be made. */
+  /** The outcome of an equal call from the cache of results; `undefined` when the call has to be made. */
   recall (call: ToolCall, activity: Activity | undefined): ToolOutcome | undefined
-  /** How the cache of results does. */
+  /** The statistics of the cache of results. */
   cacheStatistics (): ReturnType<ResultCache['statistics']>
-  /** How far each registration is: by id of the definition. */
+  /** The state of the preparation of each registration (preparing, ready, failed), by the tool's id. */
   states (): ReadonlyMap<string, PreparationState>
-  /** Waits until every registered tool has been tried to connect to once, at most so long, in ms. */
+  /** Waits until each registered tool has been connected to, or has failed once. @param milliseconds the longest wait */
   prepared (milliseconds: number): Promise<void>
-  /** Ends all connections and processes. */
+  /** Closes all connections, and ends all processes of MCP servers. */
   close (): Promise<void>
 }
 
 const MIB = 1024 * 1024
 
-/** How long the connections of a tool that is gone stay, in ms: longer than any render. */
+/** The time for which the connections of a removed tool stay open, in ms: longer than any render. */
 const RETIREMENT = 30_000
 
 /** Makes the caller of all tools. */
 export function createToolCaller ({ types, operator, log, changed = () => {}, maxReply = MIB, maxCache = 32 * MIB }: ToolCallerOptions): ToolCaller {
   const cache = new ResultCache(maxCache)
   const connections = new Map(types.map(type => [type.name, type.connect({ operator, log, maxReply, changed, cache })]))
-  /** What can be called of the tools that templates link to: a tool stands for itself. */
+  /** The registered tools, by the object that templates link to, which is the tool itself. */
   const registered = new WeakMap<LinkedTool, RegisteredTool>()
   const retired = new Map<ToolSource, NodeJS.Timeout>()
   let sources = new Map<string, ToolSource>()

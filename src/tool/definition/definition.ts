@@ -3,36 +3,36 @@ import { type HeaderTemplate } from './headers.ts'
 import { type Parameters } from '../schema/parameters.ts'
 import { type ToolPolicy } from '../call/policy.ts'
 
-/** What all registrations say alike, whichever type of tool they are of. */
+/** The part of a tool's registration that is the same for all types of tools. */
 export interface CommonDefinition {
-  /** `codebase.lookup_ref` */
+  /** The tool's id, such as `codebase.lookup_ref`. */
   readonly id: string
-  /** The function in templates: `codebase_lookup_ref`. */
+  /** The name of the function by which templates call the tool, such as `codebase_lookup_ref`. */
   readonly name: string
   readonly module: string | undefined
   readonly description: string
   readonly supports: readonly string[]
-  /** `undefined` when the registration declares none: the tool then takes one object, unchecked. */
+  /** The declared parameters. `undefined` when the registration declares none: the tool then takes one object, which is not checked. */
   readonly parameters: Parameters | undefined
   readonly returns: Parameters | undefined
   readonly policy: ToolPolicy
-  /** What stands in for a failed call: `default` of the registration, else `default` of `returns`. `undefined`: nothing. */
+  /** The value that replaces the result of a failed call: `default` of the registration, else `default` of `returns`; `undefined` for no value. */
   readonly fallback: Json | undefined
   readonly headers: readonly HeaderTemplate[]
-  /** A hash of all the above: equal revisions are the same tool. */
+  /** A hash of the id, the name and the registration. Definitions with equal revisions are the same tool. */
   readonly revision: string
-  /** As it was registered. */
+  /** The JSON object that was registered. */
   readonly registration: JsonObject
 }
 
-/** A registered tool. Its type adds what reaches it. */
+/** The definition of a registered tool. Each type of tools adds how the tool is reached. */
 export interface ToolDefinition extends CommonDefinition {
-  /** The name of its `ToolType`. */
+  /** The name of the tool's type, such as `restful`. */
   readonly type: string
-  /** Whether its module's base URL completes the address. */
+  /** Whether the tool's URL is relative, so that the base URL of its module completes it. */
   readonly isRelative: boolean
-  /** What the registration is, in words, such as `an MCP server`, where it brings the tools of a server and is no tool itself. */
+  /** The kind of a registration that is not a tool itself but brings the tools of a server, in words such as `an MCP server`; left out for a tool. */
   readonly standsFor?: string | undefined
-  /** The tool's name on the server that offers it, where one does. */
+  /** The tool's name on its server, for a tool of an MCP server. */
   readonly tool?: string | undefined
 }

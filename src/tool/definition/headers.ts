@@ -4,16 +4,16 @@ import { isSensitive, REDACTED } from '../../base/redact.ts'
 import { type Secrets } from './secrets.ts'
 import { ToolError } from '../call/tool-error.ts'
 
-/** A header of a registration, its references to secrets unresolved. */
+/** A header that a registration declares for calls of its tool; references to secrets are not filled in yet. */
 export interface HeaderTemplate {
   readonly name: string
-  /** As registered: `Bearer ${secret:NAME}`. */
+  /** The value as registered, such as `Bearer ${secret:NAME}`. */
   readonly value: string
-  /** Names of the secrets that it refers to. */
+  /** The names of the secrets that the value refers to. */
   readonly secrets: readonly string[]
 }
 
-/** Headers as they are sent, and the secrets in them. */
+/** The headers of a call as they are sent, and the secrets in them. */
 export interface ResolvedHeaders {
   readonly headers: Readonly<Record<string, string>>
   readonly secrets: readonly string[]
@@ -22,21 +22,21 @@ export interface ResolvedHeaders {
 const REFERENCE = /\$\{secret:([A-Za-z_][A-Za-z0-9_]*)\}/g
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 
-/** Headers that belong to the connection or to this service: https://fetch.spec.whatwg.org/#forbidden-request-header */
+/**
+ * The headers that a registration cannot set, since they belong to the connection or to this service:
+ * https://fetch.spec.whatwg.org/#forbidden-request-header
+ */
 const RESERVED = new Set([
   'accept-encoding', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'
 ])
 
-/**
- * Reads the headers of a registration.
- * @throws Error with the reason: a bad name or value, a reserved one, a secret that the operator has not defined
- */
+/** Reads the headers of a registration. @throws Error with the reason: a bad name or value, a reserved name, a secret that the operator has not defined */
 export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTemplate[] {
   return Object.entries(declared).map(([written, value]) => {
     const name = written.toLowerCase()
     if (!TOKEN.test(name) || RESERVED.has(name) || name.startsWith('proxy-') || name.startsWith('grpc-')) throw new Error(`header "${written}" cannot be set`)
     if (typeof value !== 'string' || !fitsHeader(value)) throw new Error(`header "${written}" holds characters that no header may hold`)
-    // Whoever changes what a GET has shown, and stores it, would overwrite the credential.
+    // Whoever edits what a GET has shown and stores it again would overwrite the real credential with this mark, so the mark is refused.
     if (value === REDACTED) throw new Error(`header "${written}" is ${REDACTED}, as it is shown: write the credential itself, or \${secret:NAME}`)
     const names = Array.from(value.matchAll(REFERENCE), match => match[1] as string)
     const unknown = names.find(secret => !secrets.has(secret))
@@ -46,12 +46,15 @@ export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTem
   })
 }
 
-/** Names of headers that look like credentials written in clear. */
+/** The names of headers that look like credentials and are written in plain text, without a reference to a secret. */
 export function clearCredentials (headers: readonly HeaderTemplate[]): string[] {
   return headers.filter(({ name, secrets }) => isSensitive(name) && secrets.length === 0).map(({ name }) => name)
 }
 
-/** A registration as it may be shown: without what looks like a credential in clear, so that only its publisher knows it. */
+/**
+ * A copy of a registration that may be shown to anyone who can read tools: values that look like credentials are replaced, so that only
+ * the publisher knows them.
+ */
 export function withoutCredentials (registration: JsonObject, headers: readonly HeaderTemplate[]): JsonObject {
   const clear = new Set(clearCredentials(headers))
   if (clear.size === 0) return registration
@@ -60,8 +63,8 @@ export function withoutCredentials (registration: JsonObject, headers: readonly 
 }
 
 /**
- * Puts the secrets into the headers.
- * @param host `host` or `host:port` of where they will go
+ * Fills the secrets into the headers of a call.
+ * @param host the `host` or `host:port` to which the headers will be sent
  * @throws ToolError when a secret is not bound to that host
  */
 export function resolveHeaders (templates: readonly HeaderTemplate[], secrets: Secrets, host: string): ResolvedHeaders {

@@ -1,20 +1,21 @@
 import { fitsHeader } from '../../base/text.ts'
 
-/** Credentials that the operator lends to tools, each for certain hosts only. */
+/** The secrets (credentials) that the operator lends to tools. Each may only be sent to certain hosts. */
 export interface Secrets {
   has (name: string): boolean
-  /** The value, if it may go to `host`. */
+  /** The value of a secret, if it may be sent to `host`. */
   reveal (name: string, host: string): string | undefined
 }
 
 interface Secret { readonly hosts: ReadonlySet<string>, readonly value: string }
 
-/** Shorter ones are no secrets, and taking them out of results would take out much else. */
+/** The shortest length of a secret, in UTF-16 units. Results of tools are searched for secrets, and a shorter text would be removed from them by accident. */
 const LEAST_LENGTH = 8
 
 /**
- * Reads the operator's secrets. `TOOL_SECRETS` says which secret may go to which host, `NAME=host|host:port,OTHER=host`. Each
- * value is in a variable of its own, `TOOL_SECRET_NAME`. A host without a port stands for all its ports.
+ * Reads the operator's secrets. The variable `TOOL_SECRETS` says to which hosts each secret may be sent:
+ * `NAME=host|host:port,OTHER=host`. Its value is in a variable of its own, `TOOL_SECRET_NAME`. A host without a port stands for all
+ * ports.
  * @throws Error that names the entry, never a value
  */
 export function parseSecrets (bindings: string, environment: Readonly<Record<string, string | undefined>>): Secrets {

@@ -5,42 +5,42 @@ import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { type GrpcDescription } from './grpc-definition.ts'
 import { restoreMaps } from './protobuf-maps.ts'
 
-/** Statements of a description in Protocol Buffers text. The schema of registrations bounds the text's length. */
+/** The largest number of statements in a service description in Protocol Buffers text. The length of the text is limited by the schema of registrations. */
 const MAX_STATEMENTS = 2000
 
 /**
- * Fields of one message, and fields of all messages that a call needs. To add a field, protobufjs takes time linear to the
- * fields that are there.
+ * The largest number of fields in one message, and in all messages that a call needs. protobufjs takes time linear to the existing fields
+ * to add another one.
  */
 const MAX_MESSAGE_FIELDS = 300
 const MAX_FIELDS = 2000
 
-/** What reading a value of an enum adds to the code for a field, in fields. */
+/** The cost of one value of an enum in the generated code for a field, counted in fields. */
 const ENUM_VALUE_FIELDS = 0.2
 
-/** All that a call needs, as JSON, in characters. */
+/** The largest description of a method and its messages, in characters of its JSON. */
 const MAX_DESCRIPTION = 512 * 1024
 
-/** What describes a service, and the method that is looked for in it. */
+/** The question for a method: a description of services, and the service and method to find in it. */
 export interface MethodQuestion {
   readonly source: GrpcDescription
-  /** What the source is called in messages. */
+  /** The name of the description's source in messages, such as `"proto"`. */
   readonly origin: string
   readonly service: string
   readonly method: string
 }
 
-/** A method as plain data: the messages that a call needs, and none else. */
+/** A gRPC method as plain data, with only the messages that a call needs. */
 export interface MethodDescription {
   readonly path: string
-  /** Full names of the messages. */
+  /** The full names of the request message and the reply message. */
   readonly request: string
   readonly reply: string
   readonly nested: Readonly<Record<string, AnyNestedObject>>
 }
 
 /**
- * Finds a method in a description of a stranger. To be run in a process that can be ended: protobufjs may take long.
+ * Finds a method in a stranger's description of gRPC services. Must run in a process that can be killed, since protobufjs may take long.
  * @throws Error with the reason why there is no method that can be called
  */
 export function describeMethod ({ source, origin, service, method }: MethodQuestion): MethodDescription {
@@ -58,7 +58,7 @@ export function describeMethod ({ source, origin, service, method }: MethodQuest
   return { path: `/${service}/${method}`, request: request.fullName, reply: reply.fullName, nested }
 }
 
-/** By its whole name: protobufjs finds what ends in that name, too. */
+/** Finds a service by its full name only; protobufjs also finds names that merely end in it. */
 function findService (root: NamespaceBase, name: string): Service | undefined {
   const found = root.lookup(name)
   return found?.fullName === `.${name}` && 'methods' in found ? found as Service : undefined
@@ -74,7 +74,7 @@ function parseDescriptorSet (bytes: Uint8Array, origin: string): INamespace {
 interface DescriptorSet { readonly file: ReadonlyArray<{ readonly messageType: readonly MessageDescriptor[] }> }
 interface MessageDescriptor { readonly name: string, readonly field: readonly unknown[], readonly nestedType: readonly MessageDescriptor[] }
 
-/** @throws Error before what would keep protobufjs busy for seconds */
+/** Checks the number of fields in messages, before protobufjs would be busy with them for seconds. @throws Error for too many */
 function checkFields (messages: readonly MessageDescriptor[], origin: string): void {
   for (const { name, field, nestedType } of messages) {
     if (field.length > MAX_MESSAGE_FIELDS) throw tooManyFields(origin, name, field.length)
@@ -86,7 +86,7 @@ function tooManyFields (origin: string, message: string, fields: number): Error 
   return new Error(`a message of ${origin} has at most ${MAX_MESSAGE_FIELDS} fields; ${message} has ${fields}`)
 }
 
-/** Nothing is read from disk: the only imports are those that come with protobuf itself. */
+/** Parses a description in Protocol Buffers text. Nothing is read from the disk: only the files that come with protobuf itself can be imported. */
 function parseProto (text: string): INamespace {
   const statements = text.split(';').length - 1
   if (statements > MAX_STATEMENTS) {
@@ -101,12 +101,12 @@ function parseProto (text: string): INamespace {
   return root.resolveAll().toJSON()
 }
 
-/** The full names of the messages, of those within them, of their enums, and of fields that extend them. */
+/** The full names of all that a method's messages need: themselves, the messages and enums in them, and the fields that extend them. */
 function neededBy (messages: readonly Type[], origin: string): Set<string> {
   const needed = new Set<Type | Enum>(messages)
   const names = new Set<string>()
   let total = 0
-  // What a message adds comes up later in the same loop.
+  // Messages that are added here are visited later in the same loop.
   for (const each of needed) {
     names.add(each.fullName)
     if (!('fieldsArray' in each)) continue
@@ -127,7 +127,7 @@ function neededBy (messages: readonly Type[], origin: string): Set<string> {
   return names
 }
 
-/** What is needed of a namespace. A message that is not, but holds some that are, is left without its fields. */
+/** Reduces a namespace to what is needed. A message that is not needed, but contains one that is, stays without its fields. */
 function prune (nested: Readonly<Record<string, AnyNestedObject>>, path: string, needed: ReadonlySet<string>): Record<string, AnyNestedObject> {
   return Object.fromEntries(Object.entries(nested).flatMap(([name, member]): [string, AnyNestedObject][] => {
     const fullName = `${path}.${name}`

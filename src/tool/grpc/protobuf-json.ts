@@ -3,31 +3,37 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { beginningOf } from '../../base/text.ts'
 import { isObject } from '../../template/value.ts'
 
-/** Names as in the .proto file, zero values present, enums by name, bytes as base64, 64-bit integers as objects still. */
+/**
+ * The options by which protobufjs converts a message to JSON: names as in the .proto file, zero values present, enums by name, bytes as
+ * base64. 64-bit integers are converted later.
+ */
 const MAPPING: IConversionOptions = { defaults: true, enums: String, bytes: String, json: true }
 
-/** @throws Error when the values do not fit the message */
+/** Encodes arguments as a protobuf message. @throws Error when the values do not fit the message */
 export function encodeMessage (type: Type, values: JsonObject): Buffer {
   return type.encode(type.fromObject(fromJson(values, type) as Record<string, unknown>)).finish() as Buffer
 }
 
-/** @throws Error when the bytes are no such message */
+/** Decodes a protobuf message to JSON. @throws Error when the bytes are no such message */
 export function decodeMessage (type: Type, bytes: Buffer): Json {
   return toJson(type.toObject(type.decode(bytes), MAPPING), type)
 }
 
-/** protobufjs takes 64-bit integers as text, and sends 0 for a text that an enum does not have. */
+/**
+ * Converts JSON for protobufjs, which takes 64-bit integers only as texts. Unknown texts of an enum are refused here, since protobufjs
+ * would send 0 for them.
+ */
 function fromJson (value: Json, type: Type | undefined, field?: Field): unknown {
   if (typeof value === 'bigint') return int64(value)
   if (Array.isArray(value)) return value.map(item => fromJson(item as Json, type, field))
   if (typeof value === 'string') checkEnumText(value, field)
   if (!isObject(value)) return value
   const members = convertMembers(value as JsonObject, type, writeKey, fromJson)
-  // protobufjs reads fields whether they are own or not, and would find a `constructor` in every object.
+  // protobufjs reads fields without asking whether they are the object's own, and would find a `constructor` in every object.
   return type === undefined ? members : Object.assign(Object.create(null) as object, members)
 }
 
-/** Texts of an enum that are named where another one was given. */
+/** The largest number of an enum's texts that an error names. */
 const MAX_SHOWN_TEXTS = 20
 
 function checkEnumText (text: string, field: Field | undefined): void {
@@ -44,7 +50,7 @@ function int64 (value: bigint): string {
   return value.toString()
 }
 
-/** A decoded message as plain data: 64-bit integers, which come as `Long`, keep every digit. */
+/** Converts a decoded message to JSON. 64-bit integers, which are `Long` objects, keep all their digits. */
 function toJson (value: unknown, type: Type | undefined): Json {
   if (typeof value !== 'object' || value === null) return value === undefined ? null : value as Json
   if (Array.isArray(value)) return value.map(item => toJson(item, type))
@@ -57,7 +63,7 @@ function toInteger (digits: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(digits)
 }
 
-/** Converts the members of a message, and the keys of those that are maps. */
+/** Converts the members of a message, and the keys of those members that are maps. */
 function convertMembers<From, To> (
   message: Readonly<Record<string, From>>,
   type: Type | undefined,
@@ -84,7 +90,7 @@ function messageOf (field: Field | undefined): Type | undefined {
   return type !== undefined && 'fields' in type ? type : undefined
 }
 
-/** protobufjs takes every key of a `map<bool, …>` for true that is not empty. */
+/** Converts a map's key for protobufjs, which takes each key of a `map<bool, …>` that is not empty for true. */
 function writeKey (keyType: string, key: string): string {
   if (keyType !== 'bool' || key === 'true') return key
   if (key === 'false') return ''
@@ -94,7 +100,7 @@ function writeKey (keyType: string, key: string): string {
 const SIGNED = new Set(['int64', 'sint64', 'sfixed64'])
 const UNSIGNED = new Set(['uint64', 'fixed64'])
 
-/** protobufjs gives a 64-bit key as its 8 bytes, each a character, but a key that is left out, and so 0, as a digit. */
+/** Converts a map's key from protobufjs, which gives a 64-bit key as a text with its 8 bytes as characters, but a missing key (0) as a digit. */
 function readKey (keyType: string, key: string): string {
   if (key.length !== 8) return key
   const bytes = Buffer.from(key, 'latin1')

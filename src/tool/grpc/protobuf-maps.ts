@@ -1,8 +1,8 @@
 import { type AnyNestedObject, type IField, type IMapField, type INamespace, type IType } from 'protobufjs'
 
 /**
- * Makes maps of what protobufjs leaves as lists of `{ key, value }` when it reads descriptors, in which a map is a
- * repeated nested message: https://protobuf.dev/programming-guides/proto3/#backwards
+ * Restores the maps in a service description. A descriptor stores a map as a repeated nested message of `{ key, value }`, and protobufjs
+ * leaves it so: https://protobuf.dev/programming-guides/proto3/#backwards
  */
 export function restoreMaps<T extends INamespace> (described: T): T {
   const nested = Object.entries(described.nested ?? {}).map(([name, member]) => [name, restore(member)])

@@ -7,11 +7,12 @@ import { type Parameters, parseParameters } from '../schema/parameters.ts'
 import { compileSchema, compileSchemaLater } from '../schema/schema.ts'
 
 /**
- * In slices: the definitions that a registration stands for, given what its server offers: one tool by name, or, for a registration
- * of the whole server, all of them as `{function name}_{tool}`. What the registration says itself wins over the server.
- * @param rejected told of each tool that cannot be used
- * @param known definitions of an earlier list by their revisions: to compile the schemas of a hundred tools again would
- * hold everything else up for some time
+ * Makes the definitions of the tools that a registration stands for, from the list that its server offers: one tool by its name or, for a
+ * registration of the whole server, all tools as `{function name}_{tool}`. What the registration says itself overrides the server. Works
+ * with pauses.
+ * @param rejected called with each tool that cannot be used
+ * @param known definitions made from an earlier list, by revision; they are reused, since compiling the schemas of a hundred tools takes
+ * long
  */
 export async function discoverTools (
   registered: McpDefinition,
@@ -41,7 +42,10 @@ export async function discoverTools (
   return [...named.values()]
 }
 
-/** One of all tools of a server; what the registration says of parameters and results is not about any one of them. */
+/**
+ * Makes the definition of one of all tools of a server. Parameters and results in the server's registration are dropped, since they are
+ * not about a single tool.
+ */
 function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
   const suffix = tool.name.replace(/[^\p{L}\p{Nd}_]/gu, '_')
   return {
@@ -56,7 +60,8 @@ function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
 }
 
 /**
- * @param compile of hundreds of tools hardly any is ever called, so that theirs are compiled then
+ * Completes a tool's definition with the description and schemas that the server offers.
+ * @param compile compiles schemas at once or, for a whole server, at the first call: of hundreds of tools hardly any is ever called
  * @throws SchemaError
  */
 function complete (definition: McpDefinition, tool: Tool, revision: string, compile: typeof compileSchema): McpDefinition {
@@ -73,8 +78,8 @@ function complete (definition: McpDefinition, tool: Tool, revision: string, comp
 }
 
 /**
- * MCP's structured content is always an object, so that servers wrap what is none: FastMCP gives `{"result": X}` for a
- * function that returns X (https://gofastmcp.com/servers/tools#output-schemas).
+ * Finds the schema of a tool's real result. Structured content in MCP is always an object, so servers wrap other results: FastMCP gives
+ * `{"result": X}` for a function that returns X (https://gofastmcp.com/servers/tools#output-schemas).
  */
 function unwrapOutput (schema: Tool['outputSchema']): { readonly schema: unknown, readonly wrapsResult: boolean } {
   const properties = (schema?.properties ?? {}) as Readonly<Record<string, object>>

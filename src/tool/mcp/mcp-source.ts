@@ -11,7 +11,7 @@ import { type McpDefinition } from './mcp-definition.ts'
 import { discoverTools } from './mcp-discovery.ts'
 import { readMcpReply } from './mcp-reply.ts'
 
-/** Brings the tools of a server, as it says that they are. */
+/** Opens the source of the tools of an MCP server. The tools follow the list that the server offers. */
 export function openMcpSource (definition: McpDefinition, servers: SharedPool<McpConnection>, agent: HttpAgent, resources: ToolResources): ToolSource {
   const { operator, maxReply, log, changed } = resources
   const failed = logUnprepared(definition, resources)
@@ -47,7 +47,7 @@ export function openMcpSource (definition: McpDefinition, servers: SharedPool<Mc
     return isOther
   }
 
-  /** Tools that the server describes as before stay, with all they have learned. */
+  /** Updates the tools from the server's list. Tools whose description is unchanged stay, with all that was learned about them. */
   const discovering = oneAtATime(async () => {
     const rejected = (tool: string, reason: string) => log.warn({ tool: definition.id, offered: tool, reason }, 'a tool of an MCP server cannot be used')
     const offered = connection.tools()
@@ -69,7 +69,10 @@ export function openMcpSource (definition: McpDefinition, servers: SharedPool<Mc
   }
 }
 
-/** One tool of a server is a function from its registration on, as in other protocols. Its calls fail until the server is there. */
+/**
+ * The tools of a registration before the server has listed any. A registered single tool is a function at once, as with other protocols;
+ * its calls fail until the server is connected.
+ */
 function beforeDiscovery (definition: McpDefinition): McpDefinition[] {
   return definition.tool === undefined ? [] : [definition]
 }

@@ -7,11 +7,11 @@ import { type StdioCommand } from './stdio-command.ts'
 export interface McpTransportOptions {
   readonly agent: HttpAgent
   readonly commands: ReadonlyMap<string, StdioCommand>
-  /** Bytes of one message. */
+  /** The largest size of a message, in bytes. */
   readonly maxReply: number
 }
 
-/** Opens nothing yet: the way to an MCP server, for one connection. */
+/** Makes the transport for one connection to an MCP server. It opens nothing yet. */
 export async function createMcpTransport (
   server: McpServer,
   headers: Readonly<Record<string, string>>,
@@ -22,12 +22,15 @@ export async function createMcpTransport (
     : createStdioTransport(commands.get(server.command), maxReply)
 }
 
-/** Runs the operator's command with the few environment variables that every program needs, and with none of the service's own. */
+/**
+ * Makes the transport to an MCP server that is a process, started with the operator's command. The process gets only the few environment
+ * variables that every program needs, none of the service's own.
+ */
 async function createStdioTransport (command: StdioCommand | undefined, maxReply: number): Promise<Transport> {
   if (command === undefined) throw new Error('the command is not one that the operator allows')
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
-  // To learn the protocol's version, the client starts a second process beside a transport of exactly that class; it
-  // asks the one process of a subclass.
+  // The client would start a second process to learn the protocol's version, but only for a transport of exactly the class
+  // StdioClientTransport. With a subclass it asks the same process.
   class OneProcessTransport extends StdioClientTransport {}
   return new OneProcessTransport({ command: command.command, args: [...command.arguments], stderr: 'ignore', maxBufferSize: 2 * maxReply })
 }

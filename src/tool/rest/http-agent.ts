@@ -1,28 +1,27 @@
 import { type Agent } from 'undici'
 import { undici } from '../../runtime/undici.ts'
 import { type Egress, EgressError } from '../egress.ts'
-import { type TlsFiles } from '../grpc/tls.ts'
+import { type TlsFiles } from '../tls.ts'
 
-/** Connections to one origin at a time. */
+/** The largest number of connections to one origin at a time. */
 const MAX_CONNECTIONS = 128
 
-/** To open one connection, in ms. */
+/** The time limit for opening a connection, in ms. */
 const CONNECT_TIMEOUT = 5000
 
 type Bounds = Pick<Agent.Options, 'maxResponseSize' | 'bodyTimeout'>
 
-/** A pool of HTTP connections that is made for the first tool that needs it. */
+/** A pool of HTTP connections, which is created for the first tool that needs it. */
 export interface HttpAgent {
   get (): Promise<Agent>
-  /** Ends all connections. */
+  /** Closes all connections. */
   close (): Promise<void>
 }
 
 /**
- * Every connection of the pool, whoever asks for it, passes the egress policy twice: its host as it is written, and in
- * `lookup` each address that the host resolves to.
- *
- * @param bounds of undici: `maxResponseSize` in bytes, `bodyTimeout` in ms between two pieces of a body
+ * Makes a pool of HTTP connections that obeys the egress policy (which addresses calls may go to). Each connection is checked twice: the
+ * host as it is written, and in `lookup` each address that the host resolves to.
+ * @param bounds limits of undici: `maxResponseSize` in bytes, `bodyTimeout` in ms between two pieces of a body
  */
 export function createHttpAgent (egress: Egress, tls: TlsFiles, bounds: Bounds): HttpAgent {
   let agent: Promise<Agent> | undefined

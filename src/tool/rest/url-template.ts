@@ -2,21 +2,21 @@ import { toUSVString } from 'node:util'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { ToolError } from '../call/tool-error.ts'
 
-/** A URL whose path and query may hold `{placeholders}`. */
+/** A URL of a tool, whose path and query may have `{placeholders}` for arguments. */
 export interface UrlTemplate {
-  /** `https://host:port`; `undefined` for a URL relative to its module. */
+  /** The origin, `https://host:port`; `undefined` for a URL relative to the tool's module. */
   readonly origin: string | undefined
-  /** Path and query. */
+  /** The path with the query. */
   readonly path: string
-  /** The names in it. */
+  /** The names of the placeholders. */
   readonly placeholders: readonly string[]
 }
 
 const PLACEHOLDER = /\{([\p{L}_][\p{L}\p{Nd}_-]*)\}/gu
 
 /**
- * Reads a URL of a registration. The host can hold no placeholder, since no request may choose where calls go.
- * @throws Error with the reason
+ * Parses the URL of a registration. The host cannot have a placeholder, since no argument may choose where calls go.
+ * @throws Error with the reason why the URL is invalid
  */
 export function parseUrlTemplate (text: string): UrlTemplate {
   const absolute = /^([a-z][a-z0-9+.-]*):\/\/[^/?#]*/i.exec(text)
@@ -38,18 +38,15 @@ function parseOrigin (text: string): string {
   return url.origin
 }
 
-/**
- * Fills the placeholders, percent-encoded.
- * @throws ToolError when a value is missing, is no text, or would change the path
- */
+/** Fills arguments into the placeholders of a URL, percent-encoded. @throws ToolError when a value is missing, is an object, or would change the path */
 export function fillUrl (template: UrlTemplate, values: JsonObject): string {
   const filled = template.path.replace(PLACEHOLDER, (_match, name: string) =>
     encodeURIComponent(placeholderText(name, Object.hasOwn(values, name) ? (values[name] as Json) : null))
   )
-  // URL parsers take %2e for a dot. So encoding does not stop a segment that is nothing but ".." from climbing up.
+  // URL parsers take %2e for a dot, so encoding does not prevent a path segment from being `..`, which would climb up in the path.
   const climbs = filled.replace(/\?.*$/s, '').split('/').some(segment => /^(\.|%2e){1,2}$/i.test(segment))
   if (climbs) throw new ToolError('ARGUMENTS_INVALID', 'an argument would make a "." or ".." of a path segment')
-  // What a registration writes in letters of other alphabets is encoded as browsers do.
+  // Letters of other alphabets in a registered URL are encoded as browsers do.
   return toUSVString(filled).replace(/[^\x21-\x7e]+/g, encodeURI)
 }
 
@@ -60,7 +57,7 @@ function placeholderText (name: string, value: Json): string {
   return toUSVString(String(value))
 }
 
-/** Appends arguments to a path as its query: lists repeat the name, objects are JSON, null is left out. */
+/** Appends arguments to a path as its query. A list repeats the name, an object becomes JSON, and null is left out. @param stringify writes JSON */
 export function appendQuery (path: string, values: JsonObject, stringify: (value: Json) => string): string {
   const text = (value: Json) => typeof value === 'object' ? stringify(value) : String(value)
   const query = new URLSearchParams(Object.entries(values).flatMap(([name, value]) =>

@@ -3,21 +3,20 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { compileSchema, SchemaError, type CompiledSchema } from './schema.ts'
 
-/** What a tool or a prompt takes or returns, whichever way it was written. */
+/** The declared parameters, or the declared result, of a tool or prompt, in whichever form they were written. */
 export interface Parameters {
-  /** The names in declared order: positional arguments are given them one by one. */
+  /** The names in declared order, by which positional arguments get their names. */
   readonly names: readonly string[]
-  /** Values for names that are not given. */
+  /** The default values, by name. */
   readonly defaults: JsonObject
-  /** The JSON Schema of the object of all of them. */
+  /** The JSON Schema of the object with all values. */
   readonly schema: JsonObject
   readonly compiled: CompiledSchema
 }
 
 /**
- * Reads parameters in any of the forms that publishers write. The first is the list `[{ name, type, default, description,
- * required }]`, where a parameter without `default` is required unless `required: false`. The others are a JSON Schema, and a
- * bare map of properties.
+ * Reads declared parameters in any of three forms: a list `[{ name, type, default, description, required }]`, in which a parameter
+ * without `default` is required unless `required: false`; a JSON Schema; or a bare map of properties.
  * @param compile `compileSchemaLater` for parameters that may never be used
  * @throws SchemaError
  */
@@ -39,7 +38,7 @@ function fromList (list: readonly Json[], compile: typeof compileSchema): Parame
   return fromSchema(objectSchema(properties, isRequired), compile, properties.map(([name]) => name))
 }
 
-/** A member of a bare map is a schema, and may say `required: true` about itself. */
+/** Turns a bare map of properties into a JSON Schema of an object. Each member is a schema, and may have `required: true`. */
 function fromMap (map: JsonObject): JsonObject {
   const properties = Object.entries(map).map(([name, item]): [string, JsonObject] => {
     if (!isObject(item)) throw new SchemaError(`"${name}" must be a JSON Schema`)
@@ -56,7 +55,7 @@ function objectSchema (properties: readonly [string, JsonObject][], isRequired: 
   }
 }
 
-/** The schema inside a list item or a map's member: what remains without the words that are about the parameter. */
+/** The schema of one parameter: its list item or map member, without `name` and `required`, which are about the parameter. */
 function propertySchema (item: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(item).filter(([keyword, value]) => keyword !== 'name' && !(keyword === 'required' && typeof value === 'boolean')))
 }
@@ -69,39 +68,36 @@ function fromSchema (schema: JsonObject, compile: typeof compileSchema, names?: 
   return { names: names ?? Object.keys(properties), defaults: Object.fromEntries(defaults), schema, compiled }
 }
 
-/** Keywords that say what properties are, and nothing about which of them there must be. */
+/** The keywords that describe properties, without those that say which properties are required. */
 const DESCRIBING = new Set(['$schema', '$id', '$defs', 'definitions', 'properties'])
 
-/**
- * What is wrong with the defaults, each held against the property that it is of.
- * @param root what the object of all parameters is called
- */
+/** Checks the default values against the schemas of their properties. @param root the name of the object with all parameters, for messages */
 export function violationsOfDefaults ({ defaults, schema }: Parameters, root: string): readonly Violation[] {
   if (Object.keys(defaults).length === 0) return []
   try {
     return compileSchema(Object.fromEntries(Object.entries(schema).filter(([keyword]) => DESCRIBING.has(keyword)))).validate(defaults, root)
   } catch (error) {
-    // A reference into what was left out: then nothing can be told.
+    // A reference leads into a part of the schema that was left out, so nothing can be checked.
     if (error instanceof SchemaError) return []
     throw error
   }
 }
 
-/** The properties that a schema declares at its top. */
+/** The properties that a schema declares at its top level. */
 export function propertiesOf (schema: JsonObject): JsonObject {
   const properties = Object.hasOwn(schema, 'properties') ? schema['properties'] : undefined
   return properties !== undefined && isObject(properties) ? properties as JsonObject : {}
 }
 
-/** Whether a text cannot be what is meant, so that it must be read as JSON. */
+/** Whether the declared type is anything but a text, so that a text has to be parsed as JSON. */
 export function expectsStructure (parameters: Parameters | undefined): boolean {
   const type = parameters !== undefined && Object.hasOwn(parameters.schema, 'type') ? parameters.schema['type'] : undefined
   return typeof type === 'string' && type !== 'string'
 }
 
 /**
- * Tells a JSON Schema from a bare map of properties, whose members are objects all: `type` of a schema is a text, while
- * `type` of a map is a parameter called so.
+ * Whether a declaration is a JSON Schema, and not a bare map of properties. The members of such a map are all objects: `type` is a text
+ * in a schema, but a parameter of that name in a map.
  */
 function isSchema (declared: JsonObject): boolean {
   const own = (keyword: string) => Object.hasOwn(declared, keyword) ? declared[keyword] : undefined

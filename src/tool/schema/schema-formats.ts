@@ -2,10 +2,16 @@ import { type default as Ajv } from 'ajv/dist/core.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { type WorkMeter } from './work-meter.ts'
 
-/** No address, date or name is longer than this; what checks itself, such as `uri` and `byte`, takes any length. */
+/**
+ * The largest length of a text that is checked by a regular expression, in UTF-16 units: no address, date or name is longer. Formats
+ * checked by functions, such as `uri` and `byte`, take any length.
+ */
 const MAX_FORMATTED = 4096
 
-/** What `url` lets stand before the host, which it finds in quadratic time, and what does so in linear time: up to the path. */
+/**
+ * The part of the regular expression for `url` that matches a user name before the host, which takes quadratic time, and its replacement
+ * that takes linear time.
+ */
 const ANY_USER = '(?:\\S+(?::\\S*)?@)?'
 const USER = '(?:[^\\s/]+@)?'
 
@@ -16,7 +22,7 @@ type Format = typeof fullFormats[keyof typeof fullFormats]
 
 const FORMATS = Object.entries<Format>({ ...fullFormats, url: URL_PATTERN }).map(([name, format]) => ({ name, format, check: checkOf(format) }))
 
-/** Makes the formats known to an ajv. All take time linear to the text, which is paid for. */
+/** Adds the known formats, such as `date` and `email`, to an ajv. Each check takes time linear to the text, which the meter counts. */
 export function installFormats (ajv: Ajv.default, meter: WorkMeter): void {
   for (const { name, format, check } of FORMATS) {
     ajv.addFormat(name, check === undefined
@@ -28,7 +34,7 @@ export function installFormats (ajv: Ajv.default, meter: WorkMeter): void {
   }
 }
 
-/** How a text is checked; `undefined` for formats of numbers, and for those that any text has. */
+/** The check of a format for texts; `undefined` for formats of numbers, and for formats that accept any text. */
 function checkOf (format: Format): ((text: string) => boolean) | undefined {
   if (format instanceof RegExp) return text => text.length <= MAX_FORMATTED && format.test(text)
   if (typeof format === 'function') return format

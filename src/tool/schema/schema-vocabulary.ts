@@ -11,9 +11,9 @@ import { installMeter, isContainer } from './schema-metering.ts'
 import { type WorkMeter } from './work-meter.ts'
 
 /**
- * Changes what ajv does where a stranger's schema or value could make it work without end. Work is metered. `enum` and
- * `uniqueItems` compare each value once instead of with every other value. `$dynamicRef` is refused. Numbers that must be
- * equal, or multiples, are compared as they were written.
+ * Replaces parts of ajv with which a stranger's schema or value could keep it busy for ever. Work is metered. `enum` and `uniqueItems`
+ * compare each value once, instead of with every other one. `$dynamicRef` is refused. Numbers are compared as they were written, with all
+ * digits.
  */
 export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
   installFormats(ajv, meter)
@@ -27,7 +27,7 @@ export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
   installMeter(ajv, meter)
 }
 
-/** Makes `uniqueItems` compare integers in full. */
+/** Replaces the check of `uniqueItems` in an ajv by one that compares integers with all digits. */
 export function replaceUniqueItems (ajv: Ajv.default, meter?: WorkMeter): void {
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword(uniqueItems(meter))
@@ -43,17 +43,20 @@ function uniqueItems (meter: WorkMeter | undefined): FuncKeywordDefinition {
   }
 }
 
-/** A text that only equal values have; paid for when it is made, since there is no telling before how long it is. */
+/** A text that is equal only for equal values. The work is counted after it was made, since its length is not known before. */
 function textOf (value: Json, meter: WorkMeter | undefined): string {
   const text = canonicalJson(value)
   meter?.readText(text.length)
   return text
 }
 
-/** Whether a value is valid; where it stands tells what it is in full. */
+/** A check of a value. With its parent and name, its original form with all digits can be found. */
 type Check = (value: Json, parent: Json, name: string | number) => boolean
 
-/** A keyword of ajv's with another check. @param checkOf makes it of what the schema states, in full; `undefined` leaves ajv's own */
+/**
+ * Copies a keyword of ajv with another check.
+ * @param checkOf makes the check from the keyword's value in the schema, with all digits; `undefined` keeps ajv's own check
+ */
 function checkedBy (definition: CodeKeywordDefinition, checkOf: (stated: Json) => Check | undefined): CodeKeywordDefinition {
   return {
     ...definition,
@@ -70,14 +73,14 @@ function multipleOf (step: Json): Check {
   return (value, parent, name) => isMultiple(exactMember(value, parent, name) as number | bigint, step as number | bigint)
 }
 
-/** ajv's own is faster where there is no integer that a double cannot hold. */
+/** A check for one of several values, when any of them is an integer that a floating-point number cannot hold; without one, ajv's own check is faster. */
 function oneOf (values: readonly Json[], meter: WorkMeter): Check | undefined {
   if (!values.some(holdsBigint)) return undefined
   const texts = new Set(values.map(canonicalJson))
   return (value, parent, name) => texts.has(textOf(exactMember(value, parent, name), meter))
 }
 
-/** In a list of texts, numbers and such a value is found at once; ajv looks at one after the other. */
+/** A check for one of several simple values, found in a set at once; ajv would compare them one after the other. */
 function among (values: readonly Json[]): Check | undefined {
   if (values.some(isContainer)) return undefined
   const known = new Set(values)
@@ -97,7 +100,7 @@ function meteredReference (meter: WorkMeter): CodeKeywordDefinition {
   }
 }
 
-/** ajv follows `#/constructor` into JavaScript's own objects, which are no part of any schema. */
+/** Checks that a reference leads to a part of the schema. ajv would follow `#/constructor` into JavaScript's own objects. @throws Error when it does not */
 function checkPointer (reference: string, root: unknown): void {
   const segments = decodeURIComponent(reference.replace(/^[^#]*#?/, '')).split('/').slice(1).map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
   if (!segments.some(segment => segment in Object.prototype)) return

@@ -11,33 +11,33 @@ import { type Violation } from '../../base/errors.ts'
 import { toViolation } from './violation.ts'
 import { WorkError, WorkMeter } from './work-meter.ts'
 
-/** Length of a schema as JSON, in UTF-16 units. */
+/** The largest length of a schema as JSON, in UTF-16 units. */
 const MAX_SCHEMA = 64 * 1024
 
-/** How deep a schema may nest; each level is a level of generated code. */
+/** The deepest nesting of a schema. Each level becomes a level of generated code. */
 const MAX_SCHEMA_DEPTH = 40
 
-/** Objects, lists, `true` and `false` in a schema: each becomes code, and V8 takes long, or fails, to compile very much at once. */
+/** The largest number of objects, lists and booleans in a schema. Each becomes code, and V8 takes long, or fails, to compile too much at once. */
 const MAX_PARTS = 1000
 
 const MAX_VIOLATIONS = 20
 
 /**
- * How many members of a value, times those of its schema, are checked for all violations. Beyond that only the first
- * violation is told: a list of all, with up to one for each pair, could fill the memory.
+ * The limit up to which all violations are listed: the number of members of the value, times that of the schema. Above it, only the first
+ * violation is reported, since a list with up to one violation for each pair could fill the memory.
  */
 const MAX_PAIRS_TOLD = 200_000
 
-/** A schema that cannot be used; the message says why. */
+/** The error that a schema cannot be used; the message says why. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError'
 }
 
-/** A compiled JSON Schema. */
+/** A compiled JSON Schema, which validates values. */
 export interface CompiledSchema {
   /**
-   * What is wrong with a value: at most 20 violations, none if the value is valid. Never throws, never changes the value.
-   * @param root what the value is called in paths: `arguments` gives `arguments.list[0].name`
+   * Validates a value. Returns at most 20 violations, none for a valid value. Never throws, and never changes the value.
+   * @param root the name of the value in paths: `arguments` gives `arguments.list[0].name`
    */
   validate (value: Json, root?: string): Violation[]
 }
@@ -63,8 +63,8 @@ export function compileSchema (schema: Json): CompiledSchema {
 }
 
 /**
- * The same for a schema that may never be used. It is checked now and compiled with the first value. If it cannot be compiled
- * then, every value has that violation.
+ * Compiles a stranger's JSON Schema that may never be used: it is checked now, but compiled with the first value. If it cannot be
+ * compiled then, every value has that violation.
  * @throws SchemaError
  */
 export function compileSchemaLater (schema: Json): CompiledSchema {
@@ -74,19 +74,18 @@ export function compileSchemaLater (schema: Json): CompiledSchema {
   return { validate: validator(checked, meter, () => (isValid ??= build(checked, meter, false))) }
 }
 
-/** A schema that is within its bounds, and one by its metaschema. */
+/** A schema that is within its limits, and valid by its metaschema. */
 interface CheckedSchema {
   readonly plain: object | boolean
   readonly dialect: Dialect
-  /** How many members it has, at all levels. */
+  /** The number of members of the schema, at all levels. */
   readonly size: number
 }
 
 function checkSchema (schema: Json): CheckedSchema {
   if (typeof schema !== 'boolean' && !isObject(schema)) throw new SchemaError('a schema is an object or a boolean')
   const plain = toNumbers(schema) as object | boolean
-  // The package ajv would make of such a schema a function that gives a promise. A promise counts as true here, and crashes
-  // the process when it is rejected.
+  // ajv would turn such a schema into a function that returns a promise. A promise counts as true here, and crashes the process when it is rejected.
   if (typeof plain === 'object' && Object.hasOwn(plain, '$async')) throw new SchemaError('$async is not supported')
   const size = checkSize(plain)
   const dialect = chooseDialect(plain)
@@ -109,13 +108,13 @@ function validator (checked: CheckedSchema, meter: WorkMeter, checker: () => Val
       return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => toViolation(error, root))
     } catch (error) {
       if (error instanceof SchemaError) return [{ path: root, message: `cannot be checked: ${error.message}` }]
-      // A reference that leads to itself overflows the stack. That, too, means that the value cannot be checked.
+      // A reference that leads to itself overflows the stack. Then the value cannot be checked either.
       return [{ path: root, message: error instanceof WorkError ? error.message : 'cannot be checked: its schema never ends' }]
     }
   }
 }
 
-/** A value as ajv takes it, and where it stands: keywords find its integers in full there. */
+/** Wraps a value for ajv: its numbers are converted, and its place is given, where keywords find its integers with all digits. */
 function placed (value: Json) {
   const parentData = toNumbers({ value }) as { readonly value: Json }
   const instance = parentData.value
@@ -140,7 +139,7 @@ function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, al
     validateSchema: false,
     ownProperties: true,
     allErrors,
-    // Both can make the code of a schema much smaller, in quadratic time, or much larger.
+    // Both options can make the generated code much smaller, but in quadratic time, or much larger.
     inlineRefs: false,
     code: { regExp: createPatternEngine(meter), optimize: false }
   })
@@ -154,9 +153,9 @@ function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, al
 
 const metaschemas = new Map<Dialect, InstanceType<Dialect>>()
 
-/** Schemas are mere data to this ajv, which all of them share: nothing of them stays in it. */
+/** Validates a schema against its metaschema. All schemas share one ajv for this, since to it they are plain data of which nothing is kept. */
 function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): void {
-  // What was made by the build knows no integers in full, and refuses too much at most.
+  // The generated validators do not know big integers, so at most they refuse too much; the full check below decides then.
   if ((Dialect === Ajv ? draft07 : draft2020).metaschema()(schema) === true) return
   let ajv = metaschemas.get(Dialect)
   if (ajv === undefined) {
@@ -169,7 +168,7 @@ function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): vo
   throw new SchemaError(`${path} ${message}`)
 }
 
-/** @returns how many members it has, at all levels */
+/** Checks the size of a schema. @returns the number of its members, at all levels */
 function checkSize (schema: object | boolean): number {
   if (isDeeper(schema, MAX_SCHEMA_DEPTH)) throw new SchemaError(`a schema nests at most ${MAX_SCHEMA_DEPTH} levels`)
   if (JSON.stringify(schema).length > MAX_SCHEMA) throw new SchemaError(`a schema has at most ${MAX_SCHEMA} characters`)
@@ -178,7 +177,7 @@ function checkSize (schema: object | boolean): number {
   return count(schema, () => true)
 }
 
-/** How many of a value and of all that is in it are to be counted. */
+/** Counts a value and all values in it, as far as `isCounted` accepts them. */
 function count (value: unknown, isCounted: (member: unknown) => boolean): number {
   const own = isCounted(value) ? 1 : 0
   return typeof value === 'object' && value !== null ? Object.values(value).reduce<number>((sum, member) => sum + count(member, isCounted), own) : own

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { noSshd, startOpenSsh, type TestSshd } from '../../helpers/sshd.ts'
 import { commandLines, isAlive, untilDead } from '../../helpers/processes.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
-import { noJail, noPty, openTerminal, type Place } from './terminals-of-tests.ts'
+import { noJail, noPty, openTerminal, type Place, type TestTerminal } from './terminals-of-tests.ts'
 
 let server: TestSshd | undefined
 before(async () => { if (noSshd === false) server = await startOpenSsh() })
@@ -72,25 +72,23 @@ for (const { place, skip, at } of PLACES) {
 describe('A terminal whose connection is lost', { skip: noSshd }, () => {
   it('leaves no process and no file, and its command is lost', async t => {
     const { terminal, run } = await openTerminal(t, server as TestSshd)
-    const { stdout: shell } = await run('echo $$')
-    const before = await remoteFolders()
+    const { shell, folder } = await ownOf(run)
     const running = run('sleep 61')
     await waitFor('the command', () => terminal.state === 'command')
     ;(server as TestSshd).cut()
     assert.equal((await running).outcome, 'lost')
     assert.equal((await terminal.ended).reason, 'lost')
-    await untilDead(Number(shell))
-    await waitFor('its files to be removed', async () => (await remoteFolders()).length < before.length)
+    await untilDead(shell)
+    await waitFor('its files to be removed', () => !existsSync(folder))
   })
 
   it('leaves no file when its shell ends by itself', async t => {
-    const before = await remoteFolders()
     const { run, terminal } = await openTerminal(t, server as TestSshd)
-    const { stdout: shell } = await run('echo $$')
+    const { shell, folder } = await ownOf(run)
     terminal.keys('exit\r')
     await terminal.ended
-    assert.equal(isAlive(Number(shell)), false)
-    await waitFor('its files to be removed', async () => (await remoteFolders()).length <= before.length)
+    assert.equal(isAlive(shell), false)
+    await waitFor('its files to be removed', () => !existsSync(folder))
   })
 })
 
@@ -98,6 +96,10 @@ async function jobs (marker: string): Promise<string[]> {
   return (await commandLines()).filter(({ pid, words }) => words.startsWith(`sleep ${marker}`) && isAlive(pid)).map(({ words }) => words)
 }
 
-async function remoteFolders (): Promise<string[]> {
-  return (await readdir('/tmp')).filter(name => name.startsWith('.aps-'))
+/** A terminal's shell, as its process id, and the folder of its files, which is there while it runs. */
+async function ownOf (run: TestTerminal['run']): Promise<{ shell: number, folder: string }> {
+  const { stdout } = await run('echo "$$ $(dirname "$BASH_SOURCE")"')
+  const [shell = '', folder = ''] = stdout.trim().split(' ')
+  assert.ok(existsSync(folder), stdout)
+  return { shell: Number(shell), folder }
 }

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../../base/json.ts'
 
-/** An agent with all its defaults, as plain data: a session keeps it in its log. */
+/** An agent (a dialogue with a user, described as data) with all its defaults filled in. It is plain data, because a session keeps a copy of it in its log. */
 export interface AgentSetting {
   readonly mode: 'steps' | 'tools'
   /** The language of the service's own texts, and of its words to the model. @default `DEFAULT_LANGUAGE` */
@@ -13,19 +13,22 @@ export interface AgentSetting {
   readonly classify?: AgentClassify
   /** The prompt that lets the model choose a tool; without it the built-in words ask for the choice. */
   readonly select?: { readonly prompt: string }
-  /** What happens to a dialogue whose model has failed, or whose answer cannot be understood after all repairs. */
+  /**
+   * What happens to a dialogue when its model has failed, or when an answer of the model cannot be understood after all repairs: the dialogue waits
+   * for the next message, or ends.
+   */
   readonly onError: 'listen' | 'end'
-  /** How often the service sends an unreadable answer back to the model, with its mistakes. */
+  /** How often the service sends an answer that it cannot read back to the model, together with the mistakes in it. */
   readonly repairs: number
   readonly history: AgentHistory
   /** The longest wait for each kind of call, in seconds. */
   readonly timeouts: { readonly model: number, readonly tool: number, readonly health: number }
   readonly maxTurns: number
-  /** Whether followers of the session get an answer while the model writes it. */
+  /** Whether those who watch the session see an answer grow while the model writes it. */
   readonly stream: boolean
-  /** The JSON Schema of every answer. */
+  /** The JSON Schema that every answer of the agent must fit. */
   readonly returns?: JsonObject
-  /** The words for each command of the user, in place of those of the language. */
+  /** The words by which a user gives each command, in place of the words that the agent's language has for it. */
   readonly commands: Readonly<Partial<Record<'exit' | 'help' | 'clear' | 'retry', readonly string[]>>>
   readonly budget: { readonly steps: number, readonly tokens: number, readonly idleMinutes: number }
   /** The names of tools that are called only after a person's approval. */
@@ -47,19 +50,19 @@ export interface AgentClassify {
   readonly unclear: 'relevant' | 'irrelevant' | 'error'
 }
 
-/** Which part of a dialogue the model is sent. */
+/** Which part of the dialogue is sent to the model. */
 export interface AgentHistory {
   /** How many of the user's last messages count: the model is sent everything from the first of them on. */
   readonly turns: number
-  /** How many of the last messages the model is sent, as they are; takes the place of `turns`. */
+  /** How many of the last messages the model is sent unchanged; takes the place of `turns`. */
   readonly messages?: number
   /** Whether the model is sent the agent's lines about its own work. */
   readonly status: boolean
-  /** Of a dialogue whose input is above so many tokens all but the last turns are summed up. */
-  readonly compact: false | { readonly above: number, readonly keep: number, /** That writes the summary. @default the agent's */ readonly model?: string }
+  /** When the dialogue is summed up to save tokens: above `above` tokens of input, all but the last `keep` turns become a summary. `false` for never. */
+  readonly compact: false | { readonly above: number, readonly keep: number, /** The model that sums up. @default the agent's */ readonly model?: string }
 }
 
-/** A tool as an agent offers it to its model. */
+/** A registered tool in the form in which an agent offers it to its model. */
 export interface AgentTool {
   /** The name of the function that the model calls. */
   readonly name: string
@@ -75,7 +78,7 @@ export interface AgentTool {
   readonly show: ReadonlyArray<{ readonly to: 'both' | 'stdout' | 'log', readonly text: string }>
 }
 
-/** An agent, a skill or a plan profile as an agent offers it to its model: a session of its own. */
+/** An agent, a skill or a plan profile that an agent offers to its model as a function. A call of the function starts a session of its own, the child. */
 export interface AgentChild {
   /** The name of the function that the model calls. */
   readonly name: string
@@ -85,15 +88,15 @@ export interface AgentChild {
   readonly description?: string
   /** The parameters that the model fills in; a skill's are those that the skill declares. */
   readonly parameters: Readonly<Record<string, ChildParameter>>
-  /** A Handlebars text over the arguments: the child's first message, or its goal; empty for none. */
+  /** A Handlebars template over the arguments of the call. It gives the child's first message, or its goal; empty for none. */
   readonly input: string
   /** The limits of the child's session. @default a part of what is left of the parent's budget */
   readonly budget?: { readonly steps: number, readonly tokens: number }
-  /** The operator's workspace for a plan, or the operator's target for a skill. */
+  /** The operator's workspace in which a plan works, or the operator's target on which a skill runs commands. */
   readonly place?: string
 }
 
-/** A parameter that the model gives to a child. */
+/** A parameter that the model fills in when it calls a child: an agent, a skill or a plan. */
 export interface ChildParameter {
   readonly description?: string
   readonly type: string

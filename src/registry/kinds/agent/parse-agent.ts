@@ -11,13 +11,13 @@ import { functionName, type GivenFunction, mistakesOf, parseChild, transferName 
 
 export const AGENT_SCHEMA = entrySchema('agent')
 
-/** Default bounds of a dialogue: no honest dialogue comes near them. */
+/** The bounds of a dialogue whose author sets none. They are so high that no honest dialogue comes near them. */
 const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
 
-/** Defaults of compaction: a dialogue whose input is above so many tokens is summed up, except for its last turns. */
+/** The defaults for summing up a dialogue: above `above` tokens of input, all but the last `keep` turns become a summary. */
 const COMPACT = { above: 24_000, keep: 4 }
 
-/** An agent as its author may write it: every member of an object may be left out. */
+/** An agent as its author may write it. Every member of an object may be left out, because `parseAgent` knows the defaults. */
 type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts' | 'tools' | 'children'>> & {
   readonly tools?: ReadonlyArray<GivenFunction & Partial<Omit<AgentTool, 'parameters'>>>
   readonly classify?: Partial<AgentClassify> & Pick<AgentClassify, 'prompt'>
@@ -25,7 +25,7 @@ type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'
   readonly timeouts?: Partial<AgentSetting['timeouts']>
 }
 
-/** Reads an agent. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
+/** Reads an agent and fills in its defaults. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
   AGENT_SCHEMA.check(value)
   const given = value as GivenAgent
@@ -55,7 +55,7 @@ export function parseAgent (value: Json): AgentSetting {
   return setting
 }
 
-/** The optional fields of a setting, each only where the author has given it. */
+/** The fields of a setting that have no default, each only where the author has given it. */
 function optionsOf ({ language, classify, select, returns, tools = [], handoffs = [] }: GivenAgent): Partial<AgentSetting> {
   const children = tools.map(parseChild).filter(child => child !== undefined)
   return {
@@ -103,7 +103,7 @@ function repeatedNames ({ tools, children = [], handoffs = [] }: AgentSetting): 
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map(name => error(`two tools are called "${name}"`))
 }
 
-/** Tells of children and handoffs in an agent whose mode is `steps`: it runs one tool at a time, and its user chooses the agent. */
+/** Finds children and handoffs in an agent with `mode: steps`. They are errors: such an agent runs one tool at a time, and its user chooses the agent. */
 function beyondMode ({ mode, children = [], handoffs = [] }: AgentSetting): Diagnostic[] {
   if (mode === 'tools') return []
   return [

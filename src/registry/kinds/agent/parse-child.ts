@@ -1,7 +1,7 @@
 import { toPath } from '../../../store/keys.ts'
 import { type AgentChild, type AgentParameter, type ChildParameter } from './agent-setting.ts'
 
-/** The budget that a call of a child reserves from its parent's budget, for the members that the child's own budget leaves out. */
+/** The defaults for a child's budget: what a call of the child reserves from the budget of the agent that calls it. */
 const BUDGET = { steps: 50, tokens: 200_000 }
 
 /** A function of an agent as its author may write it: exactly one of the first four fields is present. */
@@ -19,17 +19,17 @@ export interface GivenFunction {
   readonly target?: string
 }
 
-/** The kinds of a function's target, by the field that names the target; a tool has no kind of definitions. */
+/** The kind of entry that each field of a function names. A function with the field `tool` calls a tool, which is no definition and so has no kind here. */
 export const FUNCTION_KINDS = { tool: undefined, agent: 'agents', skill: 'skills', plan: 'plans' } as const
 
 type FunctionKind = keyof typeof FUNCTION_KINDS
 
-/** The target fields that a function has: exactly one in a correct function. */
+/** The fields of a function that name what it calls (`tool`, `agent`, `skill`, `plan`). A correct function has exactly one of them. */
 export function kindsOf (given: GivenFunction): FunctionKind[] {
   return (Object.keys(FUNCTION_KINDS) as FunctionKind[]).filter(kind => given[kind] !== undefined)
 }
 
-/** Fields that only some functions may have, each with the kinds of functions that may have it. */
+/** The fields that only some functions may have, each with the functions that may have it, by what they call. */
 const FIELDS: ReadonlyMap<string, readonly FunctionKind[]> = new Map<string, readonly FunctionKind[]>([
   ...['health', 'label', 'errorLabel', 'failed', 'arguments', 'show'].map((name): [string, readonly FunctionKind[]] => [name, ['tool']]),
   ['parameters', ['tool', 'agent', 'plan']],
@@ -39,7 +39,7 @@ const FIELDS: ReadonlyMap<string, readonly FunctionKind[]> = new Map<string, rea
   ['target', ['skill']]
 ])
 
-/** What is wrong with how a function is written, in words. @param index of the function, from 0 */
+/** The mistakes in the form of a function, in words. @param index the function's place in the agent's list, from 0 */
 export function mistakesOf (given: GivenFunction, index: number): string[] {
   const where = `tools.${index}${given.name === undefined ? '' : ` ("${given.name}")`}`
   const kinds = kindsOf(given)
@@ -58,7 +58,7 @@ export function mistakesOf (given: GivenFunction, index: number): string[] {
   ]
 }
 
-/** Reads a function that is an agent, a skill or a plan; `undefined` for a tool. @param given one without mistakes */
+/** Reads a function of an agent that calls an agent, a skill or a plan; `undefined` for one that calls a tool. @param given a function without mistakes */
 export function parseChild (given: GivenFunction): AgentChild | undefined {
   const [field = 'tool'] = kindsOf(given)
   const kind = FUNCTION_KINDS[field]
@@ -90,7 +90,7 @@ export function functionName (id: string): string {
   return id.replace(/[^\w-]/g, '_').slice(0, 64)
 }
 
-/** The function by which a dialogue is handed over to an agent. @param id dotted */
+/** The name of the function by which a model hands the dialogue over to another agent. @param id the other agent's dotted id */
 export function transferName (id: string): string {
   return `transfer_to_${functionName(id)}`.slice(0, 64)
 }

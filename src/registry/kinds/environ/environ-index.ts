@@ -3,8 +3,8 @@ import { compareNames, NameList } from './name-list.ts'
 import { amend, holds, positionOf } from './sorted-names.ts'
 
 /**
- * The bounds of remembered answers, in number and in length of name. They make a render's look-up one hash each; callers can ask for any
- * name, of any length.
+ * The bounds of the cache of answers: their number, and the length of a name. The cache makes a render's look-up one hash, but callers can ask for
+ * any name, of any length.
  */
 const MAX_REMEMBERED = 20_000
 const MAX_REMEMBERED_LENGTH = 200
@@ -12,7 +12,7 @@ const MAX_REMEMBERED_LENGTH = 200
 /** The number of changes since the last whole listing above which a new listing is worth its cost. */
 const MAX_CHANGES = 20_000
 
-/** A range of names in order: positions in the listing, and in the two lists of changes. */
+/** A range of sorted names: positions in the last whole listing, and the names added to it and removed from it since. */
 interface Range {
   readonly listed: readonly [start: number, end: number]
   readonly added: readonly string[]
@@ -20,8 +20,9 @@ interface Range {
 }
 
 /**
- * The names of all shared variables, `vscode.rules`: those of the last whole listing in one flat list, and beside it what
- * was added and removed since. Sorted, so that everything below `a.b` lies between `a.b.` and `a.b/`.
+ * The index of the names of all shared variables (environs: JSON values that programs publish for all prompts), such as `vscode.rules`. The names of
+ * the last whole listing are in one flat list; beside the list is what was added and removed since. Names are sorted, so that everything below `a.b`
+ * lies between `a.b.` and `a.b/`.
  */
 export class EnvironIndex {
   #listed = NameList.empty
@@ -29,9 +30,12 @@ export class EnvironIndex {
   #added: readonly string[] = []
   /** Names removed since the listing, sorted, all of them listed. */
   #removed: readonly string[] = []
-  /** Names that have changed while a new listing is made, which may have been too late or too early to show the change. */
+  /**
+   * The names that have changed while a new listing is being made, each with whether it exists now. The listing may have read them before or after
+   * the change. `undefined` when no listing is being made.
+   */
   #meanwhile: Map<string, boolean> | undefined
-  /** Answers of `has` and `hasBelow`, by name. */
+  /** The remembered answers of `has` and of `hasBelow`, by name. */
   readonly #known = new Map<string, boolean>()
   readonly #knownBelow = new Map<string, boolean>()
 
@@ -44,7 +48,7 @@ export class EnvironIndex {
     return this.#added.length + this.#removed.length > MAX_CHANGES
   }
 
-  /** Takes changes: whether each of these names exists now. */
+  /** Takes changes into the index. @param changes names, each with whether it exists now */
   apply (changes: Iterable<readonly [name: string, exists: boolean]>): void {
     const added = new Set<string>()
     const removed = new Set<string>()
@@ -63,17 +67,17 @@ export class EnvironIndex {
     this.#removed = amend(this.#removed, restored, [...removed].filter(name => !dropped.has(name)))
   }
 
-  /** Notes what changes from now on, for the listing that begins now. */
+  /** Begins to note changes, since the listing that begins now may miss them. */
   beginListing (): void {
     this.#meanwhile = new Map()
   }
 
-  /** Whether that name has changed since the listing began. */
+  /** Whether a name has changed since the listing began. */
   hasChangedMeanwhile (name: string): boolean {
     return this.#meanwhile?.has(name) ?? false
   }
 
-  /** Takes a whole listing; what has changed since it began stays as it is. */
+  /** Puts a whole listing in the place of the old one. Changes that were noted since the listing began are applied on top of it, because they are newer. */
   replace (names: NameList): void {
     const meanwhile = [...this.#meanwhile ?? []]
     this.#listed = names
@@ -84,7 +88,7 @@ export class EnvironIndex {
     this.#knownBelow.clear()
   }
 
-  /** Gives up the listing that has begun. */
+  /** Stops noting changes for a listing, because the listing has been taken over or given up. */
   endListing (): void {
     this.#meanwhile = undefined
   }
@@ -113,13 +117,13 @@ export class EnvironIndex {
       const dot = path.indexOf('.', skip)
       const way = dot === -1 ? path : path.slice(0, dot)
       if (removed.length === 0 || this.has(way) || this.hasBelow(way)) segments.add(way.slice(skip))
-      // A leaf is one name; a branch is jumped over, however large it is.
+      // A leaf is one name; a branch is skipped as a whole, however many names are in it.
       index = dot === -1 ? index + 1 : this.#listed.from(`${way}/`)
     }
     return [...segments].sort()
   }
 
-  /** All names that begin with `prefix` and come after `after`, at most `limit`. */
+  /** The names that begin with `prefix` and come after the name `after`, in order, at most `limit` of them. */
   page (prefix: string, after: string, limit: number): readonly string[] {
     const first = compareNames(after, prefix) < 0 ? prefix : after
     const page: string[] = []
@@ -131,7 +135,7 @@ export class EnvironIndex {
     return page
   }
 
-  /** All names in order, as they are now: changes made meanwhile do not show. */
+  /** Iterates over all names in order, as they were when the iteration began: later changes do not show. */
   [Symbol.iterator] (): Generator<string> {
     return this.#names(this.#range('', undefined))
   }
@@ -140,7 +144,7 @@ export class EnvironIndex {
     return name === '' ? this.#range('', undefined) : this.#range(`${name}.`, `${name}/`)
   }
 
-  /** @param end the first name that does not belong to it; `undefined` for all that follow */
+  /** The range of the names from `start` up to, but without, `end`. @param end `undefined` for all names from `start` on */
   #range (start: string, end: string | undefined): Range {
     const part = (sorted: readonly string[]) => sorted.length === 0
       ? sorted
@@ -168,7 +172,7 @@ export class EnvironIndex {
     for (; nextAdded < added.length; nextAdded++) yield added[nextAdded] as string
   }
 
-  /** Forgets every answer that depends on a name: whether it exists, and whether something lies below those above it. */
+  /** Forgets the remembered answers that depend on a name: whether the name exists, and for every name above it whether something lies below. */
   #forget (name: string): void {
     this.#known.delete(name)
     for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) this.#knownBelow.delete(name.slice(0, dot))

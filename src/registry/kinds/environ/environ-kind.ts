@@ -2,7 +2,10 @@ import { decodeEnviron } from '../../entries/decode-value.ts'
 import { type Kind } from '../kind.ts'
 import { lintEnvironName } from './environs.ts'
 
-/** Shared variables, `shenma:environs:*`: of thousands a render needs a few, so names are loaded and values read on use. */
+/**
+ * The kind of entries that are shared variables, stored under `shenma:environs:*`. A render needs a few of thousands: so only names are loaded at
+ * start, and a value is read when it is first used.
+ */
 export const environKind: Kind = {
   key: 'environs',
   name: 'environs',

@@ -5,10 +5,10 @@ import { type EnvironIndex } from './environ-index.ts'
 import { missingNames, NameListBuilder } from './name-list-builder.ts'
 import { type NameList } from './name-list.ts'
 
-/** How many names are asked for in one round trip. */
+/** How many names the store is asked for in one round trip. */
 const BATCH = 250
 
-/** One whole listing of the shared variables, made beside the index that is in force. */
+/** One listing of all shared variables in the store. It is collected beside the index of names that is in use, and then takes its place at once. */
 export class EnvironListing {
   readonly #index: EnvironIndex
   readonly #store: Store
@@ -19,7 +19,10 @@ export class EnvironListing {
   #names: NameList | undefined
   #listed = 0
 
-  /** @param accepts whether a key has a name that paths can say @param onReplaced told when the listing is in force */
+  /**
+   * @param accepts whether the name of a key can be written as a path in a template
+   * @param onReplaced called when the listing has taken the place of the old one
+   */
   constructor (index: EnvironIndex, store: Store, prefix: string, accepts: (key: string) => boolean, onReplaced: () => void) {
     this.#index = index
     this.#store = store
@@ -34,13 +37,16 @@ export class EnvironListing {
     return this.#listed
   }
 
-  /** Takes keys as the store lists them, in any order. */
+  /** Adds keys to the listing, in any order, as the store lists them. */
   async add (keys: readonly string[]): Promise<void> {
     this.#listed += keys.length
     await this.#builder.add(keys.filter(this.#accepts).map(key => keyToPath(key, this.#prefix)))
   }
 
-  /** Takes those names of the index for listed whose keys pass a test, such as those of a node that is held. */
+  /**
+   * Adds to the listing those names of the index whose keys pass a test, although the store has not listed them: such as the keys of a node of a
+   * cluster that cannot be asked.
+   */
   async keep (isKept: (key: string) => boolean): Promise<void> {
     const slices = createSlices()
     let kept: string[] = []
@@ -55,9 +61,8 @@ export class EnvironListing {
   }
 
   /**
-   * Ends the listing. Whatever it does not show and the index has is asked for by name: a key that a cluster moves from
-   * node to node may be shown by neither.
-   * @throws StoreError
+   * Ends the listing. Every name that is in the index and not in the listing is looked up in the store once more: a key that a cluster moves from one
+   * node to another may be listed by neither.
    */
   async finish (): Promise<void> {
     const names = await this.#builder.finish()
@@ -66,19 +71,19 @@ export class EnvironListing {
     for (let start = 0; start < missing.length; start += BATCH) {
       const batch = missing.slice(start, start + BATCH)
       const exist = await this.#store.has(batch.map(name => pathToKey(name, this.#prefix)))
-      // Applying what the index knows already notes it as a change that the listing must not undo.
+      // The index applies no change here, but notes that these names exist: so the listing, which lacks them, does not remove them.
       this.#index.apply(batch.filter((name, position) => exist[position] === true && !this.#index.hasChangedMeanwhile(name)).map(name => [name, true]))
     }
     this.#names = names
   }
 
-  /** Puts the listing in force. Call it after `finish`. */
+  /** Makes the listing the index in use. Call it after `finish`. */
   replace (): void {
     if (this.#names !== undefined) this.#index.replace(this.#names)
     this.#onReplaced()
   }
 
-  /** Leaves the index as it is. */
+  /** Gives the listing up and leaves the index as it is. */
   abandon (): void {
     this.#index.endListing()
   }

@@ -7,27 +7,27 @@ import { decodeEnviron } from '../../entries/decode-value.ts'
 import { inWords, RejectedEntry, unreadable } from '../../diagnostic/diagnostic.ts'
 import { type EntryProblem } from '../../entries/entry-table.ts'
 
-/** How long a value is taken from memory while nothing tells of changes, in ms. */
+/** How long a value in memory counts as fresh while the store does not push changes, in ms. */
 const FRESH_MILLISECONDS = 5000
 
-/** How long a render waits for a newer value before it takes the older one, in ms. A slow Redis may need seconds for an answer. */
+/** How long a render waits for a newer value before it takes the older one in memory, in ms. A slow Redis may need seconds for an answer. */
 const PATIENCE_MILLISECONDS = 100
 
-/** What an entry is counted beside its text, in bytes, so that tiny values have a bound too. */
+/** The bytes that an entry of the cache counts beside its text and name, so that the number of tiny values has a bound too. */
 const ENTRY_BYTES = 128
 
-/** A value in memory. It is kept beyond its freshness, to be served when the store cannot be asked. */
+/** A value in memory. It is kept after it has stopped being fresh, to be served when the store cannot be asked. */
 interface CachedValue extends EnvironValue {
-  /** The value counts as fresh only while the cache is in the same epoch. */
+  /** The epoch of the cache in which the value was read. The value is fresh only while the cache is in that epoch: `expireAll` begins a new one. */
   readonly epoch: number
   readonly freshUntil: number
-  /** When the store drops it, on this cache's clock. */
+  /** When the value's time to live in the store ends, on this cache's clock. */
   readonly endsAt: number
 }
 
-/** How the cache fares, for metrics. */
+/** The figures of the cache of shared variables' values, for metrics. */
 export interface EnvironCacheStatistics {
-  /** Questions answered from memory, and those that had to go to the store. */
+  /** The questions answered from memory (`hits`), and those that needed the store (`misses`). */
   readonly hits: number
   readonly misses: number
   readonly entries: number
@@ -39,19 +39,19 @@ export interface EnvironValuesOptions {
   readonly store: Store
   /** The prefix of the keys of shared variables: `shenma:environs:`. */
   readonly prefix: string
-  /** What the values may take together, in bytes of stored text; the least recently used are dropped. */
+  /** The bound of all values in memory together, in bytes of stored text. Above it the least recently used values are dropped. */
   readonly limit: number
   /** A clock in ms. */
   readonly now: () => number
-  /** Whether a name is in the index. */
+  /** Whether a name is in the index of the shared variables that exist. */
   readonly isListed: (name: string) => boolean
-  /** Called with a name whose time to live is over. */
+  /** Called with the name of a value whose time to live in the store is over. */
   readonly onExpired: (name: string) => void
 }
 
 /**
- * The values of shared variables that renders have needed. While the store pushes changes, a value is fresh until it is
- * pushed or its time to live is over; otherwise for 5 s, or as long as the outage that keeps it from being read again.
+ * A cache of the values of shared variables that renders have needed. While the store pushes changes, a value is fresh until it is pushed or its time
+ * to live is over; otherwise for 5 s. During an outage of the store the last value is served, however old.
  */
 export class EnvironValues {
   readonly #options: EnvironValuesOptions
@@ -67,7 +67,7 @@ export class EnvironValues {
     this.#values = new LRUCache({ maxSize: options.limit })
   }
 
-  /** The value if it is in memory and fresh. */
+  /** The value of a shared variable if it is in memory and fresh. */
   cached (name: string): EnvironValue | undefined {
     const known = this.#values.get(name)
     if (known !== undefined && this.#isFresh(known)) {
@@ -78,18 +78,18 @@ export class EnvironValues {
     return undefined
   }
 
-  /** The value in memory, fresh or not. It counts neither as a use nor as a hit. */
+  /** The value of a shared variable in memory, fresh or not. The question counts neither as a use nor as a hit. */
   peek (name: string): EnvironValue | undefined {
     return this.#values.peek(name)
   }
 
-  /** Whether a fresh value is in memory; counts neither as a use nor as a hit. */
+  /** Whether a fresh value of a shared variable is in memory. The question counts neither as a use nor as a hit. */
   isFresh (name: string): boolean {
     const known = this.#values.peek(name)
     return known !== undefined && this.#isFresh(known)
   }
 
-  /** Whether there is any value in memory, fresh or not. */
+  /** Whether any value of a shared variable is in memory, fresh or not. */
   isKnown (name: string): boolean {
     return this.#values.has(name)
   }
@@ -99,7 +99,7 @@ export class EnvironValues {
     return [...this.#values.rkeys()]
   }
 
-  /** Makes the next use of these names read them again; what is in memory stays as the last good value. */
+  /** Marks values as old, so that their next use reads them again. The old values stay in memory for the case that the new ones cannot be used. */
   expire (names: Iterable<string>): void {
     for (const name of names) {
       this.#reading.delete(name)
@@ -108,13 +108,13 @@ export class EnvironValues {
     }
   }
 
-  /** Makes the next use of every value read it again. */
+  /** Marks every value as old, so that its next use reads it again. */
   expireAll (): void {
     this.#epoch++
     this.#reading.clear()
   }
 
-  /** Drops what is known of names that do not exist any more. */
+  /** Drops the values and the problems of names that do not exist any more. */
   forget (names: Iterable<string>): void {
     for (const name of names) {
       this.#values.delete(name)
@@ -122,7 +122,7 @@ export class EnvironValues {
     }
   }
 
-  /** Drops what is known of every name that is not listed. */
+  /** Drops the values and the problems of every name that is not in the index. */
   forgetUnlisted (): void {
     this.forget([...this.#values.keys(), ...this.#problems.keys()].filter(name => !this.#options.isListed(name)))
   }
@@ -132,7 +132,7 @@ export class EnvironValues {
     return this.#problems.has(name)
   }
 
-  /** Names whose value could not be used when it was read, at most `limit`, the one that was read longest ago first. */
+  /** The names whose value could not be used when it was last read, at most `limit` of them. The value that was read longest ago comes first. */
   brokenNames (limit: number): string[] {
     const names: string[] = []
     for (const [name, { diagnostics }] of this.#problems) {
@@ -151,9 +151,8 @@ export class EnvironValues {
   }
 
   /**
-   * Reads values, in one round trip for those that no other render is already reading. A value that does not come in time is
-   * served as it was, and read all the same.
-   * @throws STORE_UNAVAILABLE, ENVIRON_INVALID
+   * Reads values from the store. Names that another render is already reading are not asked for again; all others take one round trip. When an answer
+   * is slow and an older value is in memory, the older one is given, and the read goes on.
    */
   async fetch (names: readonly string[]): Promise<ReadonlyMap<string, EnvironValue>> {
     const unasked = names.filter(name => !this.#reading.has(name))
@@ -180,7 +179,7 @@ export class EnvironValues {
   #isFresh (known: CachedValue): boolean {
     if (known.epoch !== this.#epoch) return false
     const until = Math.min(known.freshUntil, known.endsAt)
-    // A render reads tens of values, most of them without an end: the clock need not be asked.
+    // A render reads tens of values, most of them without an end: for those the clock need not be asked.
     return until === Infinity || until > this.#options.now()
   }
 
@@ -197,12 +196,15 @@ export class EnvironValues {
         ), error => this.#outlive(name, error))
         .finally(() => { if (this.#reading.get(name) === value) this.#reading.delete(name) })
       this.#reading.set(name, value)
-      // A render that has ended meanwhile no longer waits; whoever waits still sees the rejection.
+      // A render that has ended no longer awaits the value, so its rejection would count as unhandled. Renders that still wait see the rejection all the same.
       value.catch(() => {})
     }
   }
 
-  /** @param isCurrent false when the key changed while it was being read: the value serves who waits, and is not kept */
+  /**
+   * Takes what the store has answered for a name.
+   * @param isCurrent false when the key changed while it was being read: then the value goes to those who wait, and is not kept
+   */
   #take (name: string, stored: StoredValue, isCurrent: boolean): EnvironValue | undefined {
     if (stored.kind === 'missing') return this.#doubt(name, isCurrent)
     try {
@@ -217,7 +219,7 @@ export class EnvironValues {
         freshUntil: isCurrent ? this.#freshUntil() : 0,
         endsAt: stored.expiresAt === undefined ? Infinity : this.#options.now() + stored.expiresAt - Date.now()
       }
-      // What is in memory may be newer than an answer that is late.
+      // The value in memory may be newer than an answer that came late.
       return isCurrent || !this.isKnown(name) ? this.#keep(name, found) : found
     } catch (error) {
       if (!(error instanceof RejectedEntry)) throw error
@@ -229,14 +231,13 @@ export class EnvironValues {
   }
 
   /**
-   * A value that is gone while its name is listed: deleted a moment ago, or the store was emptied by an accident. The
-   * listing decides, since it is held where it cannot be believed; until then the last good value is served. A value
-   * whose time to live is over has gone for good.
+   * Decides about a value that is gone from the store while its name is still in the index: it was deleted a moment ago, or the store was emptied by
+   * accident. The last value is served until the next listing of the store decides. A value whose time to live is over is dropped at once.
    */
   #doubt (name: string, isCurrent: boolean): EnvironValue | undefined {
     const lastGood = this.#values.peek(name)
     if (lastGood === undefined || !this.#options.isListed(name)) return undefined
-    // It has changed while it was being read, and may be there again.
+    // The key has changed while it was being read, and may exist again.
     if (!isCurrent) return lastGood
     if (lastGood.endsAt > this.#options.now()) return this.#prolong(name, lastGood, this.#options.now() + FRESH_MILLISECONDS)
     this.forget([name])
@@ -244,7 +245,7 @@ export class EnvironValues {
     return undefined
   }
 
-  /** During an outage what is in memory is served, however old. */
+  /** Serves the last value during an outage of the store, however old it is. @throws STORE_UNAVAILABLE when there is none */
   #outlive (name: string, error: unknown): EnvironValue {
     if (!(error instanceof StoreError)) throw error
     const lastGood = this.#values.peek(name)

@@ -10,32 +10,35 @@ import { EnvironIndex } from './environ-index.ts'
 import { EnvironListing } from './environ-listing.ts'
 import { type EnvironCacheStatistics, EnvironValues } from './environ-values.ts'
 
-/** Deeper keys than this are rejected, so that whatever recurses over the tree has a bound. */
+/** The greatest number of segments in a key. A deeper key is rejected, so that code that recurses over the tree of names has a bound. */
 const MAX_SEGMENTS = 32
 
-/** How many keys are listed as problems for their names, and how many for what lies below them. */
+/** The greatest number of problems that are listed for bad names, and the same for values that keys below them hide. */
 const MAX_PROBLEMS = 1000
 
 /** How many values are read before a render needs them. */
 const MAX_READ_AHEAD = 1000
 
-/** How many values are read in one round trip that no render waits for. */
+/** How many values one round trip reads when no render waits for them. */
 const READ_BATCH = 250
 
-/** What the values may take in memory when nothing else is said, in bytes. */
+/** The bound of all values in memory unless the configuration sets one, in bytes. */
 const DEFAULT_LIMIT = 64 * 1024 * 1024
 
 export interface EnvironsOptions {
   readonly store: Store
   /** The prefix of the keys of shared variables: `shenma:environs:`. */
   readonly prefix: string
-  /** What the values may take in memory, in bytes of stored text. @default 64 MiB */
+  /** The bound of all values in memory together, in bytes of stored text. @default 64 MiB */
   readonly limit?: number
   /** A clock in ms. @default that of `performance.now()` */
   readonly now?: () => number
 }
 
-/** The shared variables: every name, and the values that renders have needed. A change of the index is visible at once. */
+/**
+ * All shared variables (environs: JSON values that programs publish for all prompts): every name, and the values that renders have needed. A change
+ * of the names is visible at once.
+ */
 export class Environs implements EnvironSource {
   readonly index = new EnvironIndex()
   readonly #store: Store
@@ -43,7 +46,7 @@ export class Environs implements EnvironSource {
   readonly prefix: string
   readonly #values: EnvironValues
   #misnamed = new Map<string, EntryProblem>()
-  /** Names whose value was no object, with keys below it, when either was last looked at. */
+  /** The names whose value was no object, although keys lie below the name, when the value or those keys last changed. Such a value is hidden by the keys. */
   readonly #shadowed = new Set<string>()
 
   constructor ({ store, prefix, limit = DEFAULT_LIMIT, now = () => performance.now() }: EnvironsOptions) {
@@ -59,7 +62,7 @@ export class Environs implements EnvironSource {
     })
   }
 
-  /** Begins a whole listing of the keys; the index stays as it is until the listing is put in force. */
+  /** Begins a whole listing of the keys in the store. The index stays as it is until the listing replaces it. */
   beginListing (): EnvironListing {
     const misnamed = new Map<string, EntryProblem>()
     return new EnvironListing(this.index, this.#store, this.prefix, key => isWellNamed(key, this.prefix, misnamed), () => {
@@ -69,10 +72,10 @@ export class Environs implements EnvironSource {
     })
   }
 
-  /** Takes in which of these keys exist now; the values of deleted keys are forgotten. */
+  /** Takes in which of some keys exist now. The values of deleted keys are forgotten. */
   applyKeys (changes: ReadonlyArray<readonly [key: string, exists: boolean]>): void {
     for (const [key, exists] of changes) if (!exists) this.#misnamed.delete(key)
-    // A badly named key has the path of another key, which has not changed.
+    // A badly named key gives the path of another key, which has not changed.
     const named = changes.filter(([key, exists]) => isWellNamed(
       key,
       this.prefix,
@@ -86,20 +89,20 @@ export class Environs implements EnvironSource {
     }
   }
 
-  /** Makes the next use of these keys read them again; what is in memory stays as the last good value. */
+  /** Marks the values of keys as old, so that their next use reads them again. The old values stay in memory for the case that the new ones cannot be used. */
   expireKeys (keys: readonly string[]): void {
     this.#values.expire(keys.map(key => keyToPath(key, this.prefix)))
   }
 
-  /** Makes the next use of every value read it again. */
+  /** Marks every value as old, so that its next use reads it again. */
   expireAll (): void {
     this.#values.expireAll()
   }
 
   /**
-   * Reads those names that have no fresh value in memory; a bad one is noted as a problem of its key. Where there are too
-   * many names for that, only those with a known problem are read, so that the problem goes when its value is mended.
-   * @param changed the keys that have changed; left out after a listing, when any may have
+   * Reads the names that have no fresh value in memory, so that a bad value is noted as a problem of its key before a render meets it. Where there
+   * are too many names, only those with a known problem are read: so a problem goes away when its value is mended.
+   * @param changed the keys that have changed; left out after a listing, when any key may have changed
    */
   async readAhead (changed?: readonly string[]): Promise<void> {
     const names = this.index.size <= MAX_READ_AHEAD ? [...this.index] : this.#withProblems(changed)
@@ -111,12 +114,12 @@ export class Environs implements EnvironSource {
     return changed.map(key => keyToPath(key, this.prefix)).filter(name => this.#values.hasProblem(name)).slice(0, MAX_READ_AHEAD)
   }
 
-  /** Reads every value in memory again, so that none outlives a change that nobody told of. */
+  /** Reads every value in memory again, in case the store's message of a change got lost. */
   verifyValues (): Promise<void> {
     return this.#read(this.#values.names())
   }
 
-  /** Reads the values of those names that exist, a batch at a time. A value that cannot be read keeps nobody waiting. */
+  /** Reads the values of the names that exist, a batch at a time. A failure is ignored here: it is noted as a problem of its key. */
   async #read (names: readonly string[]): Promise<void> {
     for (let start = 0; start < names.length; start += READ_BATCH) {
       const batch = names.slice(start, start + READ_BATCH).filter(name => this.index.has(name))
@@ -124,18 +127,18 @@ export class Environs implements EnvironSource {
     }
   }
 
-  /** Every shared variable that cannot be used as it is stored. */
+  /** The problems of all shared variables that cannot be used as they are stored. */
   problems (): readonly EntryProblem[] {
     const shadowed = [...this.#shadowed].filter(name => this.#isShadowed(name))
     return [...this.#misnamed.values(), ...shadowed.map(name => noticed(pathToKey(name, this.prefix), VALUE_SHADOWED)), ...this.#values.problems()]
   }
 
-  /** How the values in memory fare. */
+  /** The figures of the cache of values. */
   statistics (): EnvironCacheStatistics {
     return this.#values.statistics()
   }
 
-  /** All keys, as the store has them. */
+  /** The keys of all shared variables, as they are in the store. */
   * keys (): Generator<string> {
     for (const name of this.index) yield pathToKey(name, this.prefix)
   }
@@ -166,13 +169,13 @@ export class Environs implements EnvironSource {
     return values
   }
 
-  /** Notes whether a value gives way to the keys below it. */
+  /** Notes whether a value is hidden by keys below its name: one that is no object cannot have members. */
   #judge (name: string, value: Json): void {
     if (isObject(value) || !this.hasBelow(name)) this.#shadowed.delete(name)
     else if (this.#shadowed.size < MAX_PROBLEMS) this.#shadowed.add(name)
   }
 
-  /** Judges the values in memory above a name that has come or gone. */
+  /** Checks again the values in memory of all names above one that has been added or removed, since that may hide or show them. */
   #judgeAbove (name: string): void {
     for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
       const above = name.slice(0, dot)
@@ -199,8 +202,9 @@ function noticed (key: string, diagnostic: Diagnostic): EntryProblem {
 }
 
 /**
- * Whether paths can say the name of a key.
- * @param problems where one is noted that they cannot say, or that means something else; `undefined` for a key that has gone
+ * Whether a template can name the shared variable of a key.
+ * @param problems where a problem is noted when the name is impossible, or when templates give it another meaning; `undefined` for a key that has
+ * gone
  */
 function isWellNamed (key: string, prefix: string, problems: Map<string, EntryProblem> | undefined): boolean {
   const reason = misnaming(key.slice(prefix.length))
@@ -210,7 +214,7 @@ function isWellNamed (key: string, prefix: string, problems: Map<string, EntryPr
   return reason === undefined
 }
 
-/** What is odd about the dotted name of a shared variable. */
+/** The warnings about the dotted name of a shared variable. */
 export function lintEnvironName (name: string): readonly Diagnostic[] {
   return RESERVED_NAMES.has(name.split('.', 1)[0] as string) ? [NAME_RESERVED] : []
 }

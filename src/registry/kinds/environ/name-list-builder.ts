@@ -1,15 +1,15 @@
 import { compareNames, NameList, NameWriter } from './name-list.ts'
 import { createSlices, type Slices } from '../../../runtime/slices.ts'
 
-/** Names that are sorted in one go, which takes 1 to 2 ms. */
+/** The number of names that are sorted at once without a pause, which takes 1 to 2 ms. */
 const RUN_LENGTH = 2000
 
-/** How many names are merged between two looks at the clock. */
+/** How many names are merged before the clock is asked whether a pause is due. */
 const NAMES_PER_LOOK = 500
 
 /**
- * Makes one sorted list of names that come in any order, in slices. Runs are sorted and merged in pairs of like length, so
- * that at most twice the memory of the result is in use.
+ * Collects names that come in any order into one sorted list. It works in slices, so that a million names do not block the process. Sorted lists of
+ * like length are merged in pairs (a merge sort), so that at most twice the memory of the result is in use.
  */
 export class NameListBuilder {
   readonly #slices = createSlices()
@@ -17,7 +17,7 @@ export class NameListBuilder {
   /** Sorted lists, each more than twice as long as the next. */
   readonly #runs: NameList[] = []
 
-  /** Takes more names; repeats count once. */
+  /** Adds names. A name that is added twice counts once. */
   async add (names: readonly string[]): Promise<void> {
     for (const name of names) this.#pending.push(name)
     if (this.#pending.length >= RUN_LENGTH) await this.#endRun()
@@ -42,7 +42,7 @@ export class NameListBuilder {
   }
 }
 
-/** The names that are in either list. */
+/** Merges two sorted lists into one, in which a name that is in both stands once. */
 async function mergeLists (one: NameList, other: NameList, slices: Slices): Promise<NameList> {
   const writer = new NameWriter(one.length + other.length, one.byteLength + other.byteLength)
   let left = 0
@@ -58,7 +58,7 @@ async function mergeLists (one: NameList, other: NameList, slices: Slices): Prom
   return writer.finish()
 }
 
-/** The names of `before` that are not in `after`, in slices. @param before sorted */
+/** The names of `before` that are not in `after`. The comparison works in slices, so that it does not block the process. @param before sorted */
 export async function * missingNames (before: Iterable<string>, after: NameList): AsyncGenerator<string> {
   const slices = createSlices()
   let position = 0

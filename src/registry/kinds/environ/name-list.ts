@@ -1,12 +1,12 @@
 /**
- * Names in one piece of memory, sorted by their UTF-8 bytes, without repeats, never changed. A million names of 30 bytes
- * take 34 MB, and the garbage collector has two objects to look at; as texts they would take 64 MB and a million.
+ * An immutable list of sorted names without repeats, stored as UTF-8 bytes in one buffer. A million names of 30 bytes take 34 MB in two objects; as
+ * JavaScript strings they would take 64 MB, and the garbage collector would have to look at a million objects.
  */
 export class NameList {
   static readonly empty = new NameList(Buffer.alloc(0), Uint32Array.of(0))
 
   readonly #bytes: Buffer
-  /** Where each name begins; one more than there are names. */
+  /** The position in `#bytes` at which each name begins, and at the end one more: that at which the last name ends. */
   readonly #starts: Uint32Array
 
   /** @param starts where each name begins in `bytes`, and where the last one ends */
@@ -15,7 +15,7 @@ export class NameList {
     this.#starts = starts
   }
 
-  /** Packs names; few enough to be sorted in one go. */
+  /** Makes a list from few names, which it sorts without a pause. */
   static of (names: readonly string[]): NameList {
     const sorted = [...names].sort(compareNames)
     const starts = new Uint32Array(sorted.length + 1)
@@ -31,7 +31,7 @@ export class NameList {
     return this.#bytes.length
   }
 
-  /** The name at a position that exists. */
+  /** The name at a position. @param index from 0, below `length` */
   at (index: number): string {
     return this.#bytes.toString('utf8', this.#starts[index], this.#starts[index + 1])
   }
@@ -42,17 +42,17 @@ export class NameList {
     return index < this.length && this.#compare(index, wanted) === 0
   }
 
-  /** Where the first name that is not before `name` stands; `length` if there is none. */
+  /** The position of the first name that is equal to `name` or comes after it; `length` if there is none. */
   from (name: string): number {
     return this.#from(Buffer.from(name))
   }
 
-  /** Copies a name to the end of what `target` has so far. */
+  /** Appends the name at a position to a list that is being written. */
   copyTo (target: NameWriter, index: number): void {
     target.write(this.#bytes, this.#starts[index] as number, this.#starts[index + 1] as number)
   }
 
-  /** Below 0 when the name at `index` comes before the other list's one, 0 when they are equal. */
+  /** Compares the name at `index` with a name of another list: below 0 when it comes first, 0 when they are equal. */
   compareAt (index: number, other: NameList, otherIndex: number): number {
     return compareBytes(
       this.#bytes,
@@ -80,14 +80,14 @@ export class NameList {
   }
 }
 
-/** Makes a list from names that come in order. */
+/** Writes a `NameList` name by name. The names must come in order and without repeats. */
 export class NameWriter {
   readonly #bytes: Buffer
   readonly #starts: Uint32Array
   #count = 0
   #end = 0
 
-  /** @param bytes how many there can be at most, as with `names` */
+  /** @param names how many names there can be at most, for which memory is set aside @param bytes how many bytes all names can have at most */
   constructor (names: number, bytes: number) {
     this.#bytes = Buffer.allocUnsafeSlow(bytes)
     this.#starts = new Uint32Array(names + 1)
@@ -102,15 +102,15 @@ export class NameWriter {
     this.#starts[++this.#count] = to
   }
 
-  /** The list of what was written. */
+  /** The list of the names written so far. */
   finish (): NameList {
     return new NameList(this.#bytes.subarray(0, this.#end), this.#starts.subarray(0, this.#count + 1))
   }
 }
 
 /**
- * The order of UTF-8 bytes, which is that of code points. UTF-16 has another one where there are characters beyond the
- * basic plane; such names are rare.
+ * Compares two names by their UTF-8 bytes, which is the order of code points. JavaScript compares UTF-16, which orders characters beyond the basic
+ * plane otherwise; names with such characters are rare.
  */
 export function compareNames (one: string, other: string): number {
   if (/[\ud800-\uffff]/.test(one) && /[\ud800-\uffff]/.test(other)) return Buffer.compare(Buffer.from(one), Buffer.from(other))

@@ -1,6 +1,6 @@
 import { compareNames } from './name-list.ts'
 
-/** Where the first of some sorted names that is not before `name` stands. */
+/** The position, in a sorted list, of the first name that is equal to `name` or comes after it. */
 export function positionOf (sorted: readonly string[], name: string): number {
   let low = 0
   let high = sorted.length
@@ -12,12 +12,12 @@ export function positionOf (sorted: readonly string[], name: string): number {
   return low
 }
 
-/** Whether sorted names hold that one. */
+/** Whether a sorted list has a name. */
 export function holds (sorted: readonly string[], name: string): boolean {
   return sorted[positionOf(sorted, name)] === name
 }
 
-/** Sorted names without some and with others, as a new list. */
+/** A copy of a sorted list without some of its names and with new ones. */
 export function amend (sorted: readonly string[], without: ReadonlySet<string>, more: readonly string[]): readonly string[] {
   if (without.size === 0 && more.length === 0) return sorted
   const kept = without.size === 0 ? sorted : sorted.filter(name => !without.has(name))

@@ -2,12 +2,15 @@ import semver from 'semver'
 import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { type ExtensionDefinition } from './extension-definition.ts'
 
-/** Whether anything that an extension brings is offered. */
+/** Whether an extension can be used by this service, so that its prompts and other entries are offered to callers. */
 export function isOffered (definition: ExtensionDefinition): boolean {
   return definition.isKnownType && definition.incompatibility === undefined
 }
 
-/** Which other extensions an extension counts on in vain. @param present those that offer prompts */
+/**
+ * The dependences of an extension on other extensions that are not registered, or not in a fitting version.
+ * @param present the extensions that offer prompts
+ */
 export function missingDependences (definition: ExtensionDefinition, present: readonly ExtensionDefinition[]): Diagnostic[] {
   const missing = definition.dependences.filter(wanted => !present.some(({ name, version }) => name === wanted.name && admits(wanted.version, version)))
   return missing.map(wanted => ({

@@ -10,35 +10,38 @@ import { toPath } from '../../../store/keys.ts'
 
 const SCHEMA = entrySchema('extension')
 
-/** Whether what an extension brings is offered: `active` and `degraded` (a dependence is missing) offer it, the others do not. */
+/**
+ * The state of an extension. The entries of an `active` or `degraded` extension are offered to callers (`degraded`: an extension that it depends on
+ * is missing); those of the others are not.
+ */
 export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
 
 const KNOWN_TYPES: ReadonlySet<string> = new Set(['prompt', 'skill', 'agent', 'plan', 'bundle'])
 
-/** Another extension that an extension counts on. */
+/** A dependence of one extension on another. `failStrategy` says whether the extension is unusable without the other one. */
 export interface Dependence {
   readonly name: string
   readonly version: string | undefined
   readonly failStrategy: 'abort' | 'ignore'
 }
 
-/** An extension as its publisher means it. */
+/** An extension (a package of prompts and other entries, published together) as it was parsed from its stored object. */
 export interface ExtensionDefinition {
-  /** What `GET /api/extensions/{id}` shows: the object as stored. */
+  /** The object as it is stored, which `GET /api/extensions/{id}` shows. */
   readonly source: JsonObject
   readonly name: string
   readonly type: string
-  /** Whether this engine knows its type; what an extension of another type brings is listed with it and not offered. */
+  /** Whether this service knows the extension's type. The entries of an extension of an unknown type are listed with it, and not offered to callers. */
   readonly isKnownType: boolean
   readonly version: string | undefined
-  /** Why this engine cannot run it; `undefined` when it can. */
+  /** Why this service cannot run the extension, in words; `undefined` when it can. */
   readonly incompatibility: string | undefined
   readonly supports: readonly string[]
   readonly prompts: readonly JsonObject[]
   readonly dependences: readonly Dependence[]
 }
 
-/** @throws RejectedEntry when it breaks `jsonschema/extension.json` */
+/** Parses an extension. @throws RejectedEntry when it breaks `jsonschema/extension.json` */
 export function parseExtensionDefinition (value: Json): ExtensionDefinition {
   checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintWhole(value as JsonObject) : [])
   const source = value as JsonObject
@@ -62,12 +65,12 @@ export function parseExtensionDefinition (value: Json): ExtensionDefinition {
   }
 }
 
-/** The id of something that an extension brings. */
+/** The id of an entry that an extension brings: the extension's name and the entry's own. */
 export function contributedId ({ name }: Pick<ExtensionDefinition, 'name'>, contributed: JsonObject): string {
   return toPath(`${name}.${String(contributed['name'])}`)
 }
 
-/** What a publisher may have overlooked and that hurts nobody. */
+/** Warnings and errors about an extension that could be parsed: misspelt fields, a bad version, another engine. */
 export function lintExtensionDefinition (definition: ExtensionDefinition): Diagnostic[] {
   const diagnostics = lintFields(definition.source, SCHEMA.fields)
   if (definition.version !== undefined && semver.valid(definition.version) === null) {
@@ -77,7 +80,7 @@ export function lintExtensionDefinition (definition: ExtensionDefinition): Diagn
   return diagnostics
 }
 
-/** Misspelt fields of an extension and of its prompts, which have their own say where the extension can be used. */
+/** Warns of misspelt fields in an extension that cannot be used, and in its prompts. In a usable extension the prompts are checked one by one instead. */
 function lintWhole (source: JsonObject): Diagnostic[] {
   return lintFields(source, { ...SCHEMA.fields, below: withPrompts(SCHEMA.fields.below) })
 }

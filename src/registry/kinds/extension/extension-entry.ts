@@ -10,7 +10,7 @@ import { isSound, parsePromptEntry, type PromptEntry } from '../prompt/prompt-en
 import { type TemplateCache } from '../../entries/template-cache.ts'
 import { contributedId, type ExtensionDefinition, lintExtensionDefinition, parseExtensionDefinition } from './extension-definition.ts'
 
-/** How prompts of an extension are called in its diagnostics. */
+/** What the prompts of an extension are called in the extension's diagnostics. */
 export const PROMPTS = { name: 'prompts', noun: 'prompt' }
 
 /** One registered extension with its prompts compiled. */
@@ -19,13 +19,13 @@ export interface ExtensionEntry {
   readonly id: string
   readonly definition: ExtensionDefinition
   readonly prompts: readonly PromptEntry[]
-  /** The entries of other kinds that the extension brings, by the kind's key. */
+  /** The agents, skills and plan profiles that the extension brings, by the key of their kind. */
   readonly definitions: ReadonlyMap<string, readonly Definition[]>
   readonly diagnostics: readonly Diagnostic[]
   readonly hash: string
 }
 
-/** Reads `shenma:extensions:*`. */
+/** The parser of stored extensions, `shenma:extensions:*`. It compiles their prompts, too. */
 export function extensionParser (prefix: string, cache: TemplateCache, kinds: readonly DefinitionKind[]): EntryParser<ExtensionEntry> {
   return {
     nameOf: key => keyToPath(key, prefix),
@@ -64,7 +64,7 @@ async function parsePrompts (definition: ExtensionDefinition, cache: TemplateCac
   return prompts
 }
 
-/** What an extension brings of one kind. What cannot be used is left out with its reasons; the rest is offered. */
+/** The entries of one kind that an extension brings. A broken entry is left out, and its reasons are among the diagnostics; the others are offered. */
 function parseDefinitions (extension: ExtensionDefinition, kind: DefinitionKind): { definitions: readonly Definition[], diagnostics: readonly Diagnostic[] } {
   const definitions: Definition[] = []
   const diagnostics: Diagnostic[] = []
@@ -83,7 +83,7 @@ function parseDefinitions (extension: ExtensionDefinition, kind: DefinitionKind)
   return { definitions, diagnostics }
 }
 
-/** The entries that an extension lists for a kind. The schema of extensions has made sure that they are objects with names. */
+/** The entries of a kind as an extension lists them. The JSON Schema of extensions has made sure that they are objects with names. */
 function listed ({ source }: ExtensionDefinition, { contributes }: DefinitionKind): readonly JsonObject[] {
   const all = source['contributes'] as JsonObject
   return (Object.hasOwn(all, contributes) ? all[contributes] : []) as readonly JsonObject[]

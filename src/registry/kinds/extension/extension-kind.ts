@@ -2,13 +2,13 @@ import { decodeJson } from '../../entries/decode-value.ts'
 import { type EntryKind } from '../kind.ts'
 import { type ExtensionEntry, extensionParser } from './extension-entry.ts'
 
-/** Extensions, `shenma:extensions:*`. */
+/** The kind of entries that are extensions (packages of prompts and other entries), stored under `shenma:extensions:*`. */
 export const extensionKind: EntryKind<ExtensionEntry> = {
   key: 'extensions',
   name: 'extensions',
   noun: 'extension',
   reading: 'whole',
-  // What is in an extension that cannot be read is not known; its prompts may be anybody's.
+  // The contents of an extension that cannot be read are unknown: its prompts may be ones that a caller may not see.
   access: 'shown',
   decode: decodeJson,
   normalise: value => value,

@@ -7,7 +7,7 @@ import { type Definition } from '../definition.ts'
 
 const SCHEMA = entrySchema('plan')
 
-/** The limits that a profile may name. The service has a limit of the same name for each. */
+/** The names of the limits that a plan profile may set. The service has a limit of each of these names, too. */
 export const PLAN_LIMITS = [
   'max_actions', 'max_file_bytes', 'max_total_content_bytes', 'max_context_rounds', 'context_max_files', 'context_max_file_chars',
   'context_max_total_chars', 'context_max_log_chars'
@@ -15,50 +15,57 @@ export const PLAN_LIMITS = [
 
 export type PlanLimit = typeof PLAN_LIMITS[number]
 
-/** What a person agrees to before it is written: each diff, what deletes, or nothing. The strictest first. */
+/**
+ * The ways in which a person confirms a planned change before files are written: seeing each diff, for deletions only, or not at all. The strictest
+ * is first.
+ */
 export const PLAN_CONFIRMS = ['diff', 'deletions', 'none'] as const
 
 export type PlanConfirm = typeof PLAN_CONFIRMS[number]
 
-/** When a change is committed: never, when its user asks for it, or once its checks have passed. */
+/** When a planned change is committed to git: never, when its user asks for it, or once its checks have passed. */
 export type PlanCommit = 'never' | 'request' | 'passed'
 
-/** What happens when a check fails, or an answer cannot be taken. */
+/** What happens when a check of a changed workspace fails, or when the model's answer cannot be used: the model gets further rounds to repair it. */
 export interface PlanRepair {
-  /** How often the model may mend what it has done since its user spoke last. */
+  /** How often the model may repair its work between two messages of the user. */
   readonly rounds: number
-  /** Whether each round waits for a person; else only one that touches more than was shown, or deletes. */
+  /** Whether each round waits for a person's consent. Otherwise only a round waits that touches more than was shown, or deletes files. */
   readonly confirm: boolean
-  /** What becomes of a change whose check still fails when no round is left. */
+  /** What happens to a change whose check still fails after the last round. */
   readonly then: 'rollback' | 'keep'
 }
 
-/** A plan profile: how plans are made and checked. Plain data. */
+/** A plan profile: how a model plans changes of files, and how these are confirmed and checked. Plain data. */
 export interface PlanProfile {
-  /** Empty when there is none. */
+  /** The description of the profile; empty when there is none. */
   readonly description: string
-  /** What the model is told beside the engine's own words. */
+  /** Instructions for the model, beside those that the service itself gives. */
   readonly prompt?: string
-  /** Names of checks that the operator gives the workspace: whoever registers a profile chooses no command. @default all of them */
+  /**
+   * The names of the checks to run, of those that the operator has set up for the workspace. A profile only names them: its author must not choose
+   * commands.
+   * @default all of them
+   */
   readonly checks?: readonly string[]
-  /** Of the contract with the model: 1 writes whole files, 2 edits them. */
+  /** The version of the format in which the model answers: in 1 it writes whole files, in 2 it edits them. */
   readonly schema: 1 | 2
-  /** Of the service's own texts, and of its words to the model. @default `DEFAULT_LANGUAGE` */
+  /** The language of the service's own texts, and of its words to the model. @default `DEFAULT_LANGUAGE` */
   readonly language?: 'en' | 'ru'
   readonly confirm: PlanConfirm
   readonly repair: PlanRepair
   /** When a change is committed, where the operator allows that. */
   readonly commit: PlanCommit
-  /** A limit of the service that is tighter wins. */
+  /** The limits that the profile sets. Where the service's own limit is tighter, that one holds. */
   readonly limits: Readonly<Partial<Record<PlanLimit, number>>>
 }
 
-/** A profile as it is registered. */
+/** A plan profile as a registered entry. */
 export interface PlanDefinition extends Definition {
   readonly profile: PlanProfile
 }
 
-/** Plan profiles, `shenma:plans:*`. */
+/** The kind of entries that are plan profiles (how a model plans changes of files, and how these are checked), stored under `shenma:plans:*`. */
 export const planKind = defineKind<PlanDefinition>({
   key: 'plans',
   name: 'plans',
@@ -70,16 +77,16 @@ export const planKind = defineKind<PlanDefinition>({
   }
 })
 
-/** Reads a profile, with its defaults. @throws RejectedEntry when it breaks `jsonschema/plan.json` */
+/** Reads a plan profile and fills in its defaults. @throws RejectedEntry when it breaks `jsonschema/plan.json` */
 export function parseProfile (value: Json): PlanProfile {
   checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintFields(value as JsonObject, SCHEMA.fields) : [])
   return profileFrom(value as GivenProfile)
 }
 
-/** A profile as it may be written: all is optional. */
+/** A plan profile as its author may write it: every field is optional. */
 type GivenProfile = Partial<Omit<PlanProfile, 'repair'>> & { readonly repair?: Partial<PlanRepair> }
 
-/** A profile with the defaults of what is left out. */
+/** Fills in the defaults of the fields that a plan profile leaves out. */
 export function profileFrom (given: GivenProfile): PlanProfile {
   const { description = '', schema = 2, confirm = 'diff', repair, commit = schema === 1 ? 'never' : 'request', limits = {}, ...rest } = given
   return { description, schema, confirm, repair: { rounds: schema === 1 ? 0 : 3, confirm: false, then: 'rollback', ...repair }, commit, limits, ...rest }

@@ -1,7 +1,10 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
 import { reject } from '../../diagnostic/diagnostic.ts'
 
-/** The object that a bare list or text stands for, or the one that it is. @throws RejectedEntry when it is none of them */
+/**
+ * The object form of a stored prompt, which may also be a bare text or a bare list of messages.
+ * @throws RejectedEntry for anything else, and for an empty text
+ */
 export function asPromptObject (value: Json): JsonObject {
   if (typeof value === 'string') {
     if (value.trim() === '') throw reject('VALUE_INVALID', 'the template is empty')

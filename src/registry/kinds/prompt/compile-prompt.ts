@@ -9,7 +9,7 @@ import { type PromptText } from './stored-messages.ts'
 import { type Slices } from '../../../runtime/slices.ts'
 import { type PreparedTemplate, type TemplateCache } from '../../entries/template-cache.ts'
 
-/** One compiled text: what is known of its template. The compiled closures live in the cache. */
+/** What is known about one text of a prompt after its template was compiled. The compiled closures themselves live in the cache of templates. */
 export interface CompiledText extends Pick<PromptText, 'where'> {
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
@@ -28,7 +28,10 @@ export interface CompiledPrompt {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Decides the language and compiles every text once, to find its mistakes and what it refers to; in slices. */
+/**
+ * Decides in which language a prompt's texts are written, and compiles each text once to find its mistakes and the names that it refers to. It works
+ * in slices, so that a large prompt does not block the process.
+ */
 export async function compilePrompt (
   definition: PromptDefinition,
   declared: ReadonlySet<string> | undefined,
@@ -63,7 +66,7 @@ export async function compilePrompt (
   return { syntax: detected.syntax, texts: compiled, diagnostics: definition.syntax === 'handlebars' ? texts.flatMap(lintMisread) : [] }
 }
 
-/** A mistake in one of the texts. */
+/** A mistake in one of a prompt's texts, together with that text. */
 interface MistakeIn {
   readonly diagnostic: Diagnostic
   readonly text: PromptText
@@ -73,11 +76,7 @@ function toDiagnostic ({ diagnostic }: MistakeIn): Diagnostic {
   return diagnostic
 }
 
-/**
- * Runs one step over all texts and gathers their syntax errors.
- * @param read the language in which the texts are read; left out where the step does not depend on it
- * @param declared the language that the prompt declares
- */
+/** Runs one step over all texts of a prompt, and gathers the syntax errors that it throws. */
 async function attempt (
   texts: readonly PromptText[],
   step: (text: PromptText) => void,
@@ -111,7 +110,10 @@ function assumedHint (read: Syntax | undefined): Pick<Diagnostic, 'hint'> {
   return read === undefined ? {} : { hint: `correct the template at that place; ${ifMisjudged(read)}` }
 }
 
-/** Diagnoses texts without a sign of either language, which are read as Go when they are not valid Handlebars. They may not be valid Go either. */
+/**
+ * Rewrites the diagnostics of texts that have no sign of either language. Such a text is read as Go when it is no valid Handlebars, although it may
+ * be no valid Go either: then the diagnostic tells both mistakes.
+ */
 function judgeAnew (texts: readonly PromptText[], mistakes: readonly MistakeIn[]): Diagnostic[] {
   const hasSign = texts.some(({ text }) => findForeignSign(text, 'handlebars') !== undefined)
   return mistakes.map(({ diagnostic, text: { text } }) => {
@@ -128,8 +130,8 @@ function judgeAnew (texts: readonly PromptText[], mistakes: readonly MistakeIn[]
 }
 
 /**
- * The hint that a mistake is most likely a form of the other language, when one stands there. In Handlebars, where some of Go's forms are
- * names, the mistake may show before or after that form: a block that is closed with `{{end}}` is not closed.
+ * A hint that a mistake is most likely a form of the other template language. In Handlebars, where some of Go's forms are names, the mistake may show
+ * before or after that form: a block that is closed with `{{end}}` counts as not closed.
  */
 function foreignHint (text: string, line: number, declared: Syntax): Pick<Diagnostic, 'hint'> {
   const sign = findForeignSign(text, declared)
@@ -139,7 +141,7 @@ function foreignHint (text: string, line: number, declared: Syntax): Pick<Diagno
   return { hint: `${form} is ${other} syntax, and the prompt says "syntax": "${declared}": write it in ${is}, or say the other` }
 }
 
-/** Warns of Go forms that Handlebars reads as paths or names. Go needs no such warning: no form of Handlebars parses in it. */
+/** Warns of Go forms that Handlebars reads as paths or names. The opposite needs no warning, since no form of Handlebars parses in Go. */
 function lintMisread ({ text, where }: PromptText): Diagnostic[] {
   const sign = findMisread(text)
   if (sign === undefined) return []
@@ -155,7 +157,10 @@ function lintMisread ({ text, where }: PromptText): Diagnostic[] {
   }]
 }
 
-/** The diagnostic of a prompt that mixes both languages. It is placed at the later of the two signs, since the first is more likely what its author meant. */
+/**
+ * The diagnostic of a prompt that mixes both template languages. It points at the later of the two signs, since the first is more likely what the
+ * author meant.
+ */
 function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: readonly PromptText[]): Diagnostic {
   const [go, handlebars] = signs
   const [first, later] = isBefore(go, handlebars) ? [go, handlebars] : [handlebars, go]

@@ -1,32 +1,32 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 
-/** Gives the new text for a text of a part. @param member the path of the text in the part: `image_url.url` */
+/** Gives the replacement for one text in a part of a message. @param member the path of the text in the part: `image_url.url` */
 export type MapText = (text: string, member: string) => string
 
-/** Members whose value is the address of something that a provider fetches. */
+/** The members of a part that hold an address from which the provider of the model fetches data. */
 const URLS: ReadonlySet<string> = new Set(['image_url.url'])
 
-/** Members that hold a medium's own data; some providers also take an address there. */
+/** The members of a part that hold the data of a file or a sound; some providers also take an address there. */
 const MEDIA: ReadonlySet<string> = new Set(['file.file_data', 'input_audio.data'])
 
-/** Rebuilds a part of a message with its texts replaced by `map`, in their order; the part's type stays. */
+/** A copy of a part of a message in which `map` has replaced every text, in the order of the texts. The part's `type` stays. */
 export function mapTexts (part: JsonObject, map: MapText): JsonObject {
   return mapMembers(part, '', (text, member) => member === 'type' ? text : map(text, member))
 }
 
-/** Whether a text of a part is a template: the text of a text part, and any other one that holds a tag. */
+/** Whether a text in a part of a message is a template: the text of a text part always, any other one when it holds a tag. */
 export function isTemplate (part: JsonObject, text: string, member: string): boolean {
   return isOwnText(part, member) || text.includes('{{')
 }
 
-/** Whether a member is the text of a text part. */
+/** Whether a member of a part is the text of a text part. */
 export function isOwnText (part: JsonObject, member: string): boolean {
   return member === 'text' && part['type'] === 'text'
 }
 
 /**
- * Why no model can take a text of a part; `undefined` for a good text. A medium must be at a public address or inside the request, because
- * the service itself fetches nothing.
+ * The reason why no model can take a text in a part of a message, in words; `undefined` for a good text. Media must be at a public address or inside
+ * the request, because the service itself fetches nothing.
  */
 export function whyUnfit (part: JsonObject, text: string, member: string): string | undefined {
   if (isOwnText(part, member)) return undefined

@@ -3,13 +3,13 @@ import { parseParameters } from '../../../tool/schema/parameters.ts'
 import { type CompiledSchema, SchemaError } from '../../../tool/schema/schema.ts'
 import { reject } from '../../diagnostic/diagnostic.ts'
 
-/** How a prompt wants its chats to be led: its `defaults`, `returns` and `structured`, taken apart and checked. */
+/** The chat settings of a prompt: its fields `defaults`, `returns` and `structured`, parsed and checked. */
 export interface PromptChat {
   /** Fields of the OpenAI request; the caller's own fields override them. */
   readonly fields: JsonObject
   /** Models to ask when the first one fails, instead of the configured ones. */
   readonly fallbacks: readonly string[] | undefined
-  /** The limit of the input, in estimated tokens: above it the model is not asked. */
+  /** The limit of the input, in estimated tokens. Above it the chat is refused, and the model is not asked. */
   readonly maxInputTokens: number | undefined
   /** The settings of the tool loop; `undefined` when the service offers the model no tools. */
   readonly toolLoop: ToolLoopSettings | undefined
@@ -17,7 +17,7 @@ export interface PromptChat {
   readonly answer: AnswerSchema | undefined
 }
 
-/** Which registered tools the model may call. */
+/** The settings of a tool loop (a chat in which the model calls registered tools until it answers). */
 export interface ToolLoopSettings {
   /** The ids or function names of the tools; `undefined` for the tools that the prompt's own templates refer to. */
   readonly tools: readonly string[] | undefined
@@ -40,7 +40,7 @@ const DEFAULT_MAX_TURNS = 5
  * @throws RejectedEntry when `structured` is asked for and `returns` is no schema
  */
 export function parsePromptChat (id: string, source: JsonObject): PromptChat {
-  // Whether an answer is streamed is for the caller to say, who has to read it; the messages are the prompt's templates.
+  // Whether an answer is streamed is the caller's choice, who has to read it; messages come from the prompt's templates. So neither is taken from `defaults`.
   const { fallbacks, maxInputTokens, toolLoop, stream: _stream, messages: _messages, ...fields } = (source['defaults'] ?? {}) as JsonObject
   return {
     fields,

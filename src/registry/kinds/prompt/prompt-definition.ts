@@ -9,9 +9,9 @@ import { type PromptText, type StoredMessage, textsOf, toStoredMessages } from '
 
 export const PROMPT_SCHEMA = entrySchema('prompt', 'prompt')
 
-/** A prompt as its publisher means it, whatever form it was written in. */
+/** A prompt as it was parsed from its stored value, which may be an object, a bare list of messages or a bare text. */
 export interface PromptDefinition {
-  /** What `GET /api/prompts/{id}` shows: the object as stored, or the one that a bare list or text stands for. */
+  /** The prompt as an object, which `GET /api/prompts/{id}` shows: the stored object, or one made from a bare list or text. */
   readonly source: JsonObject
   /** `text` renders to a string, `messages` to a message list. */
   readonly form: 'text' | 'messages'
@@ -20,13 +20,13 @@ export interface PromptDefinition {
   readonly texts: readonly PromptText[]
   readonly syntax: Syntax | undefined
   readonly supports: readonly string[]
-  /** The parameters as their author wrote them; `parseParameters` reads them. */
+  /** The parameters as their author wrote them. `parsePromptParameters` reads them. */
   readonly parameters: Json | undefined
 }
 
 /**
- * Takes an object, a bare message list or a text.
- * @throws RejectedEntry when it is none of them, or breaks `jsonschema/prompt.json`
+ * Parses a stored prompt: an object, a bare list of messages or a bare text.
+ * @throws RejectedEntry when it is none of these, or breaks `jsonschema/prompt.json`
  */
 export function parsePromptDefinition (value: Json): PromptDefinition {
   const source = asPromptObject(value)
@@ -44,7 +44,7 @@ export function parsePromptDefinition (value: Json): PromptDefinition {
   }
 }
 
-/** How a definition in YAML begins one of its lines, and hardly any text. */
+/** Matches a line with which a prompt definition in YAML begins, and with which hardly any plain text does. */
 const YAML_DEFINITION = /^(?:userPrompt:|prompt:\s*[|>]|messages:\s*-\s*(?:role|content):)/m
 
 const YAML_AS_TEXT: Diagnostic = {
@@ -54,7 +54,7 @@ const YAML_AS_TEXT: Diagnostic = {
   hint: 'store the definition as JSON'
 }
 
-/** Warns when the name that a Dotprompt file gives itself differs from the name that its path gives it. */
+/** Warns when the name inside a Dotprompt file differs from the id that the file's path gives to the prompt. */
 export function lintName (id: string, { source }: PromptDefinition): Diagnostic[] {
   const own = source['x-dotprompt']
   const name = isJsonObject(own) ? own['name'] : undefined
@@ -63,7 +63,7 @@ export function lintName (id: string, { source }: PromptDefinition): Diagnostic[
   return [{ severity: 'warning', code: 'NAME_DIFFERS', message, field: ['x-dotprompt', 'name'] }]
 }
 
-/** Tells of harmless things that a publisher may have overlooked. */
+/** Warns of harmless things in a prompt that its publisher may have overlooked: YAML, misspelt fields, empty messages. */
 export function lintPromptDefinition ({ source, form, messages, texts }: PromptDefinition): Diagnostic[] {
   const isYaml = form === 'text' && texts.some(({ text }) => YAML_DEFINITION.test(text))
   const empty = messages.flatMap((message, messageIndex) => message.kind === 'text' && message.content.trim() === ''

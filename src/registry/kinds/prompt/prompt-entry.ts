@@ -7,34 +7,34 @@ import { parsePromptParameters, type PromptParameters } from './prompt-parameter
 import { type Slices } from '../../../runtime/slices.ts'
 import { type TemplateCache } from '../../entries/template-cache.ts'
 
-/** One registered prompt, compiled, not linked yet. */
+/** One registered prompt, compiled. It is not linked yet: the prompts that it includes are still only names. */
 export interface PromptEntry {
   /** The dotted id: `evaluator.evaluate_quality`. */
   readonly id: string
   readonly origin: 'direct' | 'extension'
-  /** The number of the version, for an entry that is a version; left out for the prompt that is served without a label. */
+  /** The number of the version, for an entry that is an older version of a prompt; left out for the prompt that is served without a label. */
   readonly version?: number
   readonly definition: PromptDefinition
-  /** What the prompt declares; `undefined` when it declares nothing. */
+  /** The variables that the prompt declares; `undefined` when it declares none. */
   readonly parameters: PromptParameters | undefined
   readonly chat: PromptChat
   readonly compiled: CompiledPrompt
   readonly diagnostics: readonly Diagnostic[]
-  /** When this process read the entry, in ms, on the clock of `Date.now()`. An entry that does not change is not read again. */
+  /** When this process read the entry, in ms, on the clock of `Date.now()`. An unchanged entry is not read again, so the time stays. */
   readonly seenAt: number
   /** A hash of the definition alone. */
   readonly hash: string
   /**
-   * A hash of the fields that decide what is rendered and sent. Fields such as the owner are not in it, since callers who pin a revision do
-   * not care about them.
+   * A hash of the fields that decide what is rendered and sent to a model. Other fields, such as the owner, are not in it: callers who insist on one
+   * revision do not care about them.
    */
   readonly revision: string
 }
 
-/** The fields that decide what is rendered and sent; `description`, `supports` and a publisher's own fields do not. */
+/** The fields that decide what is rendered and sent to a model, and so the prompt's revision; `description`, `supports` and a publisher's own fields do not. */
 const PINNED = ['syntax', 'messages', 'userPrompt', 'prompt', 'parameters', 'returns', 'structured', 'defaults']
 
-/** Checks, normalises and compiles one prompt. @throws RejectedEntry; a syntax error is a diagnostic instead */
+/** Checks and compiles one prompt. @throws RejectedEntry when it cannot be used at all; a syntax error is a diagnostic of the entry instead */
 export async function parsePromptEntry (id: string, origin: PromptEntry['origin'], value: Json, cache: TemplateCache, slices: Slices): Promise<PromptEntry> {
   const definition = parsePromptDefinition(value)
   const parameters = parsePromptParameters(definition.parameters)
@@ -53,7 +53,7 @@ export async function parsePromptEntry (id: string, origin: PromptEntry['origin'
   }
 }
 
-/** Whether the prompt's templates could be compiled; a prompt of a picture may have none. */
+/** Whether all templates of a prompt could be compiled. A prompt that is only a picture has no templates, and is sound. */
 export function isSound ({ compiled, definition }: PromptEntry): boolean {
   return compiled.texts.length === definition.texts.length
 }

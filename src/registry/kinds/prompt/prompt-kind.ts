@@ -4,7 +4,10 @@ import { asPromptObject } from './as-prompt-object.ts'
 import { type PromptEntry } from './prompt-entry.ts'
 import { templateParser } from './template-entry.ts'
 
-/** Prompts that are registered by themselves, `shenma:templates:*`; those of extensions are entries of theirs. */
+/**
+ * The kind of entries that are prompts with a key of their own, stored under `shenma:templates:*`. Prompts that an extension brings are part of the
+ * extension's entry instead.
+ */
 export const promptKind: EntryKind<PromptEntry> = {
   key: 'templates',
   name: 'prompts',

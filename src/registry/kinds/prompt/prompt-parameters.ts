@@ -5,26 +5,26 @@ import { SchemaError } from '../../../tool/schema/schema.ts'
 import { type Violation } from '../../../base/errors.ts'
 import { ofPart, RejectedEntry } from '../../diagnostic/diagnostic.ts'
 
-/** What a prompt declares about its variables. */
+/** The variables that a prompt declares: their names, JSON Schema and defaults. */
 export interface PromptParameters {
   readonly names: ReadonlySet<string>
-  /** The JSON Schema of the object of all of them. */
+  /** The JSON Schema of the object that holds all variables. */
   readonly schema: JsonObject
   readonly defaults: JsonObject
-  /** Names without which a render is refused, unless they have a default. */
+  /** The names of variables without which a render is refused, unless they have a default. */
   readonly required: ReadonlySet<string>
-  /** The defaults that break the schema. They are found when first asked for: that compiles the schema, which would slow every start. */
+  /**
+   * The defaults that break the schema. They are found when this is first read, because it needs the compiled schema, and compiling all schemas would
+   * slow every start.
+   */
   readonly wrongDefaults: readonly Violation[]
-  /** The paths of required values that are missing, such as `variables.user.name`, as far as the schema describes objects. */
+  /** The paths of required values that the variables lack, such as `variables.user.name`. The schema is followed as far as it describes objects. */
   missingFrom (variables: JsonObject): readonly string[]
-  /** All violations of the variables at once. */
+  /** Every violation of the schema by the variables, not only the first. */
   validate (variables: JsonObject): readonly Violation[]
 }
 
-/**
- * Reads a prompt's parameters in any form that publishers write; an empty list or map declares nothing.
- * @throws RejectedEntry when they cannot be understood
- */
+/** Reads a prompt's parameters, in any of the forms that publishers write. An empty list or map declares nothing. */
 export function parsePromptParameters (declared: Json | undefined): PromptParameters | undefined {
   if (declared === undefined || declared === null || Object.keys(declared).length === 0) return undefined
   try {

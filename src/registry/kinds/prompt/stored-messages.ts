@@ -4,7 +4,7 @@ import { type JsonPath } from '../../../base/json-places.ts'
 import { ofPart, RejectedEntry, reject } from '../../diagnostic/diagnostic.ts'
 import { isOwnText, isTemplate, mapTexts, whyUnfit } from './message-parts.ts'
 
-/** A message as it is stored, or the place of the caller's. */
+/** A message of a prompt as it is stored, or the place where the caller's own messages (the history) are put. */
 export type StoredMessage = TextMessage | PartsMessage | HistoryPlace
 
 interface TextMessage {
@@ -16,6 +16,7 @@ interface TextMessage {
   readonly rest: JsonObject
 }
 
+/** A message that consists of parts: texts, pictures, sounds or files. */
 interface PartsMessage {
   readonly kind: 'parts'
   readonly role: string
@@ -24,23 +25,23 @@ interface PartsMessage {
   readonly rest: JsonObject
 }
 
-/** Where the messages of the caller go. */
+/** The place in a prompt's messages where the caller's own messages are put. */
 interface HistoryPlace {
   readonly kind: 'history'
 }
 
-/** One template of a prompt. */
+/** One template of a prompt, with its place. */
 export interface PromptText {
   readonly text: string
   /** The index of the message that the template is in. */
   readonly message: number
-  /** The name of the text in diagnostics and other places; `undefined` for the only text of a prompt. */
+  /** The name of the text in diagnostics; `undefined` when the prompt has only one text. */
   readonly where: TextName | undefined
 }
 
 /**
- * Reads a list of messages that fits `jsonschema/prompt.json`.
- * @throws RejectedEntry for a second place of the history, for a history without other messages, and for a part that no model can take
+ * Reads the messages of a prompt that fits `jsonschema/prompt.json`. The place of the caller's messages is called the history.
+ * @throws RejectedEntry for a second history, for a history without other messages, and for a part that no model can take
  */
 export function toStoredMessages (messages: readonly JsonObject[]): readonly StoredMessage[] {
   const stored = messages.map(toStoredMessage)
@@ -53,7 +54,7 @@ export function toStoredMessages (messages: readonly JsonObject[]): readonly Sto
   return stored
 }
 
-/** Every template of the messages, with its name for diagnostics. */
+/** Every template in the messages of a prompt, with its name for diagnostics. */
 export function textsOf (messages: readonly StoredMessage[]): readonly PromptText[] {
   return messages.flatMap((message, index): PromptText[] => {
     const at = messages.length > 1 ? { messageIndex: index } : undefined
@@ -70,7 +71,7 @@ export function textsOf (messages: readonly StoredMessage[]): readonly PromptTex
   })
 }
 
-/** Checks the texts of a part that are no templates: their mistakes are known before a render. */
+/** Checks the texts in a part of a message that are no templates, since their mistakes can be told before any render. */
 function checkPart (part: JsonObject, path: JsonPath): void {
   mapTexts(part, (text, member) => {
     const reason = isTemplate(part, text, member) ? undefined : whyUnfit(part, text, member)

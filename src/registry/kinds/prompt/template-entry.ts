@@ -4,7 +4,7 @@ import { type EntryParser } from '../../entries/entry-table.ts'
 import { isSound, parsePromptEntry, type PromptEntry } from './prompt-entry.ts'
 import { type TemplateCache } from '../../entries/template-cache.ts'
 
-/** Reads `shenma:templates:*`: prompts that are registered by themselves; their id comes from the key. */
+/** The parser of prompts with a key of their own, `shenma:templates:*`. A prompt's id comes from its key. */
 export function templateParser (prefix: string, cache: TemplateCache): EntryParser<PromptEntry> {
   return {
     nameOf: key => keyToPath(key, prefix),

@@ -5,12 +5,15 @@ import { decodeJson } from '../../entries/decode-value.ts'
 import { type Entry, type EntryKind } from '../kind.ts'
 import { parseReleaseRecord, type ReleaseRecord } from './release-record.ts'
 
-/** The record of a prompt's releases, as it is stored. */
+/** The stored record of one prompt's releases: its versions, and which version each label (`production`) means. */
 export interface ReleaseEntry extends Entry {
   readonly record: ReleaseRecord
 }
 
-/** What labels of prompts mean, `shenma:releases:*`; the id is that of the prompt. */
+/**
+ * The kind of entries that are records of releases: which version of a prompt each label (`production`) means. They are stored under
+ * `shenma:releases:*` and have the prompt's id.
+ */
 export const releaseKind: EntryKind<ReleaseEntry> = {
   key: 'releases',
   name: 'releases',

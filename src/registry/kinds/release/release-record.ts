@@ -1,36 +1,36 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
 import { reject, type RejectedEntry } from '../../diagnostic/diagnostic.ts'
 
-/** How many versions, and how many moves of labels, a record keeps; versions that a label means are kept beside them. */
+/** How many versions of a prompt a record lists, and how many moves of its labels. Versions that a label means are kept beyond that number. */
 export const MAX_KEPT = 50
 
-/** Labels of one prompt, and versions that one label may be spread over. */
+/** The greatest number of labels of one prompt (`production`, `staging`), and of versions that one label may be spread over. */
 export const MAX_LABELS = 20
 export const MAX_SHARES = 10
 
-/** The sum of the weights of a label. */
+/** The sum that the weights of a label's versions must have, in percent. */
 export const WHOLE = 100
 
-/** The names that labels may have; `latest` is the content that is served without a label. */
+/** The pattern of a label's name. The name `latest` is no label: it stands for the prompt that is served to callers who name none. */
 export const LABEL_PATTERN = '^[a-z][a-z0-9_-]{0,63}$'
 export const LATEST = 'latest'
 
 const LABEL = new RegExp(LABEL_PATTERN)
 
-/** A version that a label means for a share of the callers' keys. */
+/** A version for which a label stands in part: it is served to a share of the callers, chosen by a key that they send. */
 export interface LabelShare {
   readonly version: number
   /** The share in percent. */
   readonly weight: number
 }
 
-/** What a label means: a version, or several with weights. */
+/** The version that a label stands for, or several versions with weights. */
 export type LabelTarget = number | readonly LabelShare[]
 
-/** What is known of a version beside its text. */
+/** What a record of releases says of one version; the version's text is stored apart. */
 export interface VersionNote {
   readonly n: number
-  /** A hash of the version's content, in the form of the ETags of entries. */
+  /** A hash of the version's content, written like the ETag of an entry. */
   readonly tag: string
   /** The time of the version, as ISO 8601. */
   readonly at: string
@@ -43,7 +43,7 @@ export interface VersionNote {
   readonly from?: number
 }
 
-/** One move of a label from one target to another; `null` stands for no target. */
+/** One change of a label from one version (or several) to another; `null` stands for none. */
 export interface LabelMove {
   readonly label: string
   readonly from: LabelTarget | null
@@ -53,7 +53,7 @@ export interface LabelMove {
   readonly note?: string
 }
 
-/** Which version each label of a prompt means, and how that came about. */
+/** The record of a prompt's releases: its versions, which version each label means, and how the labels were moved. */
 export interface ReleaseRecord {
   /** The number of the next version. */
   readonly next: number
@@ -62,7 +62,7 @@ export interface ReleaseRecord {
   readonly versions: readonly VersionNote[]
   /** The moves of labels, the latest first. */
   readonly moves: readonly LabelMove[]
-  /** Members that this build does not know and keeps as they are. */
+  /** The members of the stored record that this build of the service does not know. They are kept, so that a newer build finds them again. */
   readonly more: JsonObject
 }
 
@@ -74,7 +74,7 @@ export function isLabel (text: string): boolean {
   return LABEL.test(text) && text !== LATEST
 }
 
-/** Reads a record. @throws RejectedEntry */
+/** Parses a stored record of releases. @throws RejectedEntry */
 export function parseReleaseRecord (value: Json): ReleaseRecord {
   if (!isJsonObject(value)) throw broken('it is no object')
   const { next, labels = {}, versions = [], moves = [], ...more } = value
@@ -84,26 +84,26 @@ export function parseReleaseRecord (value: Json): ReleaseRecord {
   if (!Array.isArray(versions) || !versions.every(isVersionNote)) throw broken('versions is no list of versions')
   if (!Array.isArray(moves) || !moves.every(isLabelMove)) throw broken('moves is no list of moves')
   const notes = versions.toSorted((a, b) => b.n - a.n)
-  // Whoever writes by hand may forget it; a number is never given twice.
+  // Somebody who writes a record by hand may forget to raise `next`; a version's number must never be given twice.
   return { next: Math.max(next, (notes[0]?.n ?? 0) + 1), labels: new Map(targets), versions: notes, moves, more }
 }
 
-/** A record as it is stored. */
+/** The text of a record of releases, as it is stored. */
 export function stringifyRecord ({ next, labels, versions, moves, more }: ReleaseRecord): string {
   return stringifyJson({ ...more, next, labels: Object.fromEntries(labels), versions, moves })
 }
 
-/** The versions that a label means, the newest first: raising the newest moves keys one way only. */
+/** The versions that a label stands for, the newest first. In this order, a greater weight of the newest version moves callers to it and none away from it. */
 export function sharesOf (target: LabelTarget): readonly LabelShare[] {
   return typeof target === 'number' ? [{ version: target, weight: WHOLE }] : target.toSorted((a, b) => b.version - a.version)
 }
 
-/** Every version that a label of the record means. */
+/** The numbers of all versions that a label of the record stands for. */
 export function labelledVersions ({ labels }: Pick<ReleaseRecord, 'labels'>): ReadonlySet<number> {
   return new Set([...labels.values()].flatMap(target => sharesOf(target).map(({ version }) => version)))
 }
 
-/** Why a label cannot have a target; `undefined` for a good target. */
+/** The reason why a label cannot stand for these versions, in words; `undefined` when it can. */
 export function mistakeInTarget (target: LabelTarget): string | undefined {
   const shares = sharesOf(target)
   if (shares.length === 0 || shares.length > MAX_SHARES) return `expected 1 to ${MAX_SHARES} versions`
@@ -133,12 +133,12 @@ function isLabelMove (value: Json): value is JsonObject & LabelMove {
   return isJsonObject(value) && typeof value['label'] === 'string' && isMoved(value['from']) && isMoved(value['to']) && isSigned(value)
 }
 
-/** Whether a stored value can be the `from` or `to` of a label's move. */
+/** Whether a stored value can be the `from` or `to` of a label's move: no version, one version or several. */
 function isMoved (value: Json | undefined): boolean {
   return value === null || isNumber(value) || (Array.isArray(value) && value.every(isShare))
 }
 
-/** Whether an object says who did something, and when. */
+/** Whether an object says when something was done, and who did it. */
 function isSigned ({ at, by }: JsonObject): boolean {
   return typeof at === 'string' && typeof by === 'string'
 }

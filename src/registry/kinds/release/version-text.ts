@@ -3,21 +3,24 @@ import { kindPrefix, pathToKey } from '../../../store/keys.ts'
 import { reject } from '../../diagnostic/diagnostic.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
 
-/** Kinds of keys that nothing lists: their values are read when something names them. */
+/**
+ * The names of two kinds of keys that are never listed: the old versions of prompts and the tests of prompts. Their values are read when a request
+ * names them.
+ */
 export const VERSIONS = 'versions'
 export const TESTS = 'tests'
 
-/** The key of a version's text. @param id dotted */
+/** The key under which an old version of a prompt is stored. @param id the prompt's dotted id @param n the number of the version */
 export function versionKey (keyPrefix: string, id: string, n: number): string {
   return `${pathToKey(id, kindPrefix(keyPrefix, VERSIONS))}:${n}`
 }
 
-/** The stored text of a version. @param entry what was stored as the prompt */
+/** The text that is stored for a version of a prompt. @param entry the prompt's stored value at that time */
 export function versionText (entry: Json): string {
   return stringifyJson({ entry })
 }
 
-/** The prompt in the stored text of a version. @throws RejectedEntry */
+/** The prompt inside the stored text of a version. @throws RejectedEntry */
 export function entryOfVersion (text: string): Json {
   const { value } = decodeJson(text)
   if (!isJsonObject(value) || !Object.hasOwn(value, 'entry')) throw reject('SCHEMA', 'no version of a prompt: expected { "entry": … }')

@@ -11,20 +11,20 @@ import { readSkillText } from './skill-text.ts'
 
 const SCHEMA = entrySchema('skill')
 
-/** A skill: what a model is told to do. Other fields of its front matter are in `source`. */
+/** A skill: instructions for a model, written in a SKILL.md or as JSON. Fields of the front matter that have no member here are in `source`. */
 export interface SkillDefinition extends Definition {
-  /** The last part of its id, where it has no usable name. */
+  /** The name that the skill gives itself; without a usable one the last part of its id. */
   readonly name: string
   readonly description: string
   readonly body: string
-  /** Its front matter as it stands in a SKILL.md; empty for one that is stored as JSON. */
+  /** The front matter (the YAML at the top) as it stands in the SKILL.md; empty for a skill that is stored as JSON. */
   readonly head: string
-  /** Whether the body is rendered; else its braces are text. */
+  /** Whether the body is a template. If not, braces in it are plain text. */
   readonly isTemplate: boolean
   readonly options: SkillOptions
 }
 
-/** Skills, `shenma:skills:*`. */
+/** The kind of entries that are skills (instructions for a model), stored under `shenma:skills:*`. */
 export const skillKind = defineKind<SkillDefinition>({
   key: 'skills',
   name: 'skills',
@@ -37,8 +37,9 @@ export const skillKind = defineKind<SkillDefinition>({
 })
 
 /**
- * @throws RejectedEntry when JSON breaks `jsonschema/skill.json`, and for a SKILL.md that has no description or no front matter
- * that can be read: nobody could choose it. All else that is wrong in a SKILL.md is a warning
+ * Makes a skill from its stored value. Mistakes in a SKILL.md are only warnings, as the file may be written for other programs.
+ * @throws RejectedEntry when JSON breaks `jsonschema/skill.json`, and for a SKILL.md without a description or readable front matter, since no model
+ * could know when to choose it
  */
 function defineSkill (id: string, value: Json, origin: Definition['origin']): SkillDefinition {
   const { source, head, diagnostics } = typeof value === 'string' ? lenient(value) : strict(value)

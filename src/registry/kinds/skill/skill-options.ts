@@ -1,18 +1,18 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 
-/** How a skill is run, with all its defaults, as plain data: a session keeps it in its log. */
+/** How a skill is run, with all its defaults filled in. It is plain data, because a session keeps a copy of it in its log. */
 export interface SkillOptions {
   readonly params: readonly SkillParam[]
   /** How much of the dialogue the model is sent. */
   readonly history: 'full' | 'last_n' | 'system_only'
   /** How many messages the model is sent with `last_n`. */
   readonly historyMax: number
-  /** Who runs commands, where whoever starts it says nothing else; `''` leaves it to the service. */
+  /** Who runs the skill's commands, unless the start of the skill says otherwise; `''` leaves the choice to the service. */
   readonly execution: Execution | ''
-  /** The operator's target, where the start of the skill names no other; `''` leaves the choice to the service. */
+  /** The operator's target on which commands run, unless the start of the skill names another; `''` leaves the choice to the service. */
   readonly target: string
   readonly maxSteps: number
-  /** How the model says what it wants: by calls of functions, or by texts that begin with a tag. */
+  /** How the model asks for a step: by calling functions, or by texts that begin with a tag. */
   readonly protocol: Protocol
   /** How long a command may run, in seconds. */
   readonly timeout: number
@@ -22,20 +22,20 @@ export interface SkillOptions {
 
 export type Protocol = 'tools' | 'text'
 
-/** `manual`: the user runs commands. `approve`: the service, each after a person's approval. `auto`: the service. */
+/** Who runs a skill's commands. `manual`: the user does. `approve`: the service does, each command after a person has approved it. `auto`: the service does. */
 export type Execution = 'manual' | 'approve' | 'auto'
 
-/** What whoever starts a skill is asked for. */
+/** A question that is put to whoever starts a skill. */
 export interface SkillParam {
   readonly name: string
   readonly description: string
   readonly required: boolean
 }
 
-/** Steps of a skill that says nothing else, and of any skill. */
+/** The greatest number of steps of any skill, and the number for a skill that sets none. */
 export const MAX_STEPS = 100
 
-/** How long a command may run unless its skill says so, and at most, in seconds. */
+/** The time that a command may run, in seconds: for a skill that sets none, and the most that a skill can set. */
 const [TIMEOUT, MAX_TIMEOUT] = [120, 600]
 
 const HISTORY_MODES = ['full', 'last_n', 'system_only'] as const
@@ -44,8 +44,8 @@ const PROTOCOLS = ['tools', 'text'] as const
 const LANGUAGES = ['en', 'ru'] as const
 
 /**
- * Reads from a skill's fields, or from its `metadata`, how the skill is run. A field with a wrong value gets its default: the same file is
- * written for other programs too, which may use that name for something else.
+ * Reads how a skill is run from its fields, or from the fields of its `metadata`. A field with a wrong value gets its default, because the same file
+ * may be written for other programs, which use that name for something else.
  */
 export function readSkillOptions (source: JsonObject): SkillOptions {
   const metadata = fieldOf(source, 'metadata')
@@ -64,7 +64,7 @@ export function readSkillOptions (source: JsonObject): SkillOptions {
   }
 }
 
-/** A field's value. Only own properties count, because other programs may write a name such as `constructor`. */
+/** The value of a field of a skill. Only own properties count, because a field may have a name such as `constructor`. */
 function fieldOf (source: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(source, name) ? source[name] : undefined
 }
@@ -83,7 +83,10 @@ function oneOf<T extends string> (allowed: readonly T[], given: Json | undefined
   return allowed.find(each => each === given)
 }
 
-/** The values of `metadata` are texts, as the Agent Skills specification has it. */
+/**
+ * An integer from 1 to `most`, or `undefined`. It may be written as a text, since the Agent Skills specification says that all values of `metadata`
+ * are texts.
+ */
 function integerIn (given: Json | undefined, most: number): number | undefined {
   const number = typeof given === 'string' && /^\d{1,4}$/.test(given) ? Number(given) : given
   return typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= most ? number : undefined

@@ -3,20 +3,20 @@ import { yamlToJson } from '../../../store/yaml-to-json.ts'
 import { isObject } from '../../../template/value.ts'
 import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 
-/** YAML between two lines of `---` at the beginning of a text. */
+/** Matches the front matter of a text: YAML between two lines of `---` at its beginning. */
 const FRONT_MATTER = /^---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/
 
-/** What the text of a SKILL.md stands for. */
+/** The contents of a SKILL.md: its front matter (the YAML at the top) and its body. */
 export interface SkillText {
-  /** The fields of its front matter, and the body. */
+  /** The fields of the front matter, and the rest of the text as `body`. */
   readonly source: JsonObject
   /** The front matter as it stands, with its lines of `---`; empty where there is none. */
   readonly head: string
-  /** Why the front matter cannot be read; then there are no fields. */
+  /** The reason why the front matter cannot be read; then `source` has only the body. */
   readonly problem?: Diagnostic
 }
 
-/** Reads a SKILL.md. Never throws: what cannot be read has no fields. */
+/** Reads the text of a SKILL.md. It never throws: a text whose front matter cannot be read gives a `problem` and no fields. */
 export function readSkillText (text: string): SkillText {
   const [whole = '', yaml = ''] = FRONT_MATTER.exec(text) ?? []
   const body = text.slice(whole.length)
@@ -25,7 +25,7 @@ export function readSkillText (text: string): SkillText {
   if (yaml.trim() === '') return without(unusable('the front matter is empty'))
   const read = yamlToJson(yaml)
   if (read.kind !== 'text') {
-    // One line is above the YAML.
+    // The line of `---` stands above the YAML, so its line numbers are one too low.
     const place = read.kind === 'bad' && read.place !== undefined ? { line: read.place.line + 1, column: read.place.column } : {}
     return without({ ...unusable(`the front matter ${read.kind === 'bad' ? read.reason : 'is empty'}`), ...place })
   }
@@ -34,9 +34,9 @@ export function readSkillText (text: string): SkillText {
   return { source: { ...fields as JsonObject, body }, head: whole }
 }
 
-/** The whole text of a SKILL.md. @param head the front matter as it is stored; empty for a skill that is stored as JSON */
+/** The whole text of a SKILL.md, put together from its parts. @param head the front matter as it is stored; empty for a skill that is stored as JSON */
 export function wholeSkillText (head: string, { body, ...fields }: JsonObject): string {
-  // Values in JSON are YAML.
+  // JSON is valid YAML, so the values can be written as JSON.
   const lines = Object.entries(fields).map(([name, value]) => `${/^[\w-]+$/.test(name) ? name : stringifyJson(name)}: ${stringifyJson(value)}\n`)
   return `${head === '' ? `---\n${lines.join('')}---\n` : head}${String(body)}`
 }

@@ -7,15 +7,15 @@ import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
 
 const SCHEMA = entrySchema('tests')
 
-/** The prompt that judges where a case names none. */
+/** The prompt by which a model judges an output, for a case that names no other. */
 const JUDGE = 'evaluator.judge'
 
 const NOT = 'not-'
 
-/** The properties of an output that can be checked. */
+/** The kinds of conditions that a test can set on an output. */
 export type AssertionKind = 'equals' | 'contains' | 'icontains' | 'starts-with' | 'regex' | 'is-json' | 'latency' | 'llm-rubric'
 
-/** One condition that an output must meet. */
+/** One condition that the output of a prompt must meet in a test. */
 export interface Assertion {
   readonly kind: AssertionKind
   /** Whether the output must not meet the condition. */
@@ -26,29 +26,32 @@ export interface Assertion {
   readonly threshold?: number
 }
 
-/** A case of a prompt's tests, with its defaults. */
+/** One test of a prompt, with its defaults filled in. */
 export interface TestCase {
   /** The description; empty where the author gives none. */
   readonly description: string
   readonly run: 'render' | 'chat'
   readonly variables: JsonObject
-  /** `stub`, `live`, or the name of a file with recorded calls. */
+  /** Where the results of the prompt's tools come from: `stub`, `live`, or the name of a file with recorded calls. */
   readonly tools: string
   /** The model of a chat; left out for the prompt's own model. */
   readonly model?: string
-  /** The id of the prompt that judges. */
+  /** The id of the prompt by which a model judges the output. */
   readonly judge: string
   readonly assertions: readonly Assertion[]
 }
 
-/** A case as it is written. */
+/** One test of a prompt as its author writes it. */
 interface GivenCase extends Partial<Pick<TestCase, 'description' | 'run' | 'tools' | 'model' | 'judge'>> {
   readonly vars?: JsonObject
   readonly variables?: JsonObject
   readonly assert?: ReadonlyArray<{ readonly type: string, readonly value?: Json, readonly threshold?: number }>
 }
 
-/** Reads the tests of a prompt. @throws RejectedEntry when they break `jsonschema/tests.json`, or have a JSON Schema that is none */
+/**
+ * Reads the tests of a prompt.
+ * @throws RejectedEntry when they break `jsonschema/tests.json`, or when an `is-json` has a value that is no usable JSON Schema
+ */
 export function parseTests (value: Json): readonly TestCase[] {
   checkWithFields(() => { SCHEMA.check(value) }, () => misspelt(value))
   const given = value as readonly GivenCase[]

@@ -5,8 +5,8 @@ import { TESTS } from '../release/version-text.ts'
 import { parseTests } from './test-cases.ts'
 
 /**
- * Tests of prompts, `shenma:tests:*`; the id is that of the prompt. They are read when they are asked for, and in no
- * generation: a test changes no revision.
+ * The kind of entries that are lists of tests of a prompt, stored under `shenma:tests:*` under the prompt's id. They are read from the store for each
+ * request and are not in the registry's snapshots: so a change of a test changes no revision.
  */
 export const testsKind: Kind = {
   key: TESTS,
@@ -22,7 +22,7 @@ export const testsKind: Kind = {
   }
 }
 
-/** That tests are of a prompt that is not there. */
+/** The warning that tests have been stored for a prompt that does not exist. */
 export function withoutPrompt (id: string): Diagnostic {
   return { severity: 'warning', code: 'PROMPT_UNKNOWN', message: `there is no prompt "${id}" that these tests could be of` }
 }

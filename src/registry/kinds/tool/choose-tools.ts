@@ -3,7 +3,10 @@ import { type EntryProblem, type EntryTable } from '../../entries/entry-table.ts
 import { type CallableTool, type Tool } from '../../generation/generation.ts'
 import { type ToolEntry } from './tool-entry.ts'
 
-/** Tools by id; of two with one function name the smallest key wins. */
+/**
+ * Chooses the tools to offer, by id. Two tools cannot have the same function name in templates: the one with the smaller key gets it, the other one
+ * is a conflict.
+ */
 export function chooseTools (table: EntryTable<ToolEntry>): { tools: Map<string, Tool>, conflicts: EntryProblem[] } {
   const owners = new Map<string, string>()
   const tools = new Map<string, Tool>()
@@ -25,7 +28,7 @@ function takenBy (owner: string, name: string): readonly Diagnostic[] {
   return reject('FUNCTION_TAKEN', `its function name ${name} belongs to ${owner}`, 'give it another key').diagnostics
 }
 
-/** What can be called beside what is registered: the tools that an MCP server offers, under its registration. */
+/** All tools that can be called. Beside the registered ones there are those that an MCP server offers: one registration brings many tools. */
 export function withOffered (registered: ReadonlyMap<string, Tool>, callable: readonly CallableTool[]): Map<string, Tool> {
   const tools = new Map(registered)
   for (const tool of callable) {

@@ -9,19 +9,19 @@ import { entrySchema } from '../../entries/entry-schemas.ts'
 import { type EntryParser } from '../../entries/entry-table.ts'
 import { lintFields } from '../../entries/misspelt-fields.ts'
 
-/** Tools are checked by the room that calls them; what is misspelt in them is noticed here. */
+/** The known fields of a tool's registration, by which misspelt ones are noticed. All else about a tool is checked in `src/tool`. */
 const { fields } = entrySchema('tool')
 
-/** One registered tool. */
+/** One registered tool: a function of templates that a server answers. */
 export interface ToolEntry {
   readonly id: string
   readonly definition: ToolDefinition
-  /** What is to be said of it now. */
+  /** The warnings about the tool. A function, because some of them depend on the present state of its server's address. */
   diagnostics (): readonly Diagnostic[]
   readonly hash: string
 }
 
-/** Reads `shenma:tools:*`. */
+/** The parser of registered tools, `shenma:tools:*`. */
 export function toolParser (prefix: string, reader: ToolReader): EntryParser<ToolEntry> {
   return {
     nameOf: key => keyToFunction(key, prefix),

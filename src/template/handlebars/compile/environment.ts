@@ -1,7 +1,7 @@
 import { type Position } from '../../position.ts'
 import { TemplateSyntaxError, type PartialCall, type PathNeed, type Reference } from '../../language.ts'
 import { type Expression, type Hash, type Place, type Program } from '../syntax/ast.ts'
-import { type InlineContexts } from '../needs/inline-contexts.ts'
+import { type InlineContexts } from './inline-contexts.ts'
 import { positionOf } from '../syntax/parse.ts'
 import { type Compiled } from './compiled.ts'
 import { type Render, type Scope } from './scope.ts'

@@ -1,4 +1,4 @@
-import { isInInline, memberAt, oneOf, UNKNOWN, type StaticPath } from '../compile/static-path.ts'
+import { isInInline, memberAt, oneOf, UNKNOWN, type StaticPath } from './static-path.ts'
 
 /** Different paths that one inline partial is called with; bodies are noted once for each. */
 const MAX_CONTEXTS = 50

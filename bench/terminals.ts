@@ -49,8 +49,8 @@ async function idleTerminals (): Promise<Row[]> {
     const measured: Row[] = []
     for (const target of server === undefined ? ['here'] : ['here', 'web']) {
       measured.push(await onStage(async stage => {
-        // What a warm-up and renders leave behind would be collected meanwhile.
-        const { origin, pid } = await serve(stage, server, { WARM_UP_MS: '0' })
+        // No render comes before: what it leaves behind would be collected meanwhile.
+        const { origin, pid } = await serve(stage, server)
         await sleep(REST)
         const before = await resident(pid)
         await open(origin, 't0', target)
@@ -141,8 +141,8 @@ async function rendersBeside (): Promise<Row[]> {
   })
 }
 
-/** Starts a service with a token for each owner of terminals. @param more variables of its environment */
-async function serve ({ folder, start }: Stage, server?: TestSshd, more: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+/** Starts a service with a token for each owner of terminals. */
+async function serve ({ folder, start }: Stage, server?: TestSshd): Promise<ServerProcess> {
   const place = await mkdtemp(join(folder, 'service-'))
   const at = (name: string): string => join(place, name)
   const { port = 0, user = '', hostKey = '', keyFile = '' } = server ?? {}
@@ -150,7 +150,7 @@ async function serve ({ folder, start }: Stage, server?: TestSshd, more: Readonl
   await mkdir(at('shop'))
   await writeFile(at('tokens'), OWNERS.map(name => tokenEntry(name, 'render+terminal')).join('\n'))
   await writeFile(at('operator.json'), JSON.stringify({ workspaces: { shop: { path: at('shop') } }, targets: { here: { type: 'local', workspace: 'shop', sandbox, terminal: true }, ...web } }))
-  return await start('dist/main.js', { STORE_DIR: 'examples', PORT: '0', LOG_LEVEL: 'info', STATE_DIR: at('state'), OPERATOR_FILE: at('operator.json'), API_TOKENS_FILE: at('tokens'), ALLOW_ROOT: 'true', ...more })
+  return await start('dist/main.js', { STORE_DIR: 'examples', PORT: '0', LOG_LEVEL: 'info', STATE_DIR: at('state'), OPERATOR_FILE: at('operator.json'), API_TOKENS_FILE: at('tokens'), ALLOW_ROOT: 'true' })
 }
 
 async function open (origin: string, owner: string, target: string): Promise<void> {

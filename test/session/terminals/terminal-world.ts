@@ -126,7 +126,7 @@ export class TerminalWorld implements Witness {
     for (let round = 0; round < 20 && !await this.#areOver(this.#skills); round++) await this.#goOn(this.#alive[round % this.#alive.length] as TerminalReplica)
     for (const skill of this.#skills) await this.#assertAccounted(skill)
     for (const terminal of this.#terminals) this.#stop(this.#alive[0] as TerminalReplica, terminal)
-    await this.#tick(STEP)
+    await this.#settle()
     assert.ok(await this.#areOver(this.#terminals), 'a terminal has not ended')
     await this.#assertAllIsWell()
   }
@@ -203,7 +203,8 @@ export class TerminalWorld implements Witness {
   }
 
   async #tick (ms: number): Promise<void> {
-    await this.#settle()
+    // What was asked for before happens before the clock goes on.
+    await turn()
     for (let left = ms; left > 0; left -= STEP) {
       this.#t.mock.timers.tick(STEP)
       await this.#settle()

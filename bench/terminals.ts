@@ -49,8 +49,8 @@ async function idleTerminals (): Promise<Row[]> {
     const measured: Row[] = []
     for (const target of server === undefined ? ['here'] : ['here', 'web']) {
       measured.push(await onStage(async stage => {
+        // No render comes before: what it leaves behind would be collected meanwhile.
         const { origin, pid } = await serve(stage, server)
-        await render(origin, 't0-token')
         await sleep(REST)
         const before = await resident(pid)
         await open(origin, 't0', target)

@@ -15,6 +15,10 @@ const REPORTS = /^(?:\x1b\[[?>=]?[\d;]*[Rcn])+$/
 // eslint-disable-next-line no-control-regex
 const ENDS_LINE = /[\r\n\x03]/
 
+/** Keys that end a line while a program runs: also Ctrl-Z and Ctrl-\, which stop or quit the program, and discard what nobody has read yet. */
+// eslint-disable-next-line no-control-regex
+const ENDS_IN_PROGRAM = /[\r\n\x03\x1a\x1c]/
+
 /** Escape sequences, which terminals do not show as text. */
 // eslint-disable-next-line no-control-regex
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])/g
@@ -50,10 +54,11 @@ export class ShellState {
   /** Takes keys for the shell. @returns whether a person has typed: reports of terminals are no keys */
   keys (text: string): boolean {
     if (text === '' || REPORTS.test(text)) return false
-    const first = text.search(ENDS_LINE)
-    const isRest = first >= 0 && first < text.length - 1
     const wasBusy = this.state === 'busy' || this.state === 'command'
-    this.#isPending = first < 0 ? true : !ENDS_LINE.test(text.at(-1) as string)
+    const ends = wasBusy ? ENDS_IN_PROGRAM : ENDS_LINE
+    const first = text.search(ends)
+    const isRest = first >= 0 && first < text.length - 1
+    this.#isPending = first < 0 ? true : !ends.test(text.at(-1) as string)
     this.#isAhead = wasBusy || isRest
     if (this.state === 'command') return true
     const isSettling = this.#stopSettling()

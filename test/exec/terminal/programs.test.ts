@@ -65,13 +65,14 @@ for (const { place, skip: noPlace, at } of PLACES) {
         assert.deepEqual([outcome, exitCode], ['exited', 148])
         assert.match((await run('jobs')).stdout, /Stopped|suspended/i)
         await run('kill %1; wait %1')
-        assert.equal((await run('echo after')).stdout.trim(), 'after')
+        // The shell may tell of the end of its job behind that.
+        assert.match((await run('echo after')).stdout, /^after$/m)
       })
 
       it('is named by Tab, which draws no new prompt and lets no command into the line', async t => {
         const { run, terminal, until, folder } = await open(t)
         for (const file of ['longname-one', 'longname-two']) await writeFile(join(folder, file), '')
-        terminal.keys('echo "fou"nd; ls long\t\t')
+        terminal.keys('echo "fou"nd; ls long\t\t\t')
         // dash completes nothing: a Tab is a blank there.
         if (name !== 'dash') await until('longname-two')
         const running = run('echo mine')

@@ -28,6 +28,19 @@ describe('What a shell does, as its marks and the keys tell', () => {
     assert.equal(shell.state, 'typing')
   })
 
+  for (const [name, key] of [['Ctrl-Z', '\x1a'], ['Ctrl-\\', '\x1c']] as const) {
+    it(`is a prompt after ${name}, which ends what runs, and typing after ${name} at a prompt`, t => {
+      const { shell, mark } = begun(t)
+      shell.keys('sleep 30\r')
+      shell.keys(`ahead${key}`)
+      mark(3)
+      t.mock.timers.tick(300)
+      assert.equal(shell.state, 'prompt')
+      shell.keys(`half${key}`)
+      assert.equal(shell.state, 'typing')
+    })
+  }
+
   it('is a prompt after keys ahead only when nothing comes behind it for 300 ms', t => {
     const { shell, mark } = begun(t)
     shell.keys('sleep 1\r')

@@ -24,7 +24,7 @@ import { newId, SILENT } from '../runners.ts'
 import { FakeShell, outputOf } from './fake-shell.ts'
 
 /** How long a replica may be silent, in ms. */
-export const LEASE = 1500
+export const LEASE = 3000
 
 /** How long a command waits for an empty line, in ms. */
 export const PATIENCE = 10_000

@@ -23,11 +23,11 @@ const KEYS = ['half', 'half', '\r', '\r', '\x03', '\x03', 'sleep\r', 'sleep\rahe
 
 const ANSWERS = ['again', 'again', 'skip', 'without', 'it said nothing'] as const
 
-/** After so long without a process that freezes or dies, nothing may be owed to anybody, in ms: a lease, and the longest time between two looks. */
-const CALM = 3 * LEASE + 5000
+/** After so long without a process that freezes or dies, nothing may be owed to anybody, in ms: two leases, and the longest time between two looks. */
+const CALM = 2 * LEASE + 5000
 
 /** A clock's step, in ms. */
-const STEP = 1000
+const STEP = 2000
 
 /** How often something has happened to commands, in all worlds. */
 export type Tally = Map<string, number>
@@ -114,7 +114,7 @@ export class TerminalWorld implements Witness {
     },
     thaw: ({ replica }) => { replica.thaw() },
     kill: ({ replica }) => { this.#kill(replica) },
-    clock: async ({ pick }) => { await this.#tick(pick % 6 * STEP) }
+    clock: async ({ pick }) => { await this.#tick(pick % 4 * STEP) }
   }
 
   /** Lets all end that can; nothing may be left. @param isFresh whether all processes die before that, and others begin */
@@ -126,7 +126,7 @@ export class TerminalWorld implements Witness {
     for (let round = 0; round < 20 && !await this.#areOver(this.#skills); round++) await this.#goOn(this.#alive[round % this.#alive.length] as TerminalReplica)
     for (const skill of this.#skills) await this.#assertAccounted(skill)
     for (const terminal of this.#terminals) this.#stop(this.#alive[0] as TerminalReplica, terminal)
-    await this.#tick(STEP)
+    await this.#settle()
     assert.ok(await this.#areOver(this.#terminals), 'a terminal has not ended')
     await this.#assertAllIsWell()
   }
@@ -203,7 +203,8 @@ export class TerminalWorld implements Witness {
   }
 
   async #tick (ms: number): Promise<void> {
-    await this.#settle()
+    // What was asked for before happens before the clock goes on.
+    await turn()
     for (let left = ms; left > 0; left -= STEP) {
       this.#t.mock.timers.tick(STEP)
       await this.#settle()

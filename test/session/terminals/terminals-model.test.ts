@@ -15,7 +15,7 @@ property('Skills in terminals of two replicas that freeze and die: no command ru
   Object.defineProperty(performance, 'now', { value: () => Date.now(), configurable: true })
   t.after(() => { Reflect.deleteProperty(performance, 'now') })
   const tally: Tally = new Map()
-  await given.comesToHold(fc.asyncProperty(beginning, fc.array(act, { minLength: 4, maxLength: 16 }), fc.nat(3), async (first, acts, ending) => {
+  await given.comesToHold(fc.asyncProperty(beginning, fc.array(act, { minLength: 4, maxLength: 10 }), fc.nat(3), async (first, acts, ending) => {
     // A clock of its own for each run: the timers of the dead would go on in the next one.
     t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: 1_800_000_000_000 })
     try {

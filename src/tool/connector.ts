@@ -1,40 +1,40 @@
 import { type Json, type JsonObject } from '../base/json.ts'
 import { type PreparationState } from './call/preparation.ts'
 
-/** How one registered tool is reached: one variant a protocol, made when the tool is registered. */
+/** The connection to one registered tool, made when the tool is registered. There is an implementation for each protocol. */
 export interface Connector {
   /**
-   * Makes one attempt. Timeouts, retries and fallbacks belong to the caller of this function. The attempt ends soon after the
-   * signal is aborted.
+   * Makes one attempt to call the tool. Timeouts, retries and defaults are the business of the calling code. The attempt ends soon after its signal
+   * aborts.
    * @throws ToolError
    */
   call (values: JsonObject, attempt: Attempt): Promise<Reply>
-  /** Settles when the first attempt to prepare for calls has, whichever way. */
+  /** Settles when the first attempt to prepare for calls has ended, with or without success. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Lets go of what the tool holds open. */
+  /** Ends the connections and processes that the tool holds open. */
   close (): Promise<void>
 }
 
-/** The bounds of one attempt. */
+/** The bounds of one attempt to call a tool, and the ids to send with it. */
 export interface Attempt {
-  /** Aborted with a `ToolError`. */
+  /** The signal that ends the attempt; it aborts with a `ToolError`. */
   readonly signal: AbortSignal
-  /** In ms, for protocols that tell the server; `undefined`: not known. */
+  /** The time that is left, in ms, for protocols that tell it to the server; `undefined` when it is not known. */
   readonly timeLeft: number | undefined
-  /** The id of the HTTP request that asked, and its trace context. Tools are told both where the protocol can. */
+  /** The id and the trace context of the HTTP request for which the call is made. The tool is told both where the protocol allows that. */
   readonly requestId: string
   readonly traceparent: string | undefined
 }
 
-/** The headers, or metadata, by which a tool's own logs and traces find the request again. */
+/** The headers, or metadata, by which a tool's own logs and traces can be matched to the request. */
 export function identify ({ requestId, traceparent }: Attempt): Readonly<Record<string, string>> {
   return { 'x-request-id': requestId, ...(traceparent === undefined ? {} : { traceparent }) }
 }
 
-/** What a tool answered. */
+/** The answer of a tool. */
 export interface Reply {
   readonly value: Json
-  /** The secrets that went out with the call, which must not come back in its value. */
+  /** The secrets that were sent with the call. They must not appear in the value. */
   readonly secrets: readonly string[]
 }

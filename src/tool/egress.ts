@@ -2,47 +2,50 @@ import { lookup as resolveWithSystem, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** Which addresses calls may go to. */
+/** The policy that decides to which addresses the service may connect for tools. */
 export interface Egress {
   /**
-   * Why a host, as a URL writes it, is refused without asking a name server. `undefined` when the host is allowed, or when
-   * only its addresses can tell.
+   * The reason why a host, as a URL writes it, is refused without asking a name server; `undefined` when the host is allowed, or when only its
+   * addresses can decide.
    */
   refusal (host: string): string | undefined
   /**
-   * Resolves a name for a connection, and fails when one of its addresses is refused. The connection goes to the very
-   * addresses that were checked, so a name that resolves differently the next time gains nothing. Sockets do not call this
-   * for a host that is an address already, so callers must ask `refusal`, too.
+   * Resolves a host name for a connection, and fails when one of its addresses is refused. The connection is made to the very addresses that were
+   * checked, so a name that resolves to another address the next time gains nothing. Sockets do not call this for a host that is an address already,
+   * so callers must ask `refusal`, too.
    */
   readonly lookup: LookupFunction
 }
 
 export interface EgressOptions {
-  /** `internal` allows public, private and loopback addresses. `strict` allows public ones, and what `allow` names. */
+  /** `internal` allows public, private and loopback addresses. `strict` allows public ones, and those that `allow` names. */
   readonly mode: 'internal' | 'strict'
-  /** CIDRs, addresses and host names (`*.example.org` for all below) that `strict` lets through. */
+  /** CIDRs, addresses and host names (`*.example.org` for all below) that `strict` allows in addition. */
   readonly allow: readonly string[]
-  /** @default the system's resolver */
+  /** The resolver of host names. @default the system's resolver */
   readonly resolve?: Resolve
 }
 
-/** Gives all addresses of a name. */
+/** Resolves a host name to all its addresses. */
 export type Resolve = (host: string, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
 
-/** A connection that the egress policy forbids. */
+/** The error of a connection that the egress policy forbids. */
 export class EgressError extends Error {
   override readonly name = 'EgressError'
 }
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** Ranges in the words of ipaddr.js. All other ranges (link-local, multicast, unspecified, reserved, tunnels …) are always refused. */
+/**
+ * The allowed ranges of addresses, in the words of ipaddr.js. All other ranges (link-local, multicast, unspecified, reserved, tunnels …) are always
+ * refused.
+ */
 const PUBLIC = new Set(['unicast'])
 const INTERNAL = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'])
 
 /**
- * Services that hand out credentials to whoever can reach them, at addresses that look harmless. Other such services are at
- * link-local or reserved addresses.
+ * The addresses of metadata services in clouds, which give credentials to anybody who can reach them. These look like ordinary addresses; other such
+ * services have link-local or reserved ones.
  */
 const METADATA = [
   'fd00:ec2::/32', // AWS: metadata ::254, credentials of pods ::23, DNS ::253
@@ -56,14 +59,14 @@ const METADATA = [
 ].map(range => ipaddr.parseCIDR(range))
 
 /**
- * Makes the egress policy of all tools. Link-local, metadata, multicast and unspecified addresses are refused in every
- * spelling and in both modes, whatever `allow` says.
+ * Makes the egress policy of all tools. Link-local, metadata, multicast and unspecified addresses are refused in every spelling and in both modes,
+ * whatever `allow` says.
  * @throws Error that names an entry of `allow` that cannot be read
  */
 export function createEgress ({ mode, allow, resolve = systemResolve }: EgressOptions): Egress {
   const allowed = parseAllowed(allow)
 
-  /** Why a connection to an address is refused, `host` being the name that led there. */
+  /** The reason why a connection to an address is refused; `undefined` when it is allowed. @param host the name that was resolved to the address */
   function refusalOf (address: string, host: string): string | undefined {
     if (!ipaddr.isValid(address)) return `"${address}" is not an address`
     const parsed = ipaddr.process(address)
@@ -98,7 +101,7 @@ function isWithin (address: Address, [range, bits]: [Address, number]): boolean 
   return range.kind() === address.kind() && address.match(range as ipaddr.IPv4, bits)
 }
 
-/** `::10.0.0.1`, long obsolete, which ipaddr.js takes for public. */
+/** Whether an address has the obsolete form `::10.0.0.1`, which ipaddr.js takes for a public address. */
 function isIpv4Compatible (address: Address): boolean {
   return address.kind() === 'ipv6' && (address as ipaddr.IPv6).parts.slice(0, 6).every(part => part === 0)
 }
@@ -118,10 +121,7 @@ function parseAllowed (entries: readonly string[]) {
   }
 }
 
-/**
- * The addresses of a host, a name or a literal. All of them are allowed.
- * @throws EgressError, or the resolver's error
- */
+/** Resolves a host, which is a name or an address, to its addresses. All of them are allowed. @throws EgressError, or the resolver's error */
 export function resolveHost (egress: Egress, host: string): Promise<LookupAddress[]> {
   const refusal = egress.refusal(host)
   if (refusal !== undefined) return Promise.reject(new EgressError(refusal))

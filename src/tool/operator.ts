@@ -5,41 +5,41 @@ import { parseSecrets, type Secrets } from './definition/secrets.ts'
 import { parseStdioCommands, type StdioCommand } from './mcp/stdio-command.ts'
 import { SYSTEM_TLS, type TlsFiles } from './tls.ts'
 
-/** What the operator of this service grants to tools; registrations choose within it. */
+/** What the operator of this service allows and provides for tools. A tool's registration can use only this. */
 export interface Operator {
   readonly egress: Egress
   readonly secrets: Secrets
   readonly baseUrls: BaseUrls
-  /** Commands that MCP servers may be started with, by name. */
+  /** The commands with which MCP servers may be started, by name. */
   readonly commands: ReadonlyMap<string, StdioCommand>
   readonly tls: TlsFiles
   readonly policy: PolicyDefaults
 }
 
-/** The same as the operator writes it, in environment variables. */
+/** What the operator allows for tools, as it is written in environment variables. */
 export interface OperatorSettings {
-  /** `EGRESS` */
+  /** The variable `EGRESS`: where tools may connect. */
   readonly egress: EgressOptions['mode']
-  /** `EGRESS_ALLOW`: CIDRs, addresses and host names, comma-separated. */
+  /** The variable `EGRESS_ALLOW`: CIDRs, addresses and host names, separated by commas. */
   readonly egressAllow: string
-  /** `TOOL_BASE_URLS`: `module=url,…` */
+  /** The variable `TOOL_BASE_URLS`: `module=url,…`. */
   readonly baseUrls: string
-  /** `TOOL_BASE_URL`, for all other modules; `''` for none. */
+  /** The variable `TOOL_BASE_URL`, for all other modules; `''` for none. */
   readonly baseUrl: string
-  /** `TOOL_SECRETS`: `NAME=host|host,…` */
+  /** The variable `TOOL_SECRETS`: `NAME=host|host,…`. */
   readonly secrets: string
-  /** `MCP_STDIO_COMMANDS`: `name=command argument;…` */
+  /** The variable `MCP_STDIO_COMMANDS`: `name=command argument;…`. */
   readonly stdioCommands: string
-  /** The environment, for the values of the secrets: `TOOL_SECRET_NAME`. */
+  /** The environment, in which the values of the secrets are: `TOOL_SECRET_NAME`. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly tls?: TlsFiles
   readonly policy?: PolicyDefaults
 }
 
 /**
- * Reads what the operator grants.
+ * Parses what the operator allows for tools.
  * @param modules where modules publish their addresses
- * @throws Error that names the variable and the entry; the start ends with it
+ * @throws Error that names the variable and the entry; the service then does not start
  */
 export function createOperator (settings: OperatorSettings, modules: ModuleDirectory): Operator {
   const byModule = parseBaseUrls(settings.baseUrls)

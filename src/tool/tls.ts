@@ -1,8 +1,8 @@
-/** What the operator sets for TLS towards tools; without it, the system's roots and no client certificate. */
+/** The operator's TLS settings for connections to tools. Without them the system's authorities are trusted, and no client certificate is used. */
 export interface TlsFiles {
-  /** Certificates of the authorities to trust, as PEM. */
+  /** The certificates of the authorities to trust, as PEM. */
   readonly ca: Buffer | null
-  /** This service's own key and certificate, as PEM. */
+  /** The private key and certificate of this service, as PEM. */
   readonly key: Buffer | null
   readonly cert: Buffer | null
 }

@@ -4,13 +4,13 @@ import { type ToolSource } from './call/tool-source.ts'
 import { type CommonDefinition, type ToolDefinition } from './definition/definition.ts'
 import { type Operator } from './operator.ts'
 
-/** One way to reach tools: its row in the table that every loop over types reads. A type is one folder of this room and one row. */
+/** One type of tools, such as those over HTTP: its row in the table that every loop over types reads. A type is one folder below `src/tool` and this row. */
 export interface ToolType<D extends ToolDefinition = ToolDefinition> {
-  /** The `type` of its registrations, and the member that may hold their endpoint. */
+  /** The `type` in registrations of such tools, and the name of the member that may hold their endpoint. */
   readonly name: string
   /**
-   * Reads how the tool is reached.
-   * @param endpoint the member called as the type is, over `url` and `method` of the registration itself
+   * Parses how the tool is reached.
+   * @param endpoint the member with the type's name, and `url` and `method` of the registration itself for what that member lacks
    * @throws Error with the reason why this is no tool of the type
    */
   parse (common: CommonDefinition, endpoint: JsonObject, operator: Operator): D
@@ -18,18 +18,18 @@ export interface ToolType<D extends ToolDefinition = ToolDefinition> {
   connect (resources: ToolResources): ToolConnections<D>
 }
 
-/** What tools of one type share. */
+/** What the tools of one type share. */
 export interface ToolConnections<D extends ToolDefinition = ToolDefinition> {
-  /** Begins to connect to what a registration brings. */
+  /** Begins to connect to the tools that a registration brings. */
   open (definition: D): ToolSource
-  /** Ends what is shared, after all sources have been closed. */
+  /** Ends what is shared, after all sources were closed. */
   close (): Promise<void>
 }
 
-/** What connections are made with. */
+/** What the connections of tools are made with. */
 export interface ToolResources extends ToolContext {
   readonly operator: Operator
-  /** Bytes of one reply. */
+  /** The greatest size of one reply, in bytes. */
   readonly maxReply: number
   /** To be called when a source has other tools than before. */
   readonly changed: () => void

@@ -2,10 +2,10 @@ import { EgressError } from './egress.ts'
 import { createRedactor } from '../base/redact.ts'
 import { ToolError } from './call/tool-error.ts'
 
-/** What the system says of a connection that never was: nothing was sent over it. */
+/** The codes of the system's errors for a connection that was never made, so that nothing was sent over it. */
 const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ENOENT'])
 
-/** The error of a connection that could not be made, told by its innermost cause: libraries wrap what the system says. */
+/** The error of a connection that could not be made. It is put into words by its innermost cause, because libraries wrap the errors of the system. */
 export function unreachable (error: unknown, secrets: readonly string[] = []): ToolError {
   const cause = innermost(error)
   if (cause instanceof ToolError) return cause

@@ -1,26 +1,26 @@
 import { type BreakerPolicy } from './policy.ts'
 
-/** How an attempt ended, as far as it tells about the tool. */
+/** How an attempt to call a tool ended, as far as that tells whether the tool works. */
 export type AttemptEnd = 'success' | 'failure' | 'unknown'
 
-/** What `GET /api/tools/{id}` shows of a breaker. */
+/** The state of a circuit breaker, as `GET /api/tools/{id}` shows it. */
 export interface BreakerState {
   /** `closed`: calls are made. `open`: no call is made. `half-open`: one call finds out whether the tool works again. */
   readonly state: 'closed' | 'open' | 'half-open'
-  /** Of the last calls, how many failed. */
+  /** How many of the last calls have failed. */
   readonly failures: number
   readonly calls: number
 }
 
 /**
- * A circuit breaker over a failure rate with a minimum volume, as Envoy and resilience4j have it. A few failures in a row are
- * nothing unusual for a tool that is called a hundred times at once. The rate is that of the last calls, twice as many as the
- * minimum.
+ * A circuit breaker: it stops the calls of a tool when too large a share of the last calls has failed, but only after a minimum number of calls, as
+ * in Envoy and resilience4j. A few failures in a row are nothing unusual for a tool that is called a hundred times at once. The share is taken of at
+ * most twice the minimum number of calls.
  */
 export class Breaker {
   readonly #policy: BreakerPolicy
   readonly #now: () => number
-  /** The last ends, the oldest first: whether they were failures. */
+  /** How the last calls ended, the oldest first: `true` for a failure. */
   #ends: boolean[] = []
   #openedAt: number | undefined
   #isProbing = false
@@ -31,10 +31,7 @@ export class Breaker {
     this.#now = now
   }
 
-  /**
-   * Begins an attempt.
-   * @returns a function to call when the attempt has ended; `undefined` when the tool must not be called
-   */
+  /** Begins an attempt to call the tool. @returns a function to call when the attempt has ended; `undefined` when the tool must not be called */
   begin (): ((end: AttemptEnd) => void) | undefined {
     if (this.#openedAt === undefined) return end => { this.#count(end) }
     if (this.#isProbing || this.#now() - this.#openedAt < this.#policy.coolDown) return undefined
@@ -48,8 +45,7 @@ export class Breaker {
   }
 
   #count (end: AttemptEnd): void {
-    // An attempt that ends after the breaker has opened began before that. It tells nothing that the next probe does not
-    // tell.
+    // An attempt that ends after the breaker has opened had begun before. It says nothing that the next trial call will not show.
     if (end === 'unknown' || this.#openedAt !== undefined) return
     const { minimumCalls, failureRate } = this.#policy
     this.#ends = [...this.#ends, end === 'failure'].slice(-2 * minimumCalls)

@@ -9,16 +9,16 @@ const REASONS: DeadlineReasons = {
 }
 
 /**
- * Runs work under a signal that is aborted, with a `ToolError`, when the time is over or the caller gives up. The work has to
- * settle soon after that: see `untilAborted`.
- * @param milliseconds `undefined` for as long as the caller waits
+ * Runs work under a signal that aborts, with a `ToolError`, when the time is over or the caller gives up. The work must settle soon after that: see
+ * `untilAborted`.
+ * @param milliseconds the time; `undefined` for as long as the caller waits
  * @throws ToolError `TIMEOUT` or `ABORTED`, or the work's own error
  */
 export async function withDeadline<T> (caller: AbortSignal, milliseconds: number | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   if (caller.aborted) throw reasonOf(caller)
   const deadline = new Deadline(milliseconds ?? Infinity, performance.now(), caller, REASONS)
   const signal = deadline.toAbortSignal()
-  // Every call of a render listens to the render's one signal, and there may be a hundred of them.
+  // Node warns of many listeners on one signal. Every call of a render listens to the render's signal, and there may be a hundred calls.
   setMaxListeners(0, caller, signal)
   try {
     return await work(signal)
@@ -27,7 +27,7 @@ export async function withDeadline<T> (caller: AbortSignal, milliseconds: number
   }
 }
 
-/** Why the signal of a call was aborted: the caller's time was over, or nobody waits for the call any more. */
+/** The error for a call whose signal has aborted: the caller's time was over, or nobody waits for the call any more. */
 export function reasonOf ({ reason }: CallerSignal): ToolError {
   const isTimeout = reason instanceof Error && (reason.name === 'TimeoutError' || (reason as { code?: unknown }).code === 'RENDER_TIMEOUT')
   return isTimeout

@@ -6,46 +6,47 @@ import { type ToolPolicy } from './policy.ts'
 import { RecentDurations } from './recent-durations.ts'
 import { ToolError } from './tool-error.ts'
 
-/** Calls that wait for a free slot; the rest is refused at once. */
+/** The greatest number of calls that wait for a free slot. Further calls are refused at once. */
 const MAX_WAITING = 1000
 
-/** Before the first retry, in ms; each further one waits three times as long. */
+/** The wait before the first retry, in ms. Each further wait is three times as long. */
 const FIRST_RETRY_DELAY = 25
 
-/** A tool without a timeout has failed when it had this share of the caller's time and did not answer. */
+/** The share of the caller's time after which a tool without a timeout counts as failed when it has not answered. */
 const FAIR_SHARE = 0.8
 
 /** The time that a caller has, in ms. */
 export interface CallerTime {
-  /** When it is over, on the clock of `performance.now()`. */
+  /** The end of the time, on the clock of `performance.now()`. */
   readonly deadline: number
-  /** All of it, from the caller's beginning on. */
+  /** The whole time, counted from the caller's beginning. */
   readonly whole: number
 }
 
 type Attempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
 
-/** Runs attempts under a policy: a slot among the concurrent calls, a closed breaker, a timeout, and retries of failures that pass. */
+/** Runs attempts to call a tool under the tool's policy: a limited number at a time, a circuit breaker, a timeout, and retries of failures that may pass. */
 export interface Guard {
   /**
-   * @param attempt makes one attempt, until its signal aborts; `ends` is when that will be, on the clock of `performance.now()`
+   * Makes attempts until one succeeds or the policy ends them.
+   * @param attempt makes one attempt, which ends when its signal aborts; `ends` is when that will be, on the clock of `performance.now()`
    * @param time `undefined` for a caller without a deadline
    * @throws ToolError
    */
   run<T> (attempt: Attempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T>
-  /** `undefined` for a tool without a breaker. */
+  /** The state of the breaker; `undefined` for a tool without one. */
   breakerState (): BreakerState | undefined
 }
 
-/** Makes the guard of one tool, with all that it learns of the tool. */
+/** Makes the guard of one tool, which also remembers how the tool's last calls went. */
 export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurrency }: ToolPolicy): Guard {
   const slots = new Slots({ concurrency, queue: MAX_WAITING })
   const breaker = breakerPolicy && new Breaker(breakerPolicy)
   const durations = new RecentDurations()
 
   /**
-   * A call that cannot end in time would keep the tool busy for nobody, and would keep the calls behind it waiting. A call
-   * that need not wait may be fast: it is refused only if even the fastest recent call would be too late.
+   * Refuses a call that cannot end within the caller's time. It would keep the tool busy for nobody, and the calls behind it waiting. A call that
+   * need not wait for a slot may be fast, so it is refused only if even the fastest recent call would be too late.
    */
   function refuseHopeless (time: CallerTime | undefined, ahead: number): void {
     const recent = time && durations.read()
@@ -99,7 +100,10 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
     return error.transient ? 'failure' : 'success'
   }
 
-  /** What the caller's own deadline has cut short says nothing of the tool. A timer may be early by less than 1 ms. */
+  /**
+   * Whether a call had enough time before it was cut. A call that the caller's own deadline has cut short says nothing about the tool. A timer may
+   * fire up to 1 ms early.
+   */
   function hadItsTime (duration: number, { whole }: CallerTime): boolean {
     return duration + 1 >= (timeout ?? FAIR_SHARE * whole)
   }

@@ -3,36 +3,33 @@ import { markToolResult, NOTHING, type Value } from '../../template/value.ts'
 import { type ToolDefinition } from '../definition/definition.ts'
 import { type ToolError } from './tool-error.ts'
 
-/** What became of one call. */
+/** The outcome of one call of a tool. */
 export interface ToolOutcome {
-  /** The result, or what stands in for it. */
+  /** The result of the tool, or what replaces it when the call has failed. */
   readonly value: Value
-  /** Of a result's JSON text, in UTF-16 units; 0 for what stands in for one. */
+  /** The length of the result's JSON text, in UTF-16 units; 0 for what replaces a result. */
   readonly size: number
   readonly outcome: 'ok' | 'cached' | 'failed'
-  /** Why it failed. */
+  /** The error of a failed call. */
   readonly error?: ToolError
-  /** Whether the registration wants a render to end here: `onError: abort`. */
+  /** Whether a render must end because of this call: the tool's registration says `onError: abort`. */
   readonly abort: boolean
   readonly durationMs: number
 }
 
-/** The value of a failed call (docs/tools.md, When a call fails). */
+/** The value that replaces the result of a failed call (docs/tools.md, When a call fails). */
 export function fallbackOf (definition: ToolDefinition): Value {
   return definition.policy.onError === 'empty' ? NOTHING : defaultOf(definition)
 }
 
-/** What a registration declares as the tool's value where there is no other; else nothing. */
+/** The default value that a tool's registration declares; `NOTHING` when it declares none. */
 export function defaultOf ({ fallback }: ToolDefinition): Value {
   if (fallback === undefined) return NOTHING
   markToolResult(fallback)
   return fallback
 }
 
-/**
- * The value with which a render goes on.
- * @throws TOOL_FAILED when the registration wants the render to end
- */
+/** The value with which a render goes on after a call. @throws TOOL_FAILED when the tool's registration says that the render must end */
 export function valueForRender (name: string, { value, abort, error }: ToolOutcome): Value {
   if (abort) throw toolFailed(name, error?.message ?? 'unknown')
   return value

@@ -1,37 +1,38 @@
 import { type JsonObject } from '../../base/json.ts'
 
-/** What stands in for a failed call: the registered default, nothing, or an end of the whole render. */
+/** What happens to a render when the call of a tool fails: the declared default or nothing takes the place of the result, or the render ends. */
 export type OnError = 'default' | 'empty' | 'abort'
 
-/** How a tool is called. */
+/** The policy of a tool: how it is called. */
 export interface ToolPolicy {
-  /** Time for the whole call with its retries, from when it is sent, in ms. `undefined`: what is left of the render. */
+  /** The time for the whole call with its retries, in ms; `undefined` for the time that is left of the render. */
   readonly timeout: number | undefined
-  /** Whether two calls do no more than one. So it is with a call that only reads, and with a tool that says so. */
+  /** Whether two calls have the same effect as one. That is true for a call that only reads, and for a tool that is registered as idempotent. */
   readonly isRepeatable: boolean
-  /** Further attempts after one that failed in passing. Only reads and idempotent tools have any. */
+  /** How many attempts may follow one with a failure that may pass. It is 0 unless the call is repeatable. */
   readonly retries: number
-  /** How long a result is good for equal arguments, in ms; 0: for the render that asked only. */
+  /** How long a result is reused for equal arguments, in ms; 0 for only within the render that asked. */
   readonly cacheTtl: number
-  /** When to stop asking a tool that is down; `undefined`: never. */
+  /** The settings of the circuit breaker, which stops calls to a tool that is down; `undefined` for none. */
   readonly breaker: BreakerPolicy | undefined
-  /** Calls at a time. */
+  /** The greatest number of calls at a time. */
   readonly concurrency: number
   readonly onError: OnError
-  /** Whether a result that violates `returns` is a failed call. */
+  /** Whether a result that violates the schema in `returns` makes the call a failed one. */
   readonly strictReturns: boolean
 }
 
+/** The settings of a circuit breaker. */
 export interface BreakerPolicy {
-  /** Which share of the last calls must have failed to open the breaker. */
+  /** The share of the last calls that must have failed for the breaker to open. */
   readonly failureRate: number
-  /** How many calls it takes to tell; of at most twice as many the rate is taken. */
+  /** The number of calls that are needed to decide. The share is taken of at most twice as many. */
   readonly minimumCalls: number
-  /** How long it stays open before one call may try again, in ms. */
+  /** How long the breaker stays open before one call may try the tool again, in ms. */
   readonly coolDown: number
 }
 
-/** What a registration may leave unsaid. */
+/** The defaults for what a tool's registration may leave out. */
 export interface PolicyDefaults {
   readonly timeout?: number
   readonly retries: number
@@ -41,7 +42,7 @@ export interface PolicyDefaults {
 
 export const DEFAULT_POLICY: PolicyDefaults = { retries: 0, breaker: { failureRate: 0.5, minimumCalls: 10, coolDown: 10_000 }, concurrency: 64 }
 
-/** Reads the policy of a registration that fits `jsonschema/tool.json`. */
+/** Reads the policy from a tool's registration that fits `jsonschema/tool.json`. */
 export function parsePolicy (registration: JsonObject, defaults: PolicyDefaults): ToolPolicy {
   const own = (name: keyof ToolPolicy | 'idempotent'): unknown => Object.hasOwn(registration, name) ? registration[name] : undefined
   const breaker = own('breaker')

@@ -3,47 +3,50 @@ import { withDeadline } from './call-deadline.ts'
 import { ToolError } from './tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** How long one attempt may take, in ms. */
+/** How long one attempt to prepare may take, in ms. */
 const ATTEMPT = 10_000
 
-/** Before the attempt that follows a failed one, in ms; doubled up to the limit below. */
+/** The wait before the attempt that follows a failed one, in ms. It is doubled after each further failure, up to the limit below. */
 const FIRST_DELAY = 500
 const MAX_DELAY = 60_000
 
-/** What lasted for a shorter time counts as one more failure, so that a server that dies at once is not restarted in a tight loop. */
+/** How long something prepared must last to count as a success, in ms. A server that dies at once is a failure, so that it is not restarted in a tight loop. */
 const STABLE = 5000
 
-/** What a preparation is doing. */
+/** The state of a preparation. */
 export type PreparationState = 'preparing' | 'ready' | 'failed'
 
 /**
- * Something that calls need and that takes long to get: a connection, a description of a service, a running process. It is
- * prepared in the background, from the moment when this object is made, and again for as long as it fails.
+ * A resource that calls need and that takes long to get: a connection, the description of a service, a running process. It is prepared in the
+ * background from the moment when this object is made, and again after each failure.
  */
 export interface Preparation<T> {
   /**
-   * What was prepared. A call waits for the first attempt only: later it has a render to finish.
-   * @throws ToolError with the reason why there is nothing
+   * The prepared resource. A call waits for the first attempt only, because it has a render to finish.
+   * @throws ToolError with the reason why there is no resource
    */
   get (): Promise<T>
-  /** Settles when the first attempt has, whichever way. */
+  /** Settles when the first attempt has ended, with or without success. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Begins anew, since what was prepared is lost or out of date. Does nothing when that was noticed before. */
+  /**
+   * Prepares the resource anew, because the present one is lost or out of date. Does nothing when another one has been prepared already.
+   * @param lost the resource that the caller had
+   */
   renew (lost: T, reason: string): void
   close (): Promise<void>
 }
 
 export interface PreparationOptions<T> {
-  /** Makes one attempt; whatever it had opened is closed again when the signal is aborted. */
+  /** Makes one attempt. It closes what it has opened when the signal aborts. */
   readonly prepare: (signal: AbortSignal) => Promise<T>
-  /** Ends what was prepared. */
+  /** Ends a prepared resource. */
   readonly dispose: (prepared: T) => void | Promise<void>
-  /** Told of a failure, once while it repeats itself. */
+  /** Called with a failure, once while the same failure repeats. */
   readonly failed?: (error: Error) => void
 }
 
-/** Begins to prepare. */
+/** Begins to prepare a resource. */
 export function createPreparation<T> ({ prepare, dispose, failed }: PreparationOptions<T>): Preparation<T> {
   const closing = new AbortController()
   let problem: ToolError | undefined
@@ -81,7 +84,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
     try {
       await dispose(value)
     } catch {
-      // It is of no use any more, and whoever had a call on it has been told already.
+      // An error of the old resource does not matter, because callers that used it have got an error already.
     }
   }
 

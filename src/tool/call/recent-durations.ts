@@ -1,11 +1,11 @@
-/** How many durations are kept, and for how long, in ms: a tool that was slow a while ago is tried again. */
+/** How many durations are kept, and for how long in ms. Old ones are dropped, so that a tool that was slow a while ago is tried again. */
 const KEPT = 32
 const MAX_AGE = 10_000
 
-/** Below so many, they say too little. */
+/** The least number of durations from which a conclusion is drawn. */
 const LEAST = 5
 
-/** How long a tool has taken to answer just now. */
+/** How long the last calls of a tool have taken. */
 export class RecentDurations {
   readonly #now: () => number
   #durations: ReadonlyArray<{ readonly at: number, readonly milliseconds: number }> = []
@@ -19,7 +19,7 @@ export class RecentDurations {
     this.#durations = [...this.#durations.slice(1 - KEPT), { at: this.#now(), milliseconds }]
   }
 
-  /** The median and the least of them, in ms; `undefined` where too little is known. */
+  /** The median and the least of the recent durations, in ms; `undefined` when there are too few. */
   read (): { readonly median: number, readonly fastest: number } | undefined {
     const since = this.#now() - MAX_AGE
     const recent = this.#durations.filter(({ at }) => at >= since).map(({ milliseconds }) => milliseconds).sort((a, b) => a - b)

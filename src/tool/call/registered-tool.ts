@@ -17,31 +17,28 @@ import { redactJson } from '../../base/redact.ts'
 import { StatisticsCounter, type ToolStatistics } from './statistics.ts'
 import { ToolError } from './tool-error.ts'
 
-/** A tool that can be called: its definition, the way to it, and what calling it has taught. */
+/** A tool that can be called: its definition, its connection, and what was learned from its calls. */
 export interface RegisteredTool extends LinkedTool {
   readonly definition: ToolDefinition
   /** Makes one call under the tool's policy. Never rejects. */
   call (values: JsonObject, options: CallOptions): Promise<ToolOutcome>
-  /**
-   * What `call` would give at once, from the cache of results. `undefined` when the call has to be made.
-   * @param callKey the `toolCallKey` of the call
-   */
+  /** The result that `call` would give at once, from the cache; `undefined` when the call must be made. @param callKey the `toolCallKey` of the call */
   recall (callKey: string, activity: Activity | undefined): ToolOutcome | undefined
   statistics (): ToolStatistics
-  /** `undefined` for a tool without a breaker. */
+  /** The state of the circuit breaker; `undefined` for a tool without one. */
   breakerState (): BreakerState | undefined
-  /** Whether what its calls need, such as a connection, is there. */
+  /** Whether the resource that the tool's calls need, such as a connection, is ready. */
   state (): PreparationState
 }
 
 export interface CallOptions {
-  /** Ends the call. When the caller's time is over, the reason is called `TimeoutError`, or has the code `RENDER_TIMEOUT`. */
+  /** Ends the call. When the caller's time is over, the reason's name is `TimeoutError`, or its code is `RENDER_TIMEOUT`. */
   readonly signal: AbortSignal
-  /** The time that the caller has. Tools are told its end where the protocol can. Left out for a caller who waits for ever. */
+  /** The time that the caller has. The tool is told its end where the protocol allows that. Left out for a caller who waits without end. */
   readonly time?: CallerTime
-  /** Of the HTTP request that asked, for the log and for the tool. */
+  /** The id of the HTTP request for which the call is made, for the log and for the tool. */
   readonly requestId: string
-  /** Is told of the call. */
+  /** The observer to which the call is reported. */
   readonly activity?: Activity | undefined
 }
 
@@ -50,7 +47,7 @@ export interface ToolContext {
   readonly log: Log
 }
 
-/** Makes a tool of its definition and the way to reach it. */
+/** Makes a callable tool from its definition and its connector. */
 export function createRegisteredTool (definition: ToolDefinition, connector: Connector, { cache, log }: ToolContext): RegisteredTool {
   const { id, name, parameters, returns, policy, revision } = definition
   const guard = createGuard(policy)
@@ -63,12 +60,12 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     return redactJson(value, secrets)
   }
 
-  /** What a result is kept under. */
+  /** The key under which a result is cached. */
   function resultKey (callKey: string): string {
     return `${revision} ${callKey}`
   }
 
-  /** The checked result. Arguments that have a cached one were checked when it was obtained. */
+  /** The checked result of a call. Arguments with a cached result are not checked again, because they were checked when it was obtained. */
   async function obtain (
     values: JsonObject,
     { signal, requestId, time }: CallOptions,

@@ -1,22 +1,25 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { type ToolOutcome } from './outcome.ts'
 
-/** What calling a tool has been like since the service started. */
+/** The statistics of a tool's calls since the service started. */
 export interface ToolStatistics {
   readonly calls: number
   readonly cached: number
   readonly errors: number
   readonly lastError: { readonly code: string, readonly message: string, readonly at: string } | undefined
-  /** Of calls that were made, failed ones too, in ms. */
+  /** The durations of the calls that were made, failed ones included, in ms; `undefined` before the first one. */
   readonly latency: { readonly mean: number, readonly p50: number, readonly p99: number, readonly max: number } | undefined
 }
 
-/** Ten minutes, in µs: no call takes longer. With bounds and two figures a histogram takes some 20 KB. */
+/**
+ * The longest duration that is counted, in µs: ten minutes, and no call takes longer. With this bound and two significant figures a histogram takes
+ * some 20 KB.
+ */
 const LONGEST = 600_000_000
 
 /** Counts the calls of one tool. */
 export class StatisticsCounter {
-  /** In µs; made for the first call, since most tools of a large registry are never called. */
+  /** The histogram of durations, in µs. It is made for the first call, since most tools of a large registry are never called. */
   #latency: RecordableHistogram | undefined
   #calls = 0
   #cached = 0

@@ -12,36 +12,35 @@ import { type ToolSource } from './tool-source.ts'
 import { type ToolType } from '../tool-type.ts'
 
 export interface ToolCallerOptions {
-  /** Those that definitions are of. */
+  /** The types of tools that definitions can have. */
   readonly types: readonly ToolType[]
   readonly operator: Operator
   readonly log: Log
-  /** Told when an MCP server offers other tools than before. Whoever registers the same definitions again gets them. */
+  /** Called when an MCP server offers other tools than before. Registering the same definitions again then gives the new tools. */
   readonly changed?: () => void
-  /** Bytes of one reply. @default 1 MiB */
+  /** The greatest size of one reply, in bytes. @default 1 MiB */
   readonly maxReply?: number
-  /** Bytes of results kept by `cacheTtl`, all tools together. @default 32 MiB */
+  /** The bound of the cache of results of all tools, in bytes. @default 32 MiB */
   readonly maxCache?: number
 }
 
 /** Calls registered tools. This object holds everything that outlives a call: connections, breakers, cached results, statistics. */
 export interface ToolCaller {
   /**
-   * Makes these definitions the registered tools, in place of all before, and begins to connect to new ones. A definition
-   * whose revision is known keeps its tools with everything that they have learned. Of two tools with one name, a registered
-   * tool wins over one that an MCP server offers. Renders that began with tools that are gone can call them for a while
-   * still.
+   * Replaces the registered tools by those of these definitions, and begins to connect to new ones. A definition whose revision is known keeps its
+   * tools with everything learned from their calls. Of two tools with one name, a registered one wins over one that an MCP server offers. Renders
+   * that began before can still call removed tools for a while.
    */
   register (definitions: readonly ToolDefinition[]): readonly RegisteredTool[]
-  /** Makes one call under the tool's policy. Templates and `POST /api/tools/{id}/call` do the same. Never rejects. */
+  /** Makes one call under the tool's policy, for templates and for `POST /api/tools/{id}/call`. Never rejects. */
   call (tool: LinkedTool, values: JsonObject, options: CallOptions): Promise<ToolOutcome>
-  /** What `call` would give at once, from the cache of results. `undefined` when the call has to be made. */
+  /** The result that `call` would give at once, from the cache; `undefined` when the call must be made. */
   recall (call: ToolCall, activity: Activity | undefined): ToolOutcome | undefined
-  /** How the cache of results does. */
+  /** The figures of the cache of results. */
   cacheStatistics (): ReturnType<ResultCache['statistics']>
-  /** How far each registration is: by id of the definition. */
+  /** The state of each registration's resources, by the definition's id. */
   states (): ReadonlyMap<string, PreparationState>
-  /** Waits until every registered tool has been tried to connect to once, at most so long, in ms. */
+  /** Waits until a first connection to every registered tool has been attempted. @param milliseconds the longest wait */
   prepared (milliseconds: number): Promise<void>
   /** Ends all connections and processes. */
   close (): Promise<void>
@@ -49,14 +48,14 @@ export interface ToolCaller {
 
 const MIB = 1024 * 1024
 
-/** How long the connections of a tool that is gone stay, in ms: longer than any render. */
+/** How long the connections of a removed tool are kept, in ms: longer than any render runs. */
 const RETIREMENT = 30_000
 
-/** Makes the caller of all tools. */
+/** Makes the object that calls all tools. */
 export function createToolCaller ({ types, operator, log, changed = () => {}, maxReply = MIB, maxCache = 32 * MIB }: ToolCallerOptions): ToolCaller {
   const cache = new ResultCache(maxCache)
   const connections = new Map(types.map(type => [type.name, type.connect({ operator, log, maxReply, changed, cache })]))
-  /** What can be called of the tools that templates link to: a tool stands for itself. */
+  /** The callable tools by the tools that templates link to; both are the same object. */
   const registered = new WeakMap<LinkedTool, RegisteredTool>()
   const retired = new Map<ToolSource, NodeJS.Timeout>()
   let sources = new Map<string, ToolSource>()

@@ -1,4 +1,4 @@
-/** Why a call failed, for programs. */
+/** The codes of the reasons why the call of a tool failed. */
 export type ToolErrorCode =
   | 'ARGUMENTS_INVALID'
   | 'RETURNS_INVALID'
@@ -14,24 +14,24 @@ export type ToolErrorCode =
   | 'REPLY_INVALID'
   | 'REPLY_TOO_LARGE'
   | 'UNKNOWN_METHOD'
-  /** The tool itself says that it has failed. */
+  /** The tool itself reports that it has failed. */
   | 'TOOL_ERROR'
 
-/** Failures after which nobody knows whether the tool has done what it was asked for. After all other failures it has not. */
+/** The codes of failures after which nobody knows whether the tool has done what it was asked for. After all other failures it has not. */
 const IN_DOUBT: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>(['TIMEOUT', 'UNREACHABLE', 'REPLY_INVALID', 'REPLY_TOO_LARGE', 'RETURNS_INVALID'])
 
-/** A call that failed. Its message names no secret and, but for what it quotes, no argument. */
+/** The error of a failed call. Its message has no secret, and no argument except in quoted words of the tool. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   readonly code: ToolErrorCode
-  /** Whether the same call may work a moment later: such failures are retried, and open the breaker. */
+  /** Whether the same call may succeed a moment later. Such failures are retried, and count for the breaker. */
   readonly transient: boolean
-  /** The message without what it quotes: logs hold this. */
+  /** The message without the tool's own words; the log shows it. */
   readonly summary: string
-  /** Whether the tool may have done what it was asked for none the less. */
+  /** Whether the tool may have done what it was asked for in spite of the failure. */
   readonly isInDoubt: boolean
 
-  /** @param facts with `quote` for the tool's own words, which may repeat the arguments; `wasSent: false` where the tool has not heard of the call */
+  /** @param facts further facts: `quote` has the tool's own words, which may repeat the arguments; `wasSent: false` means that the call was never sent */
   constructor (
     code: ToolErrorCode,
     summary: string,
@@ -45,10 +45,10 @@ export class ToolError extends Error {
   }
 }
 
-/** Statuses that say "later", as those of the model's API do. */
+/** The HTTP statuses below 500 that mean "try again later". */
 const TRANSIENT_STATUSES = new Set([408, 425, 429])
 
-/** The failure that an HTTP status tells of. */
+/** The failure that an HTTP status stands for. */
 export function statusError (status: number, summary = `answered with status ${status}`): ToolError {
   return new ToolError('STATUS', summary, { transient: status >= 500 || TRANSIENT_STATUSES.has(status) })
 }

@@ -2,30 +2,33 @@ import { type Json } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { ToolError } from '../call/tool-error.ts'
 
-/** Where modules are: completes the relative URLs of their tools. */
+/** The base URLs of modules, which complete the relative URLs of tools. A module is the first part of a tool's id. */
 export interface BaseUrls {
-  /** Whether a base URL is known now. */
+  /** Whether a base URL of the module is known now. */
   knows (module: string | undefined): boolean
   /** The module's base URL. @throws ToolError when none is known */
   of (module: string | undefined, signal: AbortSignal): Promise<URL>
 }
 
 export interface BaseUrlOptions {
-  /** `TOOL_BASE_URLS`: `module=url,…` */
+  /** The base URLs that the operator sets for modules: `TOOL_BASE_URLS`, `module=url,…`. */
   readonly byModule: ReadonlyMap<string, URL>
-  /** `TOOL_BASE_URL`, for all other modules. */
+  /** The base URL for all other modules: `TOOL_BASE_URL`. */
   readonly fallback?: URL
-  /** What the shared variable `modules.{module}` may hold: a text, or an object with `base_url`, `baseUrl` or `url`. */
+  /** The addresses that modules publish in the shared variables `modules.{module}`: a text, or an object with `base_url`, `baseUrl` or `url`. */
   readonly modules: ModuleDirectory
 }
 
-/** The shared variables `modules.*`, where modules publish their addresses. */
+/** The shared variables `modules.*`, in which modules publish their addresses. */
 export interface ModuleDirectory {
   has (module: string): boolean
   get (module: string, signal: AbortSignal): Promise<Json | undefined>
 }
 
-/** Looks in the operator's `byModule`, then in what modules publish, and then takes the operator's `fallback`. */
+/**
+ * Makes the look-up of base URLs: the operator's setting for the module comes first, then the address that the module publishes, then the operator's
+ * setting for all others.
+ */
 export function createBaseUrls ({ byModule, fallback, modules }: BaseUrlOptions): BaseUrls {
   return {
     knows: module => fallback !== undefined || (module !== undefined && (byModule.has(module) || modules.has(module))),
@@ -48,7 +51,7 @@ function publishedUrl (module: string, value: Json | undefined): URL | undefined
   try {
     return parseBaseUrl(text)
   } catch {
-    // A caller of the tool need not be allowed to read the variable, so the variable's value is not in the error.
+    // The value of the variable is not in the error, because the caller of the tool may not be allowed to read it.
     throw new ToolError(
       'BASE_URL_MISSING',
       `the shared variable modules.${module} holds no base URL: http, https, grpc or grpcs, without credentials, query or fragment`
@@ -56,24 +59,21 @@ function publishedUrl (module: string, value: Json | undefined): URL | undefined
   }
 }
 
-/**
- * Reads `TOOL_BASE_URLS`: `module=url,…`.
- * @throws Error that names the entry, by its module where it has one. It shows no URL, which may hold a password.
- */
+/** Parses `TOOL_BASE_URLS`: `module=url,…`. @throws Error that names the entry, by its module where it has one. It shows no URL, which may have a password. */
 export function parseBaseUrls (text: string): ReadonlyMap<string, URL> {
   const entries = text.split(',').map(entry => entry.trim()).filter(entry => entry !== '')
   return new Map(entries.map((entry, index) => {
     const [, module, url] = /^([^=]+)=(.+)$/.exec(entry) ?? []
-    // An "=" may also be a part of a URL that has no module before it.
+    // An "=" may also be part of a URL that has no module before it.
     if (module === undefined || url === undefined || module.includes('://')) throw new Error(`TOOL_BASE_URLS: entry ${index + 1} must be module=url`)
     return [module.trim(), parseOperatorsUrl(`TOOL_BASE_URLS: "${module.trim()}"`, url.trim())]
   }))
 }
 
 /**
- * Reads a base URL that the operator has set.
- * @param place the variable, and the entry of it
- * @throws Error that names the place. It does not show the URL, which may hold a password.
+ * Parses a base URL that the operator has set.
+ * @param place the name of the variable, and of the entry in it
+ * @throws Error that names the place. It does not show the URL, which may have a password.
  */
 export function parseOperatorsUrl (place: string, text: string): URL {
   try {

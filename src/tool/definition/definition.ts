@@ -3,36 +3,36 @@ import { type HeaderTemplate } from './headers.ts'
 import { type Parameters } from '../schema/parameters.ts'
 import { type ToolPolicy } from '../call/policy.ts'
 
-/** What all registrations say alike, whichever type of tool they are of. */
+/** The part of a registered tool that is the same for all types of tools. */
 export interface CommonDefinition {
-  /** `codebase.lookup_ref` */
+  /** The tool's dotted id: `codebase.lookup_ref`. */
   readonly id: string
-  /** The function in templates: `codebase_lookup_ref`. */
+  /** The name of the function in templates: `codebase_lookup_ref`. */
   readonly name: string
   readonly module: string | undefined
   readonly description: string
   readonly supports: readonly string[]
-  /** `undefined` when the registration declares none: the tool then takes one object, unchecked. */
+  /** The declared parameters; `undefined` when the registration declares none: the tool then takes one object, unchecked. */
   readonly parameters: Parameters | undefined
   readonly returns: Parameters | undefined
   readonly policy: ToolPolicy
-  /** What stands in for a failed call: `default` of the registration, else `default` of `returns`. `undefined`: nothing. */
+  /** The value that replaces the result of a failed call: `default` of the registration, or else `default` of `returns`; `undefined` for none. */
   readonly fallback: Json | undefined
   readonly headers: readonly HeaderTemplate[]
-  /** A hash of all the above: equal revisions are the same tool. */
+  /** A hash of all members above. Tools with equal hashes are the same tool. */
   readonly revision: string
-  /** As it was registered. */
+  /** The registration as it was stored. */
   readonly registration: JsonObject
 }
 
-/** A registered tool. Its type adds what reaches it. */
+/** A registered tool. Each type of tools adds what is needed to reach it. */
 export interface ToolDefinition extends CommonDefinition {
-  /** The name of its `ToolType`. */
+  /** The name of the tool's `ToolType`. */
   readonly type: string
-  /** Whether its module's base URL completes the address. */
+  /** Whether the tool's URL is relative, and the base URL of its module completes it. */
   readonly isRelative: boolean
-  /** What the registration is, in words, such as `an MCP server`, where it brings the tools of a server and is no tool itself. */
+  /** What the registration is in words, such as `an MCP server`, when it brings the tools of a server and is no tool itself. */
   readonly standsFor?: string | undefined
-  /** The tool's name on the server that offers it, where one does. */
+  /** The tool's name on the server that offers it, for a tool of an MCP server. */
   readonly tool?: string | undefined
 }

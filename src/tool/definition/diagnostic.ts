@@ -1,11 +1,11 @@
 import { type JsonPath } from '../../base/json-places.ts'
 
-/** What a check found in a registration. An `error` rejects it; the rest is advice. */
+/** A finding about a tool's registration. An `error` rejects the registration; any other severity is advice. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning' | 'hint'
   readonly code: string
   readonly message: string
   readonly hint?: string
-  /** The part of the registration that is meant. */
+  /** The path of the member that the finding is about. */
   readonly field?: JsonPath
 }

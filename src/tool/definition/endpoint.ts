@@ -3,16 +3,13 @@ import { type CommonDefinition } from './definition.ts'
 import { type Operator } from '../operator.ts'
 import { type ToolPolicy } from '../call/policy.ts'
 
-/** What may do something twice that was meant once is never tried again. */
+/** The policy of a tool, without retries when a repeated call could do something twice that was meant once. */
 export function policyOf ({ policy }: CommonDefinition, isRead = false): ToolPolicy {
   const isRepeatable = isRead || policy.isRepeatable
   return { ...policy, isRepeatable, retries: isRepeatable ? policy.retries : 0 }
 }
 
-/**
- * Refuses at the registration what would be refused at each call.
- * @throws Error with the reason
- */
+/** Checks the host of a tool's URL when the tool is registered, because a forbidden host would make every call fail. @throws Error with the reason */
 export function checkHost (host: string, common: CommonDefinition, operator: Operator): void {
   const refusal = operator.egress.refusal(host.replace(/:\d+$/, ''))
   if (refusal !== undefined) throw new Error(`url: ${refusal}`)
@@ -22,19 +19,19 @@ export function checkHost (host: string, common: CommonDefinition, operator: Ope
   }
 }
 
-/** A text that the endpoint must have. @throws Error that names it */
+/** A text member that the endpoint must have. @throws Error that names it */
 export function required (endpoint: JsonObject, name: string, type: string): string {
   const value = own(endpoint, name)
   if (typeof value !== 'string') throw new Error(`a ${type} tool needs a "${name}"`)
   return value
 }
 
-/** A member of an object of strangers, if it is the object's own. */
+/** A member of an object from a stranger, if it is the object's own. */
 export function own (object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-/** Parses a member; the reason why it is not good names the member. */
+/** Parses a member. The error of a bad one names the member. */
 export function about<T> (member: string, parse: () => T): T {
   try {
     return parse()

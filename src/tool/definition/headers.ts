@@ -4,16 +4,16 @@ import { isSensitive, REDACTED } from '../../base/redact.ts'
 import { type Secrets } from './secrets.ts'
 import { ToolError } from '../call/tool-error.ts'
 
-/** A header of a registration, its references to secrets unresolved. */
+/** A header of a tool's registration, in which references to secrets are not replaced yet. */
 export interface HeaderTemplate {
   readonly name: string
-  /** As registered: `Bearer ${secret:NAME}`. */
+  /** The value as it is registered: `Bearer ${secret:NAME}`. */
   readonly value: string
-  /** Names of the secrets that it refers to. */
+  /** The names of the secrets to which the value refers. */
   readonly secrets: readonly string[]
 }
 
-/** Headers as they are sent, and the secrets in them. */
+/** The headers as they are sent, and the secrets in them. */
 export interface ResolvedHeaders {
   readonly headers: Readonly<Record<string, string>>
   readonly secrets: readonly string[]
@@ -22,21 +22,24 @@ export interface ResolvedHeaders {
 const REFERENCE = /\$\{secret:([A-Za-z_][A-Za-z0-9_]*)\}/g
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 
-/** Headers that belong to the connection or to this service: https://fetch.spec.whatwg.org/#forbidden-request-header */
+/**
+ * The headers that a registration must not set, because they belong to the connection or to this service:
+ * https://fetch.spec.whatwg.org/#forbidden-request-header
+ */
 const RESERVED = new Set([
   'accept-encoding', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'
 ])
 
 /**
- * Reads the headers of a registration.
- * @throws Error with the reason: a bad name or value, a reserved one, a secret that the operator has not defined
+ * Parses the headers of a tool's registration.
+ * @throws Error with the reason: a bad name or value, a reserved name, a secret that the operator has not defined
  */
 export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTemplate[] {
   return Object.entries(declared).map(([written, value]) => {
     const name = written.toLowerCase()
     if (!TOKEN.test(name) || RESERVED.has(name) || name.startsWith('proxy-') || name.startsWith('grpc-')) throw new Error(`header "${written}" cannot be set`)
     if (typeof value !== 'string' || !fitsHeader(value)) throw new Error(`header "${written}" holds characters that no header may hold`)
-    // Whoever changes what a GET has shown, and stores it, would overwrite the credential.
+    // A publisher who gets the registration, changes it and stores it again would overwrite the credential with its placeholder.
     if (value === REDACTED) throw new Error(`header "${written}" is ${REDACTED}, as it is shown: write the credential itself, or \${secret:NAME}`)
     const names = Array.from(value.matchAll(REFERENCE), match => match[1] as string)
     const unknown = names.find(secret => !secrets.has(secret))
@@ -46,12 +49,12 @@ export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTem
   })
 }
 
-/** Names of headers that look like credentials written in clear. */
+/** The names of the headers that look like credentials in clear text. */
 export function clearCredentials (headers: readonly HeaderTemplate[]): string[] {
   return headers.filter(({ name, secrets }) => isSensitive(name) && secrets.length === 0).map(({ name }) => name)
 }
 
-/** A registration as it may be shown: without what looks like a credential in clear, so that only its publisher knows it. */
+/** The registration as it may be shown to others: what looks like a credential in clear text is replaced. */
 export function withoutCredentials (registration: JsonObject, headers: readonly HeaderTemplate[]): JsonObject {
   const clear = new Set(clearCredentials(headers))
   if (clear.size === 0) return registration
@@ -61,8 +64,8 @@ export function withoutCredentials (registration: JsonObject, headers: readonly 
 
 /**
  * Puts the secrets into the headers.
- * @param host `host` or `host:port` of where they will go
- * @throws ToolError when a secret is not bound to that host
+ * @param host the `host` or `host:port` to which the headers will be sent
+ * @throws ToolError when a secret may not be sent to that host
  */
 export function resolveHeaders (templates: readonly HeaderTemplate[], secrets: Secrets, host: string): ResolvedHeaders {
   const used = new Set<string>()

@@ -1,20 +1,20 @@
 import { fitsHeader } from '../../base/text.ts'
 
-/** Credentials that the operator lends to tools, each for certain hosts only. */
+/** The secrets (credentials) that the operator defines for tools. Each may be sent to certain hosts only. */
 export interface Secrets {
   has (name: string): boolean
-  /** The value, if it may go to `host`. */
+  /** The value of a secret, if it may be sent to `host`. */
   reveal (name: string, host: string): string | undefined
 }
 
 interface Secret { readonly hosts: ReadonlySet<string>, readonly value: string }
 
-/** Shorter ones are no secrets, and taking them out of results would take out much else. */
+/** The least length of a secret, in characters. Replacing a shorter one in results would replace much else, too. */
 const LEAST_LENGTH = 8
 
 /**
- * Reads the operator's secrets. `TOOL_SECRETS` says which secret may go to which host, `NAME=host|host:port,OTHER=host`. Each
- * value is in a variable of its own, `TOOL_SECRET_NAME`. A host without a port stands for all its ports.
+ * Parses the operator's secrets. `TOOL_SECRETS` says which secret may be sent to which hosts: `NAME=host|host:port,OTHER=host`. Each value is in a
+ * variable of its own, `TOOL_SECRET_NAME`. A host without a port stands for all its ports.
  * @throws Error that names the entry, never a value
  */
 export function parseSecrets (bindings: string, environment: Readonly<Record<string, string | undefined>>): Secrets {

@@ -14,37 +14,32 @@ import { parsePolicy } from '../call/policy.ts'
 import { type ToolType } from '../tool-type.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from '../schema/schema.ts'
 
-/** What became of a registration: a definition with advice, or the reasons why it is none. */
+/** The result of parsing a tool's registration: a definition with advice, or the reasons why there is none. */
 export interface ParsedDefinition {
   readonly definition: ToolDefinition | undefined
-  /** Errors, if and only if there is no definition. */
+  /** The advice about the definition, or errors when there is none. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Reads registrations of tools. */
+/** Parses registrations of tools. */
 export interface ToolReader {
   /**
-   * Reads one registered tool, in the flat form (`url`, `method`) or the nested one, a member called as its type is.
-   * Never throws: whatever a publisher writes is a definition or a list of reasons.
-   *
-   * @param name the function's name in templates: `codebase_lookup_ref`
+   * Parses one registration, in the flat form (`url`, `method`) or the nested one, where a member has the name of the tool's type. Never throws: any
+   * value gives a definition or a list of reasons.
+   * @param name the name of the function in templates: `codebase_lookup_ref`
    * @param id the tool's id: `codebase.lookup_ref`
    */
   read (name: string, id: string, value: Json): ParsedDefinition
   /**
-   * Whether the tool can be reached as far as is known now. Apart from all other advice: modules come and go without
-   * their tools being registered anew.
+   * Warns when the address of a tool is not known at present. It is asked for apart from all other advice, because the addresses of modules change
+   * without their tools being registered anew.
    */
   adviseOnAddress (definition: ToolDefinition): Diagnostic[]
 }
 
-/**
- * Makes the reader of registrations.
- * @param types those that a tool can be of
- * @param operator what the operator of this service allows
- */
+/** Makes the parser of tool registrations. @param types the types that a tool can have @param operator what the operator of this service allows */
 export function createToolReader (types: readonly ToolType[], operator: Operator): ToolReader {
-  /** What publishers validate against is what we validate with. Compiled for the first tool: a store without any starts sooner. */
+  /** The schema against which publishers can validate, too. It is compiled for the first tool, so that a store without tools starts sooner. */
   let schema: CompiledSchema | undefined
   return {
     read (name, id, value) {
@@ -71,7 +66,10 @@ export function createToolReader (types: readonly ToolType[], operator: Operator
   }
 }
 
-/** Without what concerns several fields at once: the types check that, and say it in better words than a schema's. */
+/**
+ * The schema of registrations, without its conditions over several fields. Those are checked by the types of tools, with better messages than a
+ * schema gives.
+ */
 function readRegistrationSchema (types: readonly ToolType[]): Json {
   const { allOf: _conditions, ...schema } = readPublishedSchema<{ allOf: Json, properties: Record<'type', JsonObject> }>('tool')
   const { type } = schema.properties
@@ -82,7 +80,7 @@ function rejected (code: string, message: string, violation?: Violation): Parsed
   return { definition: undefined, diagnostics: [{ severity: 'error', code, message, ...(violation === undefined ? {} : { field: fieldOf(violation) }) }] }
 }
 
-/** `tool.headers["x-a"][0]` as what leads there from the registration. */
+/** Turns the path of a violation, `tool.headers["x-a"][0]`, into the names and indexes that lead from the registration to the wrong part. */
 function fieldOf ({ path }: Violation): JsonPath {
   return Array.from(
     path.slice('tool'.length).matchAll(/\.([^.[]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
@@ -108,7 +106,7 @@ function parseCommon (name: string, id: string, registration: JsonObject, operat
   }
 }
 
-/** The type may be left out where a nested member says it, and where it is the first. */
+/** Parses the part of a registration that depends on the tool's type. The type may be left out when a nested member names it, and when it is the first one. */
 function parseByType (types: readonly ToolType[], common: CommonDefinition, operator: Operator): ToolDefinition {
   const { registration } = common
   const named = text(registration, 'type')
@@ -127,7 +125,7 @@ function advise (definition: ToolDefinition): Diagnostic[] {
   }))
 }
 
-/** `[]` and `{}` declare a tool without parameters, a missing member declares nothing. */
+/** Parses `parameters` or `returns`. `[]` and `{}` declare a tool without parameters, and a missing member declares nothing. */
 function part (registration: JsonObject, name: 'parameters' | 'returns'): Parameters | undefined {
   const declared = own(registration, name)
   if (declared === undefined || (name === 'returns' && Array.isArray(declared) && declared.length === 0)) return undefined

@@ -1,46 +1,46 @@
-// The import makes the other files of protobuf itself known to protobufjs. Options need one of them, descriptor.proto.
+// This import makes the files of protobuf itself known to protobufjs. Options need one of them, descriptor.proto.
 import '@grpc/proto-loader'
 import protobuf, { type AnyNestedObject, type Enum, type INamespace, type IType, type NamespaceBase, type Service, type Type } from 'protobufjs'
 import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { type GrpcDescription } from './grpc-definition.ts'
 import { restoreMaps } from './protobuf-maps.ts'
 
-/** Statements of a description in Protocol Buffers text. The schema of registrations bounds the text's length. */
+/** The greatest number of statements in a description as Protocol Buffers text. The schema of registrations bounds the length of the text. */
 const MAX_STATEMENTS = 2000
 
 /**
- * Fields of one message, and fields of all messages that a call needs. To add a field, protobufjs takes time linear to the
- * fields that are there.
+ * The greatest number of fields of one message, and of all messages that a call needs. Adding a field takes protobufjs time in proportion to the
+ * fields that exist.
  */
 const MAX_MESSAGE_FIELDS = 300
 const MAX_FIELDS = 2000
 
-/** What reading a value of an enum adds to the code for a field, in fields. */
+/** How much a value of an enum adds to the generated code, counted in fields. */
 const ENUM_VALUE_FIELDS = 0.2
 
-/** All that a call needs, as JSON, in characters. */
+/** The greatest length of everything that a call needs, as JSON, in characters. */
 const MAX_DESCRIPTION = 512 * 1024
 
-/** What describes a service, and the method that is looked for in it. */
+/** A description of gRPC services, and the method that is looked for in it. */
 export interface MethodQuestion {
   readonly source: GrpcDescription
-  /** What the source is called in messages. */
+  /** The name of the description's source in messages. */
   readonly origin: string
   readonly service: string
   readonly method: string
 }
 
-/** A method as plain data: the messages that a call needs, and none else. */
+/** The description of a method as plain data, with only those messages that a call needs. */
 export interface MethodDescription {
   readonly path: string
-  /** Full names of the messages. */
+  /** The full names of the messages for the request and the reply. */
   readonly request: string
   readonly reply: string
   readonly nested: Readonly<Record<string, AnyNestedObject>>
 }
 
 /**
- * Finds a method in a description of a stranger. To be run in a process that can be ended: protobufjs may take long.
+ * Finds a method in a description from a stranger. It must run in a process that can be killed, because protobufjs may take long.
  * @throws Error with the reason why there is no method that can be called
  */
 export function describeMethod ({ source, origin, service, method }: MethodQuestion): MethodDescription {
@@ -58,7 +58,7 @@ export function describeMethod ({ source, origin, service, method }: MethodQuest
   return { path: `/${service}/${method}`, request: request.fullName, reply: reply.fullName, nested }
 }
 
-/** By its whole name: protobufjs finds what ends in that name, too. */
+/** Finds a service by its full name. protobufjs would also find one whose name only ends in the given one. */
 function findService (root: NamespaceBase, name: string): Service | undefined {
   const found = root.lookup(name)
   return found?.fullName === `.${name}` && 'methods' in found ? found as Service : undefined
@@ -74,7 +74,7 @@ function parseDescriptorSet (bytes: Uint8Array, origin: string): INamespace {
 interface DescriptorSet { readonly file: ReadonlyArray<{ readonly messageType: readonly MessageDescriptor[] }> }
 interface MessageDescriptor { readonly name: string, readonly field: readonly unknown[], readonly nestedType: readonly MessageDescriptor[] }
 
-/** @throws Error before what would keep protobufjs busy for seconds */
+/** Checks the numbers of fields, before protobufjs would be busy with them for seconds. @throws Error when there are too many */
 function checkFields (messages: readonly MessageDescriptor[], origin: string): void {
   for (const { name, field, nestedType } of messages) {
     if (field.length > MAX_MESSAGE_FIELDS) throw tooManyFields(origin, name, field.length)
@@ -86,7 +86,7 @@ function tooManyFields (origin: string, message: string, fields: number): Error 
   return new Error(`a message of ${origin} has at most ${MAX_MESSAGE_FIELDS} fields; ${message} has ${fields}`)
 }
 
-/** Nothing is read from disk: the only imports are those that come with protobuf itself. */
+/** Parses Protocol Buffers text. No file is read from the disk: the only imports are those that come with protobuf itself. */
 function parseProto (text: string): INamespace {
   const statements = text.split(';').length - 1
   if (statements > MAX_STATEMENTS) {
@@ -101,12 +101,12 @@ function parseProto (text: string): INamespace {
   return root.resolveAll().toJSON()
 }
 
-/** The full names of the messages, of those within them, of their enums, and of fields that extend them. */
+/** The full names of the messages that some messages need: themselves, those within them, their enums, and the fields that extend them. */
 function neededBy (messages: readonly Type[], origin: string): Set<string> {
   const needed = new Set<Type | Enum>(messages)
   const names = new Set<string>()
   let total = 0
-  // What a message adds comes up later in the same loop.
+  // Messages that are added during the loop are visited later by the same loop.
   for (const each of needed) {
     names.add(each.fullName)
     if (!('fieldsArray' in each)) continue
@@ -127,7 +127,7 @@ function neededBy (messages: readonly Type[], origin: string): Set<string> {
   return names
 }
 
-/** What is needed of a namespace. A message that is not, but holds some that are, is left without its fields. */
+/** The needed part of a namespace. A message that is not needed itself, but contains needed ones, is kept without its fields. */
 function prune (nested: Readonly<Record<string, AnyNestedObject>>, path: string, needed: ReadonlySet<string>): Record<string, AnyNestedObject> {
   return Object.fromEntries(Object.entries(nested).flatMap(([name, member]): [string, AnyNestedObject][] => {
     const fullName = `${path}.${name}`

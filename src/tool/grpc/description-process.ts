@@ -1,9 +1,9 @@
 import { answerQuestions } from '../../runtime/answer-questions.ts'
 import { describeMethod, type MethodDescription, type MethodQuestion } from './describe-method.ts'
 
-// The entry of the process in which descriptions of services are read (see grpc-method.ts).
+// The entry of the child process in which descriptions of services are parsed (see grpc-method.ts).
 
-/** The method, or the reason why there is none. */
+/** The described method, or the reason why there is none. */
 export type MethodAnswer = { readonly described: MethodDescription } | { readonly problem: string }
 
 answerQuestions((question: MethodQuestion): MethodAnswer => {

@@ -9,29 +9,28 @@ import { reflect } from './grpc-reflection.ts'
 import { decodeMessage } from './protobuf-json.ts'
 import { ToolError } from '../call/tool-error.ts'
 
-/** How one unary method is called. */
+/** A unary gRPC method with the types of its messages, ready to be called. */
 export interface GrpcMethod {
   readonly path: string
   readonly requestType: Type
   readonly replyType: Type
 }
 
-/** Reads what describes services, somewhere where that can be ended. */
+/** Parses descriptions of gRPC services in a child process, which can be killed. */
 export type DescriptionReader = ParserProcess<MethodQuestion, MethodAnswer>
 
-/** How long one description may be read, in ms. */
+/** How long parsing one description may take, in ms. */
 const READ_MILLISECONDS = 5000
 
-/** Makes the one reader of all tools. */
+/** Makes the parser of descriptions that all tools share. */
 export function createDescriptionReader (): DescriptionReader {
   return createParserProcess({ entry: 'description-process', beside: import.meta.url, timeout: READ_MILLISECONDS })
 }
 
 /**
- * Finds how a tool's method is spoken to: by the description in its registration, else by the server's reflection.
- * protobufjs makes JavaScript out of descriptions, as ajv does out of schemas and with the same care: names enter the
- * code as escaped literals.
- * @throws ToolError with the reason why it is not known, or not unary
+ * Finds the messages of a tool's method: by the description in its registration, otherwise by the server's reflection. protobufjs turns descriptions
+ * into JavaScript, as ajv does with schemas, and with the same care: names enter the code as escaped literals.
+ * @throws ToolError with the reason why the method is not known, or not unary
  */
 export async function findMethod ({ source, service, method }: GrpcDefinition, client: () => Promise<Client>, reader: DescriptionReader): Promise<GrpcMethod> {
   const described: Pick<MethodQuestion, 'source' | 'origin'> = source === undefined
@@ -43,7 +42,7 @@ export async function findMethod ({ source, service, method }: GrpcDefinition, c
   return await build(answer.described)
 }
 
-/** Makes what protobufjs calls a method by, message by message, so that none of a stranger's is more than a slice of work. */
+/** Builds the types of the method's messages one by one, so that no message of a stranger takes longer than a slice of work. */
 async function build ({ path, request, reply, nested }: MethodDescription): Promise<GrpcMethod> {
   const { default: { Root } } = await import('protobufjs')
   const root = new Root()
@@ -55,7 +54,7 @@ async function build ({ path, request, reply, nested }: MethodDescription): Prom
   return { path, requestType: root.lookupType(request), replyType: root.lookupType(reply) }
 }
 
-/** What `addJSON` does, with pauses. */
+/** Adds messages to a namespace as `addJSON` of protobufjs does, but with pauses. */
 async function * addMessages (parent: NamespaceBase, nested: Readonly<Record<string, AnyNestedObject>>, slices: Slices): AsyncGenerator<Type> {
   const { default: { Enum, Field, Namespace, Type } } = await import('protobufjs')
   for (const [name, { nested: inner = {}, ...own }] of Object.entries(nested) as [string, INamespace][]) {
@@ -76,14 +75,14 @@ async function * addMessages (parent: NamespaceBase, nested: Readonly<Record<str
   }
 }
 
-/** Makes the code that reads and writes a message now, since the first call would have to for all of them at once. */
+/** Generates the code that reads and writes a message now. Otherwise the first call would have to do so for all messages at once. */
 async function generate (type: Type, slices: Slices): Promise<void> {
   const uses = [() => type.setup(), () => type.fromObject({}), () => type.encode({}), () => decodeMessage(type, Buffer.alloc(0))]
   for (const use of uses) {
     try {
       use()
     } catch {
-      // A message with required fields is none when it is empty.
+      // An empty message with required fields is invalid, which does not matter here.
     }
     if (slices.isDue()) await slices.pause()
   }

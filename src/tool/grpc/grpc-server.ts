@@ -6,20 +6,17 @@ import { type Egress, resolveHost } from '../egress.ts'
 import { createPreparation, type Preparation } from '../call/preparation.ts'
 import { type TlsFiles } from '../tls.ts'
 
-/**
- * The package grpc-js takes 180 ms to load. It is loaded when the first tool over gRPC is registered, so that only services
- * with such tools pay for it.
- */
+/** Loads the package grpc-js, which takes 180 ms. It is loaded when the first gRPC tool is registered, so that only services with such tools pay for it. */
 export const loadGrpc = () => import('@grpc/grpc-js')
 
-/** Between two looks at what a name resolves to, in ms. */
+/** The least time between two look-ups of a server's host name, in ms. */
 const RESOLVE_INTERVAL = 5000
 
-/** One gRPC server, with the one channel that all its tools share. */
+/** A gRPC server, with the one channel that all its tools share. */
 export interface GrpcServer {
-  /** @throws ToolError while there is no channel */
+  /** The client of the channel. @throws ToolError while there is no channel */
   client (): Promise<Client>
-  /** Looks in the background whether the name leads to other addresses by now. Called when the server cannot be reached. */
+  /** Looks up in the background whether the server's host name has other addresses by now. Called when the server cannot be reached. */
   resolveAgain (): void
   close (): Promise<void>
 }
@@ -27,8 +24,8 @@ export interface GrpcServer {
 interface Channel { readonly client: Client, readonly addresses: string }
 
 /**
- * Opens a channel. The name is resolved here and not by grpc-js, so that each address passes the egress policy, and so that
- * the channel goes to the very addresses that passed. Proxies of the environment are ignored for the same reason.
+ * Opens a channel to a gRPC server. The host name is resolved here and not by grpc-js, so that each address is checked by the egress policy, and the
+ * channel goes to the very addresses that were checked. Proxies of the environment are ignored for the same reason.
  */
 export function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFiles, maxReply: number): GrpcServer {
   let looked = 0
@@ -45,7 +42,7 @@ export function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFi
         'grpc.enable_retries': 0,
         'grpc.max_receive_message_length': maxReply
       })
-      // Begins to connect now, so that no render has to.
+      // The channel connects now, so that no render has to wait for it.
       client.getChannel().getConnectivityState(true)
       return { client, addresses }
     },
@@ -72,7 +69,7 @@ export function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFi
   }
 }
 
-/** The target as grpc-js writes addresses: https://github.com/grpc/grpc/blob/master/doc/naming.md */
+/** The target in the form in which grpc-js writes addresses: https://github.com/grpc/grpc/blob/master/doc/naming.md */
 function describeAddresses (addresses: readonly LookupAddress[], port: number): string {
   const family = addresses[0]?.family
   const same = addresses.filter(address => address.family === family).map(({ address }) => `${bracketed(address)}:${port}`)
@@ -83,10 +80,7 @@ function bracketed (host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host
 }
 
-/**
- * Makes one unary call with a message that is encoded already.
- * @throws ServiceError of grpc-js, or the reason of a signal that was aborted before
- */
+/** Makes one unary call with an encoded message. @throws ServiceError of grpc-js, or the reason of a signal that had aborted before */
 export function callUnary (
   client: Client,
   path: string,
@@ -96,7 +90,7 @@ export function callUnary (
   signal: AbortSignal
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // The caller may have left while the connection was made. Nothing must happen on the caller's behalf then.
+    // The caller may have left while the connection was made. Then the call must not be sent.
     signal.throwIfAborted()
     const pass = (bytes: Buffer) => bytes
     const done = (error: ServiceError | null, bytes?: Buffer) => (error === null ? resolve(bytes as Buffer) : reject(error))

@@ -3,31 +3,34 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { beginningOf } from '../../base/text.ts'
 import { isObject } from '../../template/value.ts'
 
-/** Names as in the .proto file, zero values present, enums by name, bytes as base64, 64-bit integers as objects still. */
+/**
+ * How protobufjs turns messages into plain data: names as in the .proto file, zero values included, enums by name, bytes as base64; 64-bit integers
+ * are converted afterwards.
+ */
 const MAPPING: IConversionOptions = { defaults: true, enums: String, bytes: String, json: true }
 
-/** @throws Error when the values do not fit the message */
+/** Encodes a message. @throws Error when the values do not fit the message */
 export function encodeMessage (type: Type, values: JsonObject): Buffer {
   return type.encode(type.fromObject(fromJson(values, type) as Record<string, unknown>)).finish() as Buffer
 }
 
-/** @throws Error when the bytes are no such message */
+/** Decodes a message. @throws Error when the bytes are no such message */
 export function decodeMessage (type: Type, bytes: Buffer): Json {
   return toJson(type.toObject(type.decode(bytes), MAPPING), type)
 }
 
-/** protobufjs takes 64-bit integers as text, and sends 0 for a text that an enum does not have. */
+/** Converts JSON into what protobufjs expects: 64-bit integers as text. A text that an enum does not have is refused, since protobufjs would send 0 for it. */
 function fromJson (value: Json, type: Type | undefined, field?: Field): unknown {
   if (typeof value === 'bigint') return int64(value)
   if (Array.isArray(value)) return value.map(item => fromJson(item as Json, type, field))
   if (typeof value === 'string') checkEnumText(value, field)
   if (!isObject(value)) return value
   const members = convertMembers(value as JsonObject, type, writeKey, fromJson)
-  // protobufjs reads fields whether they are own or not, and would find a `constructor` in every object.
+  // The object has no prototype: protobufjs reads fields whether they are own or not, and would find a `constructor` in every object.
   return type === undefined ? members : Object.assign(Object.create(null) as object, members)
 }
 
-/** Texts of an enum that are named where another one was given. */
+/** The greatest number of an enum's texts that an error names. */
 const MAX_SHOWN_TEXTS = 20
 
 function checkEnumText (text: string, field: Field | undefined): void {
@@ -44,7 +47,7 @@ function int64 (value: bigint): string {
   return value.toString()
 }
 
-/** A decoded message as plain data: 64-bit integers, which come as `Long`, keep every digit. */
+/** Converts a decoded message into plain data. 64-bit integers, which come as `Long`, keep every digit. */
 function toJson (value: unknown, type: Type | undefined): Json {
   if (typeof value !== 'object' || value === null) return value === undefined ? null : value as Json
   if (Array.isArray(value)) return value.map(item => toJson(item, type))
@@ -57,7 +60,7 @@ function toInteger (digits: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(digits)
 }
 
-/** Converts the members of a message, and the keys of those that are maps. */
+/** Converts the members of a message, and the keys of members that are maps. */
 function convertMembers<From, To> (
   message: Readonly<Record<string, From>>,
   type: Type | undefined,
@@ -84,7 +87,7 @@ function messageOf (field: Field | undefined): Type | undefined {
   return type !== undefined && 'fields' in type ? type : undefined
 }
 
-/** protobufjs takes every key of a `map<bool, …>` for true that is not empty. */
+/** The key of a map as protobufjs expects it: of a `map<bool, …>` it takes every key that is not empty for true. */
 function writeKey (keyType: string, key: string): string {
   if (keyType !== 'bool' || key === 'true') return key
   if (key === 'false') return ''
@@ -94,7 +97,7 @@ function writeKey (keyType: string, key: string): string {
 const SIGNED = new Set(['int64', 'sint64', 'sfixed64'])
 const UNSIGNED = new Set(['uint64', 'fixed64'])
 
-/** protobufjs gives a 64-bit key as its 8 bytes, each a character, but a key that is left out, and so 0, as a digit. */
+/** The key of a map as JSON. protobufjs gives a 64-bit key as its 8 bytes, each as a character; only a key that was left out, and so is 0, comes as a digit. */
 function readKey (keyType: string, key: string): string {
   if (key.length !== 8) return key
   const bytes = Buffer.from(key, 'latin1')

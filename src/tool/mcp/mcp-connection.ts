@@ -9,25 +9,25 @@ import { createRedactor, redactJson } from '../../base/redact.ts'
 import { statusError, ToolError } from '../call/tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** Tools of one server that are taken notice of. */
+/** The greatest number of tools of one MCP server; further ones are ignored. */
 const MAX_TOOLS = 500
 
-/** To learn a server's protocol version, in ms: old servers may not answer at all. */
+/** The time for finding out a server's protocol version, in ms, because old servers may not answer at all. */
 const PROBE_TIMEOUT = 2000
 
-/** The shortest time from one listing of a server's tools to the next, in ms, however often the server says that they have changed. */
+/** The least time between two listings of a server's tools, in ms, however often the server reports a change. */
 const LISTING_INTERVAL = 5000
 
-/** Calls without a deadline of their own, in ms. */
+/** The time for calls without a deadline of their own, in ms. */
 const CALL_TIMEOUT = 60_000
 
-/** One MCP server with its session, which all its tools share. It is connected once, and again when the session is lost. */
+/** The connection to one MCP server, with the session that all its tools share. It is made once, and again when the session is lost. */
 export interface McpConnection {
-  /** The tools that the server offers, as it said last; `undefined` before it has said anything. */
+  /** The tools that the server has listed last; `undefined` before its first listing. */
   tools (): readonly Tool[] | undefined
-  /** Calls `listener` whenever that may have changed. Gives a function that ends it. */
+  /** Calls `listener` whenever the list of tools may have changed. @returns a function that ends this */
   watch (listener: () => void): () => void
-  /** @throws ToolError */
+  /** Calls a tool of the server. @throws ToolError */
   call (name: string, values: JsonObject, attempt: Attempt): Promise<CallToolResult>
   readonly attempted: Promise<void>
   state (): PreparationState
@@ -42,12 +42,15 @@ export interface McpConnectionOptions extends McpTransportOptions {
   readonly failed: (error: Error) => void
 }
 
-/** Connects to an MCP server: streamable HTTP, or a process that is started here. */
+/** Connects to an MCP server over streamable HTTP, or to a process that is started here. */
 export function createMcpConnection (options: McpConnectionOptions): McpConnection {
   const listeners = new Set<() => void>()
   let tools: readonly Tool[] | undefined
 
-  /** Words of a server about its tools are shown, logged and quoted, so the secrets that the server was sent are taken out first. */
+  /**
+   * Takes in a list of tools. What a server says about its tools is shown, logged and quoted, so the secrets that were sent to the server are
+   * replaced first.
+   */
   function learn (listed: readonly Tool[]): void {
     tools = redactJson(listed.slice(0, MAX_TOOLS) as unknown as Json, options.secrets) as unknown as Tool[]
     for (const listener of listeners) listener()
@@ -65,18 +68,17 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   })
 
   async function call (name: string, values: JsonObject, { signal, timeLeft, traceparent }: Attempt): Promise<CallToolResult> {
-    // The client writes messages with JSON.stringify, which takes no bigint. A long number of a caller must not count as a
-    // fault of the session.
+    // The client writes messages with JSON.stringify, which accepts no bigint. The long number of one caller must not count as a failure of the session.
     if (holdsBigint(values)) throw new ToolError('ARGUMENTS_INVALID', 'an integer beyond 2^53 cannot be sent to an MCP server: send it as a text')
     const client = await session.get()
     try {
-      // The headers of the connection are the same for all its calls, so the trace context of a call goes into the message.
+      // All calls of a connection have the same headers, so the trace context of a call goes into the message.
       const trace = traceparent === undefined ? {} : { _meta: { traceparent } }
       return await client.callTool({ name, arguments: values as Record<string, never>, ...trace }, { signal, timeout: timeLeft ?? CALL_TIMEOUT })
     } catch (error) {
       if (signal.aborted) throw signal.reason
       const failure = await describeFailure(error as Error, options.secrets)
-      // A reply that broke off, which comes as a ToolError, tells nothing of the session.
+      // A reply that broke off comes as a ToolError, and does not mean that the session is lost.
       if (failure.code === 'UNREACHABLE' && failure !== error) session.renew(client, failure.message)
       throw failure
     }
@@ -99,13 +101,13 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
   const { Client } = await import('@modelcontextprotocol/client')
   const client = new Client({ name: 'ai-prompt-shell', version: '1.0.0' }, {
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_TIMEOUT } },
-    // A server that wants to ask a person or a model something has come to the wrong place.
+    // The client answers no questions: a server that wants to ask a person or a model something has nobody to ask here.
     inputRequired: { autoFulfill: false },
     listChanged: { tools: { autoRefresh: false, onChanged: () => { listing.request() } } },
-    // Our own validator checks results, since it bounds what a stranger's schema may do.
+    // Results are checked by the service's own validator, because that bounds what the schema of a stranger can do.
     jsonSchemaValidator: { getValidator: acceptAll }
   })
-  // What fails here is noticed by the next call.
+  // A failed listing is ignored: the next call will notice what is wrong.
   const listing = createThrottle(() => { client.listTools().then(({ tools }) => changed(tools), () => {}) }, LISTING_INTERVAL)
   const transport = await createMcpTransport(server, headers, options)
   try {
@@ -124,10 +126,13 @@ function acceptAll<T> (): JsonSchemaValidator<T> {
   return data => ({ valid: true, data: data as T, errorMessage: undefined })
 }
 
-/** Statuses by which a server says that it does not know the session: the protocol's status, and that of many servers. */
+/** The HTTP statuses by which a server says that it does not know the session: that of the protocol, and that of many servers. */
 const SESSION_LOST = new Set([404, 400])
 
-/** Only what shows that the session is lost is `UNREACHABLE`: a caller who can make one call fail must not end the calls of others. */
+/**
+ * The error for a failed call. Only an error that shows a lost session gets the code `UNREACHABLE`, because a caller who can make one call fail must
+ * not end the calls of others.
+ */
 async function describeFailure (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
   if (error instanceof ProtocolError) {
@@ -137,7 +142,7 @@ async function describeFailure (error: Error, secrets: readonly string[]): Promi
   const code = error instanceof SdkError ? error.code : undefined
   if (code === SdkErrorCode.RequestTimeout) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
   const isNoResult = code === SdkErrorCode.InvalidResult || code === SdkErrorCode.UnsupportedResultType || code === SdkErrorCode.ClientHttpUnexpectedContent
-  // What JSON.parse and the client's own schema of messages throw.
+  // These errors are thrown by JSON.parse and by the client's own schema of messages.
   if (isNoResult || error instanceof SyntaxError || error.name.endsWith('ZodError')) {
     return new ToolError('REPLY_INVALID', 'sent a reply that is no result of a tool')
   }
@@ -148,7 +153,10 @@ function sessionLost (status: number): ToolError {
   return new ToolError('UNREACHABLE', `answered with status ${status}: the session is lost`, { transient: true })
 }
 
-/** Why there is no session. Here every status is about the address. The error of the question for the protocol's version is inside. */
+/**
+ * The error for a session that could not be begun. Here every HTTP status is about the server's address. The error of the question for the protocol
+ * version wraps the real one.
+ */
 async function describeRefusal (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
   if (error instanceof SdkHttpError) return statusError(error.status)

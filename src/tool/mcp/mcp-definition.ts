@@ -4,26 +4,26 @@ import { about, checkHost, own, policyOf } from '../definition/endpoint.ts'
 import { type Operator } from '../operator.ts'
 import { parseUrlTemplate } from '../rest/url-template.ts'
 
-/** A tool of an MCP server, or the whole server. */
+/** A registered tool of an MCP server, or a whole MCP server. */
 export interface McpDefinition extends ToolDefinition {
   readonly server: McpServer
-  /** The tool's name on the server. `undefined` for the whole server, whose tools become `{name}_{tool}`. */
+  /** The tool's name on the server; `undefined` for the whole server, whose tools become `{name}_{tool}`. */
   readonly tool: string | undefined
-  /** Whether the server puts the tool's result into an object `{"result": …}`, as its output schema shows (FastMCP does so). */
+  /** Whether the server wraps the tool's result into an object `{"result": …}`, as its output schema shows. FastMCP does so. */
   readonly wrapsResult?: boolean
 }
 
-/** Where an MCP server is: an address, or the name of a command that the operator allows. */
+/** The address of an MCP server: a URL, or the name of a command that the operator allows. */
 export type McpServer =
   | { readonly kind: 'http', readonly url: string }
   | { readonly kind: 'stdio', readonly command: string }
 
-/** @throws Error with the reason why this is no MCP tool */
+/** Parses the MCP part of a tool's registration. @throws Error with the reason why it is no MCP tool */
 export function parseMcp (common: CommonDefinition, endpoint: JsonObject, operator: Operator): McpDefinition {
   const server = mcpServer(endpoint, operator)
   if (server.kind === 'http') checkHost(new URL(server.url).host, common, operator)
   else if (common.headers.length > 0) throw new Error('a command takes no headers')
-  // A key mcp:{server}:{tool} names one tool of the server, a key mcp:{server} the whole server.
+  // The key mcp:{server}:{tool} names one tool of the server, the key mcp:{server} the whole server.
   const [, ...segments] = common.id.split('.')
   const tool = own(endpoint, 'tool') as string | undefined ?? (segments.length > 1 ? segments.at(-1) : undefined)
   return { ...common, type: 'mcp', isRelative: false, server, tool, standsFor: tool === undefined ? 'an MCP server' : undefined, policy: policyOf(common) }

@@ -7,11 +7,11 @@ import { type Parameters, parseParameters } from '../schema/parameters.ts'
 import { compileSchema, compileSchemaLater } from '../schema/schema.ts'
 
 /**
- * In slices: the definitions that a registration stands for, given what its server offers: one tool by name, or, for a registration
- * of the whole server, all of them as `{function name}_{tool}`. What the registration says itself wins over the server.
- * @param rejected told of each tool that cannot be used
- * @param known definitions of an earlier list by their revisions: to compile the schemas of a hundred tools again would
- * hold everything else up for some time
+ * Makes the definitions for a registration from the tools that its server lists: one tool by name or, for a registration of the whole server, all
+ * tools as `{function name}_{tool}`. What the registration itself says wins over the server. It works in slices.
+ * @param rejected called for each tool that cannot be used
+ * @param known the definitions of an earlier list, by their revisions: compiling the schemas of a hundred tools again would block everything else for
+ * some time
  */
 export async function discoverTools (
   registered: McpDefinition,
@@ -41,7 +41,10 @@ export async function discoverTools (
   return [...named.values()]
 }
 
-/** One of all tools of a server; what the registration says of parameters and results is not about any one of them. */
+/**
+ * The definition of one of all tools of a server. What the registration says about parameters and results is left out, because it cannot be about one
+ * of many tools.
+ */
 function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
   const suffix = tool.name.replace(/[^\p{L}\p{Nd}_]/gu, '_')
   return {
@@ -56,7 +59,8 @@ function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
 }
 
 /**
- * @param compile of hundreds of tools hardly any is ever called, so that theirs are compiled then
+ * Completes a definition by what the server says about the tool.
+ * @param compile `compileSchemaLater` for one of many tools, because hardly any of them is ever called
  * @throws SchemaError
  */
 function complete (definition: McpDefinition, tool: Tool, revision: string, compile: typeof compileSchema): McpDefinition {
@@ -73,8 +77,8 @@ function complete (definition: McpDefinition, tool: Tool, revision: string, comp
 }
 
 /**
- * MCP's structured content is always an object, so that servers wrap what is none: FastMCP gives `{"result": X}` for a
- * function that returns X (https://gofastmcp.com/servers/tools#output-schemas).
+ * The output schema of a tool without the object around the result. MCP's structured content is always an object, so servers wrap other results:
+ * FastMCP gives `{"result": X}` for a function that returns X (https://gofastmcp.com/servers/tools#output-schemas).
  */
 function unwrapOutput (schema: Tool['outputSchema']): { readonly schema: unknown, readonly wrapsResult: boolean } {
   const properties = (schema?.properties ?? {}) as Readonly<Record<string, object>>

@@ -2,51 +2,48 @@ import { untilAborted } from '../../runtime/until-aborted.ts'
 import { ToolError } from '../call/tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** A request over streamable HTTP and what comes back: one reply, or several streams of which each resumes the last. */
+/** A request to an MCP server over streamable HTTP, and its reply: one body, or several streams of which each resumes the last. */
 export class McpExchange {
-  /** The event that a stream would be resumed after. */
+  /** The id of the last event, after which a stream would be resumed. */
   lastEvent: string | undefined
-  /** Aborted when nothing is waited for any more. */
+  /** The signal that aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal
   readonly #over = new AbortController()
   #isStream = false
-  /** Why there is no answer, should nothing follow what has come. */
+  /** The reason why there is no answer, if nothing follows what has come so far. */
   #loss: ToolError | undefined
   #isAnswered = false
   #answer = () => {}
   readonly #answered = new Promise<void>(resolve => { this.#answer = resolve })
 
-  /** @param cancelled aborted by whoever waits for the answer */
+  /** @param cancelled the signal that aborts when the one who waits for the answer leaves */
   constructor (cancelled: AbortSignal | undefined) {
     this.signal = cancelled === undefined ? this.#over.signal : AbortSignal.any([this.#over.signal, cancelled])
   }
 
-  /** Tells that the answer has come. */
+  /** Notes that the answer has come. */
   answer (): void {
     this.#isAnswered = true
     this.#answer()
   }
 
-  /** Tells that nothing more comes. */
+  /** Notes that the reply has ended. */
   end (): void {
     if (!this.#isAnswered) this.#over.abort(this.#loss ?? new ToolError('REPLY_INVALID', 'ended its reply without an answer'))
   }
 
-  /** Tells that nobody waits any more. */
+  /** Notes that nobody waits for the answer any more. */
   cancel (): void {
     this.#over.abort()
   }
 
-  /**
-   * Waits for the answer to a request that is sent. A reply that is no stream has been read by then.
-   * @throws ToolError when it will not come
-   */
+  /** Waits for the answer to a request. A reply that is no stream has been read by then. @throws ToolError when the answer will not come */
   async wait (): Promise<void> {
     if (!this.#isStream) this.end()
     await untilAborted(this.signal, this.#answered)
   }
 
-  /** The same stream; how it ends tells why the answer is missing, should it be. What is too large is not resumed. */
+  /** Passes a stream on unchanged, and notes how it ends, which explains a missing answer. A stream that is too large is not resumed. */
   watch (stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
     this.#isStream = true
     this.#loss = undefined

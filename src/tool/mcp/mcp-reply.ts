@@ -6,9 +6,9 @@ import { createRedactor } from '../../base/redact.ts'
 import { ToolError } from '../call/tool-error.ts'
 
 /**
- * Reads a result. The structured content comes first, then the text (read as JSON where `returns` says that it is). When
- * there is more than text in the result, it is the list of its content blocks.
- * @throws ToolError for a result that the server calls an error, or that is too deep or too large
+ * Reads the result of an MCP tool: its structured content or, without any, its text (as JSON when the schema in `returns` asks for that). A result
+ * with more than text gives the list of its content blocks.
+ * @throws ToolError for a result that the server marks as an error, or that is too deep or too large
  */
 export function readMcpReply (
   result: CallToolResult,

@@ -11,7 +11,7 @@ import { type McpDefinition } from './mcp-definition.ts'
 import { discoverTools } from './mcp-discovery.ts'
 import { readMcpReply } from './mcp-reply.ts'
 
-/** Brings the tools of a server, as it says that they are. */
+/** Opens the source of the tools that an MCP server lists. */
 export function openMcpSource (definition: McpDefinition, servers: SharedPool<McpConnection>, agent: HttpAgent, resources: ToolResources): ToolSource {
   const { operator, maxReply, log, changed } = resources
   const failed = logUnprepared(definition, resources)
@@ -47,7 +47,7 @@ export function openMcpSource (definition: McpDefinition, servers: SharedPool<Mc
     return isOther
   }
 
-  /** Tools that the server describes as before stay, with all they have learned. */
+  /** Lists the tools of the server again. A tool that the server describes as before is kept, with everything learned from its calls. */
   const discovering = oneAtATime(async () => {
     const rejected = (tool: string, reason: string) => log.warn({ tool: definition.id, offered: tool, reason }, 'a tool of an MCP server cannot be used')
     const offered = connection.tools()
@@ -69,7 +69,10 @@ export function openMcpSource (definition: McpDefinition, servers: SharedPool<Mc
   }
 }
 
-/** One tool of a server is a function from its registration on, as in other protocols. Its calls fail until the server is there. */
+/**
+ * The definitions before the server has listed its tools. A registration of one tool is a function at once, as in other protocols; its calls fail
+ * until the server can be reached.
+ */
 function beforeDiscovery (definition: McpDefinition): McpDefinition[] {
   return definition.tool === undefined ? [] : [definition]
 }

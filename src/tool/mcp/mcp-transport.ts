@@ -7,11 +7,11 @@ import { type StdioCommand } from './stdio-command.ts'
 export interface McpTransportOptions {
   readonly agent: HttpAgent
   readonly commands: ReadonlyMap<string, StdioCommand>
-  /** Bytes of one message. */
+  /** The greatest size of one message, in bytes. */
   readonly maxReply: number
 }
 
-/** Opens nothing yet: the way to an MCP server, for one connection. */
+/** Makes the transport to an MCP server for one connection. It opens nothing yet. */
 export async function createMcpTransport (
   server: McpServer,
   headers: Readonly<Record<string, string>>,
@@ -22,12 +22,14 @@ export async function createMcpTransport (
     : createStdioTransport(commands.get(server.command), maxReply)
 }
 
-/** Runs the operator's command with the few environment variables that every program needs, and with none of the service's own. */
+/**
+ * Makes the transport to a process that runs the operator's command. The process gets the few environment variables that every program needs, and
+ * none of the service's own.
+ */
 async function createStdioTransport (command: StdioCommand | undefined, maxReply: number): Promise<Transport> {
   if (command === undefined) throw new Error('the command is not one that the operator allows')
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
-  // To learn the protocol's version, the client starts a second process beside a transport of exactly that class; it
-  // asks the one process of a subclass.
+  // To find out the protocol version, the client starts a second process beside a transport of exactly that class; for a subclass it asks the one process.
   class OneProcessTransport extends StdioClientTransport {}
   return new OneProcessTransport({ command: command.command, args: [...command.arguments], stderr: 'ignore', maxBufferSize: 2 * maxReply })
 }

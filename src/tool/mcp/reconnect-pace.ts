@@ -1,16 +1,16 @@
-/** What lasted at least so long, in ms, was a stream; what ended sooner counts as a failure. */
+/** How long a stream must last to count as a success, in ms. A stream that ends sooner counts as a failure. */
 const STABLE = 5000
 
-/** Before the next stream, in ms, doubled up to the limit for each further one that ended at once. */
+/** The delay before the next stream, in ms. It is doubled, up to the limit, for each further stream that ended at once. */
 const FIRST_DELAY = 500
 const MAX_DELAY = 60_000
 
-/** Streams that may end at once before there is a delay: a reply may be resumed now and then. */
+/** How many streams may end at once before there is a delay, because a reply may be resumed now and then. */
 const FREE = 2
 
 /**
- * How soon a stream may be opened again. The SDK waits for as long as the server says, and `retry: 1` is 1 ms: a server whose
- * streams end at once would be asked a thousand times a second.
+ * Decides how soon a stream from an MCP server may be opened again. The SDK waits for as long as the server says, and `retry: 1` is 1 ms: a server
+ * whose streams end at once would be asked a thousand times a second.
  */
 export class ReconnectPace {
   readonly #now: () => number
@@ -22,7 +22,7 @@ export class ReconnectPace {
     this.#now = now
   }
 
-  /** Gives how long to wait before the stream that is wanted now, in ms. From then on the stream counts as opened. */
+  /** How long to wait before the stream that is wanted now, in ms. From then on the stream counts as opened. */
   next (): number {
     const now = this.#now()
     this.#failures = now - this.#openedAt < STABLE ? this.#failures + 1 : 0

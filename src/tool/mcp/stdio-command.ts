@@ -1,12 +1,12 @@
-/** A command that the operator lets MCP servers be started with. */
+/** A command with which the operator allows MCP servers to be started. */
 export interface StdioCommand {
   readonly command: string
   readonly arguments: readonly string[]
 }
 
 /**
- * Reads `MCP_STDIO_COMMANDS`: `name=command argument …` entries, separated by `;`. A word in double quotes may hold blanks.
- * Registrations choose one by its name; they can neither change nor extend it.
+ * Parses `MCP_STDIO_COMMANDS`: entries `name=command argument …`, separated by `;`. A word in double quotes may have blanks. A registration chooses a
+ * command by its name, and can neither change nor extend it.
  * @throws Error that names the entry
  */
 export function parseStdioCommands (text: string): ReadonlyMap<string, StdioCommand> {

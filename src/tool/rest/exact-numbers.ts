@@ -1,9 +1,9 @@
 import { holdsBigint, type Json, type JsonObject } from '../../base/json.ts'
 
-/** Objects and lists that have numbers in place of integers, with those that they were made from. */
+/** The objects and lists whose `bigint`s were replaced by numbers, each with its original. */
 const originals = new WeakMap<object, Json>()
 
-/** The value with every `bigint` as the nearest number, which is an integer, too. The package ajv knows only numbers. */
+/** A copy of the value in which every `bigint` is the nearest number, which is an integer, too. It is needed, because the package ajv knows only numbers. */
 export function toNumbers (value: Json): Json {
   if (typeof value === 'bigint') return Number(value)
   if (typeof value !== 'object' || value === null || !holdsBigint(value)) return value
@@ -14,12 +14,12 @@ export function toNumbers (value: Json): Json {
   return numbers
 }
 
-/** An object or a list with its integers in full. */
+/** The original of an object or list in which `bigint`s were replaced. */
 export function exactly (value: Json): Json {
   return typeof value === 'object' && value !== null ? originals.get(value) ?? value : value
 }
 
-/** A member with its integers in full. @param value what it is in `parent`, which has numbers */
+/** The original value of a member. @param value the member in `parent`, where `bigint`s were replaced */
 export function exactMember (value: Json, parent: Json, name: string | number): Json {
   if (typeof value !== 'number') return exactly(value)
   const whole = exactly(parent)
@@ -27,7 +27,7 @@ export function exactMember (value: Json, parent: Json, name: string | number): 
   return typeof exact === 'bigint' && Number(exact) === value ? exact : value
 }
 
-/** Whether a number is a multiple of another, as the decimals that were written. The doubles of both may be off by a rounding. */
+/** Whether a number is a multiple of another one, as both are written in decimals. Their doubles may be off by a rounding. */
 export function isMultiple (value: number | bigint, step: number | bigint): boolean {
   const areIntegers = isInteger(value) && isInteger(step)
   if (isInteger(step) && !isInteger(value)) return false

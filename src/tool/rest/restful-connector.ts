@@ -15,9 +15,9 @@ import { appendQuery, fillUrl } from './url-template.ts'
 const BODILESS = new Set(['GET', 'DELETE'])
 
 /**
- * Reaches a tool over HTTP. Arguments fill the URL's placeholders, and the others go into the query or the JSON body. A
- * redirect is a failure and is not followed. An internal API that moves is registered anew. A reply that could choose the
- * next address would be a way around the egress policy and around the hosts that secrets are bound to.
+ * Makes the connector that calls a tool over HTTP. Arguments fill the placeholders of the URL; the others go into the query or the JSON body. A
+ * redirect counts as a failure and is not followed: a reply that could choose the next address would be a way around the egress policy, and around
+ * the hosts to which secrets are bound. An API that moves must be registered anew.
  */
 export function createRestfulConnector (definition: RestfulDefinition, agent: HttpAgent, baseUrls: BaseUrls, secrets: Secrets): Connector {
   async function call (values: JsonObject, attempt: Attempt): Promise<Reply> {
@@ -32,7 +32,7 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Ht
     const pool = await agent.get()
     let response: Dispatcher.ResponseData
     try {
-      // Compressed replies are refused, since a small one may unpack to any size; so none is asked for.
+      // Compressed replies are refused, and so none is asked for: a small one may unpack to any size.
       response = await undici.request().call(pool, {
         ...request,
         signal,
@@ -45,7 +45,7 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Ht
       checkStatus(response)
       return await readReply(response, definition.returns)
     } catch (error) {
-      // Frees the connection; what is still to come of the body is of no use.
+      // This frees the connection; the rest of the body is of no use.
       response.body.on('error', () => {}).destroy()
       throw toToolError(error, signal)
     }

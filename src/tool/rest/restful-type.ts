@@ -4,7 +4,7 @@ import { createHttpAgent } from './http-agent.ts'
 import { createRestfulConnector } from './restful-connector.ts'
 import { parseRestful, type RestfulDefinition } from './restful-definition.ts'
 
-/** Tools behind HTTP. */
+/** The type of tools that are called over HTTP. */
 export const restfulType: ToolType<RestfulDefinition> = {
   name: 'restful',
   parse: parseRestful,

@@ -1,11 +1,11 @@
-/** What can be shared and has to be closed in the end. */
+/** A resource that can be shared and must be closed in the end. */
 export interface Closable { close (): Promise<void> }
 
-/** Connections that several tools use. Each is made for the first tool that asks, and closed after the last has let go. */
+/** Resources, such as connections, that several tools share. Each is made for the first tool that asks, and closed after the last tool has released it. */
 export class SharedPool<T extends Closable> {
   readonly #entries = new Map<string, { readonly value: T, users: number }>()
 
-  /** The thing of that key; every `acquire` needs its `release`. */
+  /** Gives the resource with a key. Every `acquire` needs a `release`. */
   acquire (key: string, create: () => T): T {
     const entry = this.#entries.get(key) ?? { value: create(), users: 0 }
     entry.users++

@@ -2,22 +2,19 @@ import { toUSVString } from 'node:util'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { ToolError } from '../call/tool-error.ts'
 
-/** A URL whose path and query may hold `{placeholders}`. */
+/** A URL whose path and query may have `{placeholders}`. */
 export interface UrlTemplate {
-  /** `https://host:port`; `undefined` for a URL relative to its module. */
+  /** The scheme, host and port, `https://host:port`; `undefined` for a URL relative to the tool's module. */
   readonly origin: string | undefined
-  /** Path and query. */
+  /** The path and the query. */
   readonly path: string
-  /** The names in it. */
+  /** The names of the placeholders. */
   readonly placeholders: readonly string[]
 }
 
 const PLACEHOLDER = /\{([\p{L}_][\p{L}\p{Nd}_-]*)\}/gu
 
-/**
- * Reads a URL of a registration. The host can hold no placeholder, since no request may choose where calls go.
- * @throws Error with the reason
- */
+/** Parses the URL of a tool's registration. The host can have no placeholder, because no request may choose where calls go. @throws Error with the reason */
 export function parseUrlTemplate (text: string): UrlTemplate {
   const absolute = /^([a-z][a-z0-9+.-]*):\/\/[^/?#]*/i.exec(text)
   if (absolute !== null && !/^https?$/i.test(absolute[1] as string)) throw new Error(`"${absolute[1]}" is no scheme for a restful tool: use http or https`)
@@ -38,18 +35,15 @@ function parseOrigin (text: string): string {
   return url.origin
 }
 
-/**
- * Fills the placeholders, percent-encoded.
- * @throws ToolError when a value is missing, is no text, or would change the path
- */
+/** Fills the placeholders of a URL with percent-encoded values. @throws ToolError when a value is missing, is no text, or would change the path */
 export function fillUrl (template: UrlTemplate, values: JsonObject): string {
   const filled = template.path.replace(PLACEHOLDER, (_match, name: string) =>
     encodeURIComponent(placeholderText(name, Object.hasOwn(values, name) ? (values[name] as Json) : null))
   )
-  // URL parsers take %2e for a dot. So encoding does not stop a segment that is nothing but ".." from climbing up.
+  // URL parsers take %2e for a dot, so encoding does not keep a segment that is only ".." from leaving the folder of the path.
   const climbs = filled.replace(/\?.*$/s, '').split('/').some(segment => /^(\.|%2e){1,2}$/i.test(segment))
   if (climbs) throw new ToolError('ARGUMENTS_INVALID', 'an argument would make a "." or ".." of a path segment')
-  // What a registration writes in letters of other alphabets is encoded as browsers do.
+  // Letters of other alphabets in a registered URL are encoded as browsers do it.
   return toUSVString(filled).replace(/[^\x21-\x7e]+/g, encodeURI)
 }
 
@@ -60,7 +54,7 @@ function placeholderText (name: string, value: Json): string {
   return toUSVString(String(value))
 }
 
-/** Appends arguments to a path as its query: lists repeat the name, objects are JSON, null is left out. */
+/** Appends arguments to a path as its query: a list repeats the name, an object becomes JSON, null is left out. */
 export function appendQuery (path: string, values: JsonObject, stringify: (value: Json) => string): string {
   const text = (value: Json) => typeof value === 'object' ? stringify(value) : String(value)
   const query = new URLSearchParams(Object.entries(values).flatMap(([name, value]) =>

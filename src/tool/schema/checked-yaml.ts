@@ -3,16 +3,19 @@ import { describeViolations, type Violation } from '../../base/errors.ts'
 import { type Json } from '../../base/json.ts'
 import { compileSchema } from './schema.ts'
 
-/** What a file of the operator's holds, checked, and where its parts are. */
+/** The contents of a file of the operator, checked, with the places of its parts. */
 export interface CheckedYaml {
   readonly value: Json
-  /** The line of a part: of the innermost one that is there, on the way to it. @param path member names and indices */
+  /**
+   * The line of a part of the file. If the part does not exist, it is the line of the innermost existing part on the way to it.
+   * @param path member names and indexes
+   */
   lineOf (path: ReadonlyArray<string | number>): number
 }
 
 /**
  * Parses YAML or JSON and checks it against a schema of this project. Aliases are followed within the library's bound.
- * @param root what the value is called in messages: `rules` gives `line 2: rules[0].reply must be string`
+ * @param root the name of the value in messages: `rules` gives `line 2: rules[0].reply must be string`
  * @throws Error that names lines
  */
 export function parseCheckedYaml (text: string, schema: Json, root: string): CheckedYaml {
@@ -30,7 +33,7 @@ export function parseCheckedYaml (text: string, schema: Json, root: string): Che
     if (isNode(node) && node.range != null) return lines.linePos(node.range[0]).line
     return path.length === 0 ? 1 : lineOf(path.slice(0, -1))
   }
-  // What an if/then refuses is reported by itself; the wrapper's own line says nothing more.
+  // The violations inside an if/then are reported by themselves; that of the wrapper adds nothing.
   const violations = compileSchema(schema).validate(value, root).filter(({ message }) => message !== 'must match "then" schema')
   if (violations.length > 0) {
     throw new Error(violations.map(violation => `line ${lineOf(segmentsOf(violation))}: ${describeViolations([violation])}`).join('; '))

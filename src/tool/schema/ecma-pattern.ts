@@ -1,14 +1,14 @@
 import { RE2JS } from 're2js'
 
-/** Why a pattern of ECMA-262 is none, or cannot be run in linear time. */
+/** The error that a regular expression is no valid pattern of ECMA-262, or cannot be run in linear time. */
 class PatternError extends Error {
   override readonly name = 'PatternError'
 }
 
-/** RE2 counts no further. */
+/** The greatest number of repetitions that RE2 supports. */
 const MAX_REPEATS = 1000
 
-/** How RE2 calls the general categories that ECMA-262 knows by long names, too. */
+/** The names that RE2 has for general categories of characters, each with the long names that ECMA-262 allows, too. */
 const CATEGORIES = new Map(Object.entries({
   C: ['Other'],
   Cc: ['Control', 'cntrl'],
@@ -57,7 +57,7 @@ const LAST_POINT = 0x10ffff
 
 const LINE_ENDS: readonly Range[] = [[0x0a, 0x0a], [0x0d, 0x0d], [0x2028, 0x2029]]
 
-/** What a `\d`, `\s` or `\w` stands for, without the flag `i`: https://tc39.es/ecma262/#sec-compiletocharset */
+/** The characters that `\d`, `\s` or `\w` stands for, without the flag `i`: https://tc39.es/ecma262/#sec-compiletocharset */
 const CLASSES: Readonly<Record<string, readonly Range[]>> = {
   d: [[0x30, 0x39]],
   s: [
@@ -92,13 +92,13 @@ const ESCAPE = new RegExp([
   '(?<boundary>[bB])', '(?<back>[1-9]|k<)', '(?<itself>[^\\da-zA-Z])'
 ].map(form => `\\\\(?:${form})`).join('|'), 'suy')
 
-/** What stands for one character: a code point, or the inside of a class of RE2. */
+/** A part of a character class: a code point, or the inside of a class of RE2. */
 type Item = number | string
 
 /**
- * Writes a pattern of ECMA-262, flag `u`, in the syntax of RE2. RE2 is a language of its own that looks alike, so each
- * character and class is spelled out. Groups capture nothing, since nobody asks what they have matched. The older grammar
- * without `u` is read, too: needless backslashes before punctuation, and brackets that close nothing, stand for themselves.
+ * Translates a regular expression of ECMA-262, flag `u`, into the syntax of RE2. RE2's language looks alike, but is another one, so each character
+ * and class is written out. Groups capture nothing, because nobody asks what they have matched. The older grammar without `u` is read, too: needless
+ * backslashes before punctuation, and brackets that close nothing, stand for themselves.
  * @throws PatternError
  */
 export function toLinearPattern (pattern: string): string {
@@ -194,7 +194,7 @@ export function toLinearPattern (pattern: string): string {
   return written
 }
 
-/** What an escape stands for in a class, where `\b` is the backspace; everywhere else boundaries are told apart before. */
+/** The meaning of an escape in a class, where `\b` is the backspace. Elsewhere `\b` is a boundary, which is handled before. */
 function itemOf ({ 0: text, groups = {} }: RegExpExecArray): Item {
   const { long, high, low, unit, byte, control, nul, property, set, white, boundary, itself } = groups
   if (set !== undefined) return setText(set)
@@ -224,7 +224,7 @@ function complement (ranges: readonly Range[]): Range[] {
   return Array.from({ length: edges.length / 2 }, (_gap, index): Range => [edges[2 * index] as number + 1, edges[2 * index + 1] as number - 1])
 }
 
-/** General categories and scripts, which ECMA-262 writes in several ways and RE2 in one, and the few further properties that RE2 has. */
+/** The RE2 form of a property of characters. ECMA-262 writes general categories and scripts in several ways, RE2 in one. */
 function propertyText (text: string, expression: string): string {
   if (!isProperty(expression)) {
     throw new PatternError(`${text} is no property of ECMA-262${isProperty(`Script=${expression}`) ? `: write ${text.replace('{', '{Script=')}` : ''}`)

@@ -3,20 +3,20 @@ import { RE2JS, RE2JSSyntaxException } from 're2js'
 import { toLinearPattern } from './ecma-pattern.ts'
 import { type WorkMeter } from './work-meter.ts'
 
-/** Length of one pattern, in UTF-16 units. */
+/** The greatest length of one pattern, in UTF-16 units. */
 const MAX_PATTERN = 500
 
-/** States of all automata of a schema together; about 1 µs of compile time each. */
+/** The greatest number of states of all automata of a schema together. Compiling takes about 1 µs for each. */
 const MAX_STATES = 20_000
 
-/** What it takes to compile a `\p{…}`, with its hundreds of ranges, and a character of a spelled class, in states. */
+/** The cost of compiling a `\p{…}`, which has hundreds of ranges, and of a character of a written-out class, in states. */
 const PROPERTY_STATES = 150
 const CHARACTER_STATES = 0.1
 
 /**
- * Makes the engine that ajv uses for `pattern` and `patternProperties` of one schema. Patterns are those of ECMA-262, as JSON
- * Schema wants them. RE2 runs them in time linear to the text, where a backtracking `RegExp` can be made to run for ever.
- * Look-around and back references are not regular, and are refused when the schema is compiled.
+ * Makes the engine of regular expressions that ajv uses for `pattern` and `patternProperties` of one schema. Patterns are those of ECMA-262, as JSON
+ * Schema demands. RE2 runs them in time linear to the text, whereas a backtracking `RegExp` can be made to run for ever. Look-around and back
+ * references cannot be run in this way, and are refused when the schema is compiled.
  */
 export function createPatternEngine (meter: WorkMeter): RegExpEngine {
   let states = 0
@@ -47,7 +47,7 @@ function about<T> (pattern: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    // What RE2 quotes is our writing of the pattern.
+    // RE2 would quote its own form of the pattern, so only the description of the mistake is shown.
     const reason = error instanceof RE2JSSyntaxException ? error.getDescription() : (error as Error).message
     throw new Error(`pattern "${pattern}" is not supported: ${reason}`)
   }

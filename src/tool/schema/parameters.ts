@@ -3,21 +3,20 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { compileSchema, SchemaError, type CompiledSchema } from './schema.ts'
 
-/** What a tool or a prompt takes or returns, whichever way it was written. */
+/** The parameters or the result of a tool or a prompt, in whichever form they were declared. */
 export interface Parameters {
-  /** The names in declared order: positional arguments are given them one by one. */
+  /** The names in declared order. Positional arguments are assigned to them one by one. */
   readonly names: readonly string[]
-  /** Values for names that are not given. */
+  /** The values for names that are not given. */
   readonly defaults: JsonObject
-  /** The JSON Schema of the object of all of them. */
+  /** The JSON Schema of the object of all parameters. */
   readonly schema: JsonObject
   readonly compiled: CompiledSchema
 }
 
 /**
- * Reads parameters in any of the forms that publishers write. The first is the list `[{ name, type, default, description,
- * required }]`, where a parameter without `default` is required unless `required: false`. The others are a JSON Schema, and a
- * bare map of properties.
+ * Parses parameters in any of the forms that publishers write. The first is the list `[{ name, type, default, description, required }]`, where a
+ * parameter without `default` is required unless it says `required: false`. The others are a JSON Schema, and a bare map of properties.
  * @param compile `compileSchemaLater` for parameters that may never be used
  * @throws SchemaError
  */
@@ -39,7 +38,7 @@ function fromList (list: readonly Json[], compile: typeof compileSchema): Parame
   return fromSchema(objectSchema(properties, isRequired), compile, properties.map(([name]) => name))
 }
 
-/** A member of a bare map is a schema, and may say `required: true` about itself. */
+/** Turns a bare map of properties into a JSON Schema. A member is the schema of a property, and may say `required: true` about it. */
 function fromMap (map: JsonObject): JsonObject {
   const properties = Object.entries(map).map(([name, item]): [string, JsonObject] => {
     if (!isObject(item)) throw new SchemaError(`"${name}" must be a JSON Schema`)
@@ -56,7 +55,7 @@ function objectSchema (properties: readonly [string, JsonObject][], isRequired: 
   }
 }
 
-/** The schema inside a list item or a map's member: what remains without the words that are about the parameter. */
+/** The schema of a property, from a list item or a member of a map: without the members that are about the parameter itself. */
 function propertySchema (item: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(item).filter(([keyword, value]) => keyword !== 'name' && !(keyword === 'required' && typeof value === 'boolean')))
 }
@@ -69,19 +68,16 @@ function fromSchema (schema: JsonObject, compile: typeof compileSchema, names?: 
   return { names: names ?? Object.keys(properties), defaults: Object.fromEntries(defaults), schema, compiled }
 }
 
-/** Keywords that say what properties are, and nothing about which of them there must be. */
+/** The keywords that say what properties are, and not which of them must exist. */
 const DESCRIBING = new Set(['$schema', '$id', '$defs', 'definitions', 'properties'])
 
-/**
- * What is wrong with the defaults, each held against the property that it is of.
- * @param root what the object of all parameters is called
- */
+/** The violations of the defaults, each checked against the property to which it belongs. @param root the name of the object of all parameters */
 export function violationsOfDefaults ({ defaults, schema }: Parameters, root: string): readonly Violation[] {
   if (Object.keys(defaults).length === 0) return []
   try {
     return compileSchema(Object.fromEntries(Object.entries(schema).filter(([keyword]) => DESCRIBING.has(keyword)))).validate(defaults, root)
   } catch (error) {
-    // A reference into what was left out: then nothing can be told.
+    // The schema refers to a part that was left out here, so nothing can be said about the defaults.
     if (error instanceof SchemaError) return []
     throw error
   }
@@ -93,15 +89,15 @@ export function propertiesOf (schema: JsonObject): JsonObject {
   return properties !== undefined && isObject(properties) ? properties as JsonObject : {}
 }
 
-/** Whether a text cannot be what is meant, so that it must be read as JSON. */
+/** Whether the schema asks for something else than a text, so that a text must be read as JSON. */
 export function expectsStructure (parameters: Parameters | undefined): boolean {
   const type = parameters !== undefined && Object.hasOwn(parameters.schema, 'type') ? parameters.schema['type'] : undefined
   return typeof type === 'string' && type !== 'string'
 }
 
 /**
- * Tells a JSON Schema from a bare map of properties, whose members are objects all: `type` of a schema is a text, while
- * `type` of a map is a parameter called so.
+ * Whether an object is a JSON Schema, and not a bare map of properties. All members of a map are objects: `type` of a schema is a text, while `type`
+ * of a map is a parameter called so.
  */
 function isSchema (declared: JsonObject): boolean {
   const own = (keyword: string) => Object.hasOwn(declared, keyword) ? declared[keyword] : undefined

@@ -2,10 +2,13 @@ import { type default as Ajv } from 'ajv/dist/core.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { type WorkMeter } from './work-meter.ts'
 
-/** No address, date or name is longer than this; what checks itself, such as `uri` and `byte`, takes any length. */
+/**
+ * The greatest length of a text with a format, such as an address, a date or a name. Formats with a function of their own, such as `uri` and `byte`,
+ * take any length.
+ */
 const MAX_FORMATTED = 4096
 
-/** What `url` lets stand before the host, which it finds in quadratic time, and what does so in linear time: up to the path. */
+/** The part of the format `url` before the host. The original finds it in quadratic time; the replacement, up to the path, in linear time. */
 const ANY_USER = '(?:\\S+(?::\\S*)?@)?'
 const USER = '(?:[^\\s/]+@)?'
 
@@ -16,7 +19,7 @@ type Format = typeof fullFormats[keyof typeof fullFormats]
 
 const FORMATS = Object.entries<Format>({ ...fullFormats, url: URL_PATTERN }).map(([name, format]) => ({ name, format, check: checkOf(format) }))
 
-/** Makes the formats known to an ajv. All take time linear to the text, which is paid for. */
+/** Adds the formats to an ajv. All of them take time linear to the text, which is paid for. */
 export function installFormats (ajv: Ajv.default, meter: WorkMeter): void {
   for (const { name, format, check } of FORMATS) {
     ajv.addFormat(name, check === undefined
@@ -28,7 +31,7 @@ export function installFormats (ajv: Ajv.default, meter: WorkMeter): void {
   }
 }
 
-/** How a text is checked; `undefined` for formats of numbers, and for those that any text has. */
+/** The function that checks a text for a format; `undefined` for formats of numbers, and for formats that every text has. */
 function checkOf (format: Format): ((text: string) => boolean) | undefined {
   if (format instanceof RegExp) return text => text.length <= MAX_FORMATTED && format.test(text)
   if (typeof format === 'function') return format

@@ -4,28 +4,28 @@ import { memberNames } from '../../template/member-names.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type WorkMeter } from './work-meter.ts'
 
-/** Keywords that hold subschemas, whatever the dialect. */
+/** The keywords of JSON Schema that have subschemas, in any draft. */
 const APPLICATORS = [
   'allOf', 'anyOf', 'oneOf', 'not', 'if', 'properties', 'patternProperties', 'additionalProperties', 'propertyNames', 'dependentSchemas', 'dependencies',
   'items', 'prefixItems', 'additionalItems', 'contains', 'unevaluatedProperties', 'unevaluatedItems'
 ]
 
-/** Keywords that list all names of an object, before they look at the first. */
+/** The keywords that list all names of an object before they look at the first one. */
 const LISTING = ['patternProperties', 'additionalProperties', 'propertyNames', 'unevaluatedProperties', 'minProperties', 'maxProperties']
 
-/** Keywords that count the characters of a text. */
+/** The keywords that count the characters of a text. */
 const COUNTING = ['minLength', 'maxLength']
 
 /**
- * Makes validations pay for what takes time in proportion to the value: each subschema that is applied, to each item and
- * member anew, the names of objects and the lengths of texts. References, patterns and formats pay by themselves.
+ * Makes validations pay for work that grows with the value: each subschema that is applied, anew for each item and member, the names of objects, and
+ * the lengths of texts. References, patterns and formats pay for themselves.
  */
 export function installMeter (ajv: Ajv.default, meter: WorkMeter): void {
   const counterIn = ({ gen }: KeywordCxt) => gen.scopeValue('obj', { ref: meter })
   before(ajv, APPLICATORS, context => {
     const apply = context.subschema.bind(context)
     context.subschema = (applied, valid) => {
-      // `if` applies what `then` and `else` hold, too.
+      // The keyword `if` also applies the contents of `then` and `else`.
       const held = (context.parentSchema as JsonObject)[applied.keyword as string] as Json
       const subschema = applied.schemaProp === undefined ? held : (held as JsonObject)[applied.schemaProp]
       context.gen.code(_`${counterIn(context)}.applySubschema(${sizeOf(subschema as Json)})`)
@@ -41,7 +41,7 @@ export function installMeter (ajv: Ajv.default, meter: WorkMeter): void {
   })
 }
 
-/** Has something written into the code of a validation before that of each keyword. Definitions are those of one ajv alone. */
+/** Writes code into a validation before the code of each of the keywords. The definitions that are changed belong to one ajv alone. */
 function before (ajv: Ajv.default, keywords: readonly string[], write: (context: KeywordCxt) => void): void {
   for (const keyword of keywords) {
     const definition = ajv.getKeyword(keyword)
@@ -56,13 +56,13 @@ function before (ajv: Ajv.default, keywords: readonly string[], write: (context:
   }
 }
 
-/** What a subschema itself has to look at: its keywords, with the names and values that they list. */
+/** The cost of a subschema itself: its keywords, with the names and values that they list. */
 function sizeOf (subschema: Json): number {
   if (!isContainer(subschema)) return 1
   return Object.entries(subschema).reduce((size, [keyword, stated]: [string, Json]) => size + costOf(keyword, stated), 1)
 }
 
-/** In an `enum` without objects and lists a value is found at once. */
+/** The cost of a keyword. In an `enum` without objects and lists a value is found at once. */
 function costOf (keyword: string, stated: Json): number {
   if (!isContainer(stated) || (keyword === 'enum' && !Object.values(stated).some(isContainer))) return 1
   return Object.keys(stated).length

@@ -11,9 +11,9 @@ import { installMeter, isContainer } from './schema-metering.ts'
 import { type WorkMeter } from './work-meter.ts'
 
 /**
- * Changes what ajv does where a stranger's schema or value could make it work without end. Work is metered. `enum` and
- * `uniqueItems` compare each value once instead of with every other value. `$dynamicRef` is refused. Numbers that must be
- * equal, or multiples, are compared as they were written.
+ * Replaces keywords of ajv with which the schema or value of a stranger could make it work without end. Work is metered. `enum` and `uniqueItems`
+ * compare each value once instead of with every other value. `$dynamicRef` is refused. Numbers that must be equal, or multiples, are compared with
+ * all their digits.
  */
 export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
   installFormats(ajv, meter)
@@ -27,7 +27,7 @@ export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
   installMeter(ajv, meter)
 }
 
-/** Makes `uniqueItems` compare integers in full. */
+/** Replaces `uniqueItems`, so that it compares integers with all their digits. */
 export function replaceUniqueItems (ajv: Ajv.default, meter?: WorkMeter): void {
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword(uniqueItems(meter))
@@ -43,17 +43,20 @@ function uniqueItems (meter: WorkMeter | undefined): FuncKeywordDefinition {
   }
 }
 
-/** A text that only equal values have; paid for when it is made, since there is no telling before how long it is. */
+/** A text that only equal values share. It is paid for after it was made, because its length is not known before. */
 function textOf (value: Json, meter: WorkMeter | undefined): string {
   const text = canonicalJson(value)
   meter?.readText(text.length)
   return text
 }
 
-/** Whether a value is valid; where it stands tells what it is in full. */
+/** Checks a value. `parent` and `name` are the value's place, at which its integers are found with all digits. */
 type Check = (value: Json, parent: Json, name: string | number) => boolean
 
-/** A keyword of ajv's with another check. @param checkOf makes it of what the schema states, in full; `undefined` leaves ajv's own */
+/**
+ * A keyword of ajv with another check.
+ * @param checkOf makes the check from the keyword's value in the schema, with all digits; `undefined` keeps ajv's own check
+ */
 function checkedBy (definition: CodeKeywordDefinition, checkOf: (stated: Json) => Check | undefined): CodeKeywordDefinition {
   return {
     ...definition,
@@ -70,14 +73,14 @@ function multipleOf (step: Json): Check {
   return (value, parent, name) => isMultiple(exactMember(value, parent, name) as number | bigint, step as number | bigint)
 }
 
-/** ajv's own is faster where there is no integer that a double cannot hold. */
+/** The check of an `enum` with large integers; `undefined` without them, because ajv's own check is faster then. */
 function oneOf (values: readonly Json[], meter: WorkMeter): Check | undefined {
   if (!values.some(holdsBigint)) return undefined
   const texts = new Set(values.map(canonicalJson))
   return (value, parent, name) => texts.has(textOf(exactMember(value, parent, name), meter))
 }
 
-/** In a list of texts, numbers and such a value is found at once; ajv looks at one after the other. */
+/** The check of an `enum` of texts and numbers, in which a value is found at once. ajv would compare one after the other. */
 function among (values: readonly Json[]): Check | undefined {
   if (values.some(isContainer)) return undefined
   const known = new Set(values)
@@ -97,7 +100,7 @@ function meteredReference (meter: WorkMeter): CodeKeywordDefinition {
   }
 }
 
-/** ajv follows `#/constructor` into JavaScript's own objects, which are no part of any schema. */
+/** Refuses a reference such as `#/constructor`, which ajv would follow into JavaScript's own objects. */
 function checkPointer (reference: string, root: unknown): void {
   const segments = decodeURIComponent(reference.replace(/^[^#]*#?/, '')).split('/').slice(1).map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
   if (!segments.some(segment => segment in Object.prototype)) return

@@ -11,24 +11,24 @@ import { type Violation } from '../../base/errors.ts'
 import { toViolation } from './violation.ts'
 import { WorkError, WorkMeter } from './work-meter.ts'
 
-/** Length of a schema as JSON, in UTF-16 units. */
+/** The greatest length of a schema as JSON, in UTF-16 units. */
 const MAX_SCHEMA = 64 * 1024
 
-/** How deep a schema may nest; each level is a level of generated code. */
+/** How deep a schema may nest. Each level becomes a level of generated code. */
 const MAX_SCHEMA_DEPTH = 40
 
-/** Objects, lists, `true` and `false` in a schema: each becomes code, and V8 takes long, or fails, to compile very much at once. */
+/** The greatest number of objects, lists, `true` and `false` in a schema. Each becomes code, and V8 takes long, or fails, to compile very much code at once. */
 const MAX_PARTS = 1000
 
 const MAX_VIOLATIONS = 20
 
 /**
- * How many members of a value, times those of its schema, are checked for all violations. Beyond that only the first
- * violation is told: a list of all, with up to one for each pair, could fill the memory.
+ * The greatest number of a value's members times those of its schema for which all violations are reported. Beyond it only the first one is, because
+ * a list with up to one violation for each pair could fill the memory.
  */
 const MAX_PAIRS_TOLD = 200_000
 
-/** A schema that cannot be used; the message says why. */
+/** The error that a JSON Schema cannot be used. Its message says why. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError'
 }
@@ -36,23 +36,23 @@ export class SchemaError extends Error {
 /** A compiled JSON Schema. */
 export interface CompiledSchema {
   /**
-   * What is wrong with a value: at most 20 violations, none if the value is valid. Never throws, never changes the value.
-   * @param root what the value is called in paths: `arguments` gives `arguments.list[0].name`
+   * The violations of the schema by a value, at most 20; none for a valid value. Never throws, and never changes the value.
+   * @param root the name of the value in paths: `arguments` gives `arguments.list[0].name`
    */
   validate (value: Json, root?: string): Violation[]
 }
 
 /**
- * Compiles a JSON Schema that somebody else has written: draft 2020-12, or draft-07 when its `$schema` says so. This is the
- * only place that compiles one.
+ * Compiles a JSON Schema that a stranger has written: draft 2020-12, or draft-07 when its `$schema` says so. This is the only place that compiles
+ * such schemas.
  *
- * The package ajv makes JavaScript out of schemas; nothing else in this service does that with texts of strangers. It is
- * acceptable here, since every text of a schema enters the code through ajv's own code builder, which writes it as an escaped
- * literal and has no way to write it raw. It is also as fast as it has to be in front of every render.
+ * The package ajv turns schemas into JavaScript; nothing else in this service does that with texts of strangers. It is acceptable here, because every
+ * text of a schema enters the code through ajv's own code builder, which writes it as an escaped literal and cannot write it otherwise. The generated
+ * code is as fast as it must be before every render.
  *
- * Everything else that a schema could do is taken from it. No `$ref` leaves the document. Every schema has an ajv of its own,
- * so that an `$id` neither clashes nor is seen elsewhere. `$data`, coercion and defaults are off, patterns run in linear
- * time, work is metered, and unknown keywords and formats are information.
+ * Everything else that a schema could do is turned off. No `$ref` leaves the document. Every schema has an ajv of its own, so that its `$id` neither
+ * clashes with another one nor can be used elsewhere. `$data`, coercion and defaults are off, patterns run in linear time, work is metered, and
+ * unknown keywords and formats are ignored.
  * @throws SchemaError
  */
 export function compileSchema (schema: Json): CompiledSchema {
@@ -63,8 +63,8 @@ export function compileSchema (schema: Json): CompiledSchema {
 }
 
 /**
- * The same for a schema that may never be used. It is checked now and compiled with the first value. If it cannot be compiled
- * then, every value has that violation.
+ * Prepares a JSON Schema that may never be used, otherwise like `compileSchema`. It is checked now and compiled for the first value. If it cannot be
+ * compiled then, every value has that as its violation.
  * @throws SchemaError
  */
 export function compileSchemaLater (schema: Json): CompiledSchema {
@@ -74,19 +74,18 @@ export function compileSchemaLater (schema: Json): CompiledSchema {
   return { validate: validator(checked, meter, () => (isValid ??= build(checked, meter, false))) }
 }
 
-/** A schema that is within its bounds, and one by its metaschema. */
+/** A schema that is within the bounds, and valid by its metaschema. */
 interface CheckedSchema {
   readonly plain: object | boolean
   readonly dialect: Dialect
-  /** How many members it has, at all levels. */
+  /** The number of its members, at all levels. */
   readonly size: number
 }
 
 function checkSchema (schema: Json): CheckedSchema {
   if (typeof schema !== 'boolean' && !isObject(schema)) throw new SchemaError('a schema is an object or a boolean')
   const plain = toNumbers(schema) as object | boolean
-  // The package ajv would make of such a schema a function that gives a promise. A promise counts as true here, and crashes
-  // the process when it is rejected.
+  // ajv would turn such a schema into a function that gives a promise. A promise would count as true here, and crash the process when it is rejected.
   if (typeof plain === 'object' && Object.hasOwn(plain, '$async')) throw new SchemaError('$async is not supported')
   const size = checkSize(plain)
   const dialect = chooseDialect(plain)
@@ -109,13 +108,13 @@ function validator (checked: CheckedSchema, meter: WorkMeter, checker: () => Val
       return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => toViolation(error, root))
     } catch (error) {
       if (error instanceof SchemaError) return [{ path: root, message: `cannot be checked: ${error.message}` }]
-      // A reference that leads to itself overflows the stack. That, too, means that the value cannot be checked.
+      // A reference that leads to itself overflows the stack. Then, too, the value cannot be checked.
       return [{ path: root, message: error instanceof WorkError ? error.message : 'cannot be checked: its schema never ends' }]
     }
   }
 }
 
-/** A value as ajv takes it, and where it stands: keywords find its integers in full there. */
+/** The value in the form that ajv takes, with its place, at which keywords find its integers with all digits. */
 function placed (value: Json) {
   const parentData = toNumbers({ value }) as { readonly value: Json }
   const instance = parentData.value
@@ -140,7 +139,7 @@ function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, al
     validateSchema: false,
     ownProperties: true,
     allErrors,
-    // Both can make the code of a schema much smaller, in quadratic time, or much larger.
+    // Both options could make the code of a schema much smaller, in quadratic time, or much larger.
     inlineRefs: false,
     code: { regExp: createPatternEngine(meter), optimize: false }
   })
@@ -154,9 +153,9 @@ function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, al
 
 const metaschemas = new Map<Dialect, InstanceType<Dialect>>()
 
-/** Schemas are mere data to this ajv, which all of them share: nothing of them stays in it. */
+/** Checks a schema against the metaschema of its draft. All schemas share this ajv; they are mere data to it, and leave nothing behind. */
 function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): void {
-  // What was made by the build knows no integers in full, and refuses too much at most.
+  // The generated check does not know integers with all digits, so it may at most refuse too much.
   if ((Dialect === Ajv ? draft07 : draft2020).metaschema()(schema) === true) return
   let ajv = metaschemas.get(Dialect)
   if (ajv === undefined) {
@@ -169,7 +168,7 @@ function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): vo
   throw new SchemaError(`${path} ${message}`)
 }
 
-/** @returns how many members it has, at all levels */
+/** Checks the size of a schema. @returns the number of its members, at all levels */
 function checkSize (schema: object | boolean): number {
   if (isDeeper(schema, MAX_SCHEMA_DEPTH)) throw new SchemaError(`a schema nests at most ${MAX_SCHEMA_DEPTH} levels`)
   if (JSON.stringify(schema).length > MAX_SCHEMA) throw new SchemaError(`a schema has at most ${MAX_SCHEMA} characters`)
@@ -178,7 +177,7 @@ function checkSize (schema: object | boolean): number {
   return count(schema, () => true)
 }
 
-/** How many of a value and of all that is in it are to be counted. */
+/** Counts the members that pass a test, in a value and at all levels below. */
 function count (value: unknown, isCounted: (member: unknown) => boolean): number {
   const own = isCounted(value) ? 1 : 0
   return typeof value === 'object' && value !== null ? Object.values(value).reduce<number>((sum, member) => sum + count(member, isCounted), own) : own

@@ -3,7 +3,7 @@ import { type Violation } from '../../base/errors.ts'
 import { type Json, stringifyJson } from '../../base/json.ts'
 import { exactly } from '../rest/exact-numbers.ts'
 
-/** What ajv found, in words for people; names of members are told as the path that is wrong, not inside the message. */
+/** Puts an error of ajv into words for people. The name of a wrong member is put into the path, not into the message. */
 export function toViolation (error: ErrorObject, root: string): Violation {
   const path = root + error.instancePath.split('/').slice(1).map(segment => member(segment.replaceAll('~1', '/').replaceAll('~0', '~'))).join('')
   const params = error.params as Record<string, unknown>

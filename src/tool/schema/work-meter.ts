@@ -1,28 +1,28 @@
-/** Work that every validation may do, however long it takes: a process that was stopped for a while refuses no honest value. */
+/** The work that every validation may do, however long it takes. So no honest value is refused because the process was stopped for a while. */
 const FREE_WORK = 1_000_000
 
-/** How long a validation may go on beyond that, in ms. */
+/** How long a validation may go on after its free work, in ms. */
 const MAX_MILLISECONDS = 100
 
-/** A `$ref` that is followed, and a pattern that is tried, beside the text that it reads. */
+/** The work for following a `$ref`, and for trying a pattern, beside that for the text. */
 const STEP_WORK = 100
 
-/** A subschema that is applied, beside what it lists, and a text that is read, beside its characters. */
+/** The work for applying a subschema, beside that for what it lists, and for reading a text, beside that for its characters. */
 const SMALL_STEP_WORK = 10
 
-/** Characters of a text that are read for one unit of work. */
+/** How many characters of a text are read for one unit of work. */
 const CHARACTERS_PER_WORK = 4
 
-/** Beyond the free work the clock is looked at after so much more. */
+/** How much work is done between two checks of the clock, after the free work. */
 const WORK_PER_LOOK = 5000
 
-/** An automaton of so many states is fast on any text, since the sets of states that it can be in are few and are kept. */
+/** The number of states up to which an automaton is fast on any text, since the sets of states that it can be in are few, and are kept. */
 const SMALL_AUTOMATON = 12
 
-/** Length of a text times states of a larger automaton: with a new set of states at each character it takes a third of a second. */
+/** The greatest product of a text's length and the states of a larger automaton. With a new set of states at each character it takes a third of a second. */
 const MAX_TEST = 2_000_000
 
-/** A value took more work to check than any honest schema needs. */
+/** The error that checking a value took more work than any honest schema needs. */
 export class WorkError extends Error {
   override readonly name = 'WorkError'
 
@@ -32,15 +32,15 @@ export class WorkError extends Error {
 }
 
 /**
- * Bounds the work of one validation. Each step is linear, but references that double (`allOf: [{$ref: a}, {$ref: a}]`), a
- * thousand `contains` over a long list, or patterns with a large automaton would keep the event loop for seconds or minutes.
- * The bound is on time, since the work of an automaton cannot be told beforehand: from 1 to 3,000 ns a character.
+ * Bounds the work of one validation. Each step is linear, but references that double (`allOf: [{$ref: a}, {$ref: a}]`), a thousand `contains` over a
+ * long list, or patterns with a large automaton would block the event loop for seconds or minutes. The bound is on time, because the work of an
+ * automaton cannot be predicted: it takes from 1 to 3,000 ns a character.
  */
 export class WorkMeter {
   #spent = 0
-  /** When the free work was used up, on the clock of `performance.now()`. */
+  /** The time at which the free work was used up, on the clock of `performance.now()`. */
   #usedUpAt: number | undefined
-  /** How much may be spent before the clock is looked at. */
+  /** How much work may be done before the clock is checked. */
   #nextLook = FREE_WORK
 
   /** Begins a validation. */
@@ -70,7 +70,7 @@ export class WorkMeter {
     this.#charge(SMALL_STEP_WORK + length / CHARACTERS_PER_WORK)
   }
 
-  /** Pays for trying a pattern before that is done. @throws WorkError */
+  /** Pays for trying a pattern, before it is tried. @throws WorkError */
   tryPattern (length: number, states: number): void {
     const work = length * states
     if (states > SMALL_AUTOMATON && work > MAX_TEST) throw new WorkError()

@@ -27,21 +27,21 @@ import { unionOf } from './settle.ts'
 import { UNTRACED } from './tracing.ts'
 import { type Context, failure, noteFailing, undefinedVariable } from './unit.ts'
 
-/** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */
+/** Compiles a pipeline with its declarations. A variable that is not defined is reported as a mistake where it is used. */
 export function compilePipe (context: Context, pipe: Pipe): Expression {
   const value = compileCommands(context, pipe)
   return pipe.variables.length === 0 ? value : assign(context, pipe, value)
 }
 
-/** Compiles a pipeline without its declarations: the value of one command is the last argument of the next. */
+/** Compiles a pipeline without its declarations. The value of each command is the last argument of the next one. */
 export function compileCommands (context: Context, pipe: Pipe): Expression {
   let value: Expression | undefined
-  // Go forgets at the end of a command that a value came out of a map.
+  // At the end of a command Go forgets that a value came from a map.
   for (const command of pipe.commands) value = { ...compileCommand(context, pipe, command, value), isBoxed: false }
   return value as Expression
 }
 
-/** A declaration or an assignment; only `range` has two variables, and handles them itself. */
+/** Compiles a declaration or an assignment. Only `range` has two variables, and handles them itself. */
 function assign (context: Context, { variables, isAssignment }: Pipe, value: Expression): Expression {
   const [node] = variables as [VariableNode]
   const variable = isAssignment ? context.scope.find(node.name) : context.scope.declare(node.name, false, value.path)

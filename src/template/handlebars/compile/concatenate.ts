@@ -1,12 +1,12 @@
 import { type Run } from '../../run/run.ts'
 import { type Render } from './scope.ts'
 
-/** What a sequence is made of: texts, and closures for what is computed. */
+/** A part of a compiled sequence: a text, or a closure for what is computed. */
 export type Part = string | Render
 
-/** Runs the parts in order. To enter costs as many visits as there are nodes, however many of them are reached. */
+/** Makes the closure that runs parts in order and joins their texts. Entering it costs one visit for each node, however many nodes are reached. */
 export function concatenate (parts: readonly Part[], nodes: number): Render {
-  // Texts and closures by turns: start renders[0] rest[0] renders[1] rest[1] …
+  // Texts and closures alternate: start renders[0] rest[0] renders[1] rest[1] …
   let start = ''
   const rest: string[] = []
   const renders: Render[] = []
@@ -26,7 +26,7 @@ export function concatenate (parts: readonly Part[], nodes: number): Render {
   }
 }
 
-/** The text, unless it has grown beyond the limit. */
+/** Gives the text, unless it has grown beyond the limit. @throws RENDER_BUDGET */
 function checked (text: string, run: Run): string {
   if (text.length > run.limits.output) run.checkOutput(text.length)
   return text

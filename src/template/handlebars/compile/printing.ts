@@ -5,7 +5,7 @@ import { PENDING, type Value } from '../../value.ts'
 import { failAt } from './failure.ts'
 import { type Evaluate, type Render } from './scope.ts'
 
-/** Compiles the printing of a value: never escaped, objects and lists as JSON, null and nothing as the empty text. */
+/** Compiles the printing of a value: without escaping, objects and lists as JSON, null and nothing as the empty text. */
 export function compilePrint (evaluate: Evaluate, at: Position): Render {
   return scope => {
     const value = evaluate(scope)

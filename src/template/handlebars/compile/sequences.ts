@@ -44,7 +44,7 @@ function compileParts (program: Program, environment: Environment): Part[] {
   return parts
 }
 
-/** The same parts, with closures that tell of texts. Mostly a closure that prints tells of the texts beside it. */
+/** Compiles the statements of a sequence into parts that also report texts to the trace. Mostly a closure that prints also reports the texts beside it. */
 function compileTracedParts ({ body }: Program, environment: Environment): Part[] {
   const parts: Part[] = []
   let before: Literal | undefined
@@ -73,7 +73,7 @@ function literalOf (statement: Statement): Literal | undefined {
   return statement.type === 'ContentStatement' && statement.value !== '' ? { text: statement.value, ...positionOf(statement.loc.start) } : undefined
 }
 
-/** Gives a text for content, a closure for what is computed, nothing for what has no output. */
+/** Compiles a statement: a text for content, a closure for what is computed, `undefined` for what has no output. */
 function compileStatement (statement: Statement, environment: Environment, beside: Beside): Part | undefined {
   switch (statement.type) {
     case 'ContentStatement': return statement.value === '' ? undefined : statement.value

@@ -76,7 +76,7 @@ function contextMember (scope: Scope, name: string, isOfData: boolean): Value | 
 /** The names that lead from a value to the value of a path. */
 interface Way {
   readonly names: readonly string[]
-  /** Whether all of them are names that only data has. */
+  /** Whether all names are ones that only data can have. */
   readonly isOfData: boolean
   /** The name of the path in the error when no value is found. */
   readonly label: string

@@ -21,7 +21,7 @@ import { type Evaluate, type Render } from './scope.ts'
  * apart: one compile for both would take a fifth longer, and a template twice the memory.
  */
 export interface Tracing {
-  /** Whether the pieces of the template's text are told of, too. */
+  /** Whether reports are on, so that pieces of the template's text are reported, too. */
   readonly isOn: boolean
   /** Wraps a whole template, the body of an inline partial, or a block that is passed to a partial. */
   entry (render: Render): Render

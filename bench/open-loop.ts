@@ -26,6 +26,8 @@ export interface FloodOptions {
   readonly connections: number
   /** In ms. */
   readonly duration: number
+  /** The token that is sent. @default none */
+  readonly token?: string
 }
 
 /** What comes later is of no use to anybody, in ms. */
@@ -37,9 +39,10 @@ interface Client { readonly socket: Socket, sentAt: number, missing: number, sta
  * Sends requests at a rate, as callers do who know nothing of each other. Speaks HTTP by hand: the load generator must
  * be cheaper by far than the service.
  */
-export async function flood ({ origin, path, body, rate, connections, duration }: FloodOptions): Promise<Flood> {
+export async function flood ({ origin, path, body, rate, connections, duration, token }: FloodOptions): Promise<Flood> {
   const { hostname, port, host } = new URL(origin)
-  const request = `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  const authorization = token === undefined ? '' : `authorization: Bearer ${token}\r\n`
+  const request = `POST ${path} HTTP/1.1\r\nhost: ${host}\r\n${authorization}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   const good: number[] = []
   let refused = 0
   let sent = 0

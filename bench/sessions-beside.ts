@@ -45,9 +45,10 @@ export function beside (name: string, percentile: 'p50' | 'p99', busy: readonly 
   return { name: `${name}-${percentile}`, figure: crowded / alone, unit: 'x', details: `${crowded.toFixed(2)} ms, alone ${alone.toFixed(2)} ms; ${what}` }
 }
 
-/** Renders a prompt at the rate, for some seconds. */
-export function render (origin: string): Promise<Flood> {
-  return flood({ origin, path: '/api/render/prompts/greet', body: '{"variables":{"name":"Ada"}}', rate: RATE, connections: 64, duration: DURATION })
+/** Renders a prompt at the rate, for some seconds. @param token that is sent. @default none */
+export function render (origin: string, token?: string): Promise<Flood> {
+  const sent = token === undefined ? {} : { token }
+  return flood({ origin, path: '/api/render/prompts/greet', body: '{"variables":{"name":"Ada"}}', rate: RATE, connections: 64, duration: DURATION, ...sent })
 }
 
 async function openDialogues (origin: string): Promise<string[]> {

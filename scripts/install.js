@@ -26,17 +26,20 @@ export function installPackages () {
   const release = takeTurn()
   if (!isInstalled()) {
     console.log('Installing packages ...')
-    // Also where NODE_ENV=production would leave out what builds the service.
-    run('npm', ['ci', '--include=dev', '--no-fund', '--no-audit', '--loglevel=error'])
+    // Also where NODE_ENV=production or an npm that omits what is optional would leave out what builds the service.
+    run('npm', ['ci', '--include=dev', '--include=optional', '--no-fund', '--no-audit', '--loglevel=error'])
   }
   release()
 }
 
-/** Whether every package of the lock file is there, but for those of other platforms. */
+/** What esbuild is on this machine: npm calls it optional, since each platform has a package of its own, but nothing is built without it. */
+const BUILDER = `node_modules/@esbuild/${process.platform}-${process.arch}`
+
+/** Whether every package of the lock file is there, but for optional ones that no build needs. */
 function isInstalled () {
   const { packages: wanted = {} } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
   const { packages: installed = {} } = readInstalled()
-  return Object.entries(wanted).every(([path, { version, optional }]) => path === '' || optional === true || installed[path]?.version === version)
+  return Object.entries(wanted).every(([path, { version, optional }]) => path === '' || (optional === true && path !== BUILDER) || installed[path]?.version === version)
 }
 
 /** An installation that was broken off may leave no note, or half of one. */

@@ -1,7 +1,7 @@
 import { type Log } from './base/log.ts'
-import { Rates } from './access/rates.ts'
-import { asksForTokens, type Config, ConfigError, isLoopback, labelsIn, mediaTokensIn } from './config/config.ts'
-import { NOTHING_OFFERED, type OperatorFile } from './config/operator.ts'
+import { type Rates } from './access/rates.ts'
+import { type Config, mediaTokensIn } from './config/config.ts'
+import { readOffered } from './config/read-offered.ts'
 import { Environs } from './registry/kinds/environ/environs.ts'
 import { type Caller } from './access/caller.ts'
 import { type Owners } from './access/tokens.ts'
@@ -19,13 +19,10 @@ import { createCandidateParser } from './service/lint/candidate-parser.ts'
 import { createUserFinder, type FindUsers } from './service/lint/find-users.ts'
 import { createLinter, type LintCandidate } from './service/lint/lint-candidate.ts'
 import { createNoticeList, type ListNotices } from './service/lint/list-notices.ts'
-import { createEntryCheck } from './service/publish/check-entry.ts'
-import { createAudit } from './service/audit.ts'
-import { createPublisher, type Publisher } from './service/publish/publish-entry.ts'
+import { type Publisher } from './service/publish/publish-entry.ts'
 import { createPromptChoice, type ChoosePrompt } from './service/versions/choose-prompt.ts'
-import { VersionPublisher } from './service/versions/publish-version.ts'
-import { RecordStore } from './service/versions/record-store.ts'
-import { Releases } from './service/release/releases.ts'
+import { openPublishing } from './service/release/open-publishing.ts'
+import { type Releases } from './service/release/releases.ts'
 import { VersionReader } from './service/versions/version-reader.ts'
 import { createPreviewer, type PreviewPrompt } from './service/preview/preview-prompt.ts'
 import { PromptTests } from './service/testing/prompt-tests.ts'
@@ -36,6 +33,7 @@ import { createEnvironReader, type ReadEnviron } from './service/render/read-env
 import { createRecordings, type Recordings } from './service/render/recordings.ts'
 import { createPromptRenderer, type RenderPrompt } from './service/render/render-prompt.ts'
 import { Memories } from './service/memories.ts'
+import { openRates } from './service/open-rates.ts'
 import { type SessionObserver } from './service/sessions/perform/performer.ts'
 import { executorsOf, openSessions, type SessionServices, workspacesOf } from './service/sessions/open-sessions.ts'
 import { sessionSealsOf } from './service/sessions/storage/session-seals.ts'
@@ -49,7 +47,6 @@ import { operatorFrom } from './service/tools/operator-from.ts'
 import { createToolTrial, type TryTool } from './service/tools/try-tool.ts'
 import { kindPrefix } from './store/keys.ts'
 import { openStore } from './store/open-store.ts'
-import { type SharedCounters } from './store/redis/redis-counters.ts'
 import { type Store } from './store/store.ts'
 import { goLanguage } from './template/go/go-language.ts'
 import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts'
@@ -59,45 +56,45 @@ import { createToolReader } from './tool/definition/tool-reader.ts'
 import { type ToolType } from './tool/tool-type.ts'
 import { TOOL_TYPES } from './tool/tool-types.ts'
 
-/** How long a start waits for tool servers to report what they offer, in ms; what comes later is linked then. */
+/** How long a start waits for tool servers to report their tools, in ms. Tools that a server reports later are linked when they come. */
 const TOOL_PATIENCE = 1000
 
-/** How long a prompt that is only tried may be parsed, in ms. */
+/** How long the parse of a previewed prompt may take, in ms. */
 const PREVIEW_PATIENCE = 1000
 
-/** The other processes of the same service, as far as what is registered concerns them. */
+/** The other processes of the same service, which serve the same registrations. */
 export interface Peers {
-  /** Makes all others read the store now. */
+  /** Makes all other processes read the store now. */
   reload (): void
-  /** Tells all others of keys that this process has written or removed: where changes are polled, nobody else does. */
+  /** Tells all other processes of keys that this process has written or removed. A store that is polled does not tell them. */
   changed (keys: readonly string[]): void
-  /** Does something that no two processes may do at the same time. Calls in one process must not overlap. */
+  /** Runs `work` while no other process runs its own. Calls in one process must not overlap. */
   inTurn<T> (work: () => Promise<T>): Promise<T>
 }
 
 export interface ServiceOptions {
-  /** In place of the configured store. */
+  /** A store in place of the configured one. */
   readonly store?: Store | undefined
-  /** What can be registered. @default what the service knows */
+  /** The kinds of registrations. @default all kinds of the service */
   readonly kinds?: readonly Kind[] | undefined
-  /** How tools can be reached. @default what the service knows */
+  /** The types of tools. @default all types of the service */
   readonly toolTypes?: readonly ToolType[] | undefined
   readonly peers?: Peers | undefined
-  /** Who holds the tokens, for what goes on without a request. @default there are no tokens */
+  /** The holders of tokens, who own the sessions that go on without a request. @default there are no tokens */
   readonly owners?: Owners | undefined
   readonly sessionObserver?: SessionObserver | undefined
-  /** Whether what sessions log goes to the log. @default true: false is for whoever shows it otherwise */
+  /** Whether the log lines of sessions go to the service's log. @default true; false for a program that shows them itself */
   readonly logsSessions?: boolean
-  /** Told of labels that are moved over HTTP, and of those that a prompt does not have although they are what is to be served. */
+  /** `moved` is called with each label that is moved over HTTP, `missed` with the label of a token, or the default label, that a prompt does not have. */
   readonly onLabel?: { moved (label: string): void, missed (label: string): void }
   /** Called with how long a batch of changes took to be served, in ms; see `RegistryOptions`. */
   readonly onServed?: (milliseconds: number) => void
 }
 
-/** A cache's counts, by the name that its metrics have. */
+/** The counts of each cache, by the name of the cache in metrics. */
 export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_results', () => CacheCounts>>
 
-/** What a cache has answered since the start, and what it holds now. */
+/** The answers of a cache since the start, and its size now. */
 export interface CacheCounts {
   readonly hits: number
   readonly misses: number
@@ -105,17 +102,17 @@ export interface CacheCounts {
   readonly bytes: number
 }
 
-/** The whole service without HTTP: what is registered, and the use cases over it. */
+/** The whole service without HTTP: the registry, and the use cases over it. */
 export interface Service extends SessionServices {
   readonly registry: Registry
-  /** What all keys of the store begin with. */
+  /** The prefix of all keys in the store. */
   readonly keyPrefix: string
   readonly models: CountedModels
-  /** For a request of embeddings that names no model; empty for the provider's. */
+  /** The model for a request of embeddings that names none; empty for the provider's own. */
   readonly embeddingModel: string
   /** The calls of a model's API that give a reason in place of an exception, for programs that open the service as it is. */
   readonly llmFunctionsFor: (caller: Caller) => LlmFunctions
-  /** What models have been used for since the start. */
+  /** The use of models since the start. */
   readonly usage: UsageCounter
   readonly rates: Rates
   readonly renderPrompt: RenderPrompt
@@ -134,14 +131,14 @@ export interface Service extends SessionServices {
   readonly promptTests: PromptTests
   readonly runCase: RunCase
   readonly sessionKinds: SessionKinds
-  /** What sessions may reach. */
+  /** The targets, workspaces and skills that the operator offers to sessions. */
   readonly offers: Offers
   readonly planPreviews: PlanPreviews
   readonly memories: Memories
-  /** How far the tools of a registration are, by its id. */
+  /** The state of preparation of each registration of tools, by its id. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   readonly caches: CacheStatistics
-  /** Reads the store now, and believes it when it is empty; in every process of the service. */
+  /** Reads the store now, in every process of the service. An empty store counts as empty at once. */
   reload (): Promise<void>
   /** Ends connections, watches and child processes. */
   close (): Promise<void>
@@ -149,16 +146,15 @@ export interface Service extends SessionServices {
 
 /**
  * Opens the service in boot order: the store, the registry that follows it, tools and models, and the use cases over
- * them. HTTP, a command line and tests use what it gives.
+ * them. HTTP, the command line and tests use the service that this gives.
  * @throws ConfigError, StoreError
  */
 export async function openService (config: Config, log: Log, options: ServiceOptions = {}): Promise<Service> {
   const { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed, onLabel } = options
   const offered = await readOffered(config)
-  refuseOpenTerminals(config, offered)
   const seals = sessionSealsOf(config, offered)
   const executors = executorsOf(config, offered, log)
-  const rates = new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
+  const rates = await openRates(config, log)
   const model = await createModels(config, process.env, log)
   const usage = new UsageCounter()
   const models = new CountedModels(model, usage, (caller, { inputTokens, outputTokens }) => { rates.count(caller, 'tokens', inputTokens + outputTokens) })
@@ -188,26 +184,19 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
   const renderPrompt = observeRenders(render)
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
-  // Each use has a queue and a process of its own: readers and people who type must not keep others from publishing.
-  const [lints, previews, publications] = [createCandidateParser(), createCandidateParser(PREVIEW_PATIENCE), createCandidateParser()]
+  // Each use has a queue and a process of its own, as publishing has: readers and people who type must not keep others from publishing.
+  const [lints, previews] = [createCandidateParser(), createCandidateParser(PREVIEW_PATIENCE)]
   const versions = new VersionReader({ store, keyPrefix: config.KEY_PREFIX, cache: registry.templates })
-  const checkEntry = createEntryCheck({ lintCandidate: createLinter({ parser: publications, environs, versions }), toolReader })
-
-  async function follow (keys: readonly string[]): Promise<void> {
-    peers?.changed(keys)
-    await registry.follow(keys)
-  }
-
-  const records = new RecordStore(store, config.KEY_PREFIX)
-  const audit = createAudit(log, onLabel?.moved)
-  const publisher = createPublisher({
+  const publishing = openPublishing({
+    config,
     store,
-    registry: { follow },
-    checkEntry,
-    keyPrefix: config.KEY_PREFIX,
-    versions: new VersionPublisher({ store, keyPrefix: config.KEY_PREFIX, records, pinsOf: id => registry.pinsOf(id) }),
-    isRecording: config.VERSIONS === 'http' || (config.VERSIONS === 'auto' && config.REDIS_URL !== ''),
-    audit
+    registry,
+    environs,
+    toolReader,
+    versions,
+    log,
+    onChanged: keys => peers?.changed(keys),
+    onMoved: onLabel?.moved
   })
 
   const choosePrompt = createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, ...(onLabel === undefined ? {} : { onFallback: onLabel.missed }) })
@@ -267,27 +256,18 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
       languages,
       versions,
       environs,
-      // What is only tried counts as no render of the prompt. A bundle comes back beside a prompt, so that it has half of the body.
+      // A preview does not count as a render of the prompt. A bundle comes back beside a prompt, so it may have half of the body.
       renderPrompt: render,
       recordings: createRecordings({ renderPrompt: render, environs, callTool, maxBody: config.BODY_LIMIT_BYTES / 2 })
     }),
     listNotices: createNoticeList(registry, config.KEY_PREFIX),
     recordings: createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES }),
     tryTool: createToolTrial({ tools }),
-    publisher,
+    publisher: publishing.publisher,
     choosePrompt,
-    releases: new Releases({
-      store,
-      keyPrefix: config.KEY_PREFIX,
-      registry: { follow },
-      records,
-      versions,
-      publisher,
-      protectedLabels: new Set(labelsIn(config.PROTECTED_LABELS)),
-      audit
-    }),
+    releases: publishing.releases,
     promptTests: new PromptTests(store, config.KEY_PREFIX),
-    // What is only tested counts as no render of the prompt.
+    // A test does not count as a render of the prompt.
     runCase: createCaseRunner({ renderPrompt: render, chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt: render }), choosePrompt, environs }),
     ...sessionServices,
     sessionKinds,
@@ -303,7 +283,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     async close () {
       await sessionServices.running.close()
       await registry.stop()
-      await Promise.all([lints.close(), previews.close(), publications.close(), tools.close(), store.close(), rates.close(), model?.close()])
+      await Promise.all([lints.close(), previews.close(), publishing.close(), tools.close(), store.close(), rates.close(), model?.close()])
     }
   }
 }
@@ -313,29 +293,4 @@ function openConfiguredStore (config: Config, kinds: readonly Kind[], log: Log, 
     ? { directory: config.STORE_DIR, inTurn: peers?.inTurn.bind(peers) }
     : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
   return openStore(place, { prefix: config.KEY_PREFIX, kinds: [...kinds, ...ON_DEMAND] }, log)
-}
-
-/** What the operator lets sessions reach. @throws ConfigError */
-async function readOffered ({ OPERATOR_FILE: path }: Config): Promise<OperatorFile> {
-  if (path === '') return NOTHING_OFFERED
-  const { readOperator } = await import('./config/parse-operator.ts')
-  try {
-    return readOperator(path)
-  } catch (error) {
-    throw new ConfigError(`OPERATOR_FILE: ${(error as Error).message}`)
-  }
-}
-
-/** Whoever can reach a service without tokens could type anything where terminals are allowed. @throws ConfigError */
-function refuseOpenTerminals (config: Config, { targets }: OperatorFile): void {
-  const open = [...targets.values()].find(({ mayOpenTerminal }) => mayOpenTerminal === true)
-  if (open === undefined || asksForTokens(config) || isLoopback(config.HOST)) return
-  throw new ConfigError(`AUTH=off: expected tokens or a loopback address in HOST where target "${open.name}" has terminal: true`)
-}
-
-/** What replicas count together, where they share a Redis and have something to count. */
-async function openCounters (config: Config, log: Log): Promise<SharedCounters | undefined> {
-  if (config.REDIS_URL === '' || !asksForTokens(config)) return undefined
-  const { createRedisCounters } = await import('./store/redis/redis-counters.ts')
-  return createRedisCounters({ url: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD, log })
 }

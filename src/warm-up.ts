@@ -13,22 +13,22 @@ import { fixedStore } from './warm-up/fixed-store.ts'
 import { OWN_ENTRIES, OWN_PREFIX, OWN_REQUESTS } from './warm-up/own-prompts.ts'
 import { sendInTurn } from './warm-up/send-in-turn.ts'
 
-/** Connections of a warm-up. */
+/** How many connections send the requests of a warm-up. */
 const CONNECTIONS = 8
 
-/** What can be given in the place of what a warm-up sends. */
+/** Options of a warm-up, for tests. */
 export interface WarmUpOptions {
-  /** @default OWN_REQUESTS */
+  /** The HTTP requests that are sent. @default OWN_REQUESTS */
   readonly requests?: readonly string[]
 }
 
 /**
- * Runs the code of renders and chats hot before anybody waits for it: V8 compiles some 400 functions once they have run often
- * enough, which takes most of a second under load. Requests come over a socket to a service of its own, in memory, with own prompts, metrics and
- * a log that writes to nothing: nothing of a user is touched. What fails is logged once, and changes nothing.
- * @param milliseconds how long requests are sent; 0 for not at all
- * @param level that the service logs at, since what is not logged need not be hot
- * @param signal ends it at once
+ * Warms the code up before the service serves anybody: V8 compiles some 400 functions only after they have run often enough, which takes
+ * most of a second under load. The requests (renders and chats) go over a socket to a second service, in memory, with prompts, metrics and
+ * a silent log of its own, so that nothing of a user is touched. A failure is logged once, and changes nothing else.
+ * @param milliseconds how long requests are sent; 0 for no warm-up
+ * @param level the log level of the service, as code for lines that are never logged need not be warm
+ * @param signal ends the warm-up at once
  * @returns how many requests were answered
  */
 export async function warmUp (
@@ -70,7 +70,7 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
   })
   const ending = timeLimit(signal, milliseconds)
   try {
-    // On its own port, `exclusive`: else workers would share it, and warm each other.
+    // The port is `exclusive`: otherwise the workers of a cluster would share it, and warm up each other.
     await app.ready()
     await new Promise<void>((resolve, reject) => {
       app.server.once('error', reject)

@@ -59,23 +59,30 @@ export interface Preview {
 }
 
 /** What a render depended on; kept, it answers the same calls again. */
-export interface Bundle { readonly variables: Readonly<Record<string, unknown>>, readonly tools: readonly unknown[], readonly [other: string]: unknown }
-
-export interface Wish {
-  readonly prompt: unknown
+export interface Bundle {
   readonly variables: Readonly<Record<string, unknown>>
+  readonly history?: unknown
+  readonly tools: readonly unknown[]
+  readonly [other: string]: unknown
+}
+
+/** What a prompt is tried with: variables, and the conversation so far as its author has typed it, which may be no list of messages. */
+export interface Tried { readonly variables: Readonly<Record<string, unknown>>, readonly messages?: unknown }
+
+export interface Wish extends Tried {
+  readonly prompt: unknown
   /** Typing never calls a tool; `live` is asked for. */
   readonly tools: 'known' | 'live'
   readonly known: Bundle | undefined
 }
 
 /** Tries a prompt that is stored nowhere. @throws ApiError */
-export async function previewPrompt (id: string, { prompt, variables, tools, known }: Wish, signal: AbortSignal): Promise<Preview> {
+export async function previewPrompt (id: string, { known, ...wish }: Wish, signal: AbortSignal): Promise<Preview> {
   const response = await send(new Request(`/api/prompts/${encodeURIComponent(id)}/preview`, {
     method: 'POST',
     signal,
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ prompt, variables, tools, ...(known === undefined ? {} : { known }) })
+    body: JSON.stringify({ ...wish, known })
   }))
   const body: unknown = await response.json().catch(() => ({}))
   if (!response.ok) throw new ApiError(response.status, body)

@@ -1,3 +1,5 @@
+import { type Tried } from '../api/preview.ts'
+
 /** What its author has not saved yet, kept in this browser. */
 export interface Draft {
   readonly stored: Readonly<Record<string, unknown>>
@@ -31,21 +33,21 @@ export function dropDraft (id: string): void {
   localStorage.removeItem(PREFIX + id)
 }
 
-/** The values that a prompt was last tried with; they are kept as drafts are. */
-const VALUES = 'prompt-shell.values.'
+/** What a prompt was last tried with; it is kept as drafts are. */
+const TRIED = 'prompt-shell.tried.'
 
-export function readValues (id: string): Readonly<Record<string, unknown>> {
+export function readTried (id: string): Tried {
   try {
-    return JSON.parse(localStorage.getItem(VALUES + id) ?? '{}') as Record<string, unknown>
+    return JSON.parse(localStorage.getItem(TRIED + id) ?? '{"variables":{}}') as Tried
   } catch {
-    return {}
+    return { variables: {} }
   }
 }
 
-export function keepValues (id: string, values: Readonly<Record<string, unknown>>): void {
+export function keepTried (id: string, tried: Tried): void {
   try {
-    localStorage.setItem(VALUES + id, JSON.stringify(values))
+    localStorage.setItem(TRIED + id, JSON.stringify(tried))
   } catch {
-    localStorage.removeItem(VALUES + id)
+    localStorage.removeItem(TRIED + id)
   }
 }

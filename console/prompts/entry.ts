@@ -1,3 +1,5 @@
+import { type Tried } from '../api/preview.ts'
+
 export type Syntax = 'go' | 'handlebars'
 
 /** A message as it is stored: its content is a text, or a list of parts; the place of the caller's messages has neither. */
@@ -42,6 +44,16 @@ function textEntry (text: string, settings: Entry['settings'], textField: Entry[
 /** What is sent and stored. */
 export function storedForm ({ messages, isText, textField, settings }: Entry): Record<string, unknown> {
   return isText ? { ...settings, [textField]: messages[0]?.content ?? '' } : { ...settings, messages }
+}
+
+/** Whether a prompt has a place for the caller's messages. */
+export function hasHistory ({ messages }: Entry): boolean {
+  return messages.some(({ placeholder }) => placeholder !== undefined)
+}
+
+/** What an entry is tried with: a conversation only where it has a place for one. */
+export function triedBy (entry: Entry, { variables, messages }: Tried): Tried {
+  return hasHistory(entry) ? { variables, messages } : { variables }
 }
 
 /** The language of an entry: the one that it names, else the one that the service has found in it. */

@@ -6,6 +6,7 @@ import { Revealed } from '../parts/reveal.tsx'
 import { shortTime } from '../parts/time.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { t } from '../text/text.ts'
+import { type Message, nameOf, textOf as said } from './entry.ts'
 import { originOf } from './origin.ts'
 import { SpanFacts } from './span-facts.tsx'
 import { type PreviewState } from './use-preview.ts'
@@ -78,6 +79,11 @@ function Rendered ({ preview, isOld, pointed, onPoint, caret }: {
       {(preview.explain?.messages ?? []).map(({ role, placeholder, spans }, message) => (
         <div key={message} className='message'>
           {typeof preview.rendered_prompt !== 'string' && <h3>{role ?? placeholder}</h3>}
+          {placeholder !== undefined && conversationOf(preview, message).map((each, index) => (
+            <p key={index} className='quiet'>
+              {nameOf(each)}: <Revealed text={said(each)} />
+            </p>
+          ))}
           {spans.map((span, index) => {
             const origin = originOf(span)
             if (origin === 'literal') return <span key={index}><Revealed text={span.text} /></span>
@@ -103,6 +109,11 @@ function Rendered ({ preview, isOld, pointed, onPoint, caret }: {
       ))}
     </div>
   )
+}
+
+/** The caller's messages, which stand in the place of one message of the prompt. */
+function conversationOf ({ rendered_prompt: rendered, explain }: Preview, at: number): readonly Message[] {
+  return typeof rendered === 'object' ? rendered.slice(at, at + 1 + rendered.length - (explain?.messages.length ?? 0)) : []
 }
 
 function isAround ({ source, partial }: Span, offset: number): boolean {

@@ -1,12 +1,12 @@
 import { useRef, useState } from 'react'
-import { type Preview } from '../api/preview.ts'
+import { type Preview, type Tried } from '../api/preview.ts'
 import { readStream } from '../api/stream.ts'
 import { type Entry } from './entry.ts'
 
 export interface Question {
   readonly isDraft: boolean
   readonly entry: Entry
-  readonly values: Readonly<Record<string, unknown>>
+  readonly tried: Tried
   /** Renders what is not stored. */
   readonly render: () => Promise<Preview | undefined>
 }
@@ -66,14 +66,14 @@ export function useAnswer (id: string): Answer {
   return { text, steps, isBusy, isStopped, error, ask, stop: () => { running.current?.abort() } }
 }
 
-async function requestOf (id: string, { isDraft, entry, values, render }: Question, signal: AbortSignal): Promise<Request | undefined> {
+async function requestOf (id: string, { isDraft, entry, tried, render }: Question, signal: AbortSignal): Promise<Request | undefined> {
   const post = (path: string, body: object) => new Request(path, {
     method: 'POST',
     signal,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body)
   })
-  if (!isDraft) return post(`/api/chat/prompts/${encodeURIComponent(id)}`, { variables: values, stream: true })
+  if (!isDraft) return post(`/api/chat/prompts/${encodeURIComponent(id)}`, { ...tried, stream: true })
   const rendered = (await render())?.rendered_prompt
   if (rendered === undefined) return undefined
   const defaults = Object.entries((entry.settings['defaults'] ?? {}) as Record<string, unknown>).filter(([name]) => !OWN.has(name))

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
-import { type Bundle, type Preview, previewPrompt, type Wish } from '../api/preview.ts'
+import { type Bundle, type Preview, previewPrompt, type Tried, type Wish } from '../api/preview.ts'
 
 /**
  * How long typing rests before it is tried, in ms. What the last preview took is part of it, so that a preview stands about as long
@@ -28,7 +28,7 @@ export interface PreviewState {
 }
 
 /** Tries a prompt while it is written; what is overtaken is given up. */
-export function usePreview (id: string, prompt: unknown, variables: Readonly<Record<string, unknown>>, isOn: boolean): PreviewState {
+export function usePreview (id: string, prompt: unknown, tried: Tried, isOn: boolean): PreviewState {
   const [latest, setLatest] = useState<Preview>()
   const [good, setGood] = useState<{ readonly preview: Preview, readonly at: number }>()
   const [error, setError] = useState<unknown>()
@@ -36,7 +36,7 @@ export function usePreview (id: string, prompt: unknown, variables: Readonly<Rec
   const [known, setKnown] = useState<Bundle>()
   const running = useRef<AbortController>(null)
   const took = useRef(0)
-  const text = JSON.stringify([prompt, variables])
+  const text = JSON.stringify([prompt, tried])
 
   const run = async (wish: Pick<Wish, 'tools' | 'known'>): Promise<Preview | undefined> => {
     running.current?.abort()
@@ -44,7 +44,7 @@ export function usePreview (id: string, prompt: unknown, variables: Readonly<Rec
     setBusy(true)
     const began = performance.now()
     try {
-      const preview = await patiently(() => previewPrompt(id, { prompt, variables, ...wish }, controller.signal), controller.signal)
+      const preview = await patiently(() => previewPrompt(id, { prompt, ...tried, ...wish }, controller.signal), controller.signal)
       took.current = performance.now() - began
       setLatest(preview)
       setError(undefined)

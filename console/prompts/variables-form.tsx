@@ -1,5 +1,5 @@
 import { useRef, useState } from 'react'
-import { type Bundle, type Mistake } from '../api/preview.ts'
+import { type Bundle, type Mistake, type Tried } from '../api/preview.ts'
 import { t } from '../text/text.ts'
 import { type Field } from './parameters.ts'
 import { PasteJson } from './paste-json.tsx'
@@ -8,14 +8,16 @@ import { ValueField } from './value-field.tsx'
 export interface VariablesFormProps {
   readonly id: string
   readonly fields: readonly Field[]
-  readonly values: Readonly<Record<string, unknown>>
-  readonly onChange: (values: Readonly<Record<string, unknown>>) => void
+  readonly tried: Tried
+  /** Whether the prompt has a place for a conversation. */
+  readonly hasHistory: boolean
+  readonly onChange: (tried: Tried) => void
   readonly mistakes: readonly Mistake[]
   readonly onBundle: (bundle: Bundle) => void
 }
 
-/** The values that a prompt is tried with. A field that is left empty is not sent. */
-export function VariablesForm ({ id, fields, values, onChange, mistakes, onBundle }: VariablesFormProps) {
+/** What a prompt is tried with. A field that is left empty is not sent. */
+export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistakes, onBundle }: VariablesFormProps) {
   const [isPasting, setPasting] = useState(false)
   const [problem, setProblem] = useState('')
   const file = useRef<HTMLInputElement>(null)
@@ -30,9 +32,11 @@ export function VariablesForm ({ id, fields, values, onChange, mistakes, onBundl
       setProblem(String(error instanceof Error ? error.message : error))
     }
   }
+  const values = tried.variables
+  const take = (variables: Tried['variables']) => { onChange({ ...tried, variables }) }
   const set = (name: string, value: unknown) => {
     const { [name]: old, ...rest } = values
-    onChange(value === undefined ? rest : { ...rest, [name]: value })
+    take(value === undefined ? rest : { ...rest, [name]: value })
   }
   return (
     <section className='panel' aria-label={t.variablesOfCaller}>
@@ -50,7 +54,7 @@ export function VariablesForm ({ id, fields, values, onChange, mistakes, onBundl
         />
       </header>
       {problem !== '' && <p className='hint bad inside' role='alert'>{problem}</p>}
-      {fields.length === 0
+      {fields.length === 0 && !hasHistory
         ? <p className='body quiet'>{t.noVariables}</p>
         : (
           <div className='body form'>
@@ -64,12 +68,22 @@ export function VariablesForm ({ id, fields, values, onChange, mistakes, onBundl
                 problem={problemOf(field.name, mistakes)}
               />
             ))}
+            {hasHistory && <ValueField
+              id='history'
+              field={{ name: t.conversation, type: 'json', isRequired: false, isLong: true, standard: ONE_SAID, description: t.conversationHint }}
+              value={tried.messages}
+              onChange={messages => { onChange({ ...tried, messages }) }}
+              problem={undefined}
+                           />}
           </div>
           )}
-      {isPasting && <PasteJson id={id} values={values} onClose={() => { setPasting(false) }} onTake={onChange} />}
+      {isPasting && <PasteJson id={id} values={values} onClose={() => { setPasting(false) }} onTake={take} />}
     </section>
   )
 }
+
+/** What stands in an empty field for a conversation. */
+const ONE_SAID = [{ role: 'user', content: '…' }]
 
 /** What the service says of a variable: what is missing, and which of those that were sent may be meant. */
 function problemOf (name: string, mistakes: readonly Mistake[]): string | undefined {

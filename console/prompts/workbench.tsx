@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from 'react'
 import { useMay } from '../api/caller.ts'
-import { type Bundle, type Mistake, type Span } from '../api/preview.ts'
+import { type Bundle, type Mistake, type Span, type Tried } from '../api/preview.ts'
 import { type Place } from '../edit/remarks.ts'
 import { Icon } from '../parts/icons.tsx'
 import { t } from '../text/text.ts'
 import { AnswerPane } from './answer-pane.tsx'
-import { keepValues, readValues } from './draft.ts'
-import { type Entry, type Message, storedForm, syntaxOf } from './entry.ts'
+import { keepTried, readTried } from './draft.ts'
+import { type Entry, hasHistory, type Message, storedForm, syntaxOf, triedBy } from './entry.ts'
 import { MessagePanel } from './message-panel.tsx'
 import { Mistakes } from './mistakes.tsx'
 import { fieldsOf } from './parameters.ts'
@@ -24,19 +24,20 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
   const { entry, edit } = piece
   const mayWrite = useMay('write')
   const mayChat = useMay('chat')
-  const [values, setValues] = useState(() => readValues(id))
+  const [kept, setKept] = useState(() => readTried(id))
   const [pointed, setPointed] = useState<Pointed>()
   const [caret, setCaret] = useState<{ readonly message: number, readonly offset: number }>()
   const prompt = storedForm(entry)
-  const preview = usePreview(id, prompt, values, mayWrite)
+  const tried = triedBy(entry, kept)
+  const preview = usePreview(id, prompt, tried, mayWrite)
   const answer = useAnswer(id)
   const syntax = syntaxOf(entry, piece.stored?.value.syntax)
   const mistakes = preview.latest?.diagnostics ?? []
-  const change = (next: Readonly<Record<string, unknown>>) => {
-    setValues(next)
-    keepValues(id, next)
+  const change = (next: Tried) => {
+    setKept(next)
+    keepTried(id, next)
   }
-  const ask = () => { void answer.ask({ isDraft: piece.isDraft, entry, values, render: preview.renderLive }) }
+  const ask = () => { void answer.ask({ isDraft: piece.isDraft, entry, tried, render: preview.renderLive }) }
   useWorkbenchKeys(() => { void preview.renderLive() }, ask)
   const keys = useMessageKeys(entry.messages)
   const move = (index: number, step: 1 | -1) => {
@@ -74,10 +75,11 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
         <VariablesForm
           id={id}
           fields={fieldsOf(entry.settings['parameters'], preview.latest?.needs?.variables)}
-          values={values}
+          tried={kept}
+          hasHistory={hasHistory(entry)}
           onChange={change}
           mistakes={mistakes}
-          onBundle={(bundle: Bundle) => { preview.setKnown(bundle); change(bundle.variables) }}
+          onBundle={(bundle: Bundle) => { preview.setKnown(bundle); change({ variables: bundle.variables, messages: bundle.history }) }}
         />
         {mayWrite
           ? <PreviewPane

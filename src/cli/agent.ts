@@ -6,7 +6,7 @@ import { objectOf, textOf } from './json-members.ts'
 import { addTalkOptions, talk, type TalkOptions } from './dialogue/talk.ts'
 import { toPath } from '../store/keys.ts'
 
-/** Adds `aps agent …`. */
+/** Adds the command `aps agent <id>`, a dialogue with an agent on the terminal. */
 export function addAgentCommand (program: Command, cli: Cli): void {
   const command = program.command('agent').description('talk to an agent; without --url and APS_URL in this process, over STORE_DIR or REDIS_URL')
     .argument('<id>', 'the agent')

@@ -9,52 +9,52 @@ import { transportError } from '../llm/upstream-error.ts'
 import { apiError } from './api-error.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
 
-/** Larger replies are given up, in bytes. */
+/** The largest reply that the command line reads, in bytes. A larger one ends the command, so that it cannot fill the memory. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024
 
 export interface ApiClientOptions {
-  /** Where the service is: `http://127.0.0.1:8080`, or with a path in front of its own. */
+  /** The address of the service, such as `http://127.0.0.1:8080`; it may have a path, for a service behind a proxy. */
   readonly url: string
-  /** Sent as a bearer token; `''` for none. */
+  /** The bearer token that every request carries; `''` for none. */
   readonly token: string
-  /** Ends all calls. */
+  /** Aborts every request that is under way, as when the user presses Ctrl-C. */
   readonly signal: AbortSignal
 }
 
 type Headers = Readonly<Record<string, string>>
 
-/** What a request says. */
+/** One HTTP request to the service. */
 interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
-  /** The text of the body, exactly as it is sent. */
+  /** The body, sent byte for byte; left out for a request without one. */
   readonly text?: string
   readonly headers?: Headers
 }
 
-/** A reply with what its headers say of the content. */
+/** A reply, with the entity tag by which a later write can be made conditional. */
 export interface TaggedReply {
   readonly json: Json
-  /** The ETag, with its quotes; `''` for what has none. */
+  /** The ETag header, with its quotes; `''` where the reply has none. */
   readonly etag: string
 }
 
 /**
- * The HTTP API of a service. Calls throw CliError. Over Node's own client: it starts in a tenth of the time of undici, and unlike `fetch` it
- * waits for an answer as long as a model takes.
+ * A client of the service's HTTP API. Every method throws CliError. It uses Node's own HTTP client, which loads in a tenth of the time of
+ * undici, and which, unlike `fetch`, waits for an answer as long as a model takes.
  */
 export class ApiClient {
   readonly #base: URL
   readonly #options: ApiClientOptions
 
-  /** @throws CliError for an address or a token that cannot be used */
+  /** Makes a client of one service. @throws CliError for an address or a token that cannot be used */
   constructor (options: ApiClientOptions) {
     this.#base = parseAddress(options.url)
     this.#options = options
     if (!fitsHeader(options.token)) throw usageError('APS_TOKEN holds characters that no header may hold, such as a line end')
   }
 
-  /** Where the service is, in one way to write it. */
+  /** The address of the service without a slash at its end, so that two spellings of one address are equal. */
   get url (): string {
     return this.#base.href.replace(/\/$/, '')
   }
@@ -78,7 +78,10 @@ export class ApiClient {
     return readJson(await this.#open({ method: 'POST', path, text: stringifyJson(body), headers }), this.#base)
   }
 
-  /** @param text sent as it is, of the type that the headers say, else JSON. @returns whether it is new, and its ETag */
+  /**
+   * Puts a text. @param text sent byte for byte, as JSON unless the headers say another content type @returns the reply, its ETag, and
+   * whether the entry was created
+   */
   async put (path: string, text: string, headers: Headers = {}): Promise<TaggedReply & { readonly isNew: boolean }> {
     const response = await this.#open({ method: 'PUT', path, text, headers })
     return { json: await readJson(response, this.#base), etag: response.headers.etag ?? '', isNew: response.statusCode === 201 }
@@ -88,7 +91,7 @@ export class ApiClient {
     await readText(await this.#open({ method: 'DELETE', path, headers }), this.#base)
   }
 
-  /** All rows of a listing, page after page. */
+  /** Reads all rows of a listing, page after page. */
   async list (path: string, query: Readonly<Record<string, string>> = {}): Promise<Json[]> {
     const rows: Json[] = []
     for await (const page of this.pages(path, query)) {
@@ -98,7 +101,7 @@ export class ApiClient {
     return rows
   }
 
-  /** The replies of whatever comes in pages, one by one. */
+  /** Reads a listing page by page, following the `next` link of each reply. */
   async * pages (path: string, query: Readonly<Record<string, string>> = {}): AsyncGenerator<Json, void> {
     let after: string | undefined
     do {
@@ -109,7 +112,10 @@ export class ApiClient {
     } while (after !== undefined)
   }
 
-  /** The server-sent events of a reply, each as soon as it is there. A reply that is cut throws. @param body where there is one, it is posted */
+  /**
+   * Reads server-sent events, each as soon as it arrives. Throws when the connection breaks. @param body if given, the request is a POST
+   * with this body; else a GET
+   */
   async * events (path: string, body?: Json): AsyncGenerator<ServerSentEvent, void> {
     const response = await this.#open(body === undefined ? { method: 'GET', path } : { method: 'POST', path, text: stringifyJson(body) })
     if (response.headers['content-type']?.startsWith('text/event-stream') !== true) throw strangeReply(this.#base)
@@ -121,7 +127,7 @@ export class ApiClient {
     }
   }
 
-  /** A WebSocket of the service; it may not be open yet. */
+  /** Opens a WebSocket to the service. The socket that is returned may still be connecting. */
   async socket (path: string): Promise<WebSocket> {
     const { token, signal } = this.#options
     const { WebSocket: Socket } = await import('ws')
@@ -132,13 +138,16 @@ export class ApiClient {
     return socket
   }
 
-  /** The error of a socket that was refused. @param reply why, if the service has answered */
+  /** Makes the error of a WebSocket that could not be opened. @param reply the HTTP reply that refused it, if there was one */
   async refusal (error: Error, reply: IncomingMessage | undefined): Promise<CliError> {
     if (reply === undefined) return this.#unreachable(error)
     return apiError(reply.statusCode ?? 0, await readText(reply, this.#base), reply.headers['x-request-id']?.toString())
   }
 
-  /** A reply of success, its body unread. @throws CliError */
+  /**
+   * Sends a request, and returns its reply once that has a status of 2xx; the body is still to be read. @throws CliError for any other
+   * status
+   */
   async #open (request: ApiRequest): Promise<IncomingMessage> {
     const response = await this.#send(request).catch((error: Error) => { throw this.#unreachable(error) })
     const { statusCode: status = 0, headers } = response
@@ -156,10 +165,10 @@ export class ApiClient {
       ...(sent === undefined ? {} : { 'content-type': 'application/json', 'content-length': sent.length }),
       ...more
     }
-    // The module of TLS takes as long to load as all the rest.
+    // Node's TLS module takes as long to load as all other code: it is loaded for https addresses only.
     const send = protocol === 'https:' ? (await import('node:https')).request : nodeHttp.request
     const host = hostname.replace(/^\[(.*)\]$/, '$1')
-    // The path goes as it is: a URL would take an id `..` for a step up.
+    // The path is sent as it is: the URL class would read an id `..` as the parent folder.
     const target = `${pathname.replace(/\/$/, '')}${path}`
     return await new Promise((resolve, reject) => {
       send({ method, hostname: host, port, path: target, headers, signal }, resolve).on('error', reject).end(sent)
@@ -172,7 +181,7 @@ export class ApiClient {
   }
 }
 
-/** A path of the API, its segments encoded: ids may hold anything. */
+/** Builds a path of the API. Each segment is percent-encoded, because ids may hold any character. */
 export function apiPath (...segments: readonly string[]): string {
   return `/${segments.map(encodeURIComponent).join('/')}`
 }
@@ -212,7 +221,10 @@ function strangeReply (base: URL): CliError {
   return new CliError(EXIT.UNREACHABLE, `what answers at ${base.href} is no ai-prompt-shell`)
 }
 
-/** Where the next page begins, of a Link header (RFC 8288). The address in it may be that of a proxy's inside: only its query counts. */
+/**
+ * The value of `after` that asks for the next page, from a Link header (RFC 8288). Only the link's query counts: behind a proxy its host
+ * may be an internal one.
+ */
 function nextAfter (link: string | string[] | undefined): string | undefined {
   const [, target = ''] = /<([^>]*)>;\s*rel="next"/.exec([link ?? ''].flat().join(', ')) ?? []
   return new URLSearchParams(target.replace(/^[^?]*/, '')).get('after') ?? undefined

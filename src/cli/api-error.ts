@@ -5,10 +5,10 @@ import { objectOf, textOf } from './json-members.ts'
 /** The error codes that blame the input of the command. Other errors with a status of 4xx end with the exit code for "no". */
 const USAGE_CODES: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ARGUMENTS_INVALID', 'VARIABLE_MISSING', 'VARIABLES_INVALID'])
 
-/** Statuses below 500 that say nothing about the request: it may be answered later. */
+/** The statuses below 500 after which the same request may succeed later: a timeout, and too many requests. */
 const LATER: ReadonlySet<number> = new Set([408, 429])
 
-/** An answer of the service that is none of success. */
+/** The error of a reply whose status is not 2xx. */
 export class ApiError extends CliError {
   readonly status: number
   /** The code of the error, as in docs/errors.md; `''` for none. */
@@ -24,8 +24,8 @@ export class ApiError extends CliError {
 }
 
 /**
- * The error of a reply that is no success: the message, the code and the request id of the reply in one line.
- * @param body in the service's shape of errors, in that of its skills, in OpenAI's, or in none
+ * Makes an error of a reply whose status is not 2xx: one line with the message, the code and the request id of the reply.
+ * @param body in any of the service's three shapes of errors (its own, that of skills, OpenAI's), or anything else
  */
 export function apiError (status: number, body: string, requestId: string | undefined): ApiError {
   const { message, code, details } = wordsOf(body)
@@ -36,7 +36,7 @@ export function apiError (status: number, body: string, requestId: string | unde
   return new ApiError(exitCode, `${words}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`, { status, code, details })
 }
 
-/** The exit code of the program for an error of the service. */
+/** The exit code with which `aps` ends after an error of the service. */
 export function exitCodeOf (status: number, code: string): number {
   if (status === 401 || status === 403) return EXIT.TOKEN
   if (status < 400 || status >= 500 || LATER.has(status)) return EXIT.UNREACHABLE

@@ -32,10 +32,10 @@ const WORDS = { run: 'y (run)', edit: 'e (edit)', skip: 's (skip)', cancel: 'c (
 type Offer = keyof typeof WORDS
 
 /**
- * Asks what becomes of a command, until the answer is a clear one.
- * @param question what is asked
- * @param offers what can be answered
- * @returns `undefined` when nobody answers
+ * Asks the user what to do with a command that an agent or a skill proposes, until the answer is one of those offered.
+ * @param question the text before the list of answers
+ * @param offers the answers that are possible
+ * @returns `undefined` when the input has ended
  */
 export async function chooseCommand (
   command: string,
@@ -58,7 +58,9 @@ export async function chooseCommand (
   }
 }
 
-/** Some characters are keys for a terminal: a command with such is typed anew. */
+/**
+ * The command as the text that the user edits; empty if it has control or invisible characters, which a line editor would take for keys.
+ */
 function draftOf (command: string): string {
   return revealHidden(command) === command && !/[\n\t]/.test(command) ? command : ''
 }

@@ -3,16 +3,19 @@ import { type Command } from 'commander'
 import { type ApiClient } from './api-client.ts'
 import { type Output } from './output.ts'
 
-/** What the commands of every group are given. */
+/** The environment of all commands: the input, the variables, and access to the service. */
 export interface Cli {
   readonly stdin: Readable
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Aborts when the user interrupts. Calls of `api` end by themselves then. */
+  /** Aborted when the user presses Ctrl-C. Calls of the ApiClient end by themselves then. */
   readonly signal: AbortSignal
-  /** Whether somebody says where the service is. @throws CliError */
+  /**
+   * Whether an option, a variable or a profile gives the address of a service. Without one, some commands work in this process.
+   * @throws CliError
+   */
   hasAddress (command: Command): boolean
-  /** A service that no option names. @throws CliError */
+  /** A client for a service whose address does not come from the options, such as one that the command has just started. @throws CliError */
   connect (url: string, token: string): ApiClient
-  /** The service and the output as the options of a command say. @throws CliError */
+  /** The client and the output that the options of a command ask for. @throws CliError */
   open (command: Command): { readonly api: ApiClient, readonly output: Output }
 }

@@ -5,19 +5,22 @@ import { type Cli } from './cli.ts'
 /** How long a command may run while its user watches, in ms. */
 const TIMEOUT = 3_600_000
 
-/** How much of each stream is sent to the service, in bytes; a model reads less. */
+/** How much of stdout and of stderr is sent to the service, in bytes each; a model reads less. */
 const TOLD = 64 * 1024
 
-/** The variables that a person's tools need, beside those of every command. None of them is a secret of a service. */
+/**
+ * Environment variables that a person's own programs need, passed on beside those that every command gets. None holds a secret of a
+ * service.
+ */
 const ENVIRONMENT = ['USER', 'LOGNAME', 'TMPDIR', 'LC_ALL', 'XDG_CONFIG_HOME', 'SSH_AUTH_SOCK']
 
-/** Runs commands for the person at the terminal, where that person is: each begins where the one before it has ended. */
+/** Runs the commands of a skill on the user's own machine. Each command begins in the folder in which the one before it ended. */
 export class CommandsHere {
   readonly #executor: LocalExecutor
   readonly #signal: AbortSignal
   #cwd: string | undefined
 
-  /** @param folder absolute and without links; what is begun elsewhere is begun here */
+  /** Makes the runner of commands. @param folder where the first command begins: an absolute path without symbolic links */
   constructor (folder: string, { environment, signal }: Pick<Cli, 'environment' | 'signal'>) {
     this.#executor = new LocalExecutor({
       workspace: folder,
@@ -31,9 +34,10 @@ export class CommandsHere {
   }
 
   /**
+   * Runs one command.
    * @param onOutput called with all that the command prints, as it comes
    * @returns the result of the command; `undefined` when the user has interrupted it
-   * @throws ExecutorError when nothing was run
+   * @throws ExecutorError when the command could not be started
    */
   async run (command: string, onOutput: (text: string) => void): Promise<JsonObject | undefined> {
     const { outcome, exitCode, stdout, stderr, cwd } = await this.#executor.run(command, {

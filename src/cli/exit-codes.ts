@@ -1,9 +1,9 @@
-/** What the program ends with. Scripts rely on them. */
+/** The exit codes of `aps`. Scripts rely on them. */
 export const EXIT = {
   OK: 0,
-  /** The answer is no: not found, a conflict, refused. */
+  /** The service said no: not found, a conflict, refused. */
   NO: 1,
-  /** The command is wrong, or what was given to it. */
+  /** The command line, or the input of the command, is wrong. */
   USAGE: 2,
   /** The token is missing, or may not do this. */
   TOKEN: 4,
@@ -12,7 +12,7 @@ export const EXIT = {
   INTERRUPTED: 130
 } as const
 
-/** Why a command ends without what was asked for; the message is for people. */
+/** An error that ends the command with an exit code; its message is printed for the user. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly exitCode: number

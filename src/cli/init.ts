@@ -6,15 +6,15 @@ import { type Command, Option } from 'commander'
 import { type Cli } from './cli.ts'
 import { CliError, EXIT } from './exit-codes.ts'
 
-/** What a new folder can hold beside a prompt. */
+/** What `aps init --with …` can write into a new folder beside a prompt. */
 const PARTS = ['agent', 'skill', 'plan'] as const
 
 type StarterPart = typeof PARTS[number]
 
-/** Names of files that npm would leave out of a package or read itself, as they are kept in the package. */
+/** Files that get a dot before their name only when they are copied: npm would leave `.gitignore` out of the package, and read `.env`. */
 const DOT_FILES: ReadonlyMap<string, string> = new Map([['env', '.env'], ['gitignore', '.gitignore']])
 
-/** Adds `init [FOLDER]`: a folder of one's own that can be served at once. */
+/** Adds `aps init [folder]`, which writes an example folder that can be served at once. */
 export function addInitCommand (program: Command, cli: Cli): void {
   program.command('init').description('write a folder with a prompt, a shared variable and a scripted model, ready to be served')
     .argument('[folder]', 'the folder, made where it is not there', '.')
@@ -30,13 +30,13 @@ export function addInitCommand (program: Command, cli: Cli): void {
 }
 
 /**
- * Writes the files of a new folder. Nothing is overwritten: a folder with one of the files is left as it is.
- * @param part in addition to a prompt
- * @returns the paths of what was written, relative to the folder
- * @throws CliError that names the files that are there
+ * Writes the files of a new folder. Nothing is overwritten: if one of the files exists, none is written.
+ * @param part what the folder gets beside a prompt
+ * @returns the paths of the files, relative to the folder
+ * @throws CliError that names the files that exist
  */
 async function writeStarter (folder: string, part: StarterPart | undefined): Promise<readonly string[]> {
-  // A part has a script and a configuration of its own, in place of those of the prompt.
+  // A part brings a model script and a configuration of its own, which replace those of the prompt.
   const files = new Map([...await filesOf('prompt'), ...part === undefined ? [] : await filesOf(part)])
   const paths = [...files.keys()].toSorted()
   const present = (await Promise.all(paths.map(async path => await isThere(join(folder, path)) ? [path] : []))).flat()
@@ -49,7 +49,7 @@ async function writeStarter (folder: string, part: StarterPart | undefined): Pro
   return paths
 }
 
-/** The files of a starter in the package, by the path that each gets. */
+/** The files of an example in this package, by the path that each gets in the user's folder. */
 async function filesOf (starter: 'prompt' | StarterPart): Promise<ReadonlyMap<string, string>> {
   const root = fileURLToPath(new URL(`../../examples/starters/${starter}`, import.meta.url))
   const entries = await readdir(root, { recursive: true, withFileTypes: true })

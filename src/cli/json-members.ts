@@ -1,18 +1,18 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 
-// What a service or a model has sent is read as far as it is what it should be: the rest is nothing.
+// Readers of JSON from a service or a model, which may have any form: a value of the wrong type counts as an empty one.
 
-/** A text, or `''`. */
+/** The value if it is a text, else `''`. */
 export function textOf (value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** A list, or an empty one. */
+/** The value if it is a list, else an empty list. */
 export function listOf (value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value as readonly Json[] : []
 }
 
-/** An object, or an empty one. */
+/** The value if it is an object, else an empty object. */
 export function objectOf (value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {}
 }

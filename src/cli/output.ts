@@ -15,8 +15,9 @@ export type Style = 'bold' | 'green' | 'red' | 'cyan' | 'blue' | 'yellow' | 'dim
 const GAP = '  '
 
 /**
- * Writes data to stdout and words to stderr. A terminal, words and what is said in a dialogue are for people: nothing hides there, whoever
- * has sent it. Data in a pipe is for programs, and stays as it is.
+ * The output of a command: data goes to stdout, messages for people go to stderr. On a terminal, and in all messages, control characters
+ * and invisible characters are made visible, so that no text of a stranger can hide anything. Data in a pipe is for programs, and is
+ * written unchanged.
  */
 export class Output {
   readonly #stdout: OutputStream
@@ -25,8 +26,9 @@ export class Output {
   readonly #hasColour: boolean
 
   /**
-   * @param json what `--json` says: `undefined` without it, `''` for everything, else fields with commas between them
-   * @param hasColour whether a terminal is written to in colour
+   * @param json the value of the option `--json`: `undefined` without it, `''` for everything, else the fields to print, with commas
+   * between them
+   * @param hasColour whether a terminal gets colours
    */
   constructor (
     stdout: OutputStream,
@@ -39,22 +41,22 @@ export class Output {
     this.#hasColour = hasColour
   }
 
-  /** Whether JSON is asked for. */
+  /** Whether the user asked for JSON. */
   get wantsJson (): boolean {
     return this.#fields !== undefined
   }
 
-  /** Whether what is printed is seen in colour. */
+  /** Whether stdout is a terminal that shows colours. */
   get hasColour (): boolean {
     return this.#stdout.isTTY === true && this.#hasColour
   }
 
-  /** Where lines can be asked for, and seen while they are edited. */
+  /** The terminal at which the user can be asked for a line; `undefined` if stdout or stderr is not a terminal. */
   get terminal (): OutputStream | undefined {
     return this.#stdout.isTTY === true && this.#stderr.isTTY === true ? this.#stderr : undefined
   }
 
-  /** How large the terminal is that is written to; `undefined` for none. */
+  /** The size of the terminal behind stdout, in characters; `undefined` for none. */
   get size (): { readonly cols: number, readonly rows: number } | undefined {
     const { columns, rows } = this.#stdout
     return columns === undefined || rows === undefined ? undefined : { cols: columns, rows }
@@ -66,24 +68,24 @@ export class Output {
     return () => { this.#stdout.off('resize', changed) }
   }
 
-  /** What another terminal shows, as it is: a terminal obeys it. */
+  /** Writes the output of another terminal unchanged, so that its control sequences take effect here. */
   async raw (text: string): Promise<void> {
     if (!this.#stdout.write(text)) await once(this.#stdout, 'drain')
   }
 
-  /** JSON, of the fields that were asked for. @throws CliError for a field that is not there */
+  /** Prints a value as JSON, with only the fields that `--json` names. @throws CliError for a field that the value does not have */
   async json (value: Json): Promise<void> {
     const fields = this.#fields ?? []
     await this.#data(`${revealInJson(stringifyJson(fields.length === 0 ? value : select(value, fields), 2))}\n`)
   }
 
-  /** Prints a value as one line of JSON, for commands that print many. @throws CliError for a field that is not there */
+  /** Prints a value as one line of JSON, for commands that print many values. @throws CliError for a field that the value does not have */
   async jsonLine (value: JsonObject): Promise<void> {
     const fields = this.#fields ?? []
     await this.#data(`${revealInJson(stringifyJson(fields.length === 0 ? value : select(value, fields)))}\n`)
   }
 
-  /** Aligned columns below their names on a terminal; rows with tabs between cells elsewhere. */
+  /** Prints a table: aligned columns with a heading on a terminal, lines with tabs between the cells elsewhere. */
   async rows (columns: readonly string[], rows: ReadonlyArray<readonly string[]>): Promise<void> {
     const lines = rows.map(row => row.map(inOneLine))
     if (this.#stdout.isTTY !== true) return await this.#data(lines.map(row => `${row.join('\t')}\n`).join(''))
@@ -95,7 +97,7 @@ export class Output {
     await this.#data(cells.map(row => `${line(row)}\n`).join(''))
   }
 
-  /** A text, and a line end where it has none. */
+  /** Prints a text, with a line end if the text has none. */
   async text (text: string): Promise<void> {
     await this.#data(text === '' || text.endsWith('\n') ? text : `${text}\n`)
   }
@@ -105,12 +107,12 @@ export class Output {
     await this.text(revealHidden(text))
   }
 
-  /** A heading of what follows. */
+  /** Prints a heading. */
   async heading (text: string): Promise<void> {
     await this.#styled('bold', inOneLine(text))
   }
 
-  /** A unified diff of one file: on a terminal what comes is green, what goes is red. */
+  /** Prints a unified diff of one file. On a terminal, added lines are green and removed lines are red. */
   async diff (text: string): Promise<void> {
     if (!this.hasColour) return await this.said(text)
     const lines = text.replace(/\n$/, '').split('\n')
@@ -118,23 +120,23 @@ export class Output {
     for (const [index, line] of lines.entries()) await this.#styled(index < head ? 'bold' : styleOf(line), line)
   }
 
-  /** A piece of a text in a style, where there is colour. */
+  /** Prints a piece of a line in a style, where there is colour. */
   async styledPiece (style: Style | undefined, text: string): Promise<void> {
     if (style === undefined || !this.hasColour) return await this.#data(text)
     if (!this.#stdout.write(styleText(style, revealHidden(text), { validateStream: false }))) await once(this.#stdout, 'drain')
   }
 
-  /** A piece of a text. */
+  /** Prints a piece of a line. */
   async piece (text: string): Promise<void> {
     await this.#data(text)
   }
 
-  /** Asks for a line, where somebody sees it. */
+  /** Prints a prompt for the user's input, on a terminal only. */
   async prompt (text: string): Promise<void> {
     if (this.#stdout.isTTY === true) await write(this.#stderr, text)
   }
 
-  /** Words for people, a line of them. */
+  /** Prints a line for people, to stderr. */
   async words (text: string): Promise<void> {
     await write(this.#stderr, `${revealHidden(text)}\n`)
   }
@@ -143,27 +145,27 @@ export class Output {
     await write(this.#stdout, text)
   }
 
-  /** A line in a style, where there is colour. */
+  /** Prints a whole line in a style, where there is colour. */
   async #styled (style: Style | undefined, line: string): Promise<void> {
     if (style === undefined || !this.hasColour) return await this.#data(`${line}\n`)
-    // The style is ours and stays; what it is put around is shown first.
+    // Hidden characters of the text are made visible before the style is added, whose own control characters must stay.
     if (!this.#stdout.write(`${styleText(style, revealHidden(line), { validateStream: false })}\n`)) await once(this.#stdout, 'drain')
   }
 }
 
-/** How a line of a unified diff looks, behind its head. */
+/** The style of a line of a unified diff below its heading. */
 function styleOf (line: string): Style | undefined {
   if (line.startsWith('+')) return 'green'
   if (line.startsWith('-')) return 'red'
   return line.startsWith('@@') ? 'cyan' : undefined
 }
 
-/** Writes within what the reader takes. A terminal would obey control characters, whoever has sent them. */
+/** Writes a text, and waits while the reader is slower. On a terminal, control characters are made visible, as it would obey them. */
 async function write (stream: OutputStream, text: string): Promise<void> {
   if (!stream.write(stream.isTTY === true ? revealHidden(text) : text)) await once(stream, 'drain')
 }
 
-/** A cell, whose tabs and line ends would make others of it. */
+/** The text of a table's cell on one line, since a tab or a line end in it would begin another cell. */
 function inOneLine (text: string): string {
   return text.replaceAll(/\s*[\t\r\n]\s*/g, ' ').trim()
 }

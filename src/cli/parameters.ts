@@ -7,9 +7,9 @@ import { usageError } from './exit-codes.ts'
 
 /** The options of a command that give values to a prompt's variables. */
 export interface GivenParameters {
-  /** Each `name=value`, `name=@file` or `name=@-`. */
+  /** The values of single variables, each as `name=value`, `name=@file` (the content of a file) or `name=@-` (stdin). */
   readonly param?: readonly string[] | undefined
-  /** An object as JSON or YAML, or `@file`, or `@-`. */
+  /** The values of several variables: an object as JSON or YAML, `@file` for a file that has it, or `@-` for stdin. */
   readonly args?: string | undefined
 }
 
@@ -22,7 +22,8 @@ export function withParameters (command: Command): Command {
 }
 
 /**
- * The variables: those of `--args`, and over them each `-p`, whose value is a text.
+ * Reads the variables for a prompt: those of `--args`, and each `-p name=value`, which replaces a variable of that name and is always a
+ * text.
  * @param stdin read only for `@-`
  * @param signal ends the wait for stdin
  * @throws CliError
@@ -37,11 +38,11 @@ export async function readParameters ({ param = [], args }: GivenParameters, std
     const name = parameter.slice(0, equals)
     texts.push([name, await read(`-p ${name}`, parameter.slice(equals + 1))])
   }
-  // Not by assignment: a name may be `__proto__`.
+  // An object made from entries may have the name `__proto__`; by assignment that name would change the object's prototype.
   return Object.fromEntries([...Object.entries(given), ...texts])
 }
 
-/** Gives a value as it is, or what a `@file` or `@-` holds. */
+/** Reads the value of an option: the value itself, or the content of the file (`@file`) or of stdin (`@-`) that it names. */
 type Read = (what: string, value: string) => Promise<string>
 
 function createReader (stdin: Readable, signal: AbortSignal): Read {
@@ -75,7 +76,7 @@ async function readObject (what: string, given: string, read: Read): Promise<Jso
   return value
 }
 
-/** The value of a text in JSON, or else in YAML, whose parser is loaded only then. */
+/** Parses a text as JSON, or else as YAML, whose parser is loaded only if it is needed. */
 async function parseText (what: string, text: string): Promise<Json> {
   try {
     return parseJson(text)

@@ -16,7 +16,7 @@ interface PlanOptions extends TalkOptions {
   readonly yes?: boolean
 }
 
-/** Adds `aps plan …`. */
+/** Adds `aps plan [goal]`: a model proposes changes of files, which the user looks at, applies and undoes. */
 export function addPlanCommand (program: Command, cli: Cli): void {
   const command = program.command('plan')
     .description('have a model propose changes of files, look at them, apply and undo them; without --url and APS_URL in this process')
@@ -47,7 +47,7 @@ async function beginPlan (goal: string | undefined, { workspace, mode, profile, 
     ...(report === undefined ? {} : { report: await readReport(report) })
   }
   return {
-    // Without a name the service has its own profile, whatever that is.
+    // Without the option `--profile` the service chooses a profile: any definition below `plans/` may be that of the session.
     definition: `plans/${profile === undefined ? '' : toPath(profile)}`,
     resume: session => `aps plan --resume ${session}`,
     isSettled: word => word === 'applied' || word === 'undone',
@@ -61,7 +61,10 @@ async function readReport (file: string): Promise<string> {
   return await readFile(file, 'utf8').catch((error: unknown) => { throw usageError(`--report: ${(error as Error).message}`) })
 }
 
-/** `undo: a.ts b.ts` names paths; whatever else is no word of a plan's is for the model. */
+/**
+ * Reads a line that the user types into a plan. Words such as `undo`, with paths as in `undo: a.ts b.ts`, are actions; any other line goes
+ * to the model.
+ */
 export function readPlanLine (line: string): Said {
   if (/^\s*(?:remember|запомни)\s*$/i.test(line)) return { action: { name: 'remember', data: {} } }
   const [, message] = /^\s*commit(?:\s*:\s*|\s+|$)(.*)$/i.exec(line) ?? []

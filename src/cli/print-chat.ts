@@ -6,7 +6,7 @@ import { CliError, EXIT } from './exit-codes.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 import { type Output } from './output.ts'
 
-/** Prints a chat completion: the text, and to stderr the tools that the model calls and what it used. */
+/** Prints a chat completion: its text to stdout; the tools that the model calls and its use of tokens to stderr. */
 export async function printAnswer (output: Output, completion: JsonObject): Promise<void> {
   const [choice = null] = listOf(completion['choices'])
   const message = objectOf(objectOf(choice)['message'])
@@ -16,8 +16,8 @@ export async function printAnswer (output: Output, completion: JsonObject): Prom
 }
 
 /**
- * Prints the text of a stream as it comes, and the rest at its end.
- * @throws CliError for a stream that tells an error, or ends before its end
+ * Prints the text of a streamed chat completion as it comes, and at the end the calls of tools and the use of tokens.
+ * @throws CliError if the stream carries an error, or breaks off
  */
 export async function printStream (output: Output, events: AsyncIterable<ServerSentEvent>): Promise<void> {
   const assembler = new ReplyAssembler()

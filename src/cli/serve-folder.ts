@@ -9,22 +9,22 @@ import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { type Output } from './output.ts'
 import { endWithParent } from './serve-in-child.ts'
 
-/** The folders of a store, one of which is in every folder that can be served. */
+/** The folders of which a folder to be served must have at least one: each holds the entries of one kind. */
 const KINDS = ['extensions', 'templates', 'environs', 'tools', 'agents', 'skills', 'plans']
 
 /** How long the service may take to be ready, in ms. */
 const PATIENCE = 15_000
 
 /**
- * Serves a folder in this process, and says where once the service is ready. The process goes on serving after that, and
- * answers signals as the service does.
- * @returns where; `undefined` when it has not become ready
- * @throws CliError when there is nothing to serve, or something else answers at the address
+ * Serves a folder in this process, and prints the address once the service is ready. The process goes on serving, and handles signals as a
+ * service does.
+ * @returns the address; `undefined` if the service did not become ready in time
+ * @throws CliError if the folder has nothing to serve, or something else answers at the address
  */
 export async function serveFolder (folder: string, output: Output): Promise<string | undefined> {
   endWithParent()
   if (!existsSync(folder)) throw usageError(`${folder}: expected a folder, got nothing`)
-  // Names of files in .env are relative to the folder, as they are for a user who works in it.
+  // File names in `.env` are relative to the folder, so it becomes the working directory.
   chdir(folder)
   if (existsSync('.env')) loadEnvFile('.env')
   if (!env['STORE_DIR'] && !env['REDIS_URL']) {
@@ -34,7 +34,7 @@ export async function serveFolder (folder: string, output: Output): Promise<stri
   }
   env['LOG_LEVEL'] ||= 'warn'
   const host = env['HOST'] ||= '127.0.0.1'
-  // A free port is chosen here, where the service would choose one, so that it can be told.
+  // A free port is chosen here rather than by the service, so that the address can be printed.
   const port = env['PORT'] = env['PORT'] === '0' ? await freePort(host) : env['PORT'] || '8080'
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   if (await isReady(url)) throw new CliError(EXIT.NO, `something answers at ${url} already: stop it, or choose another PORT`)
@@ -47,7 +47,7 @@ export async function serveFolder (folder: string, output: Output): Promise<stri
   return url
 }
 
-/** What answers chats, without what an address may hold of secrets. */
+/** A line that says which model answers chats. Of an address only the host is shown, as the rest may contain secrets. */
 function modelLine (): string {
   const address = env['LLM_BASE_URL'] || ''
   if (address === 'builtin:script') return `the model is a SCRIPT: ${env['LLM_SCRIPT_FILE'] ?? ''}`
@@ -68,7 +68,7 @@ async function freePort (host: string): Promise<string> {
   return String(port)
 }
 
-/** Asked without a proxy of the environment, which `fetch` may take. */
+/** Whether a service at the address is ready. It is asked without the proxy of the environment, which `fetch` might use. */
 async function isReady (url: string): Promise<boolean> {
   return await new Promise(resolve => {
     nodeHttp.get(`${url}/readyz`, { agent: false }, reply => {

@@ -4,20 +4,21 @@ import { constants } from 'node:os'
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
-/** Says to a child that was started by `serveInChild` that it is one, and ends with its parent. */
+/** The environment variable that tells a process that `serveInChild` has started it. */
 export const CHILD = 'APS_SERVES_FOR'
 
 /**
- * Runs this command line again in a child, with flags that Node reads at its start only. Signals go on to it, its exit code is that of this
- * process, and it ends when this process is gone: then the channel between them is closed.
- * @param flags of Node
+ * Runs this command line again in a child process, with flags that Node reads only at its start. Signals are passed on to the child, and
+ * its exit code becomes that of this process. When this process dies, the channel between both closes, and the child ends, too.
+ * @param flags for Node
  */
 export async function serveInChild (flags: readonly string[]): Promise<never> {
   const [program, ...rest] = process.argv.slice(1) as [string, ...string[]]
   const child = spawn(process.execPath, [...process.execArgv, ...flags, program, ...rest], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, [CHILD]: String(process.pid) },
-    // In a group of its own: Ctrl-C reaches all of a group, and a service that hears it twice does not wait for its requests.
+    // The child gets a process group of its own. The terminal sends Ctrl-C to a whole group; a service that gets the signal twice would not
+    // wait for its requests.
     detached: process.platform !== 'win32'
   })
   for (const signal of SIGNALS) process.on(signal, () => { child.kill(signal) })
@@ -25,11 +26,11 @@ export async function serveInChild (flags: readonly string[]): Promise<never> {
   process.exit(code ?? (signal === null ? 1 : 128 + constants.signals[signal]))
 }
 
-/** In such a child: ends it in order when its parent is gone. Does nothing elsewhere. */
+/** Stops this process gracefully when its parent dies, if `serveInChild` has started it. Does nothing elsewhere. */
 export function endWithParent (): void {
   if (process.env[CHILD] === undefined || process.channel === undefined) return
   delete process.env[CHILD]
   process.once('disconnect', () => { process.kill(process.pid, 'SIGTERM') })
-  // The channel alone keeps no process alive.
+  // Without this, the channel would keep the process alive.
   process.channel.unref()
 }

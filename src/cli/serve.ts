@@ -2,7 +2,7 @@ import { type Command } from 'commander'
 import { type Cli } from './cli.ts'
 import { type Output } from './output.ts'
 
-/** Adds `serve [FOLDER]`: the service in this process, or in a child that takes less memory, for people. */
+/** Adds `aps serve [folder]`, which runs a service over the folder. */
 export function addServeCommand (program: Command, cli: Cli): void {
   program.command('serve').description('serve a folder of prompts; a file .env in it configures the service')
     .argument('[folder]', 'the folder', '.')
@@ -11,7 +11,10 @@ export function addServeCommand (program: Command, cli: Cli): void {
     })
 }
 
-/** Serves in this process, or in a child of other memory. @returns where, once it is ready; `undefined` in a parent, and when it ended before */
+/**
+ * Serves a folder in this process, or in a child process if Node needs other flags for its memory. @returns the address once the service is
+ * ready; `undefined` if it did not become ready
+ */
 export async function serveHere (folder: string, output: Output): Promise<string | undefined> {
   const { memoryFlags } = await import('../workers/memory-flags.ts')
   const flags = memoryFlags()

@@ -4,7 +4,7 @@ import { type ApiClient, apiPath } from './api-client.ts'
 import { type Cli } from './cli.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 
-/** Adds `aps session …`. */
+/** Adds the command group `aps session`: list, show, follow and cancel sessions (dialogues with agents, skills and plans). */
 export function addSessionCommands (program: Command, cli: Cli): void {
   const session = program.command('session').description('list, show, follow and cancel sessions')
 
@@ -58,13 +58,13 @@ export function addSessionCommands (program: Command, cli: Cli): void {
     })
 }
 
-/** A row for each session, those below it marked by how deep they are. */
+/** The rows of a tree of sessions: a session, then those that it has started, with a `>` for each level below the first. */
 function treeRows ({ id, status, definition, children }: JsonObject, depth: number): string[][] {
   const row = [textOf(id), textOf(status), `${'> '.repeat(depth)}${textOf(definition)}`]
   return [row, ...listOf(children).map(objectOf).flatMap(child => treeRows(child, depth + 1))]
 }
 
-/** All sessions, page after page. */
+/** Reads all sessions from the service, page after page. */
 async function listSessions (api: ApiClient, query: Readonly<Record<string, string>>): Promise<Json[]> {
   const sessions: Json[] = []
   let after: string | undefined

@@ -3,11 +3,14 @@ import { type Dialogues } from './dialogue/dialogue.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 import { type Output } from './output.ts'
 
-/** A change as it is shown in a dialogue: users are only asked about changes that they have seen. */
+/** The answers to a diff, for a user who comes back and did not see the session's own question. */
+export const DIFF_ANSWERS = 'ok writes it, reject drops it, other words change it'
+
+/** The change of a plan as far as the dialogue has shown it. The user may agree only to a change that was shown whole. */
 export class ShownChange {
   readonly #dialogues: Pick<Dialogues, 'preview'>
   readonly #output: Output
-  /** How many paths of the change were shown, how many are still to be shown, and the paths whose diff was cut. */
+  /** `#count` is how many files of the change were shown, `#more` how many are left, `#cut` the paths whose diff was cut. */
   #count = 0
   #more = 1
   #cut: string[] = []
@@ -18,7 +21,7 @@ export class ShownChange {
     this.#output = output
   }
 
-  /** The first part of a change has been shown. @param data of the event `files` */
+  /** Notes the first part of a change, which the caller has printed. @param data of the event `files` */
   begin ({ files, more = 0, digest }: JsonObject): void {
     const shown = listOf(files).map(objectOf)
     this.#count = shown.length
@@ -27,12 +30,15 @@ export class ShownChange {
     this.#cut = shown.filter(({ isCut }) => isCut === true).map(({ path }) => textOf(path))
   }
 
-  /** The digest of a change that waits for consent, once the whole change was shown. */
+  /** The digest by which the user agrees to the change; `undefined` until the whole change was shown. */
   get digest (): string | undefined {
     return this.#more > 0 ? undefined : this.#digest
   }
 
-  /** Shows the rest of the change; as JSON, in further events `files`, and `text` for each side of a diff that was cut. @throws CliError */
+  /**
+   * Prints the rest of the change. As JSON these are further events `files`, and an event `text` for each side of a diff that was cut.
+   * @throws CliError
+   */
   async finish (id: string): Promise<void> {
     for (const path of this.#cut.splice(0)) await this.#showTexts(id, path)
     while (this.#more > 0) {
@@ -50,7 +56,7 @@ export class ShownChange {
     }
   }
 
-  /** The whole of a difference that was too long to be shown at once. */
+  /** Prints the whole diff of a file whose diff was cut. */
   async #showTexts (id: string, path: string): Promise<void> {
     const textOn = async (side: 'before' | 'after'): Promise<JsonObject> => await this.#dialogues.preview(id, { path, side })
     const [before, after] = await Promise.all([textOn('before'), textOn('after')])
@@ -59,7 +65,7 @@ export class ShownChange {
       return
     }
     const [old, young] = [before, after].map(({ text }) => textOf(text)) as [string, string]
-    // Every command loads this file, few show a difference: the package is a tenth of what `aps --help` takes.
+    // Every command loads this module, but few print a diff, and the package for it takes a tenth of the time of `aps --help`.
     const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff')
     const oldName = before['sha256'] === null ? '/dev/null' : `a/${path}`
     const newName = after['sha256'] === null ? '/dev/null' : `b/${path}`
@@ -72,14 +78,14 @@ export class ShownChange {
   }
 }
 
-/** Shows one path of a change. */
+/** Prints one file of a change as a diff. */
 export async function showFile ({ kind, path, diff, isOutdated }: JsonObject, output: Output): Promise<void> {
   if (isOutdated === true) await output.words(`${textOf(kind)} ${textOf(path)}: it has changed since it was shown`)
   else if (textOf(diff) === '') await output.words(`${textOf(kind)} ${textOf(path)}`)
   else await output.diff(textOf(diff))
 }
 
-/** How long a difference may take to be found, in ms; beyond, both texts are shown. */
+/** How long the search for differences may take, in ms. After that both texts are printed whole. */
 const TIMEOUT_MS = 2000
 
 function wholeTexts (path: string, old: string, young: string): string {

@@ -22,7 +22,7 @@ interface RunOptions extends TalkOptions, GivenParameters {
   readonly terminal?: string | boolean
 }
 
-/** Adds `aps skill …`. */
+/** Adds the command group `aps skill`: list skills (runbooks for a model), run and resume them, and approve their commands. */
 export function addSkillCommands (program: Command, cli: Cli): void {
   const skill = program.command('skill').description('list skills and carry them out; without --url and APS_URL in this process, over STORE_DIR or REDIS_URL')
 
@@ -84,7 +84,10 @@ function beginSkill (id: string, { target, execution, prompt = '', terminal }: R
   }
 }
 
-/** The terminal that is meant: by its id, or the only one that is open. @param target on which it is, where one is named @throws CliError */
+/**
+ * The id of the terminal in which a skill runs its commands: the given one, or the only one that is open. @param target the machine of the
+ * terminal, if the user named one @throws CliError
+ */
 async function terminalFor (given: string | boolean, target: string | undefined, api: ApiClient): Promise<string> {
   if (typeof given === 'string') return given
   const { terminals } = objectOf(await api.get('/api/terminals'))
@@ -94,20 +97,22 @@ async function terminalFor (given: string | boolean, target: string | undefined,
   throw usageError(`--terminal: expected the id of a terminal, for ${found}`)
 }
 
-/** The target that a skill itself names for its commands, since a start over HTTP has to name one. */
+/** The target (a machine) that a skill's own definition names for its commands: to start a skill over HTTP, one must be named. */
 async function targetOf (id: string, api: ApiClient): Promise<string> {
   const { readSkillOptions } = await import('../registry/kinds/skill/skill-options.ts')
   const { target } = readSkillOptions(objectOf(await api.get(apiPath('api', 'skills', 'definitions', id))))
   return target === '' ? 'manual' : target
 }
 
-/** The open question of a skill that waits, from the last reply of its model. */
+/** The open question of a skill, as an event, from the last reply of its model. */
 function askedIn ({ type, question = '', required = true, command = '' }: JsonObject): DialogueEvent[] {
   if (type === 'ASK') return [{ type: 'ask', data: { text: question, required } }]
   return type === 'CMD' ? [{ type: 'command', data: { phase: 'proposed', command } }] : []
 }
 
-/** Reads a line of the user. Some words are actions; in the state `idle` any line lets the skill go on. */
+/**
+ * Reads a line that the user types into a skill. Words such as `skill:skip` are actions; in the state `idle` any line lets the skill go on.
+ */
 export function readSkillLine (line: string, word: string): Said {
   switch (line.trim().toLowerCase()) {
     case 'skill:cancel': return 'cancel'

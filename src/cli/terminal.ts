@@ -118,5 +118,5 @@ function pass (stdin: Seat['stdin'], type: (keys: string) => void): () => void {
 function refusedAs (frame: JsonObject): CliError {
   const { code, message, details } = frame as { readonly code?: Json, readonly message?: Json, readonly details?: Json }
   const at = textOf(objectOf(details ?? {})['at'])
-  return new CliError(EXIT.NO, `${textOf(code)}: ${textOf(message)}${at === '' ? '' : `; --url ${at} asks it there`}`)
+  return new CliError(EXIT.NO, `${textOf(message)}${at === '' ? '' : `; --url ${at} asks it there`} (${textOf(code)})`)
 }

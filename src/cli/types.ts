@@ -16,7 +16,7 @@ const HEAD = [
   ''
 ].join('\n')
 
-/** Adds `aps types`. */
+/** Adds `aps types`, which writes TypeScript types for the variables and answers of the service's prompts. */
 export function addTypesCommand (program: Command, cli: Cli): void {
   program.command('types').description('write the types of the prompts, for TypeScript')
     .option('-o, --output <file>', 'the file to write, in place of stdout')
@@ -42,7 +42,7 @@ export function addTypesCommand (program: Command, cli: Cli): void {
     })
 }
 
-/** The member of the interface for each prompt of a document. */
+/** The members of the TypeScript interface, one for each prompt in an OpenAPI document. */
 function membersOf (document: JsonObject): string {
   const writer = new TypeWriter(document)
   return Object.entries(objectOf(document['paths'])).flatMap(([path, methods]) => {
@@ -58,12 +58,12 @@ function membersOf (document: JsonObject): string {
   }).join('')
 }
 
-/** The schema of a body, or of a reply, in JSON. */
+/** The JSON schema of a request body or a reply in an OpenAPI document. */
 function schemaOf (described: Json | undefined): JsonObject {
   return objectOf(objectOf(objectOf(objectOf(described)['content'])['application/json'])['schema'])
 }
 
-/** The schema of what a model writes, in that of a completion. */
+/** The schema of the text that the model writes, found inside the schema of a chat completion. */
 function contentOf (completion: JsonObject): JsonObject {
   return objectOf(['choices', 'items', 'message', 'content'].reduce<JsonObject>((schema, name) => {
     const next = name === 'items' ? schema['items'] : objectOf(schema['properties'])[name]

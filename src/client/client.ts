@@ -1,41 +1,41 @@
 import { readEvents } from './events.ts'
 
-/** What a prompt takes and gives, as `aps types` writes it. */
+/** The types of one prompt's variables and of its answer, as `aps types` writes them. */
 export interface PromptTypes {
   readonly variables: unknown
   readonly returns: unknown
 }
 
-/** Prompts of which nothing is known. */
+/** The types of prompts about which nothing is known, for a client without generated types. */
 export interface AnyPrompts {
   readonly [id: string]: { readonly variables: Readonly<Record<string, unknown>>, readonly returns: unknown }
 }
 
 export interface ClientOptions {
-  /** Where the service is, such as `http://127.0.0.1:8080`; a path in front of its own may follow. */
+  /** The address of the service, such as `http://127.0.0.1:8080`; it may have a path, for a service behind a proxy. */
   readonly url: string
-  /** Sent as a bearer token. */
+  /** The token that each request carries as a bearer token. */
   readonly token?: string | undefined
-  /** In place of the platform's own. */
+  /** The function to use in place of the platform's own `fetch`. */
   readonly fetch?: typeof fetch | undefined
 }
 
-/** Which release of a prompt is wanted. */
+/** Which version of a prompt a call wants; without any wish, the one that is served to everybody. */
 export interface ReleaseChoice {
-  /** The version that a label means, such as `production`. */
+  /** A label, such as `production`: the call gets the version that the label means. */
   readonly label?: string | undefined
   readonly version?: number | undefined
-  /** The same key always gets the same of several versions of a label. */
+  /** A key, such as the id of a user: if a label is divided among several versions, the same key always gets the same version. */
   readonly key?: string | undefined
-  /** Fails with `PROMPT_REVISION` when the prompt is at another one. */
+  /** The revision (a hash) that the prompt must have; otherwise the call fails with `PROMPT_REVISION`. */
   readonly revision?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** A message of a conversation. */
+/** A message of a conversation with a model. */
 export interface ChatMessage {
   readonly role: string
-  /** A text, or parts. */
+  /** The content of the message: a text, or parts such as texts and pictures. */
   readonly content?: string | readonly MessagePart[] | null
   readonly [field: string]: unknown
 }
@@ -48,7 +48,7 @@ export type MessagePart =
   | { readonly type: 'file', readonly file: { readonly file_data?: string, readonly file_id?: string, readonly filename?: string } }
 
 export interface RenderOptions extends ReleaseChoice {
-  /** What was said so far: it goes where the prompt has `history`, else behind its own messages. */
+  /** The conversation so far. It is put where the prompt has `history`, else behind the prompt's own messages. */
   readonly messages?: readonly ChatMessage[] | undefined
 }
 
@@ -58,37 +58,37 @@ export interface ChatOptions extends RenderOptions {
   readonly fields?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Which release of a prompt a result is of: what the headers `x-prompt-…` say. */
+/** Which version of a prompt a result comes from, as the reply's headers `x-prompt-…` say. */
 export interface Release {
   readonly revision: string | undefined
-  /** `undefined` for content that is no version. */
+  /** The number of the version; `undefined` for content that is no recorded version. */
   readonly version: number | undefined
   readonly label: string | undefined
 }
 
 /** A rendered prompt. */
 export interface Rendered {
-  /** A text for a prompt with one text, else messages. */
+  /** The rendered text, if the prompt is a single text, else the messages. */
   readonly prompt: string | readonly ChatMessage[]
   readonly release: Release
 }
 
-/** What an answer is as JSON: of a prompt that answers as it likes, nobody knows. */
+/** The type of an answer that is read as JSON; `unknown` for a prompt that declares no form for its answers. */
 type ValueOf<Returns> = string extends Returns ? unknown : Returns
 
-/** An answer while it is written: its pieces of text, to be read once. */
+/** The answer of a model while it is being written: its pieces of text, which can be read only once. */
 export interface ChatAnswer<Returns> extends AsyncIterable<string> {
   readonly release: Release
-  /** The whole text; reads what is left. */
+  /** Reads the rest of the answer. @returns the whole text */
   text (): Promise<string>
-  /** The answer of a prompt with `structured: true`, read as JSON. @throws SyntaxError for what is none */
+  /** Reads the rest of the answer, and parses the whole as JSON, for a prompt with `structured: true`. @throws SyntaxError for an answer that is no JSON */
   value (): Promise<ValueOf<Returns>>
 }
 
-/** What may be left out where nothing is required. */
+/** The arguments of a call behind the id: the variables may be left out if none of them is required. */
 type Arguments<Variables, Options> = Record<never, never> extends Variables ? [variables?: Variables, options?: Options] : [variables: Variables, options?: Options]
 
-/** A service's prompts as typed calls. They throw `PromptShellError` for what the service refuses, and what `fetch` throws. */
+/** The prompts of a service as typed calls. They throw `PromptShellError` for what the service refuses, and whatever `fetch` throws. */
 export interface Client<Prompts> {
   render<Id extends keyof Prompts & string> (id: Id, ...rest: Arguments<VariablesOf<Prompts[Id]>, RenderOptions>): Promise<Rendered>
   chat<Id extends keyof Prompts & string> (id: Id, ...rest: Arguments<VariablesOf<Prompts[Id]>, ChatOptions>): Promise<ChatAnswer<ReturnsOf<Prompts[Id]>>>
@@ -97,13 +97,13 @@ export interface Client<Prompts> {
 type VariablesOf<Prompt> = Prompt extends { readonly variables: infer Variables } ? Variables : never
 type ReturnsOf<Prompt> = Prompt extends { readonly returns: infer Returns } ? Returns : never
 
-/** What the service says is wrong; `docs/errors.md` has the codes. */
+/** The error with which the service refused a call; `docs/errors.md` lists the codes. */
 export class PromptShellError extends Error {
   override readonly name = 'PromptShellError'
-  /** Of the reply; 200 for an answer that was cut after it had begun. */
+  /** The HTTP status of the reply; 200 for an answer that broke off after it had begun. */
   readonly status: number
   readonly code: string | undefined
-  /** The log of the service has the request under this id. */
+  /** The id under which the log of the service has the request. */
   readonly requestId: string | undefined
   readonly details: unknown
 
@@ -117,8 +117,8 @@ export class PromptShellError extends Error {
 }
 
 /**
- * A client of one service. It keeps nothing: each call gets what is served then.
- * @throws TypeError for an address that is none
+ * Makes a client of one service. It caches nothing: each call gets what the service serves at that moment.
+ * @throws TypeError for a text that is no address
  */
 export function createClient<Prompts = AnyPrompts> ({ url, token, fetch: send = globalThis.fetch }: ClientOptions): Client<Prompts> {
   const base = new URL(url)
@@ -172,7 +172,7 @@ function answerOf<Returns> (response: Response): ChatAnswer<Returns> {
   }
 }
 
-/** The pieces of text of a streamed completion. @throws PromptShellError for one that was cut */
+/** The pieces of text of a streamed chat completion. @throws PromptShellError for an answer that broke off */
 async function * readPieces (response: Response): AsyncGenerator<string, void> {
   const about = { status: response.status, requestId: response.headers.get('x-request-id') ?? undefined }
   if (response.body === null) throw new PromptShellError('The answer has no body', about)
@@ -200,7 +200,7 @@ function releaseOf ({ headers }: Response): Release {
   return { revision: headers.get('x-prompt-revision') ?? undefined, version: version === null ? undefined : Number(version), label: headers.get('x-prompt-label') ?? undefined }
 }
 
-/** The service's error, or that of a model's API, which it passes on. */
+/** Makes the error of a refused call, from the service's own error or that of a model's API, which the service passes on. */
 async function errorOf (response: Response): Promise<PromptShellError> {
   const { status, headers } = response
   const requestId = headers.get('x-request-id') ?? undefined

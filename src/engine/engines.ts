@@ -6,7 +6,7 @@ import { planEngine } from './plan/plan-engine.ts'
 import { skillEngine } from './skill/skill-engine.ts'
 import { terminalEngine } from './terminal/terminal-engine.ts'
 
-/** The engines of all kinds of sessions, by name. */
+/** The engines (the rules of each kind of session: agents, skills, plans, terminals), by name with version. */
 export const ENGINES: Engines = new Map([
   [agentEngine.name, startOf(agentEngine)],
   [loopEngine.name, startOf(loopEngine)],

@@ -4,31 +4,31 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ExecutorError } from './executor.ts'
 
-/** How many processes one sandboxed command may have, where Linux counts them for each sandbox (since 5.14). For root Linux counts none. */
+/** The largest number of processes of one sandboxed command, where Linux counts them for each sandbox (since 5.14). For root, Linux does not count them. */
 const MAX_PROCESSES = 2048
 
-/** The settings of a sandbox. */
+/** The settings of a sandbox, in which one command runs. */
 export interface Sandbox {
   /** The only folder that can be written, as a path without links. */
   readonly workspace: string
   readonly hasNetwork: boolean
   /** Files and folders of the service that no program in the sandbox may read. */
   readonly hidden: readonly string[]
-  /** A folder that may be read under another path, which is in `/tmp`. */
+  /** A folder of the service that programs in the sandbox may read, and the path in `/tmp` under which they see it. */
   readonly shown?: { readonly from: string, readonly as: string }
 }
 
-/** Paths below a home folder where programs keep credentials. */
+/** The paths below a home folder where programs keep credentials. A sandbox hides them. */
 const CREDENTIALS = [
   '.ssh', '.gnupg', '.aws', '.azure', '.config/gcloud', '.config/gh', '.docker', '.kube', '.netrc', '.npmrc', '.pypirc', '.git-credentials',
   '.password-store', '.vault-token'
 ]
 
 /**
- * The argument list that runs a program in a sandbox of bubblewrap. The file system is read-only but for the workspace and an empty
- * `/tmp`. Processes are the sandbox's own, and it has no network and no capabilities. Everything ends with the first process
- * of the sandbox.
- * @throws ExecutorError when something that has to be hidden lies in the workspace: a command could move it out of its mask
+ * Makes the argument list that runs a program in a sandbox of bubblewrap. The file system is read-only, except the workspace and an empty
+ * `/tmp`. The sandbox has its own processes, no capabilities, and no network unless the settings say so. All its processes end with the
+ * first one.
+ * @throws ExecutorError when something that has to be hidden lies in the workspace: a command could move it, and so uncover it
  */
 export async function sandboxed (program: readonly string[], { workspace, hasNetwork, hidden, shown: folder }: Sandbox): Promise<string[]> {
   const masks = (await Promise.all([...CREDENTIALS.map(path => join(homedir(), path)), ...hidden].map(maskOf))).filter(mask => mask !== undefined)
@@ -42,17 +42,17 @@ function wordsOf (program: readonly string[], workspace: string, hasNetwork: boo
   return [
     'bwrap', '--unshare-all', ...(hasNetwork ? ['--share-net'] : []), '--die-with-parent', '--cap-drop', 'ALL',
     '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc',
-    // Sockets of daemons lie in these folders, and a socket can be used where files are read-only. Docker's socket gives the
-    // rights of root. Names of hosts are found through the second folder.
+    // `/run` and `/tmp` hold the sockets of daemons, and a socket can be used even where files are read-only: Docker's gives the rights
+    // of root. The second folder is needed to look up host names.
     '--tmpfs', '/run', '--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve', '--tmpfs', '/tmp',
     ...mounts,
-    // The workspace is mounted last, since it may lie in a folder that is hidden.
+    // The workspace is mounted last, since it may lie in a folder that an earlier mount hides.
     '--bind', workspace, workspace,
     '--', '/bin/sh', '-c', `ulimit -u ${MAX_PROCESSES} 2>/dev/null || ulimit -p ${MAX_PROCESSES} 2>/dev/null; exec "$@"`, 'sh', ...program
   ]
 }
 
-/** Tests whether bubblewrap works here: `undefined` if so, else the reason why not. */
+/** Tests whether bubblewrap, which makes sandboxes, works on this machine. @returns `undefined` if so, else the reason why not */
 export async function whyNoSandbox (): Promise<string | undefined> {
   const [program, ...words] = wordsOf(['true'], '/tmp', false, [])
   return await new Promise(resolve => {

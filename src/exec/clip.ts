@@ -1,13 +1,13 @@
 /**
- * A clip keeps the beginning and the end of a stream of any length, in 60 % and 40 % of its size. The important parts of a
- * command's output are most often at these two places.
+ * A clip keeps the beginning and the end of a stream of any length: 60 % and 40 % of the kept size. The important parts of a command's
+ * output mostly are at these two places.
  */
 export class Clip {
   readonly #head: Buffer
   readonly #tail: Buffer
   #total = 0
 
-  /** @param most how much is kept, in bytes */
+  /** Creates an empty clip. @param most the kept size, in bytes */
   constructor (most: number) {
     const head = Math.floor(most * 0.6)
     this.#head = Buffer.alloc(head)
@@ -26,7 +26,7 @@ export class Clip {
     this.#total += bytes.length
   }
 
-  /** The kept text, with a mark between its two parts where something is missing. Bytes that are no UTF-8 are replaced. */
+  /** The kept text, with a mark where the middle is missing. Bytes that are not UTF-8 are replaced. */
   text (): string {
     const head = this.#head.subarray(0, Math.min(this.#total, this.#head.length))
     const behind = Math.max(this.#total - this.#head.length, 0)
@@ -38,7 +38,7 @@ export class Clip {
   }
 }
 
-/** The length of the bytes without an incomplete UTF-8 character at their end. */
+/** The length of some bytes without an incomplete UTF-8 character at their end. */
 function wholeEnd (bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] as number
@@ -48,7 +48,7 @@ function wholeEnd (bytes: Buffer): number {
   return bytes.length
 }
 
-/** The offset of the first whole UTF-8 character: skips the rest of a character that began earlier. */
+/** The offset of the first whole UTF-8 character in some bytes: skips the rest of a character that began before them. */
 function wholeStart (bytes: Buffer): number {
   let at = 0
   while (at < Math.min(3, bytes.length) && ((bytes[at] as number) & 0xC0) === 0x80) at++

@@ -1,40 +1,40 @@
 import { type Found } from './find-files.ts'
 import { type Pty, type PtyOptions } from './pty.ts'
 
-/** Runs commands on one target. */
+/** An executor runs commands on one target: a machine or jailed folder that the operator of the service has configured. */
 export interface Executor {
   /**
-   * Runs a shell command. Returns when the command has ended and no process of it is left, as far as the target can
-   * tell.
+   * Runs a shell command. Resolves when the command and all processes that it started have ended, as far as the target can tell.
    * @throws ExecutorError when no command was run
    */
   run (command: string, options: RunOptions): Promise<Ran>
   /**
-   * Reads the text of a file. `undefined` where there is no file, the file may not be read, or has more than `limit` bytes. A
-   * repository must not choose what is read here, so a link leads nowhere, and neither does a path out of the folder in which
-   * commands begin.
-   * @param path relative to the folder in which commands begin; on another machine `~/` stands for the user's home
+   * Reads the text of a file; `undefined` where there is no file, the file may not be read, or it has more than `limit` bytes. A
+   * repository must not choose which file is read, so a path with a link, or one that leaves the folder in which commands begin, counts
+   * as absent.
+   * @param path relative to the folder in which commands begin; on another machine `
+   * /` stands for the user's home
    */
   readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined>
   /**
-   * Finds all files of one name below a folder, with paths as `readText` takes them. Links are not followed. A folder that is not
-   * there, or cannot be read, has no files.
+   * Finds all files of one name below a folder, with paths that `readText` takes. Links are not followed. A folder that does not exist,
+   * or cannot be read, has no files.
    * @throws ExecutorError when the target cannot be reached
    */
   findFiles (folder: string, name: string, signal: AbortSignal): Promise<Found>
-  /** Begins a shell with a terminal, where the target's commands begin. @throws ExecutorError */
+  /** Begins a shell in a terminal (a pty), in the folder in which the target's commands begin. @throws ExecutorError */
   openPty (options: PtyOptions): Promise<Pty>
   close (): Promise<void>
 }
 
 export interface RunOptions {
-  /** The folder in which the command begins, usually the `cwd` of the previous command's `Ran`. @default where the target's commands begin */
+  /** The folder in which the command begins, usually the `cwd` in which the previous command ended. @default the folder in which the target's commands begin */
   readonly cwd?: string | undefined
-  /** In ms. */
+  /** The time limit, in ms. */
   readonly timeout: number
-  /** Ends the command when it aborts; `run` resolves when it has ended. */
+  /** Ends the command when it aborts. `run` still waits for the command's end. */
   readonly signal: AbortSignal
-  /** How much of each stream is kept, in bytes: its beginning and its end. @default 1 MiB */
+  /** The size of the kept beginning and end of each output stream, in bytes. @default 1 MiB */
   readonly keep?: number
   /** The text that the command reads from stdin. @default stdin is empty */
   readonly input?: string
@@ -44,11 +44,11 @@ export interface RunOptions {
 
 export type Stream = 'stdout' | 'stderr'
 
-/** How a command ended. */
+/** The result of a command that was run: how it ended, and what it printed. */
 export interface Ran {
-  /** `lost`: the command began, and nobody knows whether it still runs. */
+  /** The way the command ended. `lost`: it began, and nobody knows whether it still runs. */
   readonly outcome: 'exited' | 'timeout' | 'cancelled' | 'lost'
-  /** The exit code that the shell reports; null when a signal has ended the shell itself, and where nobody knows the code. */
+  /** The exit code that the shell reports; null when a signal has ended the shell itself, and when nobody knows the code. */
   readonly exitCode: number | null
   readonly signal?: string
   readonly stdout: string
@@ -58,13 +58,13 @@ export interface Ran {
   readonly durationMs: number
 }
 
-/** The default for how much is kept of each stream, in bytes. */
+/** The default size of the kept part of each output stream, in bytes. */
 export const KEPT = 1024 * 1024
 
 /** The largest length of a command, in bytes. An argument of a process cannot be much longer. */
 const MAX_COMMAND = 96 * 1024
 
-/** No command was run; the code and the message say why. */
+/** The error that no command was run; its code and message say why. */
 export class ExecutorError extends Error {
   override readonly name = 'ExecutorError'
   readonly code: 'COMMAND_INVALID' | 'FOLDER_INVALID' | 'ROOT_REFUSED' | 'SANDBOX_MISSING' | 'TARGET_BUSY' | 'TARGET_UNREACHABLE' |
@@ -76,7 +76,7 @@ export class ExecutorError extends Error {
   }
 }
 
-/** Refuses an invalid command. @throws ExecutorError for a command with a NUL character, or one that is too long */
+/** Checks that a command can be passed to a shell. @throws ExecutorError for a command with a NUL character, or one that is too long */
 export function refuseInvalid (command: string): void {
   if (command.includes('\0')) throw new ExecutorError('COMMAND_INVALID', 'expected a command without NUL characters')
   const bytes = Buffer.byteLength(command)

@@ -5,18 +5,18 @@ import { environmentOf, LocalExecutor, type LocalExecutorOptions } from './local
 
 export interface ExecutorsOptions {
   readonly operator: OperatorFile
-  /** The environment of the service. Commands get the variables that the operator lists. */
+  /** The environment of the service. Of its variables, commands get only those that the operator lists. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Files and folders of the service that sandboxed commands may not read. */
   readonly hidden: readonly string[]
-  /** Whether commands run on this machine where the service itself is root. */
+  /** Whether commands may run on this machine when the service itself runs as root. */
   readonly mayRunAsRoot: boolean
-  /** A folder of the service, for what terminals need. @default there are no terminals on this machine */
+  /** The path of a folder where terminals on this machine keep their files. @default there are no terminals on this machine */
   readonly terminals?: string
   readonly log: Log
 }
 
-/** Runs commands on the targets that the operator offers. A target is opened with its first command. */
+/** The executors of all targets and workspaces that the operator has configured. An executor runs commands; each is opened with its first command. */
 export class Executors {
   readonly #options: ExecutorsOptions
   readonly #open = new Map<string, Promise<Executor>>()
@@ -25,13 +25,16 @@ export class Executors {
     this.#options = options
   }
 
-  /** The executor of a target; `undefined` for a target that the operator does not offer. */
+  /** The executor for a target (a machine or jailed folder for commands), by its name; `undefined` for a name that the operator has not configured. */
   async ofTarget (name: string): Promise<Executor | undefined> {
     const target = this.#options.operator.targets.get(name)
     return target === undefined ? undefined : await this.#opened(`target ${name}`, () => this.#openTarget(target))
   }
 
-  /** Runs commands in a workspace, in a sandbox where one works. `undefined` for a workspace that the operator does not offer. */
+  /**
+   * The executor for a workspace (a folder of files), by its name. Its commands run in a sandbox, where one works. `undefined` for a name
+   * that the operator has not configured.
+   */
   async ofWorkspace (name: string): Promise<LocalExecutor | undefined> {
     const workspace = this.#options.operator.workspaces.get(name)
     return workspace === undefined
@@ -39,12 +42,12 @@ export class Executors {
       : await this.#opened(`workspace ${name}`, async () => this.#openLocal(workspace, { sandbox: 'auto', hasNetwork: false }, []))
   }
 
-  /** Ends all that runs. */
+  /** Closes all executors, and so ends all commands. */
   async close (): Promise<void> {
     await Promise.all(Array.from(this.#open.values(), async opening => { await (await opening.catch(() => undefined))?.close() }))
   }
 
-  /** The executor for a key, opened at the first call. All calls with one key must name one type of executor. */
+  /** The executor with a key, opened at the first call. All calls with the same key must expect the same type of executor. */
   #opened<E extends Executor> (key: string, open: () => Promise<E>): Promise<E> {
     const opening = this.#open.get(key) as Promise<E> | undefined ?? open()
     this.#open.set(key, opening)
@@ -53,7 +56,7 @@ export class Executors {
 
   async #openTarget (target: Target): Promise<Executor> {
     if (target.type === 'local') return this.#openLocal(target.workspace, target, target.environment)
-    // The SSH code takes a tenth of a second to load, so it is loaded only for a service with such targets.
+    // The SSH code takes a tenth of a second to load, so it is loaded only when a target needs it.
     const { SshExecutor } = await import('./ssh/ssh-executor.ts')
     return new SshExecutor(target, this.#options.environment['SSH_AUTH_SOCK'])
   }

@@ -1,20 +1,20 @@
-/** An entry of a folder that a search looks at: a file or a folder. Links and all other kinds are left out. */
+/** An entry of a folder in a search for files: a file or a folder. Links and all other kinds are left out. */
 export interface FolderEntry {
   readonly name: string
   readonly kind: 'file' | 'folder'
 }
 
-/** Reads a folder; `undefined` for a path that is not a folder, or has a link in it. */
+/** Reads the entries of a folder; `undefined` for a path that is not a folder, or has a link in it. */
 export type ReadFolder = (path: string) => Promise<readonly FolderEntry[] | undefined>
 
-/** The result of a search. */
+/** The result of a search for files. */
 export interface Found {
   readonly paths: readonly string[]
-  /** Whether all folders were looked at. A search ends early where there are too many files, or when the caller has left. */
+  /** Whether all folders were searched. A search ends early when there are too many files, or when its caller no longer waits. */
   readonly isWhole: boolean
 }
 
-/** Converts an entry of a folder for a search; gives an empty list for a link or any other kind. */
+/** Converts an entry of a folder for a search: a list of one, or an empty list for a link or any other kind. */
 export function entryOf (name: string, kind: { isFile (): boolean, isDirectory (): boolean }): FolderEntry[] {
   return kind.isFile() ? [{ name, kind: 'file' }] : kind.isDirectory() ? [{ name, kind: 'folder' }] : []
 }
@@ -22,14 +22,11 @@ export function entryOf (name: string, kind: { isFile (): boolean, isDirectory (
 /** The deepest level of folders that is entered, counted from the first folder. */
 const MAX_DEPTH = 8
 
-/** The number of entries and the number of found files at which a search ends early. */
+/** The number of entries, and the number of found files, at which a search ends early. */
 export const MAX_ENTRIES = 5000
 const MAX_FOUND = 1000
 
-/**
- * The paths of all files of one name below a folder, nearer ones first, then by name. Hidden folders are not entered, nor
- * folders nested deeper than 8.
- */
+/** Finds all files of one name below a folder, the nearer ones first, then by name. Hidden folders, and folders nested deeper than 8, are not entered. */
 export async function findFilesBelow (folder: string, name: string, readFolder: ReadFolder, signal: AbortSignal): Promise<Found> {
   const paths: string[] = []
   let seen = 0

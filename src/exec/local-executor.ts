@@ -1,34 +1,35 @@
+import { realpath } from 'node:fs/promises'
+import { resolve, sep } from 'node:path'
 import { WorkspaceFiles } from '../files/workspace-files.ts'
 import { type Sandbox, sandboxed, whyNoSandbox } from './bubblewrap.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from './executor.ts'
 import { findFilesBelow, type Found } from './find-files.ts'
-import { truePathInside } from './inside.ts'
 import { readFolderInside } from './read-folder-inside.ts'
 import { runInGroup } from './process-group.ts'
 import { type Pty, type PtyOptions } from './pty.ts'
 import { reportingFolder } from './shell-scripts.ts'
 
 export interface LocalExecutorOptions {
-  /** The folder that commands are jailed to; without links. */
+  /** The folder that commands are jailed to, as a path without links. */
   readonly workspace: string
   readonly sandbox: 'auto' | 'required' | 'off'
   readonly hasNetwork: boolean
-  /** The whole environment of commands. */
+  /** The whole environment of commands; they get no other variable. */
   readonly environment: Readonly<Record<string, string>>
   /** Files and folders of the service that sandboxed commands may not read. */
   readonly hidden: readonly string[]
-  /** Whether commands run where this process is root. */
+  /** Whether commands may run when this process runs as root. */
   readonly mayRunAsRoot: boolean
-  /** A folder of the service, for what terminals need. @default there are no terminals */
+  /** The path of a folder where terminals keep their files. @default there are no terminals */
   readonly terminals?: string | undefined
-  /** Called once with the reason when commands run without the sandbox that `auto` has looked for. */
+  /** Called once, with the reason, when commands run without a sandbox: `auto` uses one only where it works. */
   readonly onBare?: (reason: string) => void
 }
 
-/** Where a sandboxed shell of a terminal finds the files of its commands. */
+/** The path at which a sandboxed shell of a terminal sees the folder with the files of its commands. */
 const SHOWN_FILES = '/tmp/.aps'
 
-/** Runs commands on this machine. */
+/** An executor that runs commands on this machine, in a sandbox if there is one. */
 export class LocalExecutor implements Executor {
   readonly #options: LocalExecutorOptions
   readonly #closing = new AbortController()
@@ -44,7 +45,7 @@ export class LocalExecutor implements Executor {
     return await this.runProgram(['/bin/sh', '-c', reportingFolder(command)], options)
   }
 
-  /** Runs a program with its arguments, without a shell that would read them. @throws ExecutorError when nothing was run */
+  /** Runs a program with its arguments directly, without a shell that would interpret them. @throws ExecutorError when nothing was run */
   async runProgram (program: readonly string[], options: RunOptions): Promise<Ran> {
     const { workspace, environment } = this.#options
     this.#refuseRoot()
@@ -58,7 +59,7 @@ export class LocalExecutor implements Executor {
     this.#running.add(running)
     try {
       const ran = await running
-      // A command that ended outside of the workspace does not move the next command there.
+      // A command may end outside of the workspace. The next one then still begins inside it.
       return { ...ran, cwd: await truePathInside(workspace, workspace, ran.cwd ?? cwd) ?? cwd }
     } finally {
       this.#running.delete(running)
@@ -101,13 +102,17 @@ export class LocalExecutor implements Executor {
     await Promise.allSettled(this.#running)
   }
 
-  /** Refuses to run commands as root. @throws ExecutorError unless the operator allows it */
+  /** Refuses to run commands while this process is root. @throws ExecutorError unless the operator allows root */
   #refuseRoot (): void {
     if (this.#options.mayRunAsRoot || process.getuid?.() !== 0) return
     throw new ExecutorError('ROOT_REFUSED', 'this service runs as root, and so runs no commands: run it as another user, or set ALLOW_ROOT=true')
   }
 
-  /** The argument list that runs a program, in a sandbox if there is one. @returns `program` itself where it runs without a sandbox */
+  /**
+   * Makes the argument list that runs a program, in a sandbox if there is one.
+   * @param shown a folder that the program has to see
+   * @returns `program` itself when there is no sandbox
+   */
   async #wordsFor (program: readonly string[], shown?: Sandbox['shown']): Promise<readonly string[]> {
     const { sandbox, workspace, hasNetwork, hidden, onBare } = this.#options
     if (sandbox === 'off') return program
@@ -122,14 +127,28 @@ export class LocalExecutor implements Executor {
   }
 }
 
-/** Variables of the service that every command gets beside those that the operator lists. */
+/** The names of the service's variables that every command gets, beside those that the operator lists. */
 const ALWAYS = ['PATH', 'HOME', 'LANG']
 
 /**
- * The environment of commands: only the listed variables of the service's own environment.
- * @param names listed by the operator
+ * Makes the environment of commands: only the listed variables of the service's own environment, so that secrets in it stay hidden.
+ * @param names the operator's list of variables
  */
 export function environmentOf (service: Readonly<Record<string, string | undefined>>, names: readonly string[]): Record<string, string> {
   const given = [...ALWAYS, ...names].flatMap(name => service[name] === undefined ? [] : [[name, service[name]] as const])
   return { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', TERM: 'dumb', ...Object.fromEntries(given) }
+}
+
+/**
+ * Resolves a path and all its links; `undefined` for a path that does not exist, or that leads out of the root folder.
+ * @param root the folder that the path may not leave, as a path without links
+ * @param from the folder to which `path` is relative
+ */
+async function truePathInside (root: string, from: string, path: string): Promise<string | undefined> {
+  try {
+    const real = await realpath(resolve(from, path))
+    return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep) ? real : undefined
+  } catch {
+    return undefined
+  }
 }

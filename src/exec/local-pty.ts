@@ -9,35 +9,32 @@ import { type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT
 import { sessionKillScript } from './session-kill.ts'
 import { beginShell } from './shell-scripts.ts'
 
-/** How long a killed shell may take to end, in ms. */
+/** The longest wait for a killed shell to end, in ms. */
 const PATIENCE = 4000
 
-/** The place in which a shell of this machine is begun: folder, environment, sandbox. */
+/** The place in which a shell on this machine begins: its folder, environment and sandbox. */
 export interface LocalPlace {
   /** The folder in which the shell begins, as a path without links. */
   readonly cwd: string
   readonly environment: Readonly<Record<string, string>>
-  /** A folder of the service in which each terminal has a subfolder. */
+  /** The path of the folder in which each terminal has a subfolder for its files. */
   readonly state: string
-  /**
-   * Gives the argument list that runs a program in this place.
-   * @param files a folder that the program must be able to read
-   */
+  /** Makes the argument list that runs a program in this place, with its sandbox. @param files a folder that the program must be able to read */
   readonly wordsFor: (program: readonly string[], files: string) => Promise<LocalWords>
 }
 
-/** An argument list that runs a program, possibly in a sandbox. */
+/** The argument list that runs a program, possibly in a sandbox. */
 export interface LocalWords {
   readonly words: readonly string[]
   readonly isJailed: boolean
-  /** The path of the folder `files` as the program sees it. */
+  /** The path at which the program sees the folder `files`. */
   readonly files: string
 }
 
-/** The reason why this machine has no terminals. */
+/** The reason, as a client reads it, why this machine has no terminals. */
 export const NO_PTYS = 'this machine has none: the optional package @lydell/node-pty is not installed'
 
-/** Loads the package that makes terminals; `undefined` where it is missing. It is optional, and has no build for some machines. */
+/** Loads the package that makes terminals (ptys); `undefined` where it is missing, since it is optional and has no build for some machines. */
 export async function loadPtys (): Promise<typeof NodePty | undefined> {
   try {
     return await import('@lydell/node-pty')
@@ -46,12 +43,12 @@ export async function loadPtys (): Promise<typeof NodePty | undefined> {
   }
 }
 
-/** Begins a shell on this machine. @throws ExecutorError */
+/** Begins a shell in a terminal on this machine. @throws ExecutorError */
 export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }: PtyOptions): Promise<Pty> {
   const { cwd, environment, state, wordsFor } = place
   const ptys = await loadPtys()
   if (ptys === undefined) throw new ExecutorError('TERMINAL_UNSUPPORTED', NO_PTYS)
-  // The folder's name has this process's id, so that others can tell whether the process still lives.
+  // The folder's name has this process's id, so that another process can tell whether the folder is still used.
   const own = join(state, `${process.pid}-${randomBytes(8).toString('hex')}`)
   await makePrivateFolder(own)
   await removeLeft(state)
@@ -66,7 +63,7 @@ export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }
   }
 }
 
-/** Removes folders that processes have left behind when they ended. */
+/** Removes the folders of terminals whose processes have ended without removing them. */
 async function removeLeft (state: string): Promise<void> {
   for (const name of await readdir(state)) {
     const [, pid] = /^(\d+)-[0-9a-f]+$/.exec(name) ?? []
@@ -78,7 +75,7 @@ function isAlive (pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // EPERM: the process lives, and belongs to another user.
+    // The error EPERM means that the process lives, and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
@@ -98,7 +95,7 @@ class LocalPty implements Pty {
   constructor (pty: NodePty.IPty, options: LocalPtyOptions) {
     this.#pty = pty
     this.#options = options
-    // Without an encoding node-pty gives bytes, whatever its type says.
+    // Without an encoding, node-pty gives bytes, whatever its type says.
     pty.onData((bytes: unknown) => { options.onOutput(bytes as Buffer) })
     this.ended = new Promise(resolve => {
       pty.onExit(({ exitCode, signal }) => {
@@ -137,7 +134,7 @@ class LocalPty implements Pty {
       const isDead = await killSession(this.#pty.pid)
       return await this.#isGone() && isDead
     }
-    // The sandbox and all processes in it end with its first process.
+    // All processes in the sandbox end with its first process.
     this.#pty.kill('SIGKILL')
     return await this.#isGone()
   }

@@ -6,13 +6,13 @@ import { Captured } from './captured.ts'
 import { ExecutorError, type Ran, type RunOptions } from './executor.ts'
 import { readReport, SUPERVISOR } from './shell-scripts.ts'
 
-/** How long a command may take to end after SIGTERM, before SIGKILL, in ms. */
+/** The time that a command has to end after SIGTERM, before it gets SIGKILL, in ms. */
 const GRACE = 2000
 
-/** How long to wait for output streams that a process outside the group still holds open, in ms. */
+/** The longest wait for output streams after a command's end, in ms: a process outside the group may hold them open. */
 const REST = 500
 
-/** Longest report that a script writes, in characters: it holds one path. */
+/** The largest report of the supervising script on a command's end, in characters: it holds one path. */
 const MAX_REPORT = 8192
 
 export interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'keep' | 'input' | 'onOutput'> {
@@ -21,8 +21,8 @@ export interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'k
 }
 
 /**
- * Runs a program in a process group of its own. The whole group is ended at the timeout, when the signal aborts, and when
- * this process dies.
+ * Runs a program in its own process group, so that all processes that it starts can be ended with it. The group is ended at the timeout,
+ * when the signal aborts, and when this process dies.
  * @param words the program and its arguments
  * @throws ExecutorError when the program cannot be started
  */
@@ -42,7 +42,7 @@ export async function runInGroup (words: readonly string[], options: GroupOption
   stderr.on('data', (bytes: Buffer) => { captured.append('stderr', bytes) })
   let report = ''
   reporting.on('data', (bytes: Buffer) => { report = (report + bytes.toString()).slice(-MAX_REPORT) })
-  // The watcher may have closed its end of the pipe first, which is no error.
+  // The supervising script's watcher may have closed its end of the pipe first, which is no error.
   lifeline.on('error', () => {})
   const closed = once(child, 'close').catch(() => {})
 
@@ -105,7 +105,7 @@ class GroupEnd {
 
   #send (signal: 'SIGTERM' | 'SIGKILL'): void {
     const { pid, exitCode, signalCode } = this.#child
-    // The number of a group whose leader is gone may be another group's by now.
+    // When the group's leader has ended, the system may have given the group's number to another one, so no signal is sent.
     if (pid === undefined || exitCode !== null || signalCode !== null) return
     this.sent = signal
     process.kill(-pid, signal)

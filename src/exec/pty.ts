@@ -4,48 +4,48 @@ export interface Size {
   readonly rows: number
 }
 
-/** The largest side of a terminal, in characters; the smallest is 1. */
+/** The largest number of columns or rows of a terminal; the smallest is 1. */
 export const MAX_SIDE = 500
 
-/** The size of a terminal whose client says none. */
+/** The size of a terminal when its client does not tell one. */
 export const USUAL_SIZE: Size = { cols: 80, rows: 24 }
 
-/** Options for beginning a shell in a terminal. */
+/** The options with which a shell in a terminal begins. */
 export interface PtyOptions {
   readonly size: Size
-  /** The shell with its arguments. @default bash without its files, else sh */
+  /** The shell program and its arguments. @default bash without its start files, else sh */
   readonly shell?: readonly string[]
-  /** Called with all that comes out of the terminal. */
+  /** Called with all bytes that the terminal prints. */
   readonly onOutput: (bytes: Buffer) => void
 }
 
-/** How a shell ended. */
+/** The end of a shell in a terminal. */
 export interface PtyEnd {
-  /** `null` where nobody knows: the connection was lost, or the shell was killed. */
+  /** The exit code of the shell; `null` when nobody knows it: the connection was lost, or the shell was killed. */
   readonly exitCode: number | null
 }
 
-/** A shell with a terminal of its own, on this machine or another one. */
+/** A shell in its own terminal (a pty), on this machine or another one. */
 export interface Pty {
-  /** Resolves when the shell has ended, or nobody knows any more whether it runs. */
+  /** Resolves when the shell has ended, or when nobody knows any more whether it runs. */
   readonly ended: Promise<PtyEnd>
   write (keys: string): void
   resize (size: Size): void
-  /** Reads no output until `resume`. */
+  /** Stops reading the terminal's output until `resume`, so that a slow client does not fill the memory. */
   pause (): void
   resume (): void
   /**
-   * Writes a text file that the shell can read; replaces an earlier file of that name.
+   * Writes a text file that the shell can read; replaces an earlier file of the same name.
    * @returns the path of the file as the shell sees it
-   * @throws Error
+   * @throws Error when the file cannot be written
    */
   putFile (name: string, text: string): Promise<string>
-  /** Ends the shell and all that runs in its terminal. @returns whether that is confirmed */
+  /** Ends the shell and all processes in its terminal. @returns whether their end is confirmed */
   kill (): Promise<boolean>
 }
 
 /**
- * The variables that a terminal's shell has beside those of commands. The empty `ENV` and `HISTFILE` keep it and its child shells from reading a start
- * file and from writing a history. `PAGER` is `cat`, since a pager would wait for a key.
+ * The environment variables of a terminal's shell, in addition to those of other commands. The empty `ENV` and `HISTFILE` keep the shell
+ * and its child shells from reading a start file and from writing a history. `PAGER` is `cat`, since a pager would wait for a key.
  */
 export const TERMINAL_ENVIRONMENT = { TERM: 'xterm-256color', PAGER: 'cat', ENV: '', HISTFILE: '', VIRTUAL_ENV_DISABLE_PROMPT: '1' } as const

@@ -2,7 +2,7 @@ import { opendir } from 'node:fs/promises'
 import { OpenFolder } from '../files/open-folder.ts'
 import { entryOf, type FolderEntry, MAX_ENTRIES, type ReadFolder } from './find-files.ts'
 
-/** Reads folders below a root, by paths relative to it, following no link. */
+/** Makes a function that reads folders below a root, by paths relative to the root. The function follows no links, so it never leaves the root. */
 export function readFolderInside (root: string): ReadFolder {
   return async path => {
     let folder = await OpenFolder.open(root).catch(() => undefined)

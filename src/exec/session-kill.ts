@@ -1,9 +1,10 @@
-/** How many checks, one each 100 ms, the script makes before it sends SIGKILL, and before it gives up. */
+/** The number of checks, one each 100 ms, after which the kill script sends SIGKILL, and after which it gives up. */
 const [PATIENCE, MOST] = [20, 40]
 
 /**
- * A script that ends all processes of a Unix session. It prints the mark that it reads from stdin, and then `dead` or `alive`. Every job of an
- * interactive shell has a process group of its own, so killing the shell's group is not enough. A stopped job handles a signal only once it is continued.
+ * Makes a shell script that ends all processes of a Unix session, such as those of an interactive shell. Each job of such a shell has its
+ * own process group, so killing the shell's group is not enough. The script also continues stopped jobs, which handle a signal only then.
+ * It reads a mark from stdin, and prints the mark with `dead` or `alive`.
  * @param session the id of the session: the process id of its leader
  */
 export function sessionKillScript (session: number): string {

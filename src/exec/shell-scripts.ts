@@ -3,10 +3,10 @@ export function quoted (text: string): string {
   return `'${text.replaceAll('\'', '\'\\\'\'')}'`
 }
 
-/** The command that begins a shell without start files: prompts and programs from a user's start files could leave the service waiting. */
+/** The command that begins an interactive shell without start files: a user's start files could ask something, and so block the service. */
 const BEGIN_SHELL = 'if command -v bash >/dev/null 2>&1; then exec bash --noprofile --norc -i; fi; exec sh -i'
 
-/** The command by which a shell replaces itself with the given interactive shell. @param shell its program and arguments. @default bash, else sh */
+/** Makes the command by which a running shell replaces itself with an interactive shell. @param shell its program and arguments. @default bash, else sh */
 export function beginShell (shell: readonly string[] | undefined): string {
   return shell === undefined ? BEGIN_SHELL : `exec ${shell.map(quoted).join(' ')}`
 }
@@ -35,18 +35,24 @@ echo "exit $status" >&3
 kill -9 0
 `
 
-/** Makes a command report on descriptor 3 the folder in which it ends. A command that sets its own EXIT trap, or calls `exec`, reports nothing. */
+/**
+ * Extends a command so that it reports, on descriptor 3, the folder in which it ends. A command that sets its own EXIT trap, or calls
+ * `exec`, reports nothing.
+ */
 export function reportingFolder (command: string): string {
   return `trap 'printf "cwd %s\\n" "$(pwd -P)" >&3' EXIT\n${command}\n`
 }
 
-/** The report on how a command ended: its exit code, and the folder in which it ended. */
+/** The supervising script's report on how a command ended: its exit code, and the folder in which it ended. */
 export interface Report {
   readonly exitCode: number | null
   readonly cwd: string | undefined
 }
 
-/** Parses the report from descriptor 3. The command itself can write there too, but gains nothing: the folder is checked before it is used. */
+/**
+ * Parses the report on a command's end, from descriptor 3. The command itself can write there too, but gains nothing: the folder is
+ * checked before it is used.
+ */
 export function readReport (text: string): Report {
   const exit = Array.from(text.matchAll(/^exit (\d{1,3})$/gm)).at(-1)?.[1]
   return { exitCode: exit === undefined ? null : Number(exit), cwd: /^cwd (\/.*)$/m.exec(text)?.[1] }

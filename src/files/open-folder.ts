@@ -2,15 +2,15 @@ import { constants, existsSync } from 'node:fs'
 import { lstat, open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Linux lets a path begin at an open folder, as `openat` does: https://man7.org/linux/man-pages/man5/proc_pid_fd.5.html */
+/** The folder by which Linux lets a path begin at an open folder's descriptor, as `openat` does: https://man7.org/linux/man-pages/man5/proc_pid_fd.5.html */
 export const DESCRIPTORS = '/proc/self/fd'
 export const HAS_DESCRIPTORS = existsSync(DESCRIPTORS)
 
 const OPENING = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
 /**
- * A folder that is open. On Linux every operation on its entries reaches the folder that was opened, wherever its path leads
- * by then, so nobody can put a link in its place. On other systems each path is looked at again when it has been opened.
+ * A folder that was opened, for safe operations on its entries. On Linux each operation reaches the very folder that was opened, whatever
+ * its path means by then, so nobody can put a link in its place. On other systems each path is checked again after it was opened.
  */
 export class OpenFolder {
   readonly #handle: FileHandle
@@ -21,7 +21,7 @@ export class OpenFolder {
     this.#path = HAS_DESCRIPTORS ? `${DESCRIPTORS}/${handle.fd}` : path
   }
 
-  /** @param path absolute @throws what the file system throws; ELOOP or ENOTDIR for a link */
+  /** Opens a folder. @param path absolute @throws errors of the file system; ELOOP or ENOTDIR for a link */
   static async open (path: string): Promise<OpenFolder> {
     const handle = await open(path, OPENING)
     try {
@@ -33,22 +33,22 @@ export class OpenFolder {
     }
   }
 
-  /** Opens a folder in it, which is no link. @param name one part of a path */
+  /** Opens a folder inside this folder; a link is refused. @param name a name without slashes */
   async child (name: string): Promise<OpenFolder> {
     return await OpenFolder.open(this.at(name))
   }
 
-  /** The path of something in it, for one call of the file system, while the folder is open. */
+  /** The path of an entry of this folder, for one call of the file system while the folder is open. */
   at (name: string): string {
     return join(this.#path, name)
   }
 
-  /** The path of the folder itself, likewise. */
+  /** The path of this folder itself, for one call of the file system while the folder is open. */
   get path (): string {
     return this.at('.')
   }
 
-  /** Brings the names of its entries to the disk. */
+  /** Flushes the folder's list of names to the disk, so that created, renamed and removed entries survive a crash. */
   async sync (): Promise<void> {
     await this.#handle.sync()
   }
@@ -62,9 +62,9 @@ export class OpenFolder {
   }
 }
 
-/** @throws Error when the path names something else than what was opened: somebody has put something else there */
+/** Checks that a path still names the file or folder that was opened. @throws Error with the code ELOOP when somebody has put something else there */
 export async function assertSame (handle: FileHandle, path: string): Promise<void> {
-  // The path begins at an open folder, and its last part is not followed when it is a link: it cannot have led elsewhere.
+  // On Linux the path begins at an open folder, and a link as its last part is not followed, so it cannot have led elsewhere.
   if (HAS_DESCRIPTORS) return
   const [opened, named] = await Promise.all([handle.stat(), lstat(path)])
   if (opened.ino !== named.ino || opened.dev !== named.dev) throw Object.assign(new Error(`${path} was exchanged while it was opened`), { code: 'ELOOP' })

@@ -1,18 +1,18 @@
-/** A path of a workspace in its one form: relative, with `/`; or what is wrong with it. */
+/** A path in a workspace in its normal form (relative, with `/`), or the reason why it is invalid. */
 export type NormalisedPath = { readonly path: string } | { readonly code: 'ERR_INVALID_PATH' | 'ERR_PATH_TOO_LONG', readonly message: string }
 
-/** What may be written, by name. Names are compared without case. */
+/** The whitelist says, by names, which files of a workspace may be written. Names are compared without case. */
 export interface Whitelist {
-  /** Ends of names of files, `.env.example` as a whole. */
+  /** The allowed endings of file names, such as `.ts`. */
   readonly allowed_extensions: readonly string[]
-  /** Whole names of files. */
+  /** The file names that are allowed as a whole, such as `Makefile`. */
   readonly allowed_no_extension: readonly string[]
-  /** Patterns for any name on a path; `*` stands for any characters. */
+  /** The forbidden names of files and folders on a path, as patterns; `*` stands for any characters. */
   readonly forbidden_paths: readonly string[]
   readonly forbidden_prefixes: readonly string[]
 }
 
-/** The two lists of the protocol of plans, joined (docs/plans.md, What may be named). */
+/** The default whitelist of files that may be written, as existing clients of plans expect it (docs/plans.md, What may be named). */
 export const DEFAULT_WHITELIST: Whitelist = {
   allowed_extensions: ['.py', '.ts', '.tsx', '.js', '.jsx', '.json', '.md', '.yaml', '.yml', '.toml', '.css', '.html', '.sql', '.sh', '.env.example'],
   allowed_no_extension: ['README', 'Makefile', '.gitignore', '.editorconfig', 'Dockerfile', 'LICENSE'],
@@ -20,7 +20,7 @@ export const DEFAULT_WHITELIST: Whitelist = {
   forbidden_prefixes: ['..', '/']
 }
 
-/** A whitelist with more names. @param names whole ones, and `*.go` for an ending */
+/** Adds names to a whitelist. @param names whole file names, or endings such as `*.go` */
 export function widened (whitelist: Whitelist, names: readonly string[]): Whitelist {
   const isEnding = (name: string): boolean => name.startsWith('*')
   return {
@@ -30,26 +30,26 @@ export function widened (whitelist: Whitelist, names: readonly string[]): Whitel
   }
 }
 
-/** The names that may be changed, in words. */
+/** Describes a whitelist in words, for a message about a refused path. */
 export function describeWhitelist ({ allowed_extensions: extensions, allowed_no_extension: names, forbidden_paths: patterns }: Whitelist): string {
   return `${[...extensions.map(extension => `*${extension}`), ...names].join(', ')}; never ${patterns.join(', ')}`
 }
 
-/** How long a path may be, in code points. */
+/** The largest length of a path, in code points. */
 export const MAX_PATH = 240
 
-/** Names that are neither written, deleted nor read, wherever they stand on a path. */
+/** The names that are never written, deleted or read, wherever they stand on a path: secrets, and folders of git and of this service. */
 const PROTECTED = ['.env', '.env.*', '*.pem', '*.key', '*.p12', 'id_rsa*', 'secrets', '.git', '.papa-yu', '.ai-prompt-shell'].map(patternOf)
 
-/** Protected names that may be read: such files show only the names of variables. */
+/** The protected names that may be read all the same, since such files only list the names of variables. */
 const SHOWN = new Set(['.env.example', '.env.sample', '.env.template'])
 
 /**
- * Gives a path its one form, or says why nobody may name it. Only the text of the path is looked at: whoever opens the file
- * looks at links.
+ * Normalises the path of a file in a workspace, or says why the path is invalid. Only the text is checked: links are checked by the code
+ * that opens the file.
  */
 export function normalisePath (text: string): NormalisedPath {
-  // A code point has two units at most: what is longer need not be counted.
+  // A code point has at most two UTF-16 units, so a longer text need not be counted.
   if (text.length > 2 * MAX_PATH || Array.from(text).length > MAX_PATH) {
     return { code: 'ERR_PATH_TOO_LONG', message: `a path has at most ${MAX_PATH} characters; this one has ${text.length}` }
   }
@@ -59,33 +59,27 @@ export function normalisePath (text: string): NormalisedPath {
   if (slashed.startsWith('/')) return invalid(text, 'it is absolute')
   if (/^[a-z]:/i.test(path)) return invalid(text, 'it begins with a drive')
   if (path.startsWith('~')) return invalid(text, 'it begins with "~"')
-  // Models write folders with a slash behind them.
+  // Models write a slash at the end of a folder's path.
   const segments = (path.endsWith('/') ? path.slice(0, -1) : path).split('/')
-  // Windows takes `.. ` for `..`.
+  // Windows takes `.. ` (with a blank) for `..`.
   const wrong = segments.find(segment => ['', '.', '..'].includes(segment.trim()))
   if (wrong !== undefined) return invalid(text, wrong.trim() === '' ? 'a part of it is empty' : `it has the part "${wrong}"`)
   return { path: segments.join('/') }
 }
 
-/**
- * Whether one part of a path is a name that nobody may read, write or delete.
- * @param path in its one form
- */
+/** Whether a part of a path is a protected name, which nobody may read, write or delete, such as `.env`. @param path normalised */
 export function isProtected (path: string): boolean {
   return path.split('/').map(fold).some(name => !SHOWN.has(name) && PROTECTED.some(pattern => pattern.test(name)))
 }
 
-/**
- * Whether a file may be written or deleted, by its name and its folders.
- * @param path in its one form
- */
+/** Whether a file may be written or deleted, by its own name and those of its folders. @param path normalised */
 export function isWhitelisted (path: string, whitelist: Whitelist): boolean {
   const name = fold(path.slice(path.lastIndexOf('/') + 1))
   const { allowed_extensions: extensions, allowed_no_extension: names } = whitelist
   return !isForbidden(path, whitelist) && (extensions.some(extension => name.endsWith(fold(extension))) || names.some(each => name === fold(each)))
 }
 
-/** Whether a path, of a folder too, is one of those that the whitelist names as forbidden. */
+/** Whether a path of a file or folder has a name that the whitelist forbids. */
 export function isForbidden (path: string, { forbidden_paths: patterns, forbidden_prefixes: prefixes }: Whitelist): boolean {
   const names = path.split('/').map(fold)
   return prefixes.some(prefix => path.startsWith(prefix)) || patterns.map(patternOf).some(pattern => names.some(name => pattern.test(name)))
@@ -96,12 +90,12 @@ function invalid (text: string, reason: string): NormalisedPath {
 }
 
 /**
- * A name as the most lenient file system compares it: without case, without its Unicode form, without characters that nobody
- * sees (HFS+), and without what Windows drops, which are streams, and dots and blanks at the end.
+ * Folds a name, so that two names are equal if any usual file system takes them for the same: removes differences of case and Unicode
+ * form, invisible characters (HFS+ ignores them), and what Windows drops (streams, and dots and blanks at the end).
  * https://git-blame.blogspot.com/2014/12/git-1856-195-205-214-and-221-and.html
  */
 function fold (name: string): string {
-  // Most names are plain, and a search folds each of 50,000.
+  // Most names are plain ASCII, which is faster to fold, and a search folds 50,000 names.
   const folded = /^[\x20-\x7e]*$/.test(name) ? name.toLowerCase() : foldUnicode(name)
   const [plain = ''] = folded.split(':')
   return plain.replace(/[. ]+$/, '') || folded
@@ -109,7 +103,7 @@ function fold (name: string): string {
 
 function foldUnicode (name: string): string {
   const visible = name.normalize('NFC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-  // By upper case first, for letters that have no lower case of their own: `ſ`.
+  // Upper case comes first, for a letter whose lower case is itself, though it equals another one in upper case: `ſ` is an `S`.
   return visible.toUpperCase().toLowerCase().normalize('NFC')
 }
 

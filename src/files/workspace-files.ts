@@ -6,44 +6,45 @@ import { errorCode, FileRefusal } from './file-refusal.ts'
 import { assertSame, OpenFolder } from './open-folder.ts'
 import { DEFAULT_WHITELIST, isProtected, normalisePath, type Whitelist } from './path-rules.ts'
 
-/** Larger files are neither read nor changed, in bytes. */
+/** The largest file that is read or changed, in bytes. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024
 
-/** What is at a path: nothing, a folder, or a file with the SHA-256 of its bytes in hex. */
+/** A mark tells the state of a path: null for nothing, 'folder', or the SHA-256 of a file's bytes in hex. */
 export type Mark = null | 'folder' | (string & {})
 
-/** What is at a path, and what is needed to put it there again. */
+/** The present state of a path, with the permissions that are needed to restore it. */
 export interface Now {
   readonly mark: Mark
-  /** Permissions; 0 where nothing is. */
+  /** The permissions of the file or folder; 0 when there is none. */
   readonly mode: number
-  /** In bytes; 0 for what is no file. */
+  /** The size of the file, in bytes; 0 when there is no file. */
   readonly size: number
 }
 
 export const ABSENT: Now = { mark: null, mode: 0, size: 0 }
 
-/** Where something is, or may be: the open folder, and the name in it. */
+/** The place of a file or folder, which may not exist: its open parent folder, and its name there. */
 export interface Spot {
   readonly folder: OpenFolder
   readonly name: string
-  /** For one call of the file system. */
+  /** The path of the file or folder, for one call of the file system while the parent is open. */
   readonly at: string
 }
 
 export interface WorkspaceFilesOptions {
-  /** Absolute; a folder. */
+  /** The absolute path of the workspace's folder. */
   readonly root: string
-  /** Folders of the service itself, which nobody may read even where they lie in the workspace. Absolute. */
+  /** The absolute paths of the service's own folders, which nobody may read even when they are inside the workspace. */
   readonly hidden?: readonly string[]
-  /** What may be written, by name. @default the names of the protocol */
+  /** The rule which files may be written, by name. @default `DEFAULT_WHITELIST` */
   readonly whitelist?: Whitelist
 }
 
 /**
- * The files of one workspace, for callers that must stay inside it. A path is resolved first: it gets the form without links,
- * and is refused if that form leaves the workspace or names something protected. Reading and writing then go from the root
- * on, part by part, and follow no link. So a link that somebody puts there in between leads nowhere.
+ * The files of one workspace (a folder that the operator lets sessions work on), for callers that must stay inside it. A path is resolved
+ * first: its links are replaced, and it is refused if it then leaves the workspace or names something protected. Reading and writing then
+ * open each folder on the path, beginning at the workspace, and follow no link. So a link that somebody puts there in between leads
+ * nowhere.
  */
 export class WorkspaceFiles {
   readonly #options: WorkspaceFilesOptions
@@ -53,13 +54,14 @@ export class WorkspaceFiles {
     this.#options = options
   }
 
-  /** What may be written, by name. */
+  /** The rule which files of the workspace may be written, by name. */
   get whitelist (): Whitelist {
     return this.#options.whitelist ?? DEFAULT_WHITELIST
   }
 
   /**
-   * The path without links of what somebody names. Nothing need exist there.
+   * Resolves a path that a client or model names: checks it, and replaces links on the way by the folders that they lead to. The file
+   * need not exist.
    * @throws FileRefusal ERR_INVALID_PATH, ERR_PATH_TOO_LONG, PROTECTED_PATH, FORBIDDEN_PATH
    */
   async resolve (named: string): Promise<string> {
@@ -72,13 +74,13 @@ export class WorkspaceFiles {
     return path
   }
 
-  /** Whether a path leads to or into a folder of the service's own. @param path without links */
+  /** Whether a path is one of the service's own folders, or inside one. @param path without links */
   async isHidden (path: string): Promise<boolean> {
     const { root, hidden } = await this.roots()
     return hidden.some(folder => isInside(folder, join(root, path)))
   }
 
-  /** The longest part of the path that exists is made free of links. The last part is opened as it is. */
+  /** Replaces links in the folders of a path, as far as these exist. The last part stays as it is, and is opened without following a link. */
   async #withoutLinks (path: string): Promise<string | undefined> {
     const { root } = await this.roots()
     const parts = path.split('/')
@@ -88,18 +90,14 @@ export class WorkspaceFiles {
         if (!isInside(root, parent)) return undefined
         return [...relative(root, parent).split(sep), ...parts.slice(count)].filter(part => part !== '').join('/')
       } catch (error) {
-        // What is not there, or is a file where a folder should be, is found out by whoever opens it.
+        // A path that does not exist, or has a file where a folder should be, is refused later by the code that opens it.
         if (!['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'].includes(errorCode(error))) throw error
       }
     }
     throw new FileRefusal('PATH_NOT_FOUND', 'the folder of the workspace is gone')
   }
 
-  /**
-   * Opens the folder that holds something.
-   * @param path without links
-   * @throws FileRefusal PATH_NOT_FOUND, FORBIDDEN_PATH
-   */
+  /** Opens the parent folder of a file or folder, while `use` runs. @param path without links @throws FileRefusal PATH_NOT_FOUND, FORBIDDEN_PATH */
   async within<T> (path: string, use: (spot: Spot) => Promise<T>): Promise<T> {
     const parts = path.split('/')
     const name = parts.pop() as string
@@ -120,12 +118,16 @@ export class WorkspaceFiles {
     return await OpenFolder.open((await this.roots()).root)
   }
 
-  /** The bytes of a file. @param path without links @throws FileRefusal PATH_NOT_FOUND, FORBIDDEN_PATH, ERR_CONTENT_TOO_LARGE */
+  /** Reads a file of the workspace. @param path without links @throws FileRefusal PATH_NOT_FOUND, FORBIDDEN_PATH, ERR_CONTENT_TOO_LARGE */
   async read (path: string): Promise<{ readonly bytes: Buffer, readonly stats: Stats }> {
     return await this.within(path, spot => readFileAt(spot, path))
   }
 
-  /** What is at a path. @param path without links @throws FileRefusal FORBIDDEN_PATH for what is no file and no folder */
+  /**
+   * The present state of a path: nothing, a folder, or a file's hash.
+   * @param path without links
+   * @throws FileRefusal FORBIDDEN_PATH for a link, a pipe and other kinds
+   */
   async now (path: string): Promise<Now> {
     try {
       return await this.within(path, spot => nowAt(spot, path))
@@ -135,7 +137,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** The names in a folder, in order. @param path without links */
+  /** Lists the names in a folder, sorted. @param path without links */
   async list (path: string): Promise<string[]> {
     return await this.within(path, async ({ folder, name }) => {
       const opened = await folder.child(name).catch((error: unknown) => { throw refusalOf(error, path) })
@@ -147,7 +149,7 @@ export class WorkspaceFiles {
     })
   }
 
-  /** The root and the hidden folders, without links. */
+  /** The paths of the workspace and of the service's hidden folders, with links replaced. */
   async roots (): Promise<{ readonly root: string, readonly hidden: readonly string[] }> {
     this.#roots ??= (async () => {
       const { root, hidden = [] } = this.#options
@@ -160,13 +162,13 @@ export class WorkspaceFiles {
   }
 }
 
-/** The SHA-256 of bytes, in hex. */
+/** Computes the SHA-256 of bytes, in hex. */
 export function sha256 (bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
 async function readFileAt ({ at }: Spot, path: string): Promise<{ readonly bytes: Buffer, readonly stats: Stats }> {
-  // A pipe must not be waited for.
+  // The flag O_NONBLOCK keeps the call from waiting when the path is a pipe.
   const handle = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => { throw refusalOf(error, path) })
   try {
     await assertSame(handle, at)
@@ -182,18 +184,18 @@ async function readFileAt ({ at }: Spot, path: string): Promise<{ readonly bytes
   }
 }
 
-/** @throws FileRefusal for what is no file with one name, and not too large */
+/** Checks that a file may be read. @throws FileRefusal for a folder, any other kind, a hard link, and a file that is too large */
 function assertPlain (stats: Stats, path: string): void {
   if (stats.isDirectory()) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is a folder, not a file`)
   if (!stats.isFile()) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no plain file`)
-  // Its other name may be a protected one, or outside.
+  // The other name of a hard link may be protected, or outside of the workspace.
   if (stats.nlink > 1) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} has another name (it is a hard link)`)
   if (stats.size > MAX_FILE_BYTES) {
     throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `${JSON.stringify(path)} has ${stats.size} bytes; at most ${MAX_FILE_BYTES} are read`)
   }
 }
 
-/** What an open folder has under a name. @param path for messages */
+/** The present state of an entry of an open folder: nothing, a folder, or a file's hash. @param path the path for messages */
 export async function nowAt (spot: Spot, path: string): Promise<Now> {
   const stats = await lstat(spot.at).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined
@@ -206,7 +208,7 @@ export async function nowAt (spot: Spot, path: string): Promise<Now> {
   return { mark: sha256(read.bytes), mode: read.stats.mode & 0o7777, size: read.bytes.length }
 }
 
-/** What an error of the file system says of a path; the error itself where the disk is in trouble. */
+/** Translates an error of the file system about a path into a refusal; returns any other error, such as one of a broken disk, as it is. */
 export function refusalOf (error: unknown, path: string): unknown {
   switch (errorCode(error)) {
     case 'ENOENT': return new FileRefusal('PATH_NOT_FOUND', `there is no ${JSON.stringify(path)}`)

@@ -3,25 +3,25 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { errorCode, FileRefusal } from './file-refusal.ts'
 
 /**
- * How often the holder of a lock writes it anew, after which time without that its process counts as dead, and how often
- * others look, in ms.
+ * The interval at which the holder of a lock refreshes it, the age at which a lock that was not refreshed counts as left by a dead
+ * process, and the interval at which waiting processes try again, in ms.
  */
 const HEARTBEAT_MS = 1000
 const STALE_MS = 5000
 const LOOK_MS = 50
 
-/** Another process has taken a workspace over, as after a long sleep of this one. */
+/** The error that another process has taken over the lock of a workspace, for example after a long sleep of this process. */
 export class LockLost extends Error {
   override readonly name = 'LockLost'
 }
 
 /**
- * Runs work while nobody else changes files of the workspace, in this process or another. The lock of a killed process is
- * waited for until the process counts as dead.
- * @param folder of the workspace's journal
- * @param use is given a function that throws LockLost once the lock is lost; `use` calls it before each step
+ * Runs `use` while nobody else changes files of the workspace, in this process or another. After a kill of the lock's holder, others wait
+ * until the lock is old enough to count as left.
+ * @param folder the folder of the workspace's journal
+ * @param use gets a function that throws LockLost when the lock was lost, and has to call it before each step
  * @param signal ends the waiting
- * @throws FileRefusal WORKSPACE_BUSY when the waiting was ended
+ * @throws FileRefusal WORKSPACE_BUSY when the signal ended the waiting
  */
 export async function whileLocked<T> (folder: string, signal: AbortSignal, use: (assertHeld: () => void) => Promise<T>): Promise<T> {
   const { lock } = (await import('proper-lockfile')).default

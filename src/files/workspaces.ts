@@ -16,43 +16,46 @@ import { DEFAULT_WHITELIST, widened } from './path-rules.ts'
 import { WorkspaceFiles } from './workspace-files.ts'
 import { writeTrace } from './write-trace.ts'
 
-/** A workspace that is in use. */
+/** A workspace (a folder that sessions work on) that was used before, with its files. */
 interface Known {
   readonly workspace: Workspace
   readonly files: WorkspaceFiles
-  /** Folder of its journal. */
+  /** The path of the folder with the workspace's journal. */
   readonly journal: string
 }
 
-/** For whom something is done in a workspace. */
+/** The session and the user for whom files of a workspace are read or changed. */
 export interface Asker {
-  /** The session that asks; its changes can be shown. @default none */
+  /** The id of the session, if it is one. Only its own changes can be previewed as undone or redone. @default none */
   readonly session?: string
-  /** The name of a token; empty without tokens. */
+  /** The name of the access token; empty where the service uses no tokens. */
   readonly owner: string
-  /** Ends a search, and the waiting for others. */
+  /** Ends a search, and the waiting for a lock. */
   readonly signal: AbortSignal
 }
 
-/** A change of a session. */
+/** A change of files, and the session that made or proposed it. */
 interface ChangeOf {
   readonly session: string
   readonly change: JsonObject
 }
 
-/** The workspaces that the operator offers, by their names. Each method throws FileRefusal WORKSPACE_UNKNOWN for any other. */
+/**
+ * The workspaces (folders that sessions work on) that the operator has configured, by name. Each method throws FileRefusal
+ * WORKSPACE_UNKNOWN for an unknown name.
+ */
 export class Workspaces {
   readonly #operator: OperatorFile
   readonly #state: string
   readonly #known = new Map<string, Known>()
 
-  /** @param state folder of the service's state, absolute */
+  /** Creates the table of workspaces. @param state absolute path of the folder in which the service keeps its state */
   constructor (operator: OperatorFile, state: string) {
     this.#operator = operator
     this.#state = state
   }
 
-  /** A block for each request. */
+  /** Reads what a plan's session asks for (files, searches, logs …) from a workspace. @returns a block for each request */
   async read (name: string, requests: readonly JsonObject[], { session = '', owner, signal }: Asker): Promise<JsonObject[]> {
     const {
       workspace: { logs },
@@ -62,7 +65,7 @@ export class Workspaces {
     return await fulfil(requests, { files, journal: new Journal(journal), session, state: this.#state, owner, logs, signal })
   }
 
-  /** Changes files, takes that back, or does it again; once for each effect of a session. */
+  /** Changes files of a workspace, undoes a change, or redoes it. A repeated call for the same effect of a session does nothing more. */
   async apply (
     name: string,
     given: { readonly session: string; readonly effect: string; readonly change: JsonObject; readonly signal: AbortSignal }
@@ -71,13 +74,13 @@ export class Workspaces {
     return await applyChange({ files, journal, ...given })
   }
 
-  /** What it would come to if changes of a session were taken back, or done again. @param paths what is meant, or what is below */
+  /** Computes which files an undo or a redo of a session's changes would change, without writing. @param paths only these files, and all below these folders */
   async dryTurn (name: string, kind: 'undo' | 'redo', session: string, paths: readonly string[]): Promise<DryTurn> {
     const { files, journal } = this.#get(name)
     return await dryTurn(kind, await new Journal(journal).endedOf(session), paths, files)
   }
 
-  /** A part of what a change of a session touches, as it was shown. */
+  /** Shows a part of the files that a change of a session touches, with their diffs. */
   async page (
     name: string,
     { touched, after, limit, ...of }: ChangeOf & { readonly touched: readonly Touched[]; readonly after: number; readonly limit: number }
@@ -85,7 +88,7 @@ export class Workspaces {
     return await pageOf(touched, await this.#contentsOf(name, of), after, limit)
   }
 
-  /** A file before or after a change of a session. `undefined` where that content is kept nowhere any more. */
+  /** The content of a file before or after a change of a session; `undefined` when it is no longer kept. */
   async content (name: string, { path, sha256, ...of }: ChangeOf & { readonly path: string; readonly sha256: string }): Promise<Buffer | undefined> {
     return await (await this.#contentsOf(name, of))(path, sha256)
   }
@@ -97,14 +100,15 @@ export class Workspaces {
     return contentsOf({ files, journal: new Journal(journal), session }, actions)
   }
 
-  /** What is remembered of an owner and, where one is named, of a workspace. */
+  /** Reads the stored preferences of an owner and, if a workspace is named, of that workspace. */
   async memory (owner: string, name?: string): Promise<Memory> {
     return await readMemory({ files: name === undefined ? undefined : this.#get(name).files, state: this.#state, owner })
   }
 
   /**
-   * @param name of a workspace; without one, only what is of the owner can be remembered
-   * @returns what was remembered and dropped, and all that is remembered now
+   * Stores preferences of an owner, or of a workspace, for later sessions.
+   * @param name the workspace; without one, only preferences of the owner can be stored
+   * @returns what was stored, what was dropped, and all preferences as they are now
    * @throws FileRefusal
    */
   async remember (name: string | undefined, patch: JsonObject, { owner, signal }: Asker): Promise<JsonObject> {
@@ -112,14 +116,14 @@ export class Workspaces {
     return await remember({ files, state: this.#state, owner }, patch, journal, signal)
   }
 
-  /** Writes the trace of a plan. */
+  /** Writes the trace of a plan (a record of what it did) into its workspace. */
   async writeTrace (name: string, id: string, text: string): Promise<void> {
     await writeTrace(this.#get(name).files, id, text)
   }
 
   /**
-   * Finishes, or takes back, changes that a crash has left unfinished.
-   * @param onFailure told of a workspace in which that is impossible
+   * Finishes, or takes back, changes of files that a crash has left unfinished.
+   * @param onFailure called with the name of a workspace in which that is impossible
    */
   async recover (onFailure: (workspace: string, error: Error) => void): Promise<void> {
     for (const name of this.#operator.workspaces.keys()) {
@@ -147,7 +151,7 @@ export class Workspaces {
   }
 }
 
-/** Edits that fit their file no more write nothing that anybody could be shown. */
+/** Edits that no longer fit their file have no result, so nothing is shown of them; other errors are thrown. */
 function unlessRefused (error: unknown): [] {
   if (error instanceof FileRefusal) return []
   throw error

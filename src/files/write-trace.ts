@@ -5,13 +5,10 @@ import { errorCode } from './file-refusal.ts'
 import { type OpenFolder } from './open-folder.ts'
 import { type WorkspaceFiles } from './workspace-files.ts'
 
-/** Where the protocol of plans wants traces. */
+/** The folders for traces of plans in a workspace, where existing clients look for them. */
 const FOLDERS = ['.papa-yu', 'traces']
 
-/**
- * Writes the trace of a plan into its workspace, in the place of an earlier trace. No link on the way is followed.
- * @param id a UUID
- */
+/** Writes the trace of a plan (a record of what it did) into its workspace; replaces an earlier trace. No link on the way is followed. @param id a UUID */
 export async function writeTrace (files: WorkspaceFiles, id: string, text: string): Promise<void> {
   const open: OpenFolder[] = [await files.openRoot()]
   try {

@@ -57,7 +57,7 @@ import { typedRoutes } from './typed/typed-routes.ts'
 import { schemaController } from './openapi/schema-controller.ts'
 import { consoleRoutes } from './console/console-routes.ts'
 
-/** The service, and the options that only the HTTP server needs. */
+/** The service behind the HTTP server, and the options that only the server needs. */
 export interface ServerOptions {
   readonly service: Service
   readonly log: FastifyBaseLogger
@@ -66,7 +66,7 @@ export interface ServerOptions {
   readonly corsOrigins: readonly string[]
   readonly observer: RequestObserver
   readonly readMetrics: ReadMetrics
-  /** Called from time to time while readiness is checked. */
+  /** Called from time to time while readiness checks arrive, so that the other processes of the service learn of them. */
   readonly onWatched: () => void
   /** Whether values of variables may be logged. */
   readonly logValues: boolean
@@ -78,7 +78,7 @@ export interface ServerOptions {
   readonly mcpServer: boolean
   /** Whether the console is served at `/console/`. */
   readonly console: boolean
-  /** The names of each kind's routes. */
+  /** The names that the API uses for each kind of entries. */
   readonly kindRoutes: readonly KindRoute[]
 }
 
@@ -89,7 +89,7 @@ const HEADERS_TIMEOUT = 10_000
 /** The share of `renderTimeout` that a request may wait in the admission queue; the rest is left for its render. */
 const SHARE_OF_WAITING = 1 / 5
 
-/** The HTTP server with all its routes. */
+/** Makes the HTTP server with all its routes. */
 export async function createServer ({ service, kindRoutes, ...options }: ServerOptions): Promise<App> {
   const { registry } = service
   const app = fastify({
@@ -101,7 +101,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000, requireHostHeader: false },
     requestIdHeader: false,
     genReqId: request => acceptableId(request.headers['x-request-id']) ?? randomUUID(),
-    // What still arrives over an open connection is answered; the reply closes the connection.
+    // A request that arrives while the server closes is still answered; its reply closes the connection.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors: refusePath,
@@ -167,7 +167,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   return app
 }
 
-/** Every request keeps the generation that it began with. */
+/** Gives every request the snapshot of entries (the generation) that is current when it begins, and keeps it for the whole request. */
 function followGeneration (app: App, registry: Registry): void {
   app.decorateRequest('generation')
   app.addHook('onRequest', (request, reply, done) => {
@@ -177,7 +177,7 @@ function followGeneration (app: App, registry: Registry): void {
   })
 }
 
-/** The caller's own request id; `undefined` when logs and headers could not carry it. */
+/** The request id that the caller has sent; `undefined` if it has characters that logs or headers cannot carry. */
 function acceptableId (given: string | string[] | undefined): string | undefined {
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : undefined
 }

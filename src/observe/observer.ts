@@ -5,7 +5,7 @@ import { type SessionObserver } from '../service/sessions/perform/performer.ts'
 import { ObservedEffect } from './observed-effect.ts'
 import { ObservedRequest } from './observed-request.ts'
 import { parseTraceparent, type Tracer } from './span.ts'
-import { toolDecisionsIn } from './tool-decisions.ts'
+import { type Transition } from '../session/model.ts'
 
 /**
  * Makes the observer of requests and sessions, which writes metrics and traces.
@@ -44,4 +44,20 @@ function beginSpan (tracer: Tracer, { method, routeOptions: { url } }: FastifyRe
     { 'http.request.method': method, ...(url === undefined ? {} : { 'http.route': url }) },
     caller
   )
+}
+
+/** A call of a tool that a session did not make at once, or not at all. */
+type ToolDecision =
+  | { readonly kind: 'held', readonly tool: string }
+  | { readonly kind: 'refused', readonly tool: string, readonly by: 'person' | 'policy' | 'budget' }
+
+/** What a transition says of calls that wait for people, and of those that are not allowed. */
+function toolDecisionsIn ({ fact, held, denied, notices }: Pick<Transition, 'fact' | 'held' | 'denied' | 'notices'>): ToolDecision[] {
+  const waiting = held.flatMap(({ effect }): ToolDecision[] => effect.kind === 'tool' ? [{ kind: 'held', tool: effect.tool }] : [])
+  const refused = notices.flatMap(({ type, data: { phase, outcome, effect, tool } }): ToolDecision[] => {
+    if (type !== 'tool' || phase !== 'ended' || outcome !== 'refused') return []
+    const by = denied.find(({ id }) => id === effect)?.by ?? (fact.kind === 'refused' ? fact.by : 'person')
+    return [{ kind: 'refused', tool: String(tool), by }]
+  })
+  return [...waiting, ...refused]
 }

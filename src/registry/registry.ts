@@ -47,10 +47,10 @@ export class Registry {
   readonly #refreshing = oneAtATime(() => this.#refreshOnce())
   readonly #following = oneAtATime(() => this.#followOnce())
   readonly #readers = new Set<(environKeys: readonly string[]) => void>()
-  readonly #seeker = new Seeker(key => this.#ask(key))
+  readonly #seeker: Seeker
   /** Changes of tables and generation run one at a time; reads go on beside them. */
   readonly #exclusively = pLimit(1)
-  /** When the last refresh ended, on the clock of `performance.now()`. */
+  /** When the last refresh ended, in ms, on the clock of `performance.now()`. */
   #refreshedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
   #endWatch: (() => Promise<void>) | undefined
@@ -67,6 +67,7 @@ export class Registry {
     this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools, this.#shelf)
     this.#publication = new Publication(options.kinds, options.log, this.#builder.last)
     this.#health = new StoreHealth(options.log)
+    this.#seeker = new Seeker(options.store, async key => { await this.follow([key]) })
     const { kinds, store: { nodes }, emptyHold, log } = options
     this.#holds = new KeyHolds({
       kinds,
@@ -93,9 +94,9 @@ export class Registry {
   }
 
   /**
-   * Calls back whenever something was read from the store, be there a new generation or not: shared variables and entries
-   * that cannot be used make none. Gives the way to end that.
-   * @param listener told the keys of shared variables that the store has told of
+   * Calls `listener` after each read of the store, also after one that makes no new generation, such as a read of shared variables
+   * or of entries that cannot be used. Returns a function that ends this.
+   * @param listener given the keys of shared variables that the store has reported as changed
    */
   onRead (listener: (environKeys: readonly string[]) => void): () => void {
     this.#readers.add(listener)
@@ -114,7 +115,7 @@ export class Registry {
     clearInterval(this.#timer)
     await this.#endWatch?.()
     await this.#following.idle()
-    // Last, for what cannot be followed is refreshed.
+    // The refresh ends last: keys that cannot be followed are refreshed.
     await this.#refreshing.idle()
   }
 
@@ -185,18 +186,7 @@ export class Registry {
     return allProblems([...this.#entries.problems(), ...this.environs.problems()], this.generation.conflicts)
   }
 
-  /** Asks the store for one key. In an outage nothing is found; whoever reads everything reports the outage. */
-  async #ask (key: string): Promise<boolean> {
-    try {
-      const [exists] = await this.#options.store.has([key])
-      if (exists === true) await this.follow([key])
-      return exists === true
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error
-      return false
-    }
-  }
-
+  /** Whether the whole store has to be read again: after a failure soon, else once a minute, or at each poll of a store that pushes no changes. */
   #isRefreshDue (): boolean {
     if (this.#refreshing.isRunning()) return false
     if (this.#health.problem !== undefined || this.environs.index.needsCompaction) return true
@@ -205,15 +195,16 @@ export class Registry {
     return performance.now() - this.#refreshedAt >= (isPushed ? RECONCILE_MILLISECONDS : this.#options.pollInterval)
   }
 
+  /** Takes in keys that the store has reported as changed. @param keys `undefined` after an outage, in which any key may have changed */
   #changed (keys: ReadonlySet<string> | undefined, since: number): Promise<void> {
     if (keys !== undefined) {
       this.#reads.changed(keys)
       this.environs.expireKeys([...keys].filter(key => key.startsWith(this.#environPrefix)))
       const tooMany = this.#announced.add(keys, since)
-      // Before the first whole reading nothing is served that could be followed up.
+      // Before the first refresh no entry is served, so a single key cannot be followed.
       if (!tooMany) return this.#health.verifiedAt === undefined ? this.refresh() : this.#following.run()
     }
-    // What was told before an outage would count as having seen the deletes of all that the store has lost in it.
+    // A key that was announced before the outage would count as deleted on purpose, even where the store lost it in the outage.
     this.#announced.clear()
     this.#reads.interrupt()
     this.environs.expireAll()
@@ -228,7 +219,7 @@ export class Registry {
     const environKeys = keys.filter(key => key.startsWith(this.#environPrefix))
     const entryKeys = keys.filter(key => this.#entries.kindOf(key) !== undefined)
     const read = this.#reads.begin()
-    // After an interruption everything is read again: what this has found may have gone before that began.
+    // After an interruption the whole store is read again: the values of this read may be from before the interruption.
     const isDoubtful = (key: string): boolean => read.hasChanged(key) || read.isInterrupted
     try {
       const [values, exist] = await Promise.all([readAll(store, entryKeys), store.has(environKeys)])
@@ -244,14 +235,14 @@ export class Registry {
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
       this.#health.failed(error.message)
-      // These keys are read with all others, whose listing knows what an outage looks like.
+      // A refresh reads these keys with all others, and its listing of the store recognises an outage.
       void this.refresh()
     } finally {
       read.end()
     }
   }
 
-  /** Reads everything; nothing is taken in, and nothing dropped, before all was read. */
+  /** Reads the whole store. No entry is replaced or dropped before all keys were read. */
   async #refreshOnce (): Promise<void> {
     const { store, keyPrefix, kinds } = this.#options
     const read = this.#reads.begin()
@@ -269,8 +260,8 @@ export class Registry {
       const stored = await readAll(store, [...probes, ...wanted.flat()])
       this.#health.judgeLabels(stored.slice(0, probes.length))
       const values = stored.slice(probes.length)
-      // A key that was listed and is gone now was deleted, and its push says so, or lost, and the next listing lacks it. The same
-      // holds after an interruption.
+      // A key that was listed but cannot be read was deleted or lost. The push of a delete reports it, and the next listing lacks a lost key.
+      // So the key stays for now, and every key does after an interruption.
       const mayBeLost = (key: string): boolean => read.isInterrupted || [...keys.values()].some(listed => listed.has(key))
       if (isLazyAccepted) await environs.finish()
       await this.#exclusively(async () => {
@@ -296,7 +287,7 @@ export class Registry {
     if (this.#announced.size > 0 && this.#health.problem === undefined) void this.#following.run()
   }
 
-  /** Makes the next generation, if there is anything new in it. @param hasNews whether there is beside the entries, such as what tool servers offer */
+  /** Publishes the next generation, if it has anything new. @param hasNews whether something else than entries is new, such as the tools of a server */
   async #publish (hasNews: boolean): Promise<void> {
     if (!hasNews && !this.#entries.hasChanged) return
     const generation = await this.#builder.build(hasNews)

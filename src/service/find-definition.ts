@@ -9,7 +9,10 @@ import { definitionsOf } from '../registry/generation/offered.ts'
 import { toPath } from '../store/keys.ts'
 import { requireLoaded } from './missing-entries.ts'
 
-/** Finds a registered definition. @param id dotted, or with `:` @throws DEFINITION_NOT_FOUND with the reason, STORE_UNAVAILABLE */
+/**
+ * Finds a definition (an agent, a skill or a plan profile) by its id. @param id dotted, or with `:` @throws DEFINITION_NOT_FOUND with the
+ * reason, STORE_UNAVAILABLE
+ */
 export function findDefinition<D extends Definition> (generation: Generation, kind: DefinitionKind<D>, id: string): D {
   const found = seekDefinition(generation, kind, id)
   if (found === undefined) throw missingDefinition(generation, kind, toPath(id))
@@ -17,7 +20,7 @@ export function findDefinition<D extends Definition> (generation: Generation, ki
 }
 
 /**
- * Finds a registered definition; `undefined` when there is none, for callers that can look in another place then.
+ * Finds a definition (an agent, a skill or a plan profile); `undefined` if there is none, for callers that then look in another place.
  * @throws STORE_UNAVAILABLE before the store was first read
  */
 export function seekDefinition<D extends Definition> (generation: Generation, kind: DefinitionKind<D>, id: string): D | undefined {
@@ -25,7 +28,7 @@ export function seekDefinition<D extends Definition> (generation: Generation, ki
   return definitionsOf(generation, kind).get(toPath(id))
 }
 
-/** The error for a definition that was not found. It says why the stored one cannot be used, or else has near matches. @param path dotted */
+/** The error for a definition that was not found: it says why the stored one cannot be used, or else lists similar ids. @param path the dotted id */
 function missingDefinition (generation: Generation, kind: DefinitionKind, path: string): ServiceError {
   const rejected = generation.findRejected(kind, path)
   if (rejected === undefined) return definitionNotFound(kind.noun, path, nearMatches(path, definitionsOf(generation, kind).keys()))

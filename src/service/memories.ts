@@ -7,10 +7,10 @@ import { FileRefusal } from '../files/file-refusal.ts'
 import { readPatch } from '../files/memory/memory-fields.ts'
 import { type Workspaces } from '../files/workspaces.ts'
 
-/** How long a write waits for other writes, in ms. */
+/** How long a change of preferences waits for other changes of the same file, in ms. */
 const PATIENCE = 10_000
 
-/** The stored preferences of callers and of workspaces, which callers may read and change. */
+/** What models shall remember of a user or of a project (a workspace), as preferences that callers can read and change. */
 export class Memories {
   readonly #operator: OperatorFile
   readonly #loadWorkspaces: () => Promise<Workspaces>
@@ -21,8 +21,8 @@ export class Memories {
   }
 
   /**
-   * Reads preferences.
-   * @param workspace the workspace whose preferences are read; without it, those of the caller
+   * Reads the stored preferences of the caller or of a workspace.
+   * @param workspace the workspace; without it, the caller's own preferences are read
    * @throws WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE
    */
   async read (caller: Caller, workspace?: string): Promise<JsonObject> {
@@ -34,7 +34,7 @@ export class Memories {
   }
 
   /**
-   * Changes fields of the preferences; `null` removes a field.
+   * Changes fields of the stored preferences; `null` removes a field.
    * @returns all preferences after the change
    * @throws REQUEST_INVALID, WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE
    */

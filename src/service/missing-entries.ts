@@ -21,8 +21,8 @@ export function requireLoaded ({ number }: Generation): void {
 }
 
 /**
- * The error for a prompt that was not found. It says why the prompt, or the extension that its id begins with, cannot be used, or else has near
- * matches.
+ * The error for a prompt that was not found: it says why the stored prompt, or the extension that brings it, cannot be used, or else lists
+ * similar ids.
  * @throws STORE_UNAVAILABLE
  */
 export function missingPrompt (generation: Generation, id: string): ServiceError {
@@ -37,7 +37,7 @@ export function missingPrompt (generation: Generation, id: string): ServiceError
   return promptWithheld(id, withholding.id, incompatibility ?? `prompts of the type "${type}" are not run`)
 }
 
-/** The error for an extension that was not found. It says why the stored one cannot be used, or else has near matches. @throws STORE_UNAVAILABLE */
+/** The error for an extension that was not found: it says why the stored one cannot be used, or else lists similar ids. @throws STORE_UNAVAILABLE */
 export function missingExtension (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { extensions, findRejected } = generation
@@ -46,7 +46,7 @@ export function missingExtension (generation: Generation, id: string): ServiceEr
   return rejected === undefined ? extensionNotFound(id, nearMatches(path, extensions.keys())) : unusable(extensionNotUsable, id, rejected)
 }
 
-/** The error for a tool that was not found. It says why the stored one cannot be used, or else has near matches. @throws STORE_UNAVAILABLE */
+/** The error for a tool that was not found: it says why the stored one cannot be used, or else lists similar ids. @throws STORE_UNAVAILABLE */
 export function missingTool (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { tools, findRejected } = generation
@@ -55,13 +55,13 @@ export function missingTool (generation: Generation, id: string): ServiceError {
   return rejected === undefined ? toolNotFound(id, nearMatches(path, tools.keys())) : unusable(toolNotUsable, id, rejected)
 }
 
-/** The error for a shared variable that was not found, with near matches. @param names the names that the caller may see @throws STORE_UNAVAILABLE */
+/** The error for a shared variable that was not found, with similar names. @param names the names that the caller may see @throws STORE_UNAVAILABLE */
 export function missingEnviron (generation: Generation, id: string, names: EnvironNameList): ServiceError {
   requireLoaded(generation)
   return environNotFound(id, nearMatches(toPath(id), names))
 }
 
-/** Whether an extension has a prompt of this id, but does not offer its prompts. */
+/** Whether an extension contains a prompt of this id, but cannot be used itself: its type is unknown, or it does not fit this version of the service. */
 function withholds ({ definition }: Extension, id: string): boolean {
   return !isOffered(definition) && definition.prompts.some(prompt => contributedId(definition, prompt) === id)
 }

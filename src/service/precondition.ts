@@ -4,8 +4,8 @@ import { type Kind } from '../registry/kinds/kind.ts'
 import { type Expected, type StoredValue } from '../store/store.ts'
 
 /**
- * The precondition of a change, as `If-Match` and `If-None-Match` have it: the stored value's tag must fit. Tags are made by `contentTag`. A member
- * that is left out sets no condition.
+ * The condition under which a stored value may be changed, from the headers `If-Match` and `If-None-Match`: it compares the value's tag, a
+ * hash made by `contentTag`. A member that is left out sets no condition.
  */
 export interface Precondition {
   /** The stored value must have one of these tags; `any`: there must be a stored value. */
@@ -18,7 +18,7 @@ export function isUnconditional ({ matches, noneMatches }: Precondition): boolea
   return matches === undefined && noneMatches === undefined
 }
 
-/** Whether a precondition holds. @param tag the tag of the stored value; `undefined` when it cannot be read @param isStored whether a value is stored */
+/** Whether a precondition holds. @param tag the tag of the stored value; `undefined` if that cannot be read @param isStored whether there is a stored value */
 export function holdsFor ({ matches, noneMatches }: Precondition, tag: string | undefined, isStored: boolean): boolean {
   const isAmong = (tags: readonly string[] | 'any') => tags === 'any' ? isStored : tag !== undefined && tags.includes(tag)
   return (matches === undefined || isAmong(matches)) && (noneMatches === undefined || !isAmong(noneMatches))
@@ -28,12 +28,12 @@ export function holds (precondition: Precondition, kind: Kind, stored: StoredVal
   return holdsFor(precondition, tagOf(kind, stored), stored.kind !== 'missing')
 }
 
-/** The stored value that a change has to find, for compare-and-set. `undefined`, for no comparison, when the value cannot be read. */
+/** The stored value that a write must still find in the store (compare-and-set); `undefined`, for an unconditional write, if the value cannot be read. */
 export function expectation (stored: StoredValue): Expected | undefined {
   return stored.kind === 'bad' ? undefined : stored
 }
 
-/** The error of a change whose precondition does not hold. */
+/** The error for a change whose precondition does not hold: somebody else has changed the entry. */
 export function changedSince (kind: Kind, key: string, stored: StoredValue): Error {
   const problem = stored.kind === 'missing' ? 'nothing is stored there' : tagOf(kind, stored) === undefined ? 'what is stored there cannot be read' : undefined
   return entryChanged(key, tagOf(kind, stored), problem)

@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises'
 import { isJsonObject, type Json } from '../base/json.ts'
 
-/** The texts that the system prompts of skills begin with, one for each protocol. */
+/** The fixed beginnings of the system prompts for skills, one for each protocol (plain text, or calls of tools). */
 export interface SkillPrompts {
   readonly text: string
   readonly tools: string
 }
 
 /**
- * Reads the texts that the system prompts of skills begin with. They are read whenever a skill starts, since the operator may edit the file.
+ * Reads the fixed beginnings of the system prompts for skills. The file is read whenever a skill starts, since the operator may edit it.
  * @throws Error when the file lacks one of the texts
  */
 export async function readSkillPrompts (): Promise<SkillPrompts> {
-  // The path is relative to this file, in src and in the build alike: scripts/build.js keeps the depth of folders.
+  // The path is relative to this file, in src as in the build: scripts/build.js keeps the depth of folders.
   const prompts = JSON.parse(await readFile(new URL('../../prompts.json', import.meta.url), 'utf8')) as Json
   const textOf = (name: string): string => {
     const text = isJsonObject(prompts) ? prompts[name] : undefined

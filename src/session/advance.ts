@@ -1,4 +1,4 @@
-import { approvalDigest, askedContent, approvalId } from './approval.ts'
+import { approvalAsked, approvalDecided, approvalDigest } from './approval.ts'
 import { addSpent, reservationFor } from './child.ts'
 import { childBegun, childEnded } from './child-notices.ts'
 import { digestOf, rowOf } from './effects.ts'
@@ -8,7 +8,7 @@ import {
   type Begun, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause, type Transition, type Usage
 } from './model.ts'
 import { type End, toolCalled, toolEnded, toolGivenUp } from './tool-notices.ts'
-import { acceptsInput, type Asked, type OpenEffect, openIn, type Session, type Used } from './session.ts'
+import { type Asked, type OpenEffect, openIn, type Session, statusOf, type Used } from './session.ts'
 
 /** The time, token and writer of a transition. */
 export type Stamp = Pick<Transition, 'at' | 'token' | 'by'>
@@ -49,8 +49,10 @@ export function advance (session: Session, fact: Fact, gate: Gate, stamp: Stamp)
   return new Step(session, stamp).take(fact, gate)
 }
 
+/** The status in which each cause of a stop leaves a session. */
 const STOPPED: Readonly<Record<StopCause, Status>> = { cancel: 'cancelled', expiry: 'expired', budget: 'failed', fault: 'failed' }
 
+/** The next transition of a session while it is computed. */
 class Step {
   readonly #before: Session
   readonly #stamp: Stamp
@@ -86,7 +88,7 @@ class Step {
     for (let owed = this.#firstOwed(gate); owed !== undefined; owed = this.#firstOwed(gate)) this.#decide(...owed)
     if (this.#engine.view.outcome !== 'open') this.#open.clear()
     const session = this.#session()
-    // A session that was spoken to and waits as before says so too: who has spoken waits for that.
+    // A notice of the state follows each input, also where the status stays as it was: the client that sent the input waits for the notice.
     if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') {
       this.#notices.push({
         type: 'state',
@@ -112,7 +114,7 @@ class Step {
       case 'input':
         for (const { effect } of openIn(this.#session(), 'begun')) if (effect.kind === 'wait') this.#open.delete(effect.id)
         this.#lastInput = fact.id
-        // A person has spoken: what was called before is no loop of a model any more.
+        // User input resets the count of repeated calls. A loop is the same call again without input in between.
         this.#used = { ...this.#used, calls: new Map() }
         this.#handToEngine(fact)
         break
@@ -205,30 +207,20 @@ class Step {
     const { id: session, start: { budget } } = this.#before
     const { at } = this.#stamp
     const shown = approvalDigest(session, effect, about)
-    this.#held.push({ effect, digest, rule, about })
-    this.#notices.push({
-      type: 'approval',
-      data: {
-        effect: effect.id,
-        id: approvalId(session, effect.id),
-        digest: shown,
-        rule,
-        expiresAt: new Date(at + budget.idle).toISOString(),
-        ...askedContent(effect, about)
-      }
-    })
+    const held = { effect, digest, rule, about }
+    this.#held.push(held)
+    this.#notices.push(approvalAsked(session, held, shown, at + budget.idle))
     this.#people = new Map(this.#people).set(effect.id, { seq: this.#seq, digest: shown })
     this.#change(effect.id, { phase: 'held', question: { rule, about, at } })
   }
 
   #takeDecision (fact: Extract<Fact, { kind: 'decided' }>): void {
-    const { effect, by, decision, command, reason } = fact
-    const edited = { ...(command === undefined ? {} : { command }), ...(reason === undefined ? {} : { reason }) }
-    this.#notices.push({ type: 'approval', data: { effect, id: approvalId(this.#before.id, effect), decision, by, ...edited } })
+    const { effect, decision, reason = '' } = fact
+    this.#notices.push(approvalDecided(this.#before.id, fact))
     const asked = this.#people.get(effect)
     if (asked !== undefined) this.#people = new Map(this.#people).set(effect, { ...asked, decided: this.#seq })
     if (decision === 'approve') this.#approve(fact)
-    else this.#refuse(effect, 'person', reason ?? '')
+    else this.#refuse(effect, 'person', reason)
   }
 
   /** Makes an approved effect owed again. Where a person edited its command, the gate judges the new one. The engine is told of the approval. */
@@ -248,7 +240,7 @@ class Step {
     const open = this.#open.get(id)
     if (open === undefined) return
     this.#open.delete(id)
-    // What a child has used takes the place of what was set aside for it.
+    // The budget that a child has used replaces the part that was reserved for the child.
     if ('spent' in fact) this.#used = addSpent(this.#used, fact.spent)
     this.#notices.push(...toolEnded(open, fact, this.#stamp.at), ...childEnded(this.#before.id, open, fact))
     this.#handToEngine(fact)
@@ -288,14 +280,6 @@ class Step {
     }
     return { ...session, open: new Map(this.#open), status: this.#stopped ?? statusOf(session) }
   }
-}
-
-function statusOf (session: Session): Status {
-  const { outcome } = session.engine.view
-  if (outcome !== 'open') return outcome
-  if (openIn(session, 'begun').some(({ effect }) => effect.kind !== 'wait') || openIn(session, 'owed').length > 0) return 'running'
-  if (openIn(session, 'held').length > 0) return 'waiting_approval'
-  return acceptsInput(session) ? 'waiting_input' : 'running'
 }
 
 function tokensOf (usage: Usage | undefined): number {

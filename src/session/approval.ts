@@ -1,27 +1,36 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson, type JsonObject } from '../base/json.ts'
 import { contentOf } from './effects.ts'
-import { type Effect } from './model.ts'
+import { type Effect, type Fact, type Held, type Notice } from './model.ts'
 import { type OpenEffect, openIn, type Session } from './session.ts'
 
-/** An approval: a held effect that waits for a person's decision, with what the person is shown. */
+/**
+ * An approval: the question to a person whether one effect of a session (an action of the service, such as a command) may be performed,
+ * with what the person is shown.
+ */
 export interface Approval {
   readonly session: Session
-  /** Id of the effect. */
+  /** The id of the effect that waits. */
   readonly effect: string
   readonly rule: string
-  /** The digest of the shown content and of the effect's id in the session: an equal command at a later step has another digest. */
+  /**
+   * The digest (a SHA-256) of the content that the person is shown and of the effect's id. An equal command at a later step has another
+   * id, so another digest.
+   */
   readonly digest: string
-  /** The content that the person is shown. */
+  /** The content that the person is shown: the effect and its circumstances. */
   readonly content: JsonObject
   /** When the person was asked, in ms since 1970. */
   readonly askedAt: number
 }
 
-/** Gives the present circumstances of an effect that a person has to know to decide about it, such as host and folder. */
+/** Gives the circumstances of an effect as they are now, such as host and folder: what a person has to know to decide whether the effect may be performed. */
 export type AboutEffect = (session: Session, effect: Effect) => JsonObject
 
-/** The largest part of a session's last output in an approval, in UTF-16 units. Approvers may not be allowed to read the session itself. */
+/**
+ * The most that an approval shows of the output of the session's last command, in UTF-16 units. It is short because approvers may not be
+ * allowed to read the session itself.
+ */
 const MAX_OUTPUT = 2048
 
 /** The id of an approval: its session's id and its effect's id, such as `9f…:4.0`. */
@@ -29,28 +38,50 @@ export function approvalId (session: string, effect: string): string {
   return `${session}:${effect}`
 }
 
-/** Splits the id of an approval into the ids of its session and its effect; `undefined` for a text that is no such id. */
+/** Splits the id of an approval into the ids of its session and its effect. @returns `undefined` for a text that is not the id of an approval */
 export function parseApprovalId (id: string): { readonly session: string, readonly effect: string } | undefined {
   const [, session, effect] = /^([0-9a-f]{32}):(\d{1,9}\.\d{1,9})$/.exec(id) ?? []
   return session === undefined || effect === undefined ? undefined : { session, effect }
 }
 
-/** The whole content that a person is shown of an effect: the effect itself, and its circumstances. */
+/**
+ * The whole content that a person is shown to decide about an effect (an action of the service, such as a command): the effect itself,
+ * and its circumstances.
+ */
 export function askedContent (effect: Effect, about: JsonObject): JsonObject {
   return { ...contentOf(effect), ...about }
 }
 
-/** The digest of what a person is shown, a whole SHA-256: equal for one effect of one session under the same circumstances. */
+/**
+ * The digest of the content that a person is shown to decide about an effect, as SHA-256. It is equal only for the same effect of the
+ * same session under the same circumstances.
+ */
 export function approvalDigest (session: string, effect: Effect, about: JsonObject): string {
   return createHash('sha256').update(canonicalJson({ session, effect: effect.id, content: askedContent(effect, about) })).digest('hex')
 }
 
-/** The approvals that a session waits for. @param aboutOf gives the present circumstances. @default those at the time of the question */
+/** The notice that a person is asked about an effect. @param digest of the shown content @param until when the question expires, in ms since 1970 */
+export function approvalAsked (session: string, { effect, rule, about }: Held, digest: string, until: number): Notice {
+  const id = approvalId(session, effect.id)
+  return { type: 'approval', data: { effect: effect.id, id, digest, rule, expiresAt: new Date(until).toISOString(), ...askedContent(effect, about) } }
+}
+
+/** The notice of a person's decision about an effect. */
+export function approvalDecided (session: string, { effect, by, decision, command, reason }: Extract<Fact, { kind: 'decided' }>): Notice {
+  const edited = { ...(command === undefined ? {} : { command }), ...(reason === undefined ? {} : { reason }) }
+  return { type: 'approval', data: { effect, id: approvalId(session, effect), decision, by, ...edited } }
+}
+
+/**
+ * The approvals of a session that wait for a person's answer.
+ * @param aboutOf gives the circumstances of an effect.
+ * @default those at the time of the question
+ */
 export function approvalsIn (session: Session, aboutOf?: AboutEffect): readonly Approval[] {
   return openIn(session, 'held').map(open => approvalOf(session, open, aboutOf))
 }
 
-/** The approval for a held effect. @param aboutOf see `approvalsIn` */
+/** The approval for a held effect, which is one that waits for a person's answer. @param aboutOf see `approvalsIn` */
 export function approvalOf (session: Session, { effect, question }: Pick<OpenEffect, 'effect' | 'question'>, aboutOf?: AboutEffect): Approval {
   const about = aboutOf?.(session, effect) ?? question?.about ?? {}
   return {
@@ -63,12 +94,12 @@ export function approvalOf (session: Session, { effect, question }: Pick<OpenEff
   }
 }
 
-/** The id of the effect that was shown to a person with this digest, whether it was decided or not. */
+/** The id of the effect whose approval a person was shown with this digest, whether the person has answered or not; `undefined` for an unknown digest. */
 export function effectShownWith ({ asked }: Session, digest: string): string | undefined {
   return [...asked].find(([, shown]) => shown.digest === digest)?.[0]
 }
 
-/** The form of an approval in replies to clients. */
+/** Formats an approval (the question to a person whether an effect may be performed) for replies to clients. */
 export function describeApproval ({ session, effect, rule, digest, content, askedAt }: Approval) {
   const { id, start: { definition, owner, budget, parent }, updatedAt, engine: { view: { progress } } } = session
   return {

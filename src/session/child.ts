@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 import { type ChildEffect, type Effect, type Spent, type Start } from './model.ts'
 
-/** How many ancestors a session may have. */
+/** The largest number of ancestors of a session: a session as deep as this cannot start a child. */
 export const MAX_DEPTH = 3
 
-/** How many children of one session run at a time; the others begin as these end. */
+/** The largest number of children of one session that run at a time. Further children begin when one of these has ended. */
 export const MAX_OPEN_CHILDREN = 4
 
-/** The largest part of its parent's budget that a child gets when its call names no budget. */
+/** The default limit of what a child session may use, when the call that starts the child names no budget. It is taken from the parent's budget. */
 export const CHILD_BUDGET: Spent = { steps: 50, tokens: 200_000 }
 
 const NOTHING: Spent = { steps: 0, tokens: 0 }
 
-/** The part of an open effect that this module reads. */
+/** The part of an open effect (an action of the service for a session that has not ended) that this module reads. */
 interface Open {
   readonly effect: Effect
   readonly phase: string
@@ -20,24 +20,27 @@ interface Open {
   readonly reserved?: Spent
 }
 
-/** The part of a session that this module reads. */
+/** The part of a session that this module reads: its open effects by id. */
 interface Opens {
   readonly open: ReadonlyMap<string, Open>
 }
 
-/** The part of a session that shows its budget and what it has used. */
+/** The part of a session that tells what is left of its budget: the budget, and what was used. */
 interface Spending extends Opens {
   readonly start: Pick<Start, 'budget'>
   readonly used: Spent
 }
 
-/** A child that runs. */
+/** A child session that runs: the effect of the parent that started it, and the part of the parent's budget that is reserved for it. */
 export interface OpenChild {
   readonly effect: ChildEffect
   readonly reserved: Spent
 }
 
-/** The id of the child session that an effect starts. It follows from the effect, so an effect that is begun twice starts one child. */
+/**
+ * The id of the child session that an effect of its parent starts. It is computed from the effect's id, so that an effect that is begun
+ * twice starts only one child.
+ */
 export function childId (session: string, effect: string): string {
   return createHash('sha256').update(JSON.stringify([session, effect])).digest('hex').slice(0, 32)
 }
@@ -47,12 +50,12 @@ export function depthOf ({ parent }: Pick<Start, 'parent'>): number {
   return parent?.depth ?? 0
 }
 
-/** The children that a session has begun, and that have not ended. */
+/** The child sessions that run: the parent has begun them, and they have not ended. */
 export function openChildrenIn ({ open }: Opens): OpenChild[] {
   return [...open.values()].flatMap(({ effect, phase, reserved = NOTHING }) => phase === 'begun' && effect.kind === 'child' ? [{ effect, reserved }] : [])
 }
 
-/** The part of a session's budget that is reserved for its running children. @param but id of an effect that does not count */
+/** The part of a session's budget that is reserved for its running children. @param but id of an effect to leave out */
 export function reservedIn (session: Opens, but?: string): Spent {
   return openChildrenIn(session).filter(({ effect }) => effect.id !== but).reduce((sum, { reserved }) => addSpent(sum, reserved), NOTHING)
 }
@@ -63,8 +66,9 @@ export function addSpent<S extends Spent> (sum: S, more: Spent | undefined): S {
 }
 
 /**
- * The part of a session's budget that is reserved for a new child: the budget that its call names, or else `CHILD_BUDGET` and
- * at most half of what is left. @returns `undefined` where too little is left
+ * The part of a session's budget that is reserved for a new child: the budget that the call names, or else `CHILD_BUDGET`, though at most
+ * half of what is left.
+ * @returns `undefined` where too little is left
  */
 export function reservationFor (session: Spending, { budget }: ChildEffect): Spent | undefined {
   const left = leftOf(session)
@@ -76,13 +80,16 @@ export function reservationFor (session: Spending, { budget }: ChildEffect): Spe
   return isEnough ? wanted : undefined
 }
 
-/** The part of a session's budget that is neither used nor reserved, less one step for the call that asks. */
+/** The part of a session's budget that a new child can get: what is neither used nor reserved, less one step for the parent's effect that starts the child. */
 export function leftOf ({ open, start: { budget }, used }: Spending): Spent {
   const reserved = reservedIn({ open })
   return { steps: Math.max(0, budget.steps - used.steps - reserved.steps - 1), tokens: Math.max(0, budget.tokens - used.tokens - reserved.tokens) }
 }
 
-/** Whether a child that was not begun yet has to wait until another child of its parent has ended. */
+/**
+ * Whether a child session has to wait until another child of its parent has ended, because `MAX_OPEN_CHILDREN` run. A child that was
+ * begun before never waits.
+ */
 export function waitsForRoom (session: Opens, { effect, by }: Open): boolean {
   return effect.kind === 'child' && by === undefined && openChildrenIn(session).length >= MAX_OPEN_CHILDREN
 }

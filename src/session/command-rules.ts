@@ -1,24 +1,24 @@
 import { type CommandPolicy, type CommandRule, type ExecEffect } from './model.ts'
 
-/** The judgement of an effect by rules: allowed, denied, or to be approved by a person. */
+/** The judgement of an effect (a command or another action of the service) by rules: it is allowed, denied, or to be approved by a person. */
 export type Judgement =
   | { readonly answer: 'allow' }
   | { readonly answer: 'ask', readonly rule: string }
   | { readonly answer: 'deny', readonly by: 'policy', readonly reason: string }
 
-/** The default rule: a command that no other rule matches needs an approval. */
+/** The name of the default rule, as a person reads it: a command that no other rule matches needs an approval. */
 const ASKED = 'commands are approved one by one'
 
-/** Characters by which a text is more than one simple command to a shell: separators, substitutions, redirections, ends of lines. */
+/** The characters that make a text more than one simple command to a shell: separators, substitutions, redirections, line ends. */
 const COMPOUND = /[;|&$()<>`\r\n]/
 
-/** The places in a text where a shell may begin another command. Deny and ask rules are matched against each part between them. */
+/** The places in a command line where a shell may begin another command. Deny and ask rules are matched against each part between these places. */
 const SEPARATORS = /[;|&()`\r\n]|\$\(/
 
 /**
- * Judges a command: deny goes before ask, ask before allow, whatever their order; without a rule a person is asked. An allow
- * rule speaks for simple commands only, since behind `;` or `$(` anything may stand. A deny rule keeps a model from a
- * mistake: it contains nobody, for there is always another way to write a command.
+ * Judges a command by the operator's rules. Deny rules go before ask rules, and ask before allow, whatever their order in the file; a
+ * command without a rule is shown to a person. An allow rule only matches a simple command, since behind `;` or `$(` another command may
+ * follow. A deny rule keeps a model from mistakes, and is no jail: there is always another way to write a command.
  */
 export function judgeCommand ({ command, target, origin }: ExecEffect, policy: CommandPolicy | undefined): Judgement {
   const rules = policy?.rules.filter(({ targets }) => targets === undefined || targets.includes(target)) ?? []
@@ -35,13 +35,14 @@ export function judgeCommand ({ command, target, origin }: ExecEffect, policy: C
   return allowed === undefined ? { answer: 'ask', rule: ASKED } : { answer: 'allow' }
 }
 
-/** The default rule: a commit that no other rule matches needs an approval. */
+/** The name of the default rule for commits, as a person reads it: a commit that no other rule matches needs an approval. */
 export const COMMITS_ARE_ASKED = 'commits are approved one by one'
 
 /**
- * Judges a commit of a plan by the rules for the command `git commit` on all targets that are its workspace: the strictest counts. Where a target
- * runs commands unasked, a commit without a rule of its own still waits.
- * @param targets names; without any, rules for all targets hold
+ * Judges a commit of changed files by the operator's rules for the command `git commit`. The rules of all targets whose folder is the
+ * workspace are asked, and the strictest judgement counts. A commit without a rule needs an approval, even where the target runs other
+ * commands without one.
+ * @param targets names of these targets; when empty, only rules for all targets count
  */
 export function judgeCommit (targets: readonly string[], rules: readonly CommandRule[]): Judgement {
   const places = targets.length === 0 ? [''] : targets
@@ -58,8 +59,8 @@ export function stricter (first: Judgement, second: Judgement): Judgement {
 }
 
 /**
- * Whether a command matches a pattern, word by word: `*` in a word stands for any characters of the word, and `*` as the last
- * word for any further words, or none.
+ * Whether a command matches the pattern of a rule, word by word. `*` inside a word stands for any characters of that word; `*` as the
+ * last word stands for any further words, or none.
  */
 export function matchesCommand (pattern: string, command: string): boolean {
   const [wanted, words] = [wordsOf(pattern), wordsOf(command)]
@@ -73,7 +74,7 @@ function wordsOf (text: string): string[] {
   return text.split(/[ \t]+/).filter(word => word !== '')
 }
 
-/** Matches a word against a pattern with `*` in linear time: each part between stars is searched for after the previous part. */
+/** Matches a word against a pattern with `*` in linear time: the parts between the stars are searched for one after the other, never backwards. */
 function matchesWord (pattern: string, word: string): boolean {
   const parts = pattern.split('*')
   const [first = '', last = ''] = [parts[0], parts.at(-1)]

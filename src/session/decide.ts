@@ -3,24 +3,27 @@ import { type AboutEffect, type Approval, approvalDigest, approvalOf, describeAp
 import { type Decision, type Effect, type Fact } from './model.ts'
 import { type Session } from './session.ts'
 
-/** A person's answer to an approval. */
+/** A person's answer to an approval (the question whether an effect may be performed). */
 export interface PersonsAnswer {
   readonly by: string
   readonly decision: Decision
   readonly reason?: string | undefined
-  /** A command that replaces the one that was shown. */
+  /** The command that the person wants instead of the one that was shown. */
   readonly command?: string | undefined
-  /** The digest of the approval that was shown to the person. @default the digest at the time of the question */
+  /**
+   * The digest of the approval as the person saw it, which proves that the answer is about the present content.
+   * @default the digest at the time of the question
+   */
   readonly digest?: string | undefined
 }
 
-/** A person's answer that was written to the log. */
+/** A person's answer to an approval, as it was written to the session's log. */
 export interface Decided extends Omit<PersonsAnswer, 'digest'> {
   /** When the answer was written, in ms since 1970. */
   readonly at: number
 }
 
-/** An approval that was asked for earlier, with its answer. */
+/** An approval that was asked for earlier, with the person's answer to it. */
 export interface PastApproval {
   readonly effect: Effect
   /** The approval as it was shown at that time. */
@@ -29,12 +32,17 @@ export interface PastApproval {
   readonly decided: Decided | undefined
 }
 
-/** The fact that an answer leads to. `decided`: the answer counts. `took`: the person is asked again, because the content has changed since. */
+/**
+ * The fact (an entry of a session's log) that a person's answer leads to. `decided`: the answer counts. `took`: the person is asked
+ * again, because the content has changed since the question.
+ */
 export type AnswerFact = Extract<Fact, { readonly kind: 'decided' | 'took' }>
 
 /**
- * Turns a person's answer about a held effect into a fact; `undefined` for an effect that is not held.
- * @throws APPROVAL_OUTDATED when the person was shown another content; REQUEST_INVALID for a command as the answer to another kind of effect
+ * Turns a person's answer about a held effect (one that waits for an approval) into the fact for the session's log; `undefined` when the
+ * effect is not held.
+ * @throws APPROVAL_OUTDATED when the person was shown another content; REQUEST_INVALID when a command is to replace an effect that is
+ * none
  */
 export function decisionOn (
   session: Session,
@@ -48,7 +56,7 @@ export function decisionOn (
   const asked = session.asked.get(effect)?.digest
   const isSeen = decision === 'approve' || digest !== undefined
   if (isSeen && (digest ?? asked) !== waiting.digest) {
-    // The operator's file has changed since the question: asking again tells all followers the current content.
+    // The operator's configuration has changed since the question. Asking again tells all followers the current content.
     if (asked !== waiting.digest) return { kind: 'took', repeats: [effect] }
     throw approvalOutdated(session.id, describeApproval(waiting))
   }
@@ -60,7 +68,7 @@ export function decisionOn (
   return { kind: 'decided', effect, by, decision, digest: approvalDigest(session.id, edited, aboutOf(session, edited)), command, ...why }
 }
 
-/** Whether an answer equals the one that was given already, as with a repeated request or a second click. */
+/** Whether a person's answer equals the answer that was given already. That is so for a repeated request or a second click, which is no conflict. */
 export function isSameAnswer (answer: PersonsAnswer, asked: Effect, decided: Decided): boolean {
   const proposed = commandOf(asked)
   return decided.by === answer.by && decided.decision === answer.decision && (decided.command ?? proposed) === (answer.command ?? proposed)

@@ -2,35 +2,38 @@ import { contentHash, type JsonObject } from '../base/json.ts'
 import { beginningOf } from '../base/text.ts'
 import { type Effect } from './model.ts'
 
-/** The properties of one kind of effect, apart from how an effect is performed. */
+/** The properties of one kind of effect (something that the service does for a session, such as a model call or a command), apart from how it is performed. */
 export interface EffectRow<E extends Effect = Effect> {
   /**
-   * The digest of what must be equal whenever a log is read, beside the kind of the effect. Logs hold digests, so the way to
-   * compute them must never change.
+   * The digest of those parts of the effect that must be equal whenever the session's log is read again, apart from the kind. Logs hold
+   * these digests, so their computation must never change.
    */
   digest (effect: E): string
-  /** The content that a person has to see to decide about the effect, beside its kind. Digests of approvals cover this content. */
+  /** The content, beside the effect's kind, that a person has to see to approve or reject the effect. Digests of approvals cover this content. */
   shown (effect: E): JsonObject
-  /** A short description of the effect, which the audit keeps for each effect that was begun. */
+  /** A short description of the effect, which the audit log keeps for each effect that was begun. */
   subject (effect: E): JsonObject | undefined
-  /** The operator's target or workspace that the effect reaches. Access tokens can be limited to some of these places. */
+  /** The name of the target (a machine or jail for commands) or workspace that the effect reaches, if any. Access tokens can be limited to some names. */
   place (effect: E): string | undefined
-  /** The rule by which the effect needs an approval in every session; `undefined`, or no such method, where it needs none. */
+  /** The rule, in words, because of which every effect of this kind needs a person's approval; `undefined`, or no such method, where it needs none. */
   asks? (effect: E): string | undefined
-  /** Whether the effect may be repeated when nobody knows how far it came. @param registry the tools as they are registered now */
+  /**
+   * Whether the effect may be repeated without harm when it was interrupted and nobody knows how far it came.
+   * @param registry the tools as they are registered now
+   */
   isRepeatable (effect: E, registry: ToolKnowledge): boolean
 }
 
-/** The properties of registered tools that effects depend on. */
+/** The knowledge about registered tools that decides whether a tool call may be repeated. */
 export interface ToolKnowledge {
-  /** @param tool id of a registration */
+  /** Whether a call of the tool may be repeated without harm. @param tool id of the tool's registration */
   isRepeatableTool (tool: string): boolean
 }
 
-/** A table with a row for each kind of effect. */
+/** The type of a table with a row for each kind of effect. */
 export type EffectTable = { readonly [K in Effect['kind']]: EffectRow<Extract<Effect, { readonly kind: K }>> }
 
-/** A command is shown up to this length in an audit, in UTF-16 units. */
+/** The most that an audit entry shows of a command, in UTF-16 units. */
 const MAX_COMMAND = 500
 
 const nothing = (): JsonObject => ({})
@@ -38,10 +41,10 @@ const nowhere = (): undefined => undefined
 const always = (): boolean => true
 const inTerminal = (terminal: string | undefined): JsonObject => terminal === undefined ? {} : { terminal }
 
-/** The table of all kinds of effects. */
+/** The table of all kinds of effects (what the service does for a session: model calls, commands, file changes), with the properties of each kind. */
 export const EFFECTS: EffectTable = {
   llm: {
-    // A digest of what the model is sent would hash the whole dialogue at every step, and a repeated question changes nothing.
+    // The digest of a model call leaves its messages out: they would hash the whole dialogue at every step, and a repeated question changes nothing.
     digest: ({ purpose }) => purpose,
     shown: nothing,
     subject: ({ purpose }) => ({ purpose }),
@@ -62,7 +65,7 @@ export const EFFECTS: EffectTable = {
     },
     subject: ({ target, command }) => ({ target, command: beginningOf(command, MAX_COMMAND) }),
     place: ({ target }) => target,
-    // A command may have done anything.
+    // A command may have changed anything before it was interrupted, so it is never repeated.
     isRepeatable: () => false
   },
   shell: {
@@ -70,7 +73,7 @@ export const EFFECTS: EffectTable = {
     shown: ({ target }) => ({ target }),
     subject: ({ target }) => ({ target }),
     place: ({ target }) => target,
-    // A shell that is gone takes what ran in it along.
+    // A shell that has ended took the programs in it along, so it cannot be continued.
     isRepeatable: () => false
   },
   check: {
@@ -93,7 +96,7 @@ export const EFFECTS: EffectTable = {
     subject: ({ workspace, deletes }) => ({ workspace, deletes }),
     place: ({ workspace }) => workspace,
     asks: ({ deletes }) => deletes ? 'deletions are approved one by one' : undefined,
-    // A change of files finds out from its journal how far it came.
+    // A repeated change of files reads its journal to find out how far it came.
     isRepeatable: always
   },
   commit: {
@@ -101,7 +104,7 @@ export const EFFECTS: EffectTable = {
     shown: ({ workspace, paths, message, timeout }) => ({ workspace, paths, message, timeoutMs: timeout }),
     subject: ({ workspace, paths }) => ({ workspace, paths: paths.length }),
     place: ({ workspace }) => workspace,
-    // The trailer of the newest commit says whether it is there.
+    // A repeated commit finds out whether it was made before: the newest commit then has a trailer that names this effect.
     isRepeatable: always
   },
   remember: {
@@ -115,9 +118,9 @@ export const EFFECTS: EffectTable = {
     digest: ({ definition, input }) => contentHash({ definition, input: { ...input } }),
     shown: ({ name, definition, input, place }) => ({ name, definition, input: { ...input }, ...(place === undefined ? {} : { place }) }),
     subject: ({ definition }) => ({ definition }),
-    // What people run themselves is nobody's target.
+    // `manual` means that the user runs the commands, so no target of the operator is reached.
     place: ({ place }) => place === 'manual' ? undefined : place,
-    // The id of a child follows from its effect: nothing starts twice.
+    // A repeated start finds the same child, since the child's id is computed from the effect's id.
     isRepeatable: always
   },
   wait: {
@@ -129,17 +132,17 @@ export const EFFECTS: EffectTable = {
   }
 }
 
-/** The row of an effect's kind. */
+/** The properties of an effect's kind, from the table of all kinds. */
 export function rowOf (effect: Effect): EffectRow {
   return EFFECTS[effect.kind]
 }
 
-/** The digest of what must be equal whenever a log is read, beside the kind of an effect. */
+/** The digest of those parts of an effect that must be equal whenever the session's log is read again, apart from the effect's kind. */
 export function digestOf (effect: Effect): string {
   return rowOf(effect).digest(effect)
 }
 
-/** The content that a person has to see to decide about an effect. */
+/** The content that a person has to see to approve or reject an effect, without its circumstances. */
 export function contentOf (effect: Effect): JsonObject {
   return { kind: effect.kind, ...rowOf(effect).shown(effect) }
 }

@@ -2,83 +2,89 @@ import { type Json } from '../base/json.ts'
 import { type Action, type Effect, type Fact, type Notice, type Start } from './model.ts'
 
 /**
- * An engine key names an engine, and has the types of its sessions' setting and result. A key holds no code: reading a
- * session by a key loads no engine.
+ * An engine key names an engine (the rules of one kind of session), and carries the types of the setting and the result of its sessions.
+ * A key holds no code, so that a program can read a session's result without loading the engine.
  */
 export interface EngineKey<Setting extends object = object, Result extends object = object> {
-  /** The name with the version, such as `agent/1`. A log is only read by the version that wrote it. */
+  /** The engine's name with its version, such as `agent/1`. A session's log is only read by the engine version that wrote it. */
   readonly name: string
-  /** Always absent at run time: the field only carries the types. */
+  /** The types of the setting and the result. The field is always absent at run time. */
   readonly types?: { readonly setting: Setting, readonly result: Result }
 }
 
-/** A session's start, with the setting typed for its engine. */
+/** The start of a session (all that it begins with), with the setting typed for the session's engine. */
 export type Started<Setting extends object> = Omit<Start, 'setting'> & { readonly setting: Setting }
 
-/** A fact that follows the start of a session. */
+/** A fact (something that happened to a session) after the session's start. */
 export type LaterFact = Exclude<Fact, { readonly kind: 'started' }>
 
 /**
- * The rules of one kind of session, as pure functions: no clock (facts carry their time), no input or output, no
- * randomness. The same facts give the same effects in every replica and after every restart.
+ * An engine: the rules of one kind of session, as pure functions. It has no clock (facts carry their time), no input or output, and no
+ * randomness, so the same facts lead to the same effects in every replica and after every restart.
  */
 export interface Engine<Setting extends object, State, Result extends object> extends EngineKey<Setting, Result> {
-  /** Gives the first state. @param moment of the first transition */
+  /** Gives the first state of a session, and the first effects. @param moment of the first transition */
   begin (started: Started<Setting>, moment: Moment): Next<State>
-  /** Takes one fact. @param moment of the transition that holds the fact */
+  /** Computes the next state and the new effects that follow from one fact. @param moment of the transition that holds the fact */
   next (state: State, fact: LaterFact, moment: Moment): Next<State>
   view (state: State): EngineView<Result>
-  /** The reason why the engine refuses an input now, if it does. Without the method, every text is accepted and every action refused. */
+  /**
+   * The reason why the engine refuses an input of the user now; `undefined` when it accepts the input. An engine without this method
+   * accepts every text and refuses every action.
+   */
   refuses? (state: State, text: string, action: Action | undefined): Refused | undefined
 }
 
-/** The refusal of an input. Nothing of a refused input is written. */
+/** The refusal of an input that a user sent to a session. A refused input is not written to the session's log. */
 export interface Refused {
   /**
-   * `busy`: the session does not wait for such an input. `invalid`: it does, and this input is wrong. `outdated`: the input agrees to
-   * something that no longer waits. `disabled`: the operator has turned the action off.
+   * `busy`: the session does not wait for this kind of input now. `invalid`: it waits for this kind, but the input is wrong. `outdated`:
+   * the input approves something that no longer waits for an approval. `disabled`: the operator has turned the action off.
    */
   readonly kind: 'busy' | 'invalid' | 'outdated' | 'disabled'
   readonly message: string
 }
 
-/** When a fact happened, as its transition says. */
+/** A moment in the life of a session: the transition (log entry) that is being computed, with its time. */
 export interface Moment {
   /** The id of the session. */
   readonly session: string
   readonly seq: number
-  /** Milliseconds since 1970. */
+  /** The time of the transition, in ms since 1970. */
   readonly at: number
-  /** How many effects the transition has asked for already. */
+  /** The number of effects that the transition has asked for so far, from which the next effect's id follows. */
   readonly effects: number
-  /** How many notices the transition has already. */
+  /** The number of notices (events for followers) that the transition has so far. */
   readonly notices: number
 }
 
-/** What an engine makes of a fact. */
+/**
+ * The answer of an engine to a fact: the session's next state, the effects that the service has to perform (a model call, a command), and
+ * the notices for its followers.
+ */
 export interface Next<S> {
   readonly state: S
-  /** The new effects. Their ids come from `effectId`. */
+  /** The new effects. Each has an id from `effectId`. */
   readonly effects: readonly Effect[]
   readonly notices: readonly Notice[]
 }
 
-/** How far a session is, in the words of its engine. */
+/** A summary of a session's state, as its engine sees it: how far the session is, and what it has reached. */
 export interface EngineView<Result extends object = object> {
-  /** The engine's own name of its state: `classify`. */
+  /** The engine's own name for the session's state, such as `classify`. */
   readonly stateName: string
   readonly outcome: 'open' | 'completed' | 'failed'
-  /** The definition that the session acts as now, such as `agents/helper`; left out while it is the one that it started with. */
+  /** The definition that the session acts as now, such as `agents/helper`. Left out while this is the definition that the session started with. */
   readonly definition?: string
-  /** Whether the session may change files and run checks now. The gate enforces this. */
+  /** Whether the session may change files and run checks now. The service denies such effects while this is not true. */
   readonly mayWrite?: boolean
-  /** The result of the session, for programs. */
+  /** The result of the session, typed for programs; absent until there is one. */
   readonly result?: Result
-  /** The progress, for a person who decides about an approval. */
+  /** The progress of the session, shown to a person who decides about an approval. */
   readonly progress?: Progress
 }
 
-/** How far a session is, for people who may not read it. */
+/** The progress of a session, for people who approve its effects but may not read the session itself. */
 export interface Progress {
   /** The subject of the session, in one line. */
   readonly title: string
@@ -88,25 +94,28 @@ export interface Progress {
   readonly lastOutput?: string
 }
 
-/** The id of the n-th effect, from 0, that an engine asks for at a moment. */
+/**
+ * The id of the n-th effect (counted from 0) that an engine asks for in one step. It follows from the position in the log, so it is the
+ * same whenever the log is read.
+ */
 export function effectId ({ seq, effects }: Moment, n: number): string {
   return `${seq}.${effects + n}`
 }
 
-/** An engine together with its state in one session. */
+/** An engine together with its present state in one session, with the state's type hidden. */
 export interface RunningEngine {
   readonly name: string
   readonly view: EngineView
-  /** What the state holds, for tests that compare two folds. */
+  /** The engine's state, for tests that compare two computations of a session from its log. */
   readonly state: unknown
   refuses (text: string, action: Action | undefined): Refused | undefined
   take (fact: Fact, moment: Moment): { readonly engine: RunningEngine, readonly effects: readonly Effect[], readonly notices: readonly Notice[] }
 }
 
-/** Creates a running engine for a new session, before the first fact. */
+/** Creates the engine's part of a new session, in the condition before the first fact. */
 export type EngineStart = () => RunningEngine
 
-/** Hides the types of an engine's state, so that engines of all kinds can be kept in one table. */
+/** Makes a function that starts an engine. The function hides the type of the engine's state, so that engines of all kinds fit in one table. */
 export function startOf<Setting extends object, State, Result extends object> (engine: Engine<Setting, State, Result>): EngineStart {
   return () => running(engine, undefined)
 }
@@ -118,7 +127,7 @@ export function resultOf<Setting extends object, Result extends object> (
 ): Result {
   const { name, view: { result } } = engine
   if (name !== key.name || result === undefined) throw new Error(`a session of ${name} has no result of ${key.name}`)
-  // The engine of that name made the result, and its key says in which form.
+  // The cast is safe: the engine with this name made the result, and the key of the same name carries its type.
   return result as Result
 }
 
@@ -128,16 +137,19 @@ export function startedAs<Setting extends object, Result extends object> (start:
   return withSetting(start)
 }
 
-/** The part of a start that says which engine runs the session, and with what. */
+/** The two fields of a session's start that an engine key and a setting give: the engine's name, and the setting. */
 export function startWith<Setting extends object, Result extends object> (
   key: EngineKey<Setting, Result>,
   setting: Setting
 ): Pick<Start, 'engine' | 'setting'> {
-  // A setting is plain data; its interface has no index, which is all that JSON's type asks for beside that.
+  // The cast is safe: a setting is plain data. Its interface only lacks the index signature that the type of JSON asks for.
   return { engine: key.name, setting: setting as unknown as Json }
 }
 
-/** The engine whose name the start has wrote the setting, or reads a log of its own version. */
+/**
+ * Casts a start so that its setting has the engine's type. That is safe: the engine named in the start wrote the setting, or reads a log
+ * of its own version.
+ */
 function withSetting<Setting extends object> (start: Start): Started<Setting> {
   return start as unknown as Started<Setting>
 }

@@ -5,23 +5,26 @@ import { type Gate } from './gate.ts'
 import { type Transition } from './model.ts'
 import { type OpenEffect, type Session } from './session.ts'
 
-/** The engine computes other effects from a log than the engine that wrote the log did. */
+/**
+ * The error that an engine, when it reads a session's log again, asks for other effects (model calls, commands) than the log records. This
+ * happens when an engine was changed without a new version.
+ */
 export class EngineDiverged extends Error {
   override readonly name = 'EngineDiverged'
 }
 
-/** This program has no engine of the name and version that a session asks for. */
+/** The error that this program has no engine of the name and version that a session was started with. */
 export class EngineUnknown extends Error {
   override readonly name = 'EngineUnknown'
 }
 
-/** The engines by name with version. */
+/** The engines of this program (the rules of each kind of session), by name with version. */
 export type Engines = ReadonlyMap<string, EngineStart>
 
 /**
- * Computes the session after one more transition of its log.
+ * Computes the session after one more transition (entry) of its log.
  * @param session the session before the transition; `undefined` for the first transition
- * @throws EngineDiverged when the engine now wants other effects than those that were recorded; EngineUnknown
+ * @throws EngineDiverged when the engine now asks for other effects than those that were recorded; EngineUnknown
  */
 export function foldTransition (id: string, session: Session | undefined, transition: Transition, engines: Engines): Session {
   const { fact } = transition
@@ -41,7 +44,10 @@ function first (id: string, transition: Transition, engines: Engines, gate: Gate
   return begin(id, fact.start, engine, gate, transition).session
 }
 
-/** A gate that repeats the decisions recorded in a transition. An effect that the transition does not name stays owed. */
+/**
+ * A gate (which decides whether an effect may begin) that repeats the decisions recorded in a transition. An effect that the transition
+ * does not name is not begun.
+ */
 function recordedGate ({ seq, begun, held, denied }: Transition): Gate & { readonly seen: ReadonlySet<string> } {
   const seen = new Set<string>()
   const decide = (_session: Session, { effect }: OpenEffect): ReturnType<Gate> => {

@@ -3,25 +3,25 @@ import { ENDED, type Transition } from './model.ts'
 import { readShown } from './read-log.ts'
 import { type SessionStore } from './session-store.ts'
 
-/** How often the log is read without a message about a new append, in ms: such messages may be lost. */
+/** The interval at which a follower reads the log even if no message tells of a new entry, in ms: such messages may be lost. */
 const LOOK = 5000
 
-/** How many live messages wait for a slow reader, and their largest total length in UTF-16 units. Further messages are dropped. */
+/** The largest number of live messages that wait for a slow reader, and their largest total length in UTF-16 units. Further messages are dropped. */
 const [MAX_LIVE, MAX_LIVE_LENGTH] = [1000, 256 * 1024]
 
-/** A live message: it was published to followers, and is not stored. */
+/** A live message that waits for the reader: it was published to followers, and is not stored in the log. */
 interface Said {
   readonly words: JsonObject
-  /** The number of the last append that was heard of before this message; `undefined` before the log was read. */
+  /** The number of the last log entry that was announced before this message; `undefined` before the log was read for the first time. */
   readonly behind: number | undefined
 }
 
-/** An item for a follower of a session: a transition, or a live message. */
+/** An item for a follower of a session: a transition (an entry of the log), or a live message. */
 export type Followed = { readonly transition: Transition } | { readonly live: JsonObject }
 
 /**
- * Follows a session from a transition on: first the transitions in its log, then each new one from any replica, each once and in
- * order, with live messages between them. Ends with the session, or with the signal.
+ * Follows a session from a transition (log entry) on: yields the transitions in its log, then each new one from any replica, each once
+ * and in order, with live messages between them. Ends with the session, or when the signal aborts.
  * @param after number of the last transition that the reader has; 0 for all
  * @param greet gives live messages that were published before the reader came; called once, after the transitions in the log
  */
@@ -34,13 +34,13 @@ export async function * followSession (
 ): AsyncGenerator<Followed> {
   const live: Said[] = []
   let wake = (): void => {}
-  // Words alone are no reason to read the log, which may be a round trip for each part of each answer.
+  // Live messages alone are no reason to read the log: that would be a round trip for each part of each model answer.
   let isUnread = true
   const look = (): void => {
     isUnread = true
     wake()
   }
-  // Nobody knows behind which transition something is that is heard while the log is first read: it goes behind all.
+  // The number of the last announced transition is not known while the log is read for the first time. Live messages of that time go behind all transitions.
   let appended: number | undefined
   const stop = await store.watch(id, {
     onAppend (seq) {
@@ -59,24 +59,24 @@ export async function * followSession (
   signal.addEventListener('abort', look)
   try {
     for (let last = after, isOver = false, isFirst = true; !isOver && !signal.aborted; isFirst = false) {
-      // Made before the log is read: what is added meanwhile is not waited for.
+      // The promise is made before the log is read, so that a message that comes meanwhile wakes the loop.
       const more = new Promise<void>(resolve => { wake = resolve })
       const isDue = isUnread
       isUnread = false
       for await (const transition of isDue ? readShown(store, id, last) : []) {
-        // What a command has printed goes before the word that it has ended, however late the log is read.
+        // The output of a command (live) goes before the transition which says that the command has ended, however late the log is read.
         yield * saidUpTo(live, transition.seq - 1)
         last = transition.seq
-        // Behind its end may stand what was ended with it.
+        // The transition that ends a session may be followed by others, about effects that were aborted with the session.
         isOver ||= endsSession(transition)
         yield { transition }
       }
       yield * saidUpTo(live, last, true)
       appended ??= last
-      // A reader who has the end of a session is told nothing of it by what comes behind.
+      // The session may have ended in a transition that the reader has already; no transition after it says so again.
       if (isFirst) isOver ||= await hasEnded(store, id, last)
       if (isFirst && !isOver) yield * (await greet()).map(words => ({ live: words }))
-      // It may have aborted while the log was read, of which nobody is told any more.
+      // The signal may have aborted while the log was read. The listener's wake-up was then for nobody, so the loop must not wait.
       if (!isOver && !signal.aborted) await more
     }
   } finally {
@@ -91,7 +91,10 @@ function lengthOf ({ text }: JsonObject): number {
   return typeof text === 'string' ? text.length : 0
 }
 
-/** Removes and yields the live messages that belong before any append with a number above `seq`. */
+/**
+ * Removes the live messages that belong before the transition after number `seq`, and yields them.
+ * @param isAll whether messages without a known place count too
+ */
 function * saidUpTo (live: Said[], seq: number, isAll = false): Generator<Followed> {
   for (let [next] = live; next !== undefined && (next.behind === undefined ? isAll : next.behind <= seq); [next] = live) {
     live.shift()

@@ -7,12 +7,12 @@ import { type Seals } from './seal.ts'
 import { acceptsInput, headOf, type Session } from './session.ts'
 import { type SessionStore, SessionStoreError } from './session-store.ts'
 
-/** A session cannot be forked, because it never waited for its user. */
+/** The error that a session cannot be forked (copied to go on differently), because it never waited for its user. */
 export class NothingToFork extends Error {
   override readonly name = 'NothingToFork'
 }
 
-/** The log to copy is larger than allowed. */
+/** The error that the log of a session to fork is larger than the copy may be. */
 export class ForkTooLarge extends Error {
   override readonly name = 'ForkTooLarge'
 }
@@ -32,8 +32,9 @@ export interface ForkOptions {
 }
 
 /**
- * Forks a session: copies its log up to a transition after which it waited for its user, so that the copy can continue
- * differently. The copy is a session of its own with its own seals. The log is read twice, so that it is never in memory as a whole.
+ * Forks a session: copies its log up to a transition (entry) after which the session waited for its user, so that the copy can continue
+ * differently. The copy is a session of its own, and its entries are signed anew. The log is read twice, so that it is never in memory as
+ * a whole.
  * @throws NothingToFork, ForkTooLarge, EngineDiverged, EngineUnknown, LogUntrusted, SessionStoreError
  */
 export async function forkSession (options: ForkOptions): Promise<Session> {
@@ -52,7 +53,8 @@ export async function forkSession (options: ForkOptions): Promise<Session> {
     }
     const before: Session | undefined = session
     session = foldTransition(to, before, transition, engines)
-    // Half a copy counts as cancelled, so that nobody goes on with what the original had begun there, and it is forgotten.
+    // An unfinished copy has the status `cancelled` until its last entry, so that no replica continues effects that the original had
+    // begun there. If the copying stops, the store forgets the rest in time.
     const isWhole = transition.seq === length
     const head = headOf(isWhole ? session : { ...session, status: 'cancelled' }, undefined)
     const unsealed = { seq: transition.seq, text: stringifyJson(transition) }
@@ -70,7 +72,7 @@ export async function forkSession (options: ForkOptions): Promise<Session> {
   throw new SessionStoreError(`session ${from} has become shorter while it was copied`)
 }
 
-/** The number of the last transition after which the session waited for its user, and the size of the log up to it in bytes. */
+/** The number of the last transition after which the session waited for its user (0 when it never did), and the size of the log up to there in bytes. */
 async function waitingIn ({ store, engines, seals, from, upTo = Infinity }: ForkOptions): Promise<{ readonly length: number, readonly bytes: number }> {
   let session: Session | undefined
   let [length, bytes, read] = [0, 0, 0]

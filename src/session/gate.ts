@@ -6,44 +6,50 @@ import { digestOf, rowOf } from './effects.ts'
 import { type ChildEffect, type CommandPolicy, type CommitEffect, type Effect, type ExecEffect } from './model.ts'
 import { MAX_LOG_BYTES, type OpenEffect, type Session, type Used } from './session.ts'
 
-/** The gate's decision on whether an effect may be begun. `owe` begins nothing yet: the effect stays owed. */
+/**
+ * The verdict on an effect that an engine asks for (a model call, a command): whether the service may begin it now. `allow`, `deny`,
+ * `ask` a person first, or `owe`: it is begun later, and stays owed until then.
+ */
 export type Verdict =
   | Exclude<Judgement, { readonly answer: 'ask' }>
   | { readonly answer: 'ask', readonly rule: string, readonly about: JsonObject }
   | { readonly answer: 'deny', readonly by: 'budget', readonly reason: string }
   | { readonly answer: 'owe' }
 
-/** A gate decides whether an effect may be begun. @param session with all effects that were decided before this one */
+/** A gate decides whether an effect (a model call, a command) may begin. @param session with all effects that were decided before this one */
 export type Gate = (session: Session, open: OpenEffect) => Verdict
 
-/** The circumstances of the service as they are now, which may have changed since a session started. */
+/** The operator's configuration as it is now. It may have changed since a session started. */
 export interface Circumstances {
-  /** The operator's rules for a command; `undefined` where there is no operator. */
+  /** The operator's rules for a command now; `undefined` where no operator's configuration exists. */
   readonly commands: (effect: ExecEffect) => CommandPolicy | undefined
-  /** The operator's rules, applied to a commit; `undefined` where there is no operator. */
+  /** The judgement of a commit by the operator's rules now; `undefined` where no operator's configuration exists. */
   readonly commits: (effect: CommitEffect) => Judgement | undefined
   readonly about: AboutEffect
 }
 
-/** Circumstances without an operator: the rules that a session started with decide alone. */
+/** The circumstances in a service without an operator's configuration: only the rules that a session started with decide. */
 export const NO_CIRCUMSTANCES: Circumstances = { commands: () => undefined, commits: () => undefined, about: () => ({}) }
 
-/** The number from which on equal calls or commands since the user's last input need an approval: the third and all later ones. */
+/** The number of equal calls or commands, since the user's last input, from which on each needs an approval. A model that repeats itself is thus stopped. */
 const REPEATED_CALLS = 3
 
-/** The rule for a call that equals an interrupted one: to repeat it may do the same thing twice. */
+/**
+ * The rule, as a person reads it, for a call that equals an interrupted one. Nobody knows whether that one was done, so a repeat may do
+ * the same thing twice.
+ */
 const DOUBTFUL = 'the same call was interrupted before, and may have been done'
 
 /**
- * Creates the gate with the rules of sessions: the budget, the calls that need an approval, and the operator's rules for
- * commands. Of the rules at the session's start and the rules of now, the stricter count.
+ * Creates the gate with the rules of sessions: the budget, the calls that need an approval, and the operator's rules for commands. The
+ * rules of the session's start and the rules of now both count, and the stricter one wins.
  */
 export function createGate (circumstances: Circumstances): Gate {
   const { about: aboutOf } = circumstances
   return (session, open) => {
     const { effect, approved, by } = open
     const { start: { budget }, bytes } = session
-    // A child that was begun may run: whatever is left, its parent follows it.
+    // A child session that was begun before may go on, whatever is left of the budget, since its parent follows it.
     if (effect.kind === 'wait' || (effect.kind === 'child' && by !== undefined)) return { answer: 'allow' }
     if (waitsForRoom(session, open)) return { answer: 'owe' }
     const used = addSpent(session.used, reservedIn(session, effect.id))
@@ -51,20 +57,20 @@ export function createGate (circumstances: Circumstances): Gate {
     if (used.tokens >= budget.tokens) return { answer: 'deny', by: 'budget', reason: `the session has used its ${budget.tokens} tokens` }
     if (bytes >= MAX_LOG_BYTES) return { answer: 'deny', by: 'budget', reason: `the log of the session has its ${MAX_LOG_BYTES} bytes` }
     const verdict = (effect.kind === 'child' ? refuseChild(session, effect) : undefined) ?? judge(session, effect, circumstances)
-    // What was begun before was allowed then, and is repeated by a replica that took the session.
+    // An effect that has begun before was allowed then. A replica that took the session over begins it again without another question.
     if (verdict.answer !== 'ask') return verdict
     if (by !== undefined) return { answer: 'allow' }
-    // A person may allow what is asked for, and not what is denied. What he has allowed is what he was shown: it may go by
-    // another host, or begin in another folder, by now.
+    // A person can approve what the rules ask for, not what they deny. The approval holds for the content that the person was shown: the
+    // command may by now go to another host, or begin in another folder, and then the person is asked again.
     const about = aboutOf(session, effect)
     return approved === approvalDigest(session.id, effect, about) ? { answer: 'allow' } : { ...verdict, about }
   }
 }
 
-/** The gate for a service without an operator. */
+/** The gate for a service without an operator's configuration. A gate decides whether an effect, such as a command, may begin. */
 export const gate = createGate(NO_CIRCUMSTANCES)
 
-/** A gate that begins no effect: for a replica that adds a fact to a session which another replica drives. */
+/** The gate that begins no effect. A replica uses it to add a fact to a session that another replica drives: that one begins the effects. */
 export const owingGate: Gate = (_session, { effect }) => effect.kind === 'wait' ? { answer: 'allow' } : { answer: 'owe' }
 
 function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { commands, commits }: Circumstances): Judgement {
@@ -96,7 +102,7 @@ function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { co
   }
 }
 
-/** The denial of a child session that is nested too deeply, or for which too little of the budget is left; `undefined` when it may start. */
+/** The denial of a child session that is nested too deeply, or for which too little of the budget is left; `undefined` when the child may start. */
 function refuseChild (session: Session, effect: ChildEffect): Extract<Verdict, { answer: 'deny' }> | undefined {
   if (depthOf(session.start) >= MAX_DEPTH) {
     return { answer: 'deny', by: 'policy', reason: `${MAX_DEPTH} sessions are above this one, and it starts no further one` }
@@ -106,7 +112,7 @@ function refuseChild (session: Session, effect: ChildEffect): Extract<Verdict, {
   return { answer: 'deny', by: 'budget', reason: `too little of the budget is left: ${steps} steps and ${tokens} tokens` }
 }
 
-/** The judgement by the effect table alone, which is the same in every session. */
+/** The judgement of an effect by the properties of its kind alone, without rules of the session. */
 function judgeByRow (effect: Effect): Judgement {
   const rule = rowOf(effect).asks?.(effect)
   return rule === undefined ? { answer: 'allow' } : { answer: 'ask', rule }

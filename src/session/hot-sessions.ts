@@ -6,13 +6,13 @@ import { type Session } from './session.ts'
 /** The largest number of sessions in the cache. */
 const MOST = 1000
 
-/** The largest share of the heap that the cache may take, and its largest size in bytes. */
+/** The largest share of Node's heap that the cache of sessions may take, and its largest size in bytes; the smaller one counts. */
 const [HEAP_SHARE, MOST_BYTES] = [1 / 8, 256 * 1024 * 1024]
 
-/** The assumed size of a session in memory beside the texts of its log, in bytes. */
+/** The assumed size of a session in memory, without the texts of its log, in bytes. */
 const OWN_BYTES = 4096
 
-/** How long an ended session stays in the cache, in ms: its followers still read its end. */
+/** The time for which an ended session stays in the cache, in ms: its followers still read its last entries. */
 const ENDED_FOR = 5000
 
 /** A least-recently-used cache of sessions that were computed from their logs, bounded in number and memory. */
@@ -28,7 +28,7 @@ export class HotSessions {
     return this.#sessions.get(id)
   }
 
-  /** Gives a cached session without counting as a use of it. */
+  /** Gives a cached session, without marking it as recently used. */
   peek (id: string): Session | undefined {
     return this.#sessions.peek(id)
   }

@@ -1,4 +1,4 @@
-/** Lets work on one id run one after the other; work on different ids runs side by side. */
+/** A mutex for each id: work on one id runs one after the other; work on different ids runs side by side. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 

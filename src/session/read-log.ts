@@ -5,17 +5,20 @@ import { type Position, type Transition } from './model.ts'
 import { LogUntrusted, type Seals } from './seal.ts'
 import { type Entry, SessionStoreError, type SessionStore } from './session-store.ts'
 
-/** The length from which on a text takes noticeable time to parse, in UTF-16 units. */
+/** The length from which on the JSON of a log entry takes noticeable time to parse, in UTF-16 units. */
 const LONG = 32 * 1024
 
-/** A transition that was read from a log, with its size. */
+/** A transition (an entry of a session's log) as it was read from the store, with its size. */
 export interface Read {
   readonly transition: Transition
   /** The size of the transition's JSON, in bytes. */
   readonly size: number
 }
 
-/** Reads the transitions with numbers above `after`, for display only: their seals are not checked. @throws SessionStoreError */
+/**
+ * Reads the transitions (log entries) of a session with numbers above `after`, for display only: their signatures are not checked.
+ * @throws SessionStoreError
+ */
 export async function * readShown (store: SessionStore, id: string, after: number): AsyncGenerator<Transition> {
   const slices = createSlices()
   for await (const page of store.read(id, after)) {
@@ -26,7 +29,7 @@ export async function * readShown (store: SessionStore, id: string, after: numbe
   }
 }
 
-/** Reads the transitions after a position, and checks the seal of each. @throws LogUntrusted, SessionStoreError */
+/** Reads the transitions (log entries) of a session after a position, and checks the seal (the signature) of each. @throws LogUntrusted, SessionStoreError */
 export async function * readGenuine (store: SessionStore, seals: Seals, id: string, after: Position | undefined): AsyncGenerator<Read> {
   const slices = createSlices()
   let before = after?.token ?? ''
@@ -41,7 +44,7 @@ export async function * readGenuine (store: SessionStore, seals: Seals, id: stri
   }
 }
 
-/** Parses an entry. Long entries are parsed in turn, so that many readers of long logs do not block the process. */
+/** Parses a stored log entry. A long entry waits for its turn of the event loop, so that many readers of long logs do not block the process. */
 function parsed (id: string, entry: Entry): Transition | Promise<Transition> {
   return entry.text.length < LONG ? parseEntry(id, entry) : inTurn(() => parseEntry(id, entry))
 }

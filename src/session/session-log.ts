@@ -13,20 +13,20 @@ import { headOf, type Session } from './session.ts'
 import { type Append, type Entry, type SessionStore, SessionStoreError } from './session-store.ts'
 import { KeyedMutex } from './keyed-mutex.ts'
 
-/** How many untrusted logs are remembered, so that each is reported once. */
+/** The largest number of remembered ids of sessions with an untrusted log. They are remembered so that each is reported once. */
 const UNTRUSTED = 1000
 
-/** The number of attempts to append to a log to which others write at the same time. */
+/** The number of attempts to append the entry that ends a broken session, while other writers append to the same log. */
 const END_ATTEMPTS = 5
 
-/** The number of attempts to send an append when the store does not answer. */
+/** The number of attempts to append an entry while the store does not answer. */
 const APPEND_ATTEMPTS = 8
 
-/** The store has lost transitions that were acknowledged. */
+/** The error that the store has lost entries of a session's log that it had acknowledged. */
 export class LogLost extends Error {
   override readonly name = 'LogLost'
 
-  /** The last transition that the store still has; undefined when none is left. */
+  /** The position of the last entry that the store still has; undefined when none is left. */
   readonly top: Position | undefined
 
   constructor (top: Position | undefined, lost: number) {
@@ -40,11 +40,11 @@ export interface SessionLogOptions {
   readonly engines: Engines
   readonly seals: Seals
   readonly log: Log
-  /** The id of the replica that writes. */
+  /** The id of the replica (this service process), which the log entries name as their writer. */
   readonly by: string
 }
 
-/** Computes sessions from their logs, and appends transitions to the logs. */
+/** Computes sessions from their logs in the store, and appends transitions (entries) to the logs. */
 export class SessionLog {
   readonly #options: SessionLogOptions
   readonly #hot = new HotSessions()
@@ -58,8 +58,8 @@ export class SessionLog {
   }
 
   /**
-   * Computes a session from its log; `undefined` for a session that nobody has begun. Where a transition was not written by
-   * this service, the session is given as it was before that transition, with the status `failed`.
+   * Computes a session from its log; `undefined` for a session that nobody has begun. When an entry was not written by this service, the
+   * session is returned as it was before that entry, with the status `failed`.
    * @throws EngineDiverged, EngineUnknown, SessionStoreError
    */
   async load (id: string): Promise<Session | undefined> {
@@ -84,7 +84,7 @@ export class SessionLog {
     return session
   }
 
-  /** The name of whoever started a session, without reading the rest of its log. @throws SessionStoreError */
+  /** The owner of a session: the name of the access token that started it. Only the first entry of the log is read. @throws SessionStoreError */
   async ownerOf (id: string): Promise<string | undefined> {
     const { store, seals } = this.#options
     const known = this.#hot.peek(id)
@@ -100,7 +100,7 @@ export class SessionLog {
     }
   }
 
-  /** Reports a log to which somebody else has written, and ends its session. */
+  /** Reports a log in which an entry was not written by this service, and ends its session. */
   async #distrust (id: string, { message }: LogUntrusted): Promise<void> {
     if (this.#untrusted.has(id)) return
     this.#untrusted.set(id, true)
@@ -111,12 +111,12 @@ export class SessionLog {
     await this.stopBroken(id, { code: 'LOG_UNTRUSTED', message })
   }
 
-  /** The replica that drives a session according to the session's head in the store. @throws SessionStoreError */
+  /** The id of the replica (service process) that drives a session, according to the session's head in the store. @throws SessionStoreError */
   async driverOf (id: string): Promise<string | undefined> {
     return (await this.#options.store.head(id))?.driver
   }
 
-  /** One transition of a session, by its number. @throws SessionStoreError */
+  /** Reads one transition (log entry) of a session, by its number. @throws SessionStoreError */
   async transition (id: string, seq: number): Promise<Transition | undefined> {
     const read = readShown(this.#options.store, id, seq - 1)
     const { value } = await read.next()
@@ -124,14 +124,14 @@ export class SessionLog {
     return value
   }
 
-  /** The session as it is in memory, if at all. Other replicas may have added to its log since. */
+  /** The session from this process's cache, if it is there. Other replicas may have added to its log since. */
   peek (id: string): Session | undefined {
     return this.#hot.peek(id)
   }
 
   /**
-   * Appends a transition to the log. Retries with the same token while the store does not answer.
-   * @param driver see `Head`
+   * Appends a transition (log entry) to a session's log. It retries with the same token while the store does not answer.
+   * @param driver the replica that performs the session's effects from now on, if any
    * @returns false when another writer was first, or may be by now: the caller then performs nothing, and computes the transition anew
    * @throws LogLost, SessionStoreError
    */
@@ -152,7 +152,7 @@ export class SessionLog {
       shouldRetry: ({ error }) => error instanceof SessionStoreError
     })
     if (outcome === 'ok' || outcome === 'again') {
-      // A lease counts from the first sending: where much of it is gone, another replica may have taken the session.
+      // A lease counts from the first attempt. When much of it is over, another replica may have taken the session.
       const isDoubtful = outcome === 'again' || (typeof due === 'number' && performance.now() - sent > due / 2)
       if (driver !== undefined && isDoubtful && !await this.#isDriven(session, driver)) return false
       this.#hot.put({ ...session, bytes: session.bytes + Buffer.byteLength(append.entry.text) })
@@ -163,7 +163,7 @@ export class SessionLog {
     return false
   }
 
-  /** Whether the store still has the given transition of a session as the last one, and the given driver. */
+  /** Whether the given transition is still the last one of the session's log, and the given replica still drives the session. */
   async #isDriven ({ id, token }: Session, driver: string): Promise<boolean> {
     const head = await this.#options.store.head(id)
     return head?.token === token && head.driver === driver
@@ -175,8 +175,9 @@ export class SessionLog {
   }
 
   /**
-   * Ends a session that cannot be continued, without reading its log.
-   * @param top the last transition of the session. @default the one that the session's head names
+   * Ends a session that cannot be continued, without reading its log: appends an entry that stops it.
+   * @param top position of the last entry of the log.
+   * @default the position that the session's head names
    */
   async stopBroken (id: string, { code, message, top: given }: {
     readonly code: string,
@@ -189,7 +190,7 @@ export class SessionLog {
     if (head === undefined || ENDED.has(head.status)) return
     const notices = [{ type: 'error', data: { code, message } }, { type: 'done', data: { status: 'failed' } }] as const
     let after: Position | undefined = { seq: given?.seq ?? head.seq, token: given?.token ?? head.token }
-    // Where somebody else has written to the log, the head does not name its last transition; the refused append does.
+    // When somebody else has written to the log, the head does not name the last entry. The refused append names it, and the next attempt uses that.
     for (let attempt = 0; after !== undefined && attempt < END_ATTEMPTS; attempt++) {
       const [seq, at, token]: [number, number, string] = [after.seq + 1, Date.now(), randomUUID()]
       const transition: Transition = {

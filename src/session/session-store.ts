@@ -1,62 +1,62 @@
 import { type JsonObject } from '../base/json.ts'
 import { type Head, type Position, type Status, type Transition } from './model.ts'
 
-/** The largest number of transitions in a page of a log. */
+/** The largest number of entries in a page that is read of a session's log. */
 export const PAGE_SIZE = 500
 
-/** The size of a page of a log, in bytes: a page that has reached it takes no more, though it has fewer than `PAGE_SIZE` transitions. */
+/** The size at which a page of a session's log is full, in bytes, though it has fewer than `PAGE_SIZE` entries. */
 export const PAGE_BYTES = 256 * 1024
 
-/** A transition in the form in which a store keeps it. The store reads only its number. */
+/** The stored form of a transition (one item of a session's log). The store itself reads only its number. */
 export interface Entry {
   readonly seq: number
   /** The JSON of the transition. */
   readonly text: string
-  /** The seal (an HMAC) that proves which service wrote the transition; empty where no secret is configured. */
+  /** The seal: a signature (HMAC) which proves that this service wrote the transition; empty where no secret is configured. */
   readonly seal: string
 }
 
 /**
- * A session store keeps the logs of sessions. Variants: memory, a folder, Redis (one server, Sentinel, Cluster). One
- * contract suite tests that all behave alike. The log is the fence: an append names the transition it follows, so of two
- * concurrent writers one is refused.
- * Every method throws SessionStoreError when the store cannot be reached; whether an append arrived is unknown then, and
- * the same append again (same token) finds out. An ended session is forgotten after the time that the store was given.
+ * A session store keeps the logs of sessions: in memory, in a folder, or in Redis (one server, Sentinel, Cluster). One suite of tests
+ * shows that all behave alike. Each append names the transition (log entry) that it follows, so of two concurrent writers one is refused.
+ * Every method throws SessionStoreError when the store cannot be reached. Whether an append arrived is unknown then; the same append
+ * again, with the same token, finds out. An ended session is forgotten after a time that the store was created with.
  */
 export interface SessionStore {
   /**
-   * Adds one transition, with the head and the due time that go with it, in one step.
+   * Adds one transition to a session's log, and in the same step updates the session's head (summary) and due time.
    * @throws RangeError when id, number, token and head do not fit together: the fault is the caller's
    */
   append (append: Append): Promise<Appended>
-  /** Reads the transitions after number `after`, in pages of at most 500, bounded in bytes; nothing for a session that is unknown. */
+  /** Reads the transitions of a session after number `after`, in pages of at most 500 that are bounded in bytes; none for an unknown session. */
   read (id: string, after: number): AsyncIterable<readonly Entry[]>
   head (id: string): Promise<Head | undefined>
-  /** Whether any session of any owner has not ended. */
+  /** Whether there is any session, of any owner, that has not ended. */
   hasOpen (): Promise<boolean>
-  /** How many sessions of an owner have not ended. Child sessions are not counted. */
+  /** The number of an owner's sessions that have not ended. Child sessions are not counted. */
   countOpen (owner: string): Promise<number>
   /**
-   * Lists sessions by `createdAt`, the newest first. A page may have fewer sessions than `limit`, even none, and still a
-   * `next`: a store looks at a bounded number of sessions for each page.
-   * @throws RangeError when no page has given the cursor
+   * Lists sessions by `createdAt`, the newest first. A page may have fewer sessions than `limit`, even none, and still a `next`: for each
+   * page the store looks at a bounded number of sessions.
+   * @throws RangeError when the cursor is not one that a page has given
    */
   list (query: ListQuery): Promise<SessionPage>
   /**
-   * Takes sessions that are due: each is leased to replica `by` for `lease` ms, by the store's clock.
-   * @returns their ids, and in how many ms the next one is due, 0 when more are due than the limit, undefined when none ever is
+   * Takes sessions that are due, because nobody drives them or they have waited too long: each is leased to replica `by` for `lease` ms,
+   * by the store's clock.
+   * @returns their ids, and in how many ms the next session is due: 0 when more are due than the limit, undefined when none will be
    */
   take (by: string, limit: number, lease: number): Promise<{ readonly ids: readonly string[], readonly next: number | undefined }>
   /**
-   * Renews the leases of those named sessions that replica `by` still drives.
-   * @returns for each that exists, the number of its last transition, and whether it is still driven by `by`
+   * Renews the leases of the named sessions, for those that replica `by` still drives.
+   * @returns for each session that exists: the number of its last transition, and whether `by` still drives it
    */
   renew (by: string, ids: readonly string[], lease: number): Promise<readonly Renewed[]>
-  /** Sends the followers of a session a live message that is not stored, such as a part of a model's answer. Never throws. */
+  /** Sends the followers of a session a live message that is not stored, such as a part of a model's answer. It never throws. */
   publish (id: string, live: JsonObject): void
   /**
-   * Follows a session: the listener hears of each later append, from any replica, and of each published message. Messages
-   * may be lost with a connection; `onGap` then says that the log has to be read again.
+   * Follows a session: the listener hears of each later append by any replica, and of each published message. Messages may be lost with a
+   * connection; `onGap` then says that the log has to be read again.
    * @returns a function that ends the following
    */
   watch (id: string, listener: SessionListener): Promise<() => void>
@@ -67,21 +67,25 @@ export interface SessionStore {
 
 export interface Append {
   readonly id: string
-  /** The last transition that the writer knows; undefined creates the session. */
+  /** The position of the last transition that the writer knows; undefined creates the session. */
   readonly after: Position | undefined
   readonly transition: Transition
   /** The stored form of the transition. */
   readonly entry: Entry
-  /** The head after this transition. Its owner, `createdAt`, parent and root are the same in every append of a session. */
+  /** The head (the summary that lists show) after this transition. Its owner, `createdAt`, parent and root are the same in every append of a session. */
   readonly head: Head
   /**
-   * The time in ms, by the store's clock, after which the session is due and any replica may take it. 'never' is for a session
-   * that has ended, and removes its driver; 'keep' leaves due time and driver as they are. The head's driver counts with a number only.
+   * The time in ms, by the store's clock, after which the session is due: any replica may then take it over. 'never' is for a session
+   * that has ended, and removes its driver. 'keep' leaves due time and driver as they are. The head's driver is stored only together with
+   * a number.
    */
   readonly due: number | 'never' | 'keep'
 }
 
-/** The outcome of an append. 'again': the log has this transition already, with the same token. An object: refused; `top` is the log's last transition. */
+/**
+ * The outcome of an append. 'ok': the transition was added. 'again': the log has it already, with the same token. An object: the append
+ * was refused, and `top` is the log's last position.
+ */
 export type Appended = 'ok' | 'again' | { readonly top: Position | undefined }
 
 export interface ListQuery {
@@ -99,7 +103,7 @@ export interface ListQuery {
   /** Lists the owner's child sessions too. Used only together with `isAsking` and `owner`. */
   readonly withChildren?: true
   readonly limit: number
-  /** The `next` of the previous page. */
+  /** The `next` of the previous page; absent for the first page. */
   readonly cursor?: string
 }
 
@@ -120,7 +124,7 @@ export interface SessionListener {
   onGap (): void
 }
 
-/** The store cannot be reached or refuses; the message says which and why. */
+/** The error that the store cannot be reached, or refuses to keep sessions; the message says which and why. */
 export class SessionStoreError extends Error {
   override readonly name = 'SessionStoreError'
 }

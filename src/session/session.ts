@@ -3,22 +3,25 @@ import { type RunningEngine } from './engine.ts'
 import { childId, openChildrenIn, waitsForRoom } from './child.ts'
 import { type Effect, type Head, type Position, type Spent, type Start, type Status } from './model.ts'
 
-/** The state of a session, computed by folding all transitions of its log. It is immutable: a further transition gives a new object. */
+/** The state of a session, computed from all transitions (entries) of its log. It is immutable: a further transition gives a new object. */
 export interface Session extends Position {
   readonly id: string
   readonly start: Start
   readonly status: Status
   readonly engine: RunningEngine
-  /** The effects that the engine asked for and that have not ended, by id. */
+  /** The effects (model calls, commands …) that the engine asked for and that have not ended, by id. */
   readonly open: ReadonlyMap<string, OpenEffect>
   readonly used: Used
-  /** The id of the last input, so that an input that a client sends twice counts once. */
+  /** The id of the user's last input, so that an input that a client sends twice counts once. */
   readonly lastInput: string | undefined
-  /** Digests of tool calls and commands that were interrupted, so that they may have been done. One that has succeeded since is removed. */
+  /**
+   * The digests of tool calls and commands that were interrupted, so that nobody knows whether they were done. When an equal one succeeds
+   * later, its digest is removed.
+   */
   readonly doubtful: ReadonlySet<string>
-  /** The questions that people were asked about effects, by the id of the effect. */
+  /** The questions to people about effects that need an approval, by the effect's id. */
   readonly asked: ReadonlyMap<string, Asked>
-  /** The size of the session's log, in bytes. A new transition counts once it is written. */
+  /** The size of the session's log, in bytes. A new transition is added once it is written. */
   readonly bytes: number
   readonly createdAt: number
   readonly updatedAt: number
@@ -27,10 +30,10 @@ export interface Session extends Position {
 /** The largest size of a session's log, in bytes. */
 export const MAX_LOG_BYTES = 64 * 1024 * 1024
 
-/** An effect that has not ended. */
+/** An open effect: something that the engine asked the service to do (a model call, a command), and that has not ended. */
 export interface OpenEffect {
   readonly effect: Effect
-  /** How far the effect is. `owed`: nobody has begun it. `held`: it waits for a person's approval. `begun`: a replica performs it. */
+  /** The phase of the effect. `owed`: nobody has begun it. `held`: it waits for a person's approval. `begun`: a replica (service process) performs it. */
   readonly phase: 'owed' | 'held' | 'begun'
   /** The id of the replica that began the effect. */
   readonly by?: string
@@ -38,43 +41,43 @@ export interface OpenEffect {
   readonly since?: number
   /** Whether the effect had been begun once before. */
   readonly isAgain?: boolean
-  /** The digest of the content that a person has approved. Where the content differs by now, the person is asked again. */
+  /** The digest of the content that a person has approved. When the content differs by now, the person is asked again. */
   readonly approved?: string
-  /** The question to a person, while the effect is held. */
+  /** The question that a person is asked, while the effect waits for an approval. */
   readonly question?: Question
-  /** The part of this session's budget that is reserved for a child. */
+  /** The part of this session's budget that is reserved for a child session, when the effect starts one. */
   readonly reserved?: Spent
 }
 
-/** What a person is asked about an effect. */
+/** The question to a person whether an effect, such as a command, may be performed. */
 export interface Question {
-  /** The rule because of which the person is asked. */
+  /** The rule, in words, because of which the person is asked. */
   readonly rule: string
-  /** See `Held`. */
+  /** The circumstances that the person has to know, such as host and folder; see `Held`. */
   readonly about: JsonObject
-  /** When it was asked, in ms since 1970. */
+  /** When the person was asked, in ms since 1970. */
   readonly at: number
 }
 
-/** The places in the log where a person was asked about an effect, and where the person answered. */
+/** The places in a session's log where a person was asked about an effect, and where the person answered. */
 export interface Asked {
-  /** Number of the transition that asks. */
+  /** The number of the log entry with the question. */
   readonly seq: number
   /** The digest of the content that was shown to the person. */
   readonly digest: string
-  /** Number of the transition with the decision; without it nobody has decided. */
+  /** The number of the log entry with the decision; absent while nobody has decided. */
   readonly decided?: number
 }
 
-/** What a session has used of its budget. */
+/** The amounts that a session has used of its budget. */
 export interface Used {
   readonly steps: number
   readonly tokens: number
-  /** How often each call of a tool was begun since the user spoke last, by its digest. */
+  /** The number of times that each tool call and command was begun since the user's last input, by the call's digest. It shows a model that repeats itself. */
   readonly calls: ReadonlyMap<string, number>
 }
 
-/** The head that lists show of a session. @param driver the replica that acts for it */
+/** Makes the head of a session, the summary that lists show. @param driver id of the replica that performs the session's effects, if any */
 export function headOf (session: Session, driver: string | undefined): Head {
   const { id, seq, token, start: { owner, engine, definition, forkOf, parent }, status, createdAt, updatedAt } = session
   const children = openChildrenIn(session).map(({ effect }) => childId(id, effect.id))
@@ -96,27 +99,36 @@ export function headOf (session: Session, driver: string | undefined): Head {
   }
 }
 
-/** The effects that a session has in a phase, in the order in which they were asked for. */
+/** The open effects of a session in one phase, in the order in which the engine asked for them. */
 export function openIn ({ open }: Session, phase: OpenEffect['phase']): OpenEffect[] {
   return [...open.values()].filter(each => each.phase === phase)
 }
 
-/** The owed effects that may be begun now. A child may have to wait until another child has ended. */
+/** The effects that nobody has begun and that may begin now. A child session may have to wait until another child has ended. */
 export function owedNow (session: Session): OpenEffect[] {
   return openIn(session, 'owed').filter(each => !waitsForRoom(session, each))
 }
 
-/** Whether a session waits for its user, so that it accepts an input. */
+/** Whether a session waits for its user, and so accepts an input. */
 export function acceptsInput (session: Session): boolean {
   return [...session.open.values()].some(({ effect, phase }) => effect.kind === 'wait' && phase === 'begun')
 }
 
-/** The id of the replica that performs an effect of a session now; `undefined` while the session only waits. */
+/** The id of the replica (service process) that performs an effect of a session now; `undefined` while the session only waits. */
 export function driverOf (session: Session): string | undefined {
   return [...session.open.values()].find(({ effect, phase }) => effect.kind !== 'wait' && phase === 'begun')?.by
 }
 
-/** Whether a session waits for people only: no effect runs, and none is owed. */
+/** Whether a session only waits for people: no effect runs, and none has still to be begun. */
 export function isWaiting (session: Session): boolean {
   return driverOf(session) === undefined && openIn(session, 'owed').length === 0
+}
+
+/** The status of a session that has not been stopped: running while an effect runs or is owed, else waiting for a decision or an input. */
+export function statusOf (session: Session): Status {
+  const { outcome } = session.engine.view
+  if (outcome !== 'open') return outcome
+  if (openIn(session, 'begun').some(({ effect }) => effect.kind !== 'wait') || openIn(session, 'owed').length > 0) return 'running'
+  if (openIn(session, 'held').length > 0) return 'waiting_approval'
+  return acceptsInput(session) ? 'waiting_input' : 'running'
 }

@@ -2,23 +2,26 @@ import { type Json, type JsonObject, stringifyJson } from '../base/json.ts'
 import { type Effect, type Fact, type Notice, type ToolEffect } from './model.ts'
 import { type OpenEffect } from './session.ts'
 
-/** A fact that ends an effect. */
+/** A fact (an entry of a session's log) that says how an effect ended, such as a tool call. */
 export type End = Extract<Fact, { readonly effect: string }> & { readonly kind: 'result' | 'failure' | 'unknown' | 'refused' }
 
-/** Arguments whose JSON is longer are cut in events, in UTF-16 units. */
+/** The largest JSON of a tool call's arguments in an event, in UTF-16 units; a longer one is cut. */
 const MAX_ARGUMENTS = 16_000
 
-/** The notice that a tool is called. @param isAgain whether the call was begun once before, and may have been completed then */
+/**
+ * The notice (an event for a session's followers) that a tool is called.
+ * @param isAgain whether the call was begun once before, and may have been completed then
+ */
 export function toolCalled (effect: Effect, isAgain: boolean): Notice[] {
   return effect.kind === 'tool' ? [notice(effect, 'called', isAgain ? { isAgain } : {})] : []
 }
 
-/** The notice of how a tool call ended, or that it was refused. @param at when it ended, in ms since 1970 */
+/** The notice (an event for a session's followers) of how a tool call ended, or that it was refused. @param at when it ended, in ms since 1970 */
 export function toolEnded ({ effect, since }: OpenEffect, fact: End, at: number): Notice[] {
   return effect.kind === 'tool' ? [notice(effect, 'ended', { ...outcomeOf(fact), ...durationOf(since, at) })] : []
 }
 
-/** The notice that a running tool call was given up because its session was stopped. */
+/** The notice (an event for a session's followers) that a running tool call was aborted, because its session was stopped. */
 export function toolGivenUp ({ effect, since }: OpenEffect, at: number): Notice[] {
   return effect.kind === 'tool'
     ? [notice(effect, 'ended', {
@@ -42,7 +45,7 @@ function outcomeOf (fact: End): JsonObject {
   }
 }
 
-/** The duration of a call. It is never negative, though begin and end may come from the clocks of two replicas. */
+/** The duration of a tool call. It is never negative, though begin and end may come from the clocks of two replicas. */
 function durationOf (since: number | undefined, at: number): JsonObject {
   return since === undefined ? {} : { durationMs: Math.max(0, at - since) }
 }

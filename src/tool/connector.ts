@@ -1,40 +1,40 @@
 import { type Json, type JsonObject } from '../base/json.ts'
 import { type PreparationState } from './call/preparation.ts'
 
-/** The connection to one registered tool, made when the tool is registered. There is an implementation for each protocol. */
+/** A connector reaches one registered tool over its protocol (HTTP, gRPC or MCP). It is made when the tool is registered. */
 export interface Connector {
   /**
-   * Makes one attempt to call the tool. Timeouts, retries and defaults are the business of the calling code. The attempt ends soon after its signal
-   * aborts.
+   * Makes one attempt to call the tool. Timeouts, retries and fallbacks are the caller's job. The attempt ends soon after its signal is
+   * aborted.
    * @throws ToolError
    */
   call (values: JsonObject, attempt: Attempt): Promise<Reply>
-  /** Settles when the first attempt to prepare for calls has ended, with or without success. */
+  /** Settles when the first attempt to prepare for calls (such as connecting) has succeeded or failed. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Ends the connections and processes that the tool holds open. */
+  /** Closes what the tool holds open, such as connections. */
   close (): Promise<void>
 }
 
-/** The bounds of one attempt to call a tool, and the ids to send with it. */
+/** The limits and the origin of one attempt to call a tool. */
 export interface Attempt {
-  /** The signal that ends the attempt; it aborts with a `ToolError`. */
+  /** Ends the attempt when it is aborted. The reason is a `ToolError`. */
   readonly signal: AbortSignal
-  /** The time that is left, in ms, for protocols that tell it to the server; `undefined` when it is not known. */
+  /** The time that is left for the attempt, in ms, for protocols that tell the server; `undefined` when it is not known. */
   readonly timeLeft: number | undefined
-  /** The id and the trace context of the HTTP request for which the call is made. The tool is told both where the protocol allows that. */
+  /** The id of the HTTP request to this service that led to the call, and its trace context. The tool is sent both where its protocol can carry them. */
   readonly requestId: string
   readonly traceparent: string | undefined
 }
 
-/** The headers, or metadata, by which a tool's own logs and traces can be matched to the request. */
+/** The headers, or gRPC metadata, by which a tool's own logs and traces can be matched with the request to this service. */
 export function identify ({ requestId, traceparent }: Attempt): Readonly<Record<string, string>> {
   return { 'x-request-id': requestId, ...(traceparent === undefined ? {} : { traceparent }) }
 }
 
-/** The answer of a tool. */
+/** The reply of a tool to one attempt. */
 export interface Reply {
   readonly value: Json
-  /** The secrets that were sent with the call. They must not appear in the value. */
+  /** The secrets that were sent with the call. They are removed from the value, in case the tool repeats them. */
   readonly secrets: readonly string[]
 }

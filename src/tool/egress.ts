@@ -2,34 +2,34 @@ import { lookup as resolveWithSystem, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** The policy that decides to which addresses the service may connect for tools. */
+/** The egress policy: the addresses to which calls of tools may go. */
 export interface Egress {
   /**
-   * The reason why a host, as a URL writes it, is refused without asking a name server; `undefined` when the host is allowed, or when only its
-   * addresses can decide.
+   * The reason why a host, as written in a URL, is refused without asking a name server; `undefined` when the host is allowed, or when
+   * this depends on the addresses that its name resolves to.
    */
   refusal (host: string): string | undefined
   /**
-   * Resolves a host name for a connection, and fails when one of its addresses is refused. The connection is made to the very addresses that were
-   * checked, so a name that resolves to another address the next time gains nothing. Sockets do not call this for a host that is an address already,
-   * so callers must ask `refusal`, too.
+   * Resolves a name for a connection, and fails when one of its addresses is refused. The connection goes to the very addresses that were
+   * checked, so a name that resolves differently the next time gains nothing. Sockets do not call this for a host that is an address
+   * already, so callers must use `refusal` too.
    */
   readonly lookup: LookupFunction
 }
 
 export interface EgressOptions {
-  /** `internal` allows public, private and loopback addresses. `strict` allows public ones, and those that `allow` names. */
+  /** The mode: `internal` allows public, private and loopback addresses; `strict` allows public ones, and those that `allow` names. */
   readonly mode: 'internal' | 'strict'
-  /** CIDRs, addresses and host names (`*.example.org` for all below) that `strict` allows in addition. */
+  /** The CIDRs, addresses and host names (`*.example.org` for all below) that `strict` allows in addition. */
   readonly allow: readonly string[]
-  /** The resolver of host names. @default the system's resolver */
+  /** The function that resolves names. @default the system's resolver */
   readonly resolve?: Resolve
 }
 
 /** Resolves a host name to all its addresses. */
 export type Resolve = (host: string, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
 
-/** The error of a connection that the egress policy forbids. */
+/** The error of a connection that the egress policy (which addresses calls may go to) forbids. */
 export class EgressError extends Error {
   override readonly name = 'EgressError'
 }
@@ -37,15 +37,15 @@ export class EgressError extends Error {
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 /**
- * The allowed ranges of addresses, in the words of ipaddr.js. All other ranges (link-local, multicast, unspecified, reserved, tunnels …) are always
- * refused.
+ * The kinds of addresses that may be allowed, as ipaddr.js names them. All other kinds (link-local, multicast, unspecified, reserved,
+ * tunnels …) are always refused.
  */
 const PUBLIC = new Set(['unicast'])
 const INTERNAL = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'])
 
 /**
- * The addresses of metadata services in clouds, which give credentials to anybody who can reach them. These look like ordinary addresses; other such
- * services have link-local or reserved ones.
+ * The addresses of cloud services that give credentials to whoever can reach them, where the addresses look like ordinary private or
+ * public ones. Other such services are at link-local or reserved addresses, which are refused anyway.
  */
 const METADATA = [
   'fd00:ec2::/32', // AWS: metadata ::254, credentials of pods ::23, DNS ::253
@@ -59,14 +59,14 @@ const METADATA = [
 ].map(range => ipaddr.parseCIDR(range))
 
 /**
- * Makes the egress policy of all tools. Link-local, metadata, multicast and unspecified addresses are refused in every spelling and in both modes,
- * whatever `allow` says.
+ * Makes the egress policy for calls of all tools. Link-local, metadata, multicast and unspecified addresses are refused in every spelling
+ * and in both modes, whatever `allow` says.
  * @throws Error that names an entry of `allow` that cannot be read
  */
 export function createEgress ({ mode, allow, resolve = systemResolve }: EgressOptions): Egress {
   const allowed = parseAllowed(allow)
 
-  /** The reason why a connection to an address is refused; `undefined` when it is allowed. @param host the name that was resolved to the address */
+  /** The reason why a connection to an address is refused, if it is. @param host the name that led to the address */
   function refusalOf (address: string, host: string): string | undefined {
     if (!ipaddr.isValid(address)) return `"${address}" is not an address`
     const parsed = ipaddr.process(address)
@@ -101,7 +101,7 @@ function isWithin (address: Address, [range, bits]: [Address, number]): boolean 
   return range.kind() === address.kind() && address.match(range as ipaddr.IPv4, bits)
 }
 
-/** Whether an address has the obsolete form `::10.0.0.1`, which ipaddr.js takes for a public address. */
+/** Whether an address has the long obsolete form `::10.0.0.1`, which ipaddr.js takes for public. */
 function isIpv4Compatible (address: Address): boolean {
   return address.kind() === 'ipv6' && (address as ipaddr.IPv6).parts.slice(0, 6).every(part => part === 0)
 }
@@ -121,7 +121,7 @@ function parseAllowed (entries: readonly string[]) {
   }
 }
 
-/** Resolves a host, which is a name or an address, to its addresses. All of them are allowed. @throws EgressError, or the resolver's error */
+/** Resolves a host (a name or an address) to its addresses, which the egress policy all allows. @throws EgressError, or the resolver's error */
 export function resolveHost (egress: Egress, host: string): Promise<LookupAddress[]> {
   const refusal = egress.refusal(host)
   if (refusal !== undefined) return Promise.reject(new EgressError(refusal))

@@ -5,40 +5,43 @@ import { parseSecrets, type Secrets } from './definition/secrets.ts'
 import { parseStdioCommands, type StdioCommand } from './mcp/stdio-command.ts'
 import { SYSTEM_TLS, type TlsFiles } from './tls.ts'
 
-/** What the operator of this service allows and provides for tools. A tool's registration can use only this. */
+/**
+ * The permissions that the operator (who runs this service) gives to tools: addresses, secrets, commands. Registrations of tools can only
+ * choose among them.
+ */
 export interface Operator {
   readonly egress: Egress
   readonly secrets: Secrets
   readonly baseUrls: BaseUrls
-  /** The commands with which MCP servers may be started, by name. */
+  /** The commands that MCP servers may be started with, by name. */
   readonly commands: ReadonlyMap<string, StdioCommand>
   readonly tls: TlsFiles
   readonly policy: PolicyDefaults
 }
 
-/** What the operator allows for tools, as it is written in environment variables. */
+/** The operator's permissions for tools as they are written in environment variables. */
 export interface OperatorSettings {
-  /** The variable `EGRESS`: where tools may connect. */
+  /** The variable `EGRESS`: the mode of the egress policy. */
   readonly egress: EgressOptions['mode']
-  /** The variable `EGRESS_ALLOW`: CIDRs, addresses and host names, separated by commas. */
+  /** The variable `EGRESS_ALLOW`: the CIDRs, addresses and host names that calls may go to in addition, comma-separated. */
   readonly egressAllow: string
-  /** The variable `TOOL_BASE_URLS`: `module=url,…`. */
+  /** The variable `TOOL_BASE_URLS`, `module=url,…`: the base URL of each module. */
   readonly baseUrls: string
-  /** The variable `TOOL_BASE_URL`, for all other modules; `''` for none. */
+  /** The variable `TOOL_BASE_URL`: the base URL of all other modules; `''` for none. */
   readonly baseUrl: string
-  /** The variable `TOOL_SECRETS`: `NAME=host|host,…`. */
+  /** The variable `TOOL_SECRETS`, `NAME=host|host,…`: the hosts to which each secret may be sent. */
   readonly secrets: string
-  /** The variable `MCP_STDIO_COMMANDS`: `name=command argument;…`. */
+  /** The variable `MCP_STDIO_COMMANDS`, `name=command argument;…`: the commands that MCP servers may be started with. */
   readonly stdioCommands: string
-  /** The environment, in which the values of the secrets are: `TOOL_SECRET_NAME`. */
+  /** The environment of this process, in which the variables `TOOL_SECRET_NAME` hold the values of the secrets. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly tls?: TlsFiles
   readonly policy?: PolicyDefaults
 }
 
 /**
- * Parses what the operator allows for tools.
- * @param modules where modules publish their addresses
+ * Reads the operator's permissions for tools.
+ * @param modules the place where modules publish their addresses
  * @throws Error that names the variable and the entry; the service then does not start
  */
 export function createOperator (settings: OperatorSettings, modules: ModuleDirectory): Operator {

@@ -1,8 +1,8 @@
-/** The operator's TLS settings for connections to tools. Without them the system's authorities are trusted, and no client certificate is used. */
+/** The operator's certificates for TLS connections to tools. Without them, the system's trusted authorities count, and no client certificate is sent. */
 export interface TlsFiles {
-  /** The certificates of the authorities to trust, as PEM. */
+  /** The certificates of the trusted authorities, as PEM. */
   readonly ca: Buffer | null
-  /** The private key and certificate of this service, as PEM. */
+  /** The key and the certificate of this service itself, as PEM. */
   readonly key: Buffer | null
   readonly cert: Buffer | null
 }

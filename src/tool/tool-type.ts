@@ -4,33 +4,33 @@ import { type ToolSource } from './call/tool-source.ts'
 import { type CommonDefinition, type ToolDefinition } from './definition/definition.ts'
 import { type Operator } from './operator.ts'
 
-/** One type of tools, such as those over HTTP: its row in the table that every loop over types reads. A type is one folder below `src/tool` and this row. */
+/** A type of tools: one protocol over which tools are reached (HTTP, gRPC, MCP). Each type is one folder below this one, and one row in the table of types. */
 export interface ToolType<D extends ToolDefinition = ToolDefinition> {
-  /** The `type` in registrations of such tools, and the name of the member that may hold their endpoint. */
+  /** The type's name: the value of `type` in registrations, and the name of the member that may hold the endpoint. */
   readonly name: string
   /**
-   * Parses how the tool is reached.
-   * @param endpoint the member with the type's name, and `url` and `method` of the registration itself for what that member lacks
+   * Reads from a registration how the tool is reached.
+   * @param endpoint the members `url` and `method` of the registration, overridden by those of the member named like the type
    * @throws Error with the reason why this is no tool of the type
    */
   parse (common: CommonDefinition, endpoint: JsonObject, operator: Operator): D
-  /** Makes what all tools of the type share, such as connections. Each is opened when a call first needs it. */
+  /** Makes what all tools of the type share, such as connections. Each connection is opened when it is first needed. */
   connect (resources: ToolResources): ToolConnections<D>
 }
 
-/** What the tools of one type share. */
+/** The connections that the tools of one type share. */
 export interface ToolConnections<D extends ToolDefinition = ToolDefinition> {
-  /** Begins to connect to the tools that a registration brings. */
+  /** Begins to connect to the tool, or the server of tools, that a registration describes. */
   open (definition: D): ToolSource
-  /** Ends what is shared, after all sources were closed. */
+  /** Closes the shared connections, after all sources were closed. */
   close (): Promise<void>
 }
 
-/** What the connections of tools are made with. */
+/** The parts of the service that connections to tools need. */
 export interface ToolResources extends ToolContext {
   readonly operator: Operator
-  /** The greatest size of one reply, in bytes. */
+  /** The largest size of a reply, in bytes. */
   readonly maxReply: number
-  /** To be called when a source has other tools than before. */
+  /** To be called when a server offers other tools than before. */
   readonly changed: () => void
 }

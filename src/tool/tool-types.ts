@@ -4,7 +4,7 @@ import { restfulType } from './rest/restful-type.ts'
 import { type ToolType } from './tool-type.ts'
 
 /**
- * The types of tools that the service knows. A registration that names no type has the first one. Only the code that puts the service together reads
- * this table; other code is given it.
+ * The table of the types of tools that the service knows (one for each protocol). A registration that names no type belongs to the first
+ * one. Only the file that puts the service together imports this table, and passes it on.
  */
 export const TOOL_TYPES: readonly ToolType[] = [restfulType, grpcType, mcpType]

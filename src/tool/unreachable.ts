@@ -2,10 +2,13 @@ import { EgressError } from './egress.ts'
 import { createRedactor } from '../base/redact.ts'
 import { ToolError } from './call/tool-error.ts'
 
-/** The codes of the system's errors for a connection that was never made, so that nothing was sent over it. */
+/** The system's error codes for a connection that was never made, so that the tool cannot have received the call. */
 const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ENOENT'])
 
-/** The error of a connection that could not be made. It is put into words by its innermost cause, because libraries wrap the errors of the system. */
+/**
+ * Makes the error for a tool that could not be reached. Libraries wrap the system's error, so the innermost cause is reported.
+ * @param secrets removed from the message
+ */
 export function unreachable (error: unknown, secrets: readonly string[] = []): ToolError {
   const cause = innermost(error)
   if (cause instanceof ToolError) return cause

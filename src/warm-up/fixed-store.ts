@@ -1,6 +1,6 @@
 import { type Store } from '../store/store.ts'
 
-/** A store of texts that never change, within the process. @param texts by their keys */
+/** Makes a store in memory whose texts never change. @param texts the stored texts by their keys */
 export function fixedStore (texts: ReadonlyMap<string, string>): Store {
   return {
     variant: 'memory',

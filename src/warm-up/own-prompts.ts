@@ -1,4 +1,4 @@
-/** What is registered while the service warms up, by its keys. Nothing of it is there afterwards. */
+/** The prefix of all keys that exist during a warm-up. They are in a store of their own, which is gone afterwards. */
 export const OWN_PREFIX = 'warm:'
 
 const numbers = Array.from({ length: 10 }, (_, index) => index)
@@ -16,7 +16,7 @@ const GO = [
 ].join('\n')
 const textOf = (content: string): string => JSON.stringify({ messages: [{ role: 'system', content: PROSE }, { role: 'user', content }] })
 
-/** A prompt in each language and the shared variables that both use. */
+/** The entries of a warm-up: a prompt in each template language, and the shared variables that both prompts read. */
 export const OWN_ENTRIES: ReadonlyMap<string, string> = new Map([
   ...numbers.map(index => [`${OWN_PREFIX}environs:own:fact${index}`, JSON.stringify(`what fact ${index} says`)] as const),
   ...Object.entries({ handlebars: HANDLEBARS, go: GO }).map(([name, content]) => [`${OWN_PREFIX}templates:own:${name}`, textOf(content)] as const)
@@ -29,11 +29,11 @@ const VARIABLES = {
 
 const BODY = JSON.stringify({ variables: VARIABLES })
 
-/** Four renders and a chat. */
+/** The paths of the requests of a warm-up: four renders and a chat. */
 const PATHS = [
   'render/prompts/own.handlebars', 'render/prompts/own.go', 'render/prompts/own.handlebars', 'chat/prompts/own.handlebars', 'render/prompts/own.go'
 ]
 
-/** The requests of a warm-up, in their order. A request is one write, since a second write would wait for an acknowledgement of the first. */
+/** The HTTP requests of a warm-up, in their order. Each is one write to the socket, since a second write would wait until the first is acknowledged. */
 export const OWN_REQUESTS: readonly string[] = PATHS.map(path =>
   `POST /api/${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(BODY)}\r\n\r\n${BODY}`)

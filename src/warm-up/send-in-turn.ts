@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 
 /**
- * Sends requests over one connection, each after the answer to the one before, and again from the first, until it is told to end.
- * @param requests whole, as HTTP has them; their replies must have a `content-length`
- * @param signal ends it, and the connection
- * @returns how many were answered with 200
- * @throws Error for a connection that fails, or an answer of another status
+ * Sends requests over one connection, each after the answer to the one before, and from the first again, until the signal ends it.
+ * @param requests whole HTTP requests, as text; their replies must have a `content-length`
+ * @param signal ends the sending, and the connection
+ * @returns how many requests were answered with 200
+ * @throws Error when the connection fails, or when an answer has another status
  */
 export async function sendInTurn (port: number, requests: readonly string[], signal: AbortSignal): Promise<number> {
   if (signal.aborted) return 0

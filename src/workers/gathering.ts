@@ -1,20 +1,20 @@
-/** How long a worker may take to tell what it has counted, in ms: Prometheus waits 10 s. */
+/** How long the worker processes may take to report their metrics, in ms: Prometheus waits 10 s for all of them. */
 const PATIENCE = 2000
 
-/** One question to several workers: over when all have told, or when those who have not are waited for no longer. */
+/** Waits for the answers of several workers to one question. It is over when all have answered, or when the time is up. */
 export class Gathering {
   readonly #done: () => void
   readonly #timer: NodeJS.Timeout
   #missing: number
 
-  /** @param expected how many are asked @param done called once */
+  /** Begins to wait for the answers. @param expected how many workers are asked @param done called once, when the wait is over */
   constructor (expected: number, done: () => void) {
     this.#missing = expected
     this.#done = done
     this.#timer = setTimeout(done, expected === 0 ? 0 : PATIENCE)
   }
 
-  /** One has told. */
+  /** Notes the answer of one worker. */
   take (): void {
     if (--this.#missing > 0) return
     clearTimeout(this.#timer)

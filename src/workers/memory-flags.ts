@@ -1,10 +1,10 @@
-/** Room for new objects, in MB for each of two halves, as Node has it before 22. */
+/** The room for new objects in Node's memory, in MB for each of its two halves (semi-spaces): the default of Node before version 22. */
 const SEMI_SPACE = 16
 
-/** From this version on Node's own default takes 80 MB more of each process under load, and saves no CPU time. */
+/** The version of Node from which on its default takes 80 MB more memory for each process under load, without saving CPU time. */
 const FIRST_WITH_MORE = 22
 
-/** Arguments, and variables of the environment, that a process of Node is started with. */
+/** The version, the arguments and the environment with which a process of Node was started. */
 export interface NodeSettings {
   readonly version: string
   readonly execArgv: readonly string[]
@@ -14,8 +14,8 @@ export interface NodeSettings {
 const HERE: NodeSettings = { version: process.versions.node, execArgv: process.execArgv, options: process.env['NODE_OPTIONS'] }
 
 /**
- * What a process of the service is to be started with, so that it takes no more memory than it needs; nothing where Node does so
- * by itself, or was told another value. It cannot be set later: the heap is laid out before the first line runs.
+ * The flags with which a process of the service must be started so that it takes no more memory than it needs; none if Node does so by
+ * itself, or if the user has set a value. They cannot be set later, as the heap is laid out before the first line of code runs.
  */
 export function memoryFlags ({ version, execArgv, options = '' }: NodeSettings = HERE): string[] {
   const isTold = [...execArgv, ...options.split(/\s+/)].some(argument => /^--max[-_]semi[-_]space[-_]size(?:=|$)/.test(argument))

@@ -1,34 +1,34 @@
 import { type CollectedMetrics } from '../observe/metrics.ts'
 
-/** What a worker tells the primary process. */
+/** A message of a worker process to the primary process, which has started all workers. */
 export type FromWorker =
-  /** What have the other workers counted? And what this one has. */
+  /** Asks for the metrics of the other workers, and brings this worker's own. */
   | { readonly kind: 'gather', readonly question: number, readonly metrics: CollectedMetrics }
-  /** The answer to `collect`. */
+  /** Answers `collect` with this worker's metrics, for the worker `asker`. */
   | { readonly kind: 'collected', readonly asker: number, readonly question: number, readonly metrics: CollectedMetrics }
-  /** Every other worker is to read the store now. */
+  /** Asks for every other worker to read the store now. */
   | { readonly kind: 'reload' }
-  /** It has written or removed these keys. */
+  /** Tells that this worker has written or removed keys of the store. */
   | { readonly kind: 'changed', readonly keys: readonly string[] }
-  /** Somebody asks for readiness. */
+  /** Tells that a readiness check has reached this worker. */
   | { readonly kind: 'watched' }
-  /** This one wants to write, which one does at a time. */
+  /** Asks for the turn to write, which only one worker has at a time. */
   | { readonly kind: 'enter' }
-  /** It has written. */
+  /** Gives the turn to write back. */
   | { readonly kind: 'leave' }
 
-/** What the primary process tells a worker. */
+/** A message of the primary process to a worker process. */
 export type ToWorker =
-  /** With `leave`, once nobody sends it anything more. */
+  /** Asks the worker to stop; with `leave`, only after load balancers have stopped sending it requests. */
   | { readonly kind: 'stop', readonly leave: boolean }
   | { readonly kind: 'reload' }
-  /** Another worker has written or removed these keys. */
+  /** Tells that another worker has written or removed keys of the store. */
   | { readonly kind: 'changed', readonly keys: readonly string[] }
-  /** Somebody asks another worker for readiness. */
+  /** Tells that a readiness check has reached another worker. */
   | { readonly kind: 'watched' }
-  /** Nobody else writes now. */
+  /** Gives the worker the turn to write. */
   | { readonly kind: 'entered' }
-  /** What have you counted? It goes to the worker `asker`. */
+  /** Asks for the worker's metrics, on behalf of the worker `asker`. */
   | { readonly kind: 'collect', readonly asker: number, readonly question: number }
-  /** The answer to `gather`: one element a worker, and one for those that have died. */
+  /** Answers `gather`: the metrics of each other worker, and those of workers that have died. */
   | { readonly kind: 'gathered', readonly question: number, readonly metrics: readonly CollectedMetrics[] }

@@ -1,10 +1,10 @@
-/** Lets one in at a time, in the order in which they ask. */
+/** A queue for something that only one may do at a time: those who wait are admitted in the order in which they asked. */
 export class Mutex<T> {
   readonly #admit: (who: T) => void
-  /** The first is in. */
+  /** Those who wait, in order; the first of them is admitted. */
   #line: readonly T[] = []
 
-  /** @param admit called when somebody's turn has come */
+  /** Makes an empty queue. @param admit called with the one whose turn has come */
   constructor (admit: (who: T) => void) {
     this.#admit = admit
   }
@@ -14,7 +14,7 @@ export class Mutex<T> {
     if (this.#line.length === 1) this.#admit(who)
   }
 
-  /** Ends a turn, or gives up a place in the line; does nothing for one who has neither. */
+  /** Ends a turn, or gives up a place in the queue; does nothing for anybody else. */
   leave (who: T): void {
     const [first] = this.#line
     this.#line = this.#line.filter(each => each !== who)

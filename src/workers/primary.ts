@@ -7,25 +7,25 @@ import { type FromWorker, type ToWorker } from './messages.ts'
 import { Tallies } from './tallies.ts'
 import { Mutex } from './mutex.ts'
 
-/** A worker that ended before it served anybody. */
+/** The error when a worker process ended before it served requests, or did not stop properly. */
 export class WorkerError extends Error {
   override readonly name = 'WorkerError'
 }
 
-/** A worker that lived shorter than this, in ms, is replaced only after as long, so that one that cannot live costs little. */
+/** The life of a worker, in ms, below which its replacement waits for as long: a worker that dies again and again must cost little. */
 const SHORT_LIFE = 1000
 
 export interface PrimaryOptions {
-  /** How many workers there are to be. */
+  /** The number of worker processes. */
   readonly count: number
-  /** How long workers may take to end what is in flight, in ms; then they are killed. */
+  /** How long workers may take to finish their requests when they are stopped, in ms; then they are killed. */
   readonly patience: number
   readonly log: Log
 }
 
 /**
- * The process that holds the listener and keeps the workers: it does no work of the service itself, and each worker is
- * the whole service over the same store.
+ * The primary process, which listens on the port and keeps the worker processes running. It serves no request itself; each worker is the
+ * whole service, over the same store.
  */
 export class Primary {
   readonly #options: PrimaryOptions
@@ -39,12 +39,12 @@ export class Primary {
   }
 
   /**
-   * Starts the workers; one that has listened and dies is replaced.
-   * @throws WorkerError when a worker ends before it listens: it has told why
+   * Starts the workers. A worker that has listened and then dies is replaced.
+   * @throws WorkerError when a worker ends before it listens; that worker has logged the reason
    */
   async start (): Promise<void> {
     const { count, log } = this.#options
-    // Structured clones, since JSON has no Infinity, and histograms do.
+    // Messages are sent as structured clones rather than JSON, which has no Infinity, as histograms contain.
     cluster.setupPrimary({ serialization: 'advanced', execArgv: [...(cluster.settings.execArgv ?? process.execArgv), ...memoryFlags()] })
     cluster.on('message', (worker, message: FromWorker) => { this.#hear(worker, message) })
     await Promise.all(Array.from({ length: count }, async () => {
@@ -56,9 +56,9 @@ export class Primary {
   }
 
   /**
-   * Ends all workers: each answers what it has in flight.
-   * @param leave whether balancers are to be told first
-   * @throws WorkerError when a worker had to cut something
+   * Stops all workers, each of which finishes its requests first.
+   * @param leave whether load balancers are told first, by failing readiness checks
+   * @throws WorkerError when a worker had to break off a request
    */
   async stop (leave: boolean): Promise<void> {
     this.#stopping = true
@@ -67,7 +67,8 @@ export class Primary {
       const killed = setTimeout(() => worker.process.kill('SIGKILL'), patience)
       const stop = () => { send(worker, { kind: 'stop', leave }) }
       stop()
-      // A message that comes before a worker has begun to hear is lost. One that listens hears.
+      // A message is lost if a worker has not begun to read messages. Once it listens on the port it reads them, so the message is sent
+      // again then.
       worker.once('listening', stop)
       if (!worker.isDead()) await once(worker, 'exit')
       clearTimeout(killed)
@@ -76,7 +77,7 @@ export class Primary {
     if (!ends.every(hasEndedInOrder)) throw new WorkerError('a worker did not end in good order')
   }
 
-  /** Waits until a worker listens; one that dies before that is at fault, unless it was told to stop. */
+  /** Waits until a worker listens. A worker that dies before that is an error, unless it was told to stop. */
   #listening (worker: Worker): Promise<void> {
     return new Promise((resolve, reject) => {
       worker.once('listening', resolve)
@@ -131,7 +132,7 @@ export class Primary {
   }
 }
 
-/** A signal to the whole group ends a worker that is not loaded yet, and so has no handler and nothing in flight. */
+/** Whether a worker has stopped properly. One that was ended by a signal was not loaded yet: it had no handler for the signal, and no requests. */
 function hasEndedInOrder ({ exitCode, signalCode }: Worker['process']): boolean {
   return exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT'
 }
@@ -141,6 +142,6 @@ function workers (): Worker[] {
 }
 
 function send (worker: Worker, message: ToWorker): void {
-  // One that dies meanwhile is told nothing; its exit is dealt with on its own.
+  // A worker that dies in the meantime misses the message; its end is handled elsewhere.
   if (worker.isConnected()) worker.send(message, () => {})
 }

@@ -1,29 +1,29 @@
 import { type CollectedMetrics } from '../observe/metrics.ts'
 
-/** What a worker does when the others ask for it. */
+/** What a worker process does when its siblings, the other workers of the service, ask for it. */
 export interface SiblingDuties {
-  /** Gives what this process has counted. */
+  /** Gives the metrics of this process. */
   collectMetrics (): Promise<CollectedMetrics>
-  /** Reads the store now. */
+  /** Reads the store now, rather than at the next poll. */
   reload (): Promise<void>
-  /** Takes in keys that another process has written or removed. */
+  /** Reads the keys that another process has written or removed. */
   follow (keys: readonly string[]): Promise<void>
-  /** Takes note that somebody asks for readiness. */
+  /** Notes that a readiness check has reached one of the processes. */
   watched (): void
 }
 
-/** The other processes of the same service, as one of them sees them. */
+/** The other worker processes of the same service, as one of them sees them. */
 export interface Siblings {
-  /** From now on this process does what the others ask of it. */
+  /** Sets what this process does when the others ask for it. */
   attend (duties: SiblingDuties): void
-  /** What the others have counted, those that have died too. @param own what this one has, in case that it dies */
+  /** Collects the metrics of the other workers, and of those that have died. @param own the metrics of this worker, kept in case it dies */
   metrics (own: CollectedMetrics): Promise<readonly CollectedMetrics[]>
-  /** Makes all others read the store now. */
+  /** Makes all other workers read the store now. */
   reload (): void
-  /** Tells all others of keys that this process has written or removed: where changes are polled, nobody else does. */
+  /** Tells all other workers of keys that this process has written or removed: where changes are polled, they would learn of them late. */
   changed (keys: readonly string[]): void
-  /** Tells all others that somebody asks for readiness. */
+  /** Tells all other workers that a readiness check has reached this process. */
   watched (): void
-  /** Does something that no two of them may do at the same time. Calls in one process must not overlap. */
+  /** Does work that no two workers may do at the same time. Calls in one process must not overlap. */
   inTurn<T> (work: () => Promise<T>): Promise<T>
 }

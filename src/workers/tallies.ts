@@ -2,8 +2,8 @@ import { AggregatorRegistry } from 'prom-client'
 import { type CollectedMetrics } from '../observe/metrics.ts'
 
 /**
- * What workers have counted, as they told it last. A counter that is scraped must never fall, or Prometheus takes all that
- * is left of it for new: so those of a worker that has died are kept, and one that does not answer in time counts as before.
+ * The latest metrics of each worker. A counter that Prometheus reads must never fall, or Prometheus takes it for restarted. So the counters
+ * of a dead worker are kept, and a worker that does not answer in time counts with its previous numbers.
  */
 export class Tallies<Worker> {
   readonly #latest = new Map<Worker, CollectedMetrics>()
@@ -13,7 +13,7 @@ export class Tallies<Worker> {
     this.#latest.set(worker, metrics)
   }
 
-  /** A worker is gone: its counters stay, its gauges tell of nothing any more. */
+  /** Removes a worker that has died. Its counters are kept; its gauges are dropped, as they measured a process that is gone. */
   bury (worker: Worker): void {
     const latest = this.#latest.get(worker)
     this.#latest.delete(worker)
@@ -22,7 +22,7 @@ export class Tallies<Worker> {
     this.#past = this.#past.then(past => sumOf([past, counters]))
   }
 
-  /** What all others have counted, the dead among them. */
+  /** The metrics of all workers but one, including those that have died. */
   async beside (worker: Worker): Promise<readonly CollectedMetrics[]> {
     const others = [...this.#latest].filter(([each]) => each !== worker).map(([, metrics]) => metrics)
     const past = await this.#past

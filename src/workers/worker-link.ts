@@ -2,12 +2,12 @@ import { type CollectedMetrics } from '../observe/metrics.ts'
 import { type FromWorker, type ToWorker } from './messages.ts'
 import { type SiblingDuties, type Siblings } from './siblings.ts'
 
-/** How long the primary process may take to answer, in ms; it waits 2 s for the others itself. */
+/** How long the primary process may take to answer, in ms; it waits up to 2 s for the other workers itself. */
 const PATIENCE = 3000
 
-/** A worker's end of the channel to the primary process, over which it reaches its siblings. */
+/** A worker's end of the channel to the primary process, through which it reaches its siblings (the other workers). */
 export class WorkerLink implements Siblings {
-  /** Resolves when the primary process wants this one to end, or is gone itself. */
+  /** Resolves when the primary process asks this worker to stop, or has died itself. */
   readonly stopped: Promise<{ readonly leave: boolean }>
   readonly #questions = new Map<number, (metrics: readonly CollectedMetrics[]) => void>()
   #asked = 0
@@ -15,8 +15,8 @@ export class WorkerLink implements Siblings {
   #duties: SiblingDuties | undefined
 
   constructor () {
-    // Whoever stops the service signals the primary process, and often all processes of the group too: the primary
-    // process decides, so that nobody is stopped twice, which would cut what is in flight.
+    // Signals are ignored here: whoever stops the service signals the primary process, and often all processes of its group, too. The
+    // primary process decides, so that no worker is stopped twice, which would break off its requests.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
     this.stopped = new Promise(resolve => {
       process.on('disconnect', () => resolve({ leave: false }))
@@ -39,7 +39,7 @@ export class WorkerLink implements Siblings {
         this.#questions.delete(question)
         resolve(metrics)
       }
-      // A scrape is answered with what this process has when the primary process is too busy, or gone.
+      // If the primary process is too busy or gone, a reader of metrics gets those of this process alone.
       const timer = setTimeout(answer, PATIENCE, [])
       this.#questions.set(question, answer)
       send({ kind: 'gather', question, metrics: own })
@@ -79,7 +79,7 @@ export class WorkerLink implements Siblings {
         void this.#collect(message)
         break
       case 'reload':
-        // What cannot be read is told by the registry itself.
+        // An error needs no handling here: the registry reports it.
         this.#duties?.reload().catch(() => {})
         break
       case 'changed':

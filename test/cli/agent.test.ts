@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
 import { runAps, startAps } from '../helpers/aps.ts'
+import { startFaultProxy } from '../helpers/fault-proxy.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -100,6 +102,21 @@ describe('aps agent', () => {
     }
     const { stderr } = await runAps(['agent', 'helper', '--url', served.APS_URL], {}, '')
     assert.equal(stderr.split('\n').at(-2), `to go on: aps agent helper --resume ${sessionIn(stderr)} --url ${served.APS_URL}`)
+  })
+
+  it('says how to go on when its service does not answer any more', async t => {
+    const { served } = await bothPlaces(t)
+    const proxy = await startFaultProxy(Number(new URL(served.APS_URL).port))
+    t.after(() => proxy.stop())
+    const child = startAps(['agent', 'helper'], { APS_URL: `http://127.0.0.1:${proxy.port}` })
+    const stderr = text(child.stderr)
+    await once(child.stdout, 'data')
+    proxy.set('cut')
+    child.stdin.write('weather?\n')
+    const [code] = await once(child, 'exit') as [number]
+    const said = await stderr
+    assert.equal(code, 5)
+    assert.match(said, new RegExp(`^aps: .*; to go on: aps agent helper --resume ${sessionIn(said)}$`, 'm'))
   })
 
   it('refuses to go on with a dialogue that has ended', async t => {

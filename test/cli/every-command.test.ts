@@ -125,8 +125,9 @@ describe('Every command of aps', () => {
     let stdout = ''
     const sink = new Writable({ write (chunk: Buffer, _encoding, done) { stdout += chunk.toString(); done() } })
     await runProgram({ argv: ['node', 'aps', ...path, '--help'], env: {}, stdin: process.stdin, stdout: sink, stderr: sink, once: () => process, off: () => process } as unknown as ProcessLike)
-    const [, list = ''] = /^Commands:\n((?: {2}.*\n)*)/m.exec(stdout) ?? []
-    const names = Array.from(list.matchAll(/^ {2}([a-z-]+)/gm), ([, name]) => name as string).filter(name => name !== 'help')
+    // The commands of aps itself stand in groups. Options are a list too, but begin with a dash.
+    const lists = Array.from(stdout.matchAll(/^(?!Arguments)[A-Z].*:\n((?: {2}.*\n)+)/gm), ([, list]) => list as string).join('')
+    const names = Array.from(lists.matchAll(/^ {2}([a-z][a-z-]*)/gm), ([, name]) => name as string).filter(name => name !== 'help')
     if (names.length === 0) return [path.join(' ')]
     return (await Promise.all(names.map(name => commandsOf([...path, name])))).flat()
   }

@@ -38,7 +38,7 @@ describe('aps terminal', { skip: noPty }, () => {
   })
 
   for (const [what, args, code, words] of [
-    ['a target that is not offered', ['nowhere'], 1, /TARGET_NOT_FOUND/],
+    ['a target that is not offered', ['nowhere'], 1, /^aps: There is no target "nowhere".* \(TARGET_NOT_FOUND\)$/m],
     ['a terminal that is not there', ['--attach', '0'.repeat(32)], 1, /TERMINAL_NOT_FOUND/],
     ['neither', [], 2, /expected a target, or --attach/]
   ] as const) {

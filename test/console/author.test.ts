@@ -62,6 +62,16 @@ describe('An author at the console', { skip: noChromium }, () => {
     await page.getByText(/must be an https: or data: URL, not http:/).waitFor()
   })
 
+  it('tries a prompt with a conversation, which stands in its place', async t => {
+    const service = await startService(t, { 'templates:sum': { messages: [{ placeholder: 'history' }, { role: 'user', content: 'Sum it up.' }] } })
+    const page = await openConsole(t, browser, await service.listen(), '/prompts/sum')
+    await page.getByLabel('Conversation so far').fill('[{"role": "user", "content": "Hi {{x}}"}, {"role": "assistant", "content": "Hello"}]')
+    await preview(page).getByText('assistant: Hello').waitFor()
+    assert.match(await preview(page).innerText(), /history[^]*user: Hi \{\{x\}\}[^]*assistant: Hello[^]*Sum it up\./)
+    await page.reload()
+    await preview(page).getByText('assistant: Hello').waitFor()
+  })
+
   it('points at a piece and sees where it comes from, in the text and below', async t => {
     const { page } = await workbench(t)
     await page.getByLabel('name text, required').fill('Ada')

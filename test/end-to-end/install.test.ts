@@ -12,11 +12,12 @@ const LOCK = {
     '': { name: 'project', version: '1.0.0' },
     'node_modules/fastify': { version: '5.0.0' },
     'node_modules/esbuild': { version: '0.28.0', dev: true },
+    [`node_modules/@esbuild/${process.platform}-${process.arch}`]: { version: '0.28.0', dev: true, optional: true },
     'node_modules/@esbuild/other-platform': { version: '0.28.0', optional: true }
   }
 }
 const FASTIFY = { 'node_modules/fastify': { version: '5.0.0' } }
-const ESBUILD = { 'node_modules/esbuild': { version: '0.28.0' } }
+const ESBUILD = { 'node_modules/esbuild': { version: '0.28.0' }, [`node_modules/@esbuild/${process.platform}-${process.arch}`]: { version: '0.28.0' } }
 
 describe('the installation of packages', () => {
   it('is left as it is where everything for this platform is there', async t => {
@@ -27,11 +28,12 @@ describe('the installation of packages', () => {
     ['nothing is there', undefined],
     ['half a note is there', '{"packages":'],
     ['only what production needs is there', JSON.stringify({ packages: FASTIFY })],
+    ['what is optional was left out, and with it the esbuild of this platform', JSON.stringify({ packages: { ...FASTIFY, 'node_modules/esbuild': { version: '0.28.0' } } })],
     ['a package has another version', JSON.stringify({ packages: { ...ESBUILD, 'node_modules/fastify': { version: '4.0.0' } } })]
   ]
   for (const [what, installed] of incomplete) {
     it(`is made with what builds the service where ${what}`, async t => {
-      assert.deepEqual(await install(t, installed), ['ci --include=dev --no-fund --no-audit --loglevel=error'])
+      assert.deepEqual(await install(t, installed), ['ci --include=dev --include=optional --no-fund --no-audit --loglevel=error'])
     })
   }
 })

@@ -2,7 +2,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { chmod, readFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Socket, connect } from 'node:net'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -30,9 +30,11 @@ export interface TestSshd {
   stop (): Promise<void>
 }
 
-/** A real OpenSSH server on a port of its own, as the user who runs the tests. */
-export async function startOpenSsh (): Promise<TestSshd> {
+/** A real OpenSSH server on a port of its own. @param user who may log in. @default the user who runs the tests; only root can let in others */
+export async function startOpenSsh (user = userInfo().username): Promise<TestSshd> {
   const folder = await createTemporaryFolder()
+  // The server reads the keys of another user as that user.
+  if (user !== userInfo().username) await chmod(folder.path, 0o711)
   const at = (name: string): string => join(folder.path, name)
   for (const name of ['host', 'key', 'stranger']) execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', at(name)])
   const port = await freePort()
@@ -51,7 +53,7 @@ export async function startOpenSsh (): Promise<TestSshd> {
   const [, hostKey = ''] = execFileSync('ssh-keygen', ['-l', '-f', at('host.pub')], { encoding: 'utf8' }).split(' ')
   return {
     port: proxy.port,
-    user: userInfo().username,
+    user,
     hostKey,
     keyFile: at('key'),
     strangerKeyFile: at('stranger'),

@@ -8,8 +8,8 @@ import { SessionRunner } from '../../src/session/run/runner.ts'
 import { openIn, type Session } from '../../src/session/session.ts'
 import { foldTransition } from '../../src/session/fold.ts'
 import { createMemorySessionStore } from '../../src/session/store/memory/memory-session-store.ts'
-import { type Entry, type SessionStore } from '../../src/session/session-store.ts'
-import { changedStore } from './changed-store.ts'
+import { type SessionStore } from '../../src/session/session-store.ts'
+import { HaltingProcess } from './halting-process.ts'
 import { ManualPerformer, type Performed } from './manual-performer.ts'
 import { newId, readAll, SILENT } from './runners.ts'
 import { scripted, SCRIPTED } from './script-engine.ts'
@@ -18,65 +18,21 @@ import { scripted, SCRIPTED } from './script-engine.ts'
 const LEASE = 15_000
 const IDLE = 120_000
 
-/** A replica of which the test decides when the store hears from it, and it from the store. */
-class Replica {
-  readonly performer: ManualPerformer
+/** A replica that can be frozen and killed. */
+class Replica extends HaltingProcess {
+  readonly performer = new ManualPerformer()
   readonly runner: SessionRunner
-  /** Settles when it goes on; never when it was killed. */
-  #goesOn: Promise<void> = Promise.resolve()
-  #thaw = (): void => {}
-  state: 'up' | 'frozen' | 'dead' = 'up'
 
   constructor (store: SessionStore, onPerform: (each: Performed, session: Session) => void) {
-    this.performer = new ManualPerformer()
+    super(store)
     const { performer } = this
-    const own = changedStore(store, {
-      append: async each => await this.#after(store.append(await this.#before(each))),
-      take: async (...given) => await store.take(...await this.#before(given)),
-      renew: async (...given) => await store.renew(...await this.#before(given)),
-      head: async id => await store.head(await this.#before(id)),
-      read: (id, after) => this.#read(store, id, after)
-    })
     const perform: ManualPerformer['perform'] = (session, effect, signal) => {
       const outcome = performer.perform(session, effect, signal)
       onPerform(performer.begun.at(-1) as Performed, session as Session)
       return outcome
     }
-    this.runner = new SessionRunner({ store: own, engines: SCRIPTED, performer: { perform, isRepeatable: effect => performer.isRepeatable(effect) }, log: SILENT, lease: LEASE })
+    this.runner = new SessionRunner({ store: this.store, engines: SCRIPTED, performer: { perform, isRepeatable: effect => performer.isRepeatable(effect) }, log: SILENT, lease: LEASE })
     this.runner.open()
-  }
-
-  freeze (): void {
-    if (this.state !== 'up') return
-    this.state = 'frozen'
-    this.#goesOn = new Promise(resolve => { this.#thaw = resolve })
-  }
-
-  thaw (): void {
-    if (this.state !== 'frozen') return
-    this.state = 'up'
-    this.#thaw()
-  }
-
-  kill (): void {
-    this.freeze()
-    this.state = 'dead'
-  }
-
-  async #before<T> (given: T): Promise<T> {
-    await this.#goesOn
-    return given
-  }
-
-  async #after<T> (answer: Promise<T>): Promise<T> {
-    const given = await answer
-    await this.#goesOn
-    return given
-  }
-
-  async * #read (store: SessionStore, id: string, after: number): AsyncGenerator<readonly Entry[]> {
-    await this.#goesOn
-    yield * store.read(id, after)
   }
 }
 

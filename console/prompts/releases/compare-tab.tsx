@@ -6,8 +6,8 @@ import { api, take } from '../../api/client.ts'
 import { type Preview, previewPrompt } from '../../api/preview.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { t } from '../../text/text.ts'
-import { readValues } from '../draft.ts'
-import { entryFrom, nameOf, readableForm, storedForm, textOf } from '../entry.ts'
+import { readTried } from '../draft.ts'
+import { entryFrom, nameOf, readableForm, storedForm, textOf, triedBy } from '../entry.ts'
 import { type Workpiece } from '../use-draft.ts'
 import { useReleases } from './use-releases.ts'
 
@@ -70,15 +70,16 @@ async function sideOf (id: string, name: string, piece: Workpiece, mayRender: bo
           }
         }))).entry
   const title = name === 'draft' ? t.yourDraft : name === 'latest' ? 'latest' : t.versionOf(Number(name))
+  const entry = entryFrom(stored)
   const rendered = mayRender
     ? await previewPrompt(id, {
       prompt: stored,
-      variables: readValues(id),
+      ...triedBy(entry, readTried(id)),
       tools: 'known',
       known: undefined
     }, AbortSignal.timeout(10_000))
     : undefined
-  return { name: title, text: readableForm(entryFrom(stored)), rendered: rendered === undefined ? '' : renderedText(rendered) }
+  return { name: title, text: readableForm(entry), rendered: rendered === undefined ? '' : renderedText(rendered) }
 }
 
 function renderedText ({ rendered_prompt: rendered, diagnostics }: Preview): string {

@@ -42,11 +42,13 @@ function Asked ({ session: { id }, skill: { state, pendingCommand, aiResponse } 
     take(api.POST('/api/sessions/{id}/input', { params: { path: { id }, header: { 'idempotency-key': key } as never }, body }))
   const act = (name: string) => { void input({ action: { name } }, crypto.randomUUID()) }
   const cancel = <CancelButton id={id} kind='skills' />
-  if (aiResponse?.isInterrupted === true) {
+  const [isInterrupted, isBusy] = [aiResponse?.isInterrupted === true, aiResponse?.isBusy === true]
+  if (isInterrupted || isBusy) {
     return (
       <div className='note warn wrap-row'>
-        <p className='grow'>{t.interrupted}</p>
+        <p className='grow'>{isBusy ? t.terminalWasBusy : t.interrupted}</p>
         <button type='button' className='button small' onClick={() => { act('again') }}>{t.runAgain}</button>
+        {isBusy && <button type='button' className='button small' onClick={() => { act('without') }}>{t.runWithoutTerminal}</button>}
         <button type='button' className='button small' onClick={() => { act('skip') }}>{t.skipCommand}</button>
         {cancel}
       </div>

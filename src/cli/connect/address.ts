@@ -4,20 +4,20 @@ import { type Profile, readProfiles } from './profiles.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The address of the service when none is given. */
+/** The address of the service when no option, variable or profile gives one. */
 export const DEFAULT_URL = 'http://127.0.0.1:8080'
 
-/** How long a command may take to print a token, in ms: some ask a person first. */
+/** How long the `tokenCommand` of a profile may take to print a token, in ms: some such commands ask a person first. */
 const TOKEN_PATIENCE = 60_000
 
-/** Options that say which service is meant. */
+/** The options that say which service a command talks to. */
 export interface AddressOptions {
   readonly url?: string
-  /** The name of a profile. */
+  /** The name of a profile: an address and a token that `aps login` has saved. */
   readonly at?: string
 }
 
-/** A service, and how it is asked. */
+/** The address of a service, and the token for it. */
 export interface Address {
   readonly url: string
   /** Whether an option, a variable or a profile gave the address. */
@@ -29,8 +29,9 @@ export interface Address {
 }
 
 /**
- * The address of the service: options go before variables, variables before the user's own file. A profile's token goes to its own address only.
- * @throws CliError for a profile that is not there
+ * Finds the address of the service. Options come before environment variables, and these before profiles (what `aps login` has saved). The
+ * token of a profile is sent only to the address of that profile.
+ * @throws CliError for the name of a profile that does not exist
  */
 export function addressOf ({ url, at: profile }: AddressOptions, environment: Environment): Address {
   if (url !== undefined && profile !== undefined) throw usageError('--url and --at both say where the service is: give one of them')
@@ -45,12 +46,12 @@ export function addressOf ({ url, at: profile }: AddressOptions, environment: En
     const known = [...profiles.named.keys()]
     throw usageError(`there is no profile "${name}"${known.length === 0 ? '; aps login makes one' : `: expected one of ${known.join(', ')}`}`)
   }
-  // The token of a profile named by an option goes before `APS_TOKEN`, which may be the token of another service.
+  // The token of a profile that an option names comes before `APS_TOKEN`, which may be for another service.
   const token = profile === undefined ? () => ofVariable() || tokenOf(chosen) : () => tokenOf(chosen) || ofVariable()
   return { url: chosen.url || DEFAULT_URL, isGiven: true, profile: chosen, token }
 }
 
-/** The token of a profile; `''` for none. @throws CliError when its command fails */
+/** The token of a profile; `''` for none. @throws CliError when the command that prints it fails */
 export function tokenOf ({ token = '', tokenCommand }: Profile): string {
   if (tokenCommand === undefined) return token
   try {

@@ -7,7 +7,7 @@ import { listOf, objectOf, textOf } from '../json-members.ts'
 import { openLines } from '../lines.ts'
 import { type Output } from '../output.ts'
 
-/** Adds `aps approvals …`. */
+/** Adds the command group `aps approvals`: lists actions of agents and skills that wait for a person, and approves or rejects them. */
 export function addApprovalCommands (program: Command, cli: Cli): void {
   const approvals = program.command('approvals').description('list what sessions may do only when a person allows it, and decide')
 
@@ -58,7 +58,10 @@ async function show (approval: JsonObject, output: Output): Promise<void> {
   await output.said(stringify(approval))
 }
 
-/** Shows what waits and asks. @returns the digest of what was shown; `undefined` when the answer is no */
+/**
+ * Shows an action that waits for approval, and asks whether it may happen. @returns the digest of what was shown; `undefined` when the user
+ * says no
+ */
 async function askForDigest (id: string, api: ApiClient, output: Output, cli: Cli): Promise<string | undefined> {
   if (output.terminal === undefined) throw usageError('expected --digest where nobody can be asked; aps approvals get shows it')
   const approval = objectOf(await api.get(apiPath('api', 'approvals', id)))

@@ -9,7 +9,10 @@ import { readProfiles, writeProfile } from './profiles.ts'
 
 interface LoginOptions extends AddressOptions { readonly tokenStdin?: true, readonly tokenCommand?: string }
 
-/** Adds `aps login`: keeps where a service is, and how its token is found, once the service has taken it. */
+/**
+ * Adds `aps login`: saves the address of a service, and its token or the command that prints one, as a profile, once the service has
+ * accepted the token.
+ */
 export function addLoginCommand (program: Command, cli: Cli): void {
   program.command('login').description('keep the address and the token of a service as a profile, which is asked from then on')
     .option('--token-stdin', 'the token is what stdin has')

@@ -8,15 +8,15 @@ import { objectOf, textOf } from '../json-members.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A service as the user's own file knows it. */
+/** A service whose address and token the user has saved with `aps login`. */
 export interface Profile {
   readonly url: string
   readonly token?: string
-  /** A command of the shell that prints the token, for those who keep it in a safe. */
+  /** A shell command that prints the token, for users who keep it in a password manager. */
   readonly tokenCommand?: string
 }
 
-/** The user's own file. */
+/** The content of the user's file of profiles, which `aps login` writes. */
 export interface Profiles {
   /** The name of the profile that is used when none is named. */
   readonly current: string | undefined
@@ -25,13 +25,16 @@ export interface Profiles {
 
 const NONE: Profiles = { current: undefined, named: new Map() }
 
-/** Where the user's own file is; `undefined` for a process without a home. */
+/** The path of the user's file of profiles; `undefined` if no home folder is known. */
 export function profilesFile ({ XDG_CONFIG_HOME: folder, HOME: home, USERPROFILE: windows }: Environment): string | undefined {
   const above = folder || (home || windows ? join(home || windows || '', '.config') : '')
   return above === '' ? undefined : join(above, 'ai-prompt-shell', 'config.yaml')
 }
 
-/** Reads the user's own file. @returns no profiles where there is none. @throws CliError for one that others may read, or that is wrong */
+/**
+ * Reads the user's file of profiles. @returns no profiles if there is no file. @throws CliError if the file is wrong, or if other users may
+ * read it
+ */
 export function readProfiles (environment: Environment): Profiles {
   const file = profilesFile(environment)
   if (file === undefined) return NONE
@@ -46,7 +49,7 @@ export function readProfiles (environment: Environment): Profiles {
   }
 }
 
-/** Keeps a profile, which is the current one from now on. @returns the file */
+/** Saves a profile, and makes it the current one. @returns the path of the file */
 export async function writeProfile (environment: Environment, name: string, profile: Profile): Promise<string> {
   const file = profilesFile(environment)
   if (file === undefined) throw usageError('there is no home to keep a profile in: set HOME or XDG_CONFIG_HOME')

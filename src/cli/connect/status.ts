@@ -2,13 +2,13 @@ import { type Command } from 'commander'
 import { type Cli } from '../cli.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 
-/** Adds `aps status`. */
+/** Adds `aps status`, which prints how many entries of each kind a service has, and what is wrong with them. */
 export function addStatusCommand (program: Command, cli: Cli): void {
   program.command('status').description('show what a service serves, and what is wrong with what is registered')
     .action(async (_options: object, command: Command) => {
       const { api, output } = cli.open(command)
       const ready = objectOf(await api.get('/readyz'))
-      // A caller who may only render cannot read the problems, and learns of the rest.
+      // A caller who may only render gets no list of problems, but still the rest.
       const problems = await api.list('/api/status/entries', { limit: '200' })
       if (output.wantsJson) return await output.json({ ...ready, problems })
       const store = objectOf(ready['store'])

@@ -4,19 +4,22 @@ import { type DialogueEvent, type Dialogues, type Said } from './dialogue.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Lines } from '../lines.ts'
 import { type Output } from '../output.ts'
-import { ShownChange } from '../show-preview.ts'
+import { DIFF_ANSWERS, ShownChange } from '../show-preview.ts'
 
-/** The open questions of a child session. */
+/** The questions of a child session (one that an agent has started) that wait for the user. */
 export interface AskedBelow {
   readonly session: string
   /** The name of the child session, in words. */
   readonly title: string
-  /** The approvals that wait, as the events that the child session itself would send. */
+  /** The actions of the child session that wait for approval, as the events that the child session itself would send. */
   readonly approvals: readonly DialogueEvent[]
   readonly question: { readonly word: string, readonly text: string } | undefined
 }
 
-/** Reads the open questions of a child session from a live event; `undefined` without new ones. @param answered earlier questions; new ones are added */
+/**
+ * Reads the open questions of a child session from a live event; `undefined` if all have been asked before. @param answered keys of
+ * questions that were asked; the new ones are added to it
+ */
 export function askBelow (data: JsonObject, answered: Set<string>): AskedBelow | undefined {
   const { session: id = '', definition = '', path = [], ask: given } = data
   if (given === undefined) return undefined
@@ -42,8 +45,8 @@ export function askBelow (data: JsonObject, answered: Set<string>): AskedBelow |
 }
 
 /**
- * Asks the user in place of a session below.
- * @returns what he says; nothing when nobody answers; `elsewhere` for what cannot be answered here
+ * Shows a question of a child session to the user, and reads the answer.
+ * @returns the answer; `undefined` when the input has ended; `elsewhere` for a question that this command cannot answer
  */
 export async function answerBelow (
   session: string,
@@ -57,6 +60,7 @@ export async function answerBelow (
   const change = new ShownChange(dialogues, output)
   if (word === 'awaiting_confirmation') await change.finish(session)
   if (text !== '' && !output.wantsJson) await output.said(text)
+  else if (word === 'awaiting_confirmation' && !output.wantsJson) await output.words(DIFF_ANSWERS)
   const line = await lines.next()
   if (line === undefined) return undefined
   const { digest } = change

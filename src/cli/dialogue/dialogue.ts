@@ -4,76 +4,82 @@ import { type Progress, type Visitor } from '../../service/sessions/door.ts'
 import { type Session } from '../../session/session.ts'
 import { type ApiClient } from '../api-client.ts'
 
-/** Something that happens in a dialogue. */
+/** One event of a dialogue with an agent, a skill or a plan: something said, run or changed. */
 export interface DialogueEvent {
   /** The type of the event, as in `GET /api/sessions/{id}/events`: stdout, log, state, message, live, … */
   readonly type: string
   readonly data: JsonObject
 }
 
-/** The present state of a dialogue. */
+/** The state of a dialogue, as far as the terminal needs it. */
 export interface DialogueState {
   readonly id: string
   readonly status: string
-  /** The name of the state, in the words of the engine. */
+  /** The name of the state in which the session is, such as `await_input`; each kind of session has names of its own. */
   readonly word: string
-  /** How many transitions the session has. */
+  /** How many transitions (recorded steps) the session has. */
   readonly seq: number
   /** The open questions of the session, as events. */
   readonly asked: readonly DialogueEvent[]
 }
 
-/** The way in which a command begins and finds its dialogues. */
+/** How one command, such as `aps agent`, starts and finds its sessions. */
 export interface Beginning {
-  /** The definition of the sessions, such as `agents/helper`; one with a `/` at its end stands for all definitions below it. */
+  /** The definition of the sessions, such as `agents/helper`. A name that ends with `/` means all definitions below it. */
   readonly definition: string
-  /** Begins a dialogue in a service, and gives the id of its session. @throws CliError */
+  /** Starts a session at a service, and returns its id. @throws CliError */
   startAt (api: ApiClient): Promise<string>
-  /** Begins a dialogue in this process. @throws ServiceError */
+  /** Starts a session in this process. @throws ServiceError */
   start (service: Service, visitor: Visitor): Promise<Progress>
-  /** The command that goes on with a session. */
+  /** The command line that resumes a session, for the user to copy. */
   resume (id: string): string
-  /** Whether a user who leaves a session in this state leaves nothing unanswered. */
+  /** Whether a user who leaves a session in this state leaves no question unanswered. */
   isSettled (word: string): boolean
-  /** Whether a turn that has failed is one of many, so that only a script is told by the exit code. @default false */
+  /**
+   * Whether a session has many turns, so that one failed turn is not the failure of the command: only a script learns of it, by the exit
+   * code. @default false
+   */
   readonly hasTurns?: boolean
   /** The last question of a session, which is shown again when the dialogue is resumed. @default nothing is shown */
   readonly recall?: {
     of (session: Session): readonly DialogueEvent[]
-    /** @throws CliError */
+    /** Reads the last question of a session at a service. @throws CliError */
     from (api: ApiClient, id: string): Promise<readonly DialogueEvent[]>
   }
 }
 
-/** How many of the newest sessions are looked at for one of a kind. */
+/** How many of the newest sessions are searched for the last open one of a definition. */
 export const LOOKED_AT = 200
 
-/** An input of a user: words, an action, or `cancel` to end the session. */
+/** Input of a user: a text, an action with a name, or `cancel` to end the session. */
 export type Said = { readonly text: string } | { readonly action: { readonly name: string, readonly data: JsonObject } } | 'cancel'
 
-/** A person's decision about an effect. */
+/** A person's decision about an action that needs approval. */
 export interface Decided {
   readonly decision: 'approve' | 'reject'
-  /** The digest of the effect that was shown. */
+  /** The digest of the action as it was shown: the service refuses a decision about anything else. */
   readonly digest: string
   /** The command to run in place of the one that was shown. */
   readonly command?: string
 }
 
-/** Which part of a change is wanted. */
+/** The part of a plan's change that is asked for: the files after a number, or one side of one file. */
 export type PreviewQuery = { readonly after: number } | { readonly path: string, readonly side: 'before' | 'after' }
 
-/** Dialogues of one kind. Variants: of a service over HTTP, and in this process. Every method throws CliError. */
+/**
+ * The sessions that one command starts, finds and talks to. Variants: sessions of a service over HTTP, and sessions in this process. Every
+ * method throws CliError.
+ */
 export interface Dialogues {
   start (): Promise<DialogueState>
   /** The session of an id; without an id, the last session of the kind that is still open. */
   find (id?: string): Promise<DialogueState>
   say (id: string, said: Said): Promise<void>
-  /** Decides about an effect that waits for a person. */
+  /** Approves or rejects an action that waits for a person. */
   decide (id: string, effect: string, decided: Decided): Promise<void>
   /** A part of the change that a plan shows, or with a path one side of a file, as `GET /api/plans/{id}/preview` has them. */
   preview (id: string, query: PreviewQuery): Promise<JsonObject>
-  /** What happens behind a transition, until the session ends. */
+  /** The events after the transition with this number, until the session ends. */
   events (id: string, after: number): AsyncIterable<DialogueEvent>
   close (): Promise<void>
 }

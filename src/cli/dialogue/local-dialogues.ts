@@ -17,12 +17,13 @@ import { type Cli } from '../cli.ts'
 import { type Beginning, type Dialogues, type DialogueState, LOOKED_AT } from './dialogue.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 
-/** The number of paths of a change that are asked for at a time. */
+/** How many changed files one page of a plan's preview has. */
 const MAX_PAGE = 500
 
 /**
- * Dialogues in this process: the whole service without HTTP, configured by the same variables. What follows one ends with the signal.
- * @throws CliError when it cannot be opened
+ * Opens dialogues in this process: the whole service without HTTP, configured by the same environment variables. Streams of events end with
+ * the signal.
+ * @throws CliError when the service cannot be opened
  */
 export async function openLocalDialogues (beginning: Beginning, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
   const { definition, start, recall } = beginning
@@ -99,10 +100,10 @@ function waitingIn ({ children }: Tree): Array<Tree['head']> {
   })
 }
 
-/** The whole service without HTTP. @throws CliError when it cannot be opened */
+/** Opens the whole service without HTTP, in this process. @throws CliError when it cannot be opened */
 export async function openService (environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Service> {
   try {
-    // A user who is root at a terminal knows it.
+    // A user who runs this as root knows it: the check that is made for servers is off.
     return await open({ ...loadConfig(environment), ALLOW_ROOT: true }, log, { logsSessions: false })
   } catch (error) {
     if (error instanceof ConfigError || error instanceof StoreError) throw usageError(error.message)

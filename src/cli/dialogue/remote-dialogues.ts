@@ -5,7 +5,7 @@ import { type Beginning, type DialogueEvent, type Dialogues, type DialogueState,
 import { CliError, EXIT } from '../exit-codes.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 
-/** Dialogues of a service. */
+/** Dialogues with sessions of a service, over its HTTP API. */
 export function remoteDialogues ({ definition, startAt, recall }: Beginning, api: ApiClient): Dialogues {
   async function stateOf (id: string): Promise<DialogueState> {
     const { status, seq, word } = objectOf(await api.get(apiPath('api', 'sessions', id)))
@@ -47,7 +47,7 @@ export function remoteDialogues ({ definition, startAt, recall }: Beginning, api
   }
 }
 
-/** The approvals of a session that wait for a person, whoever owns the session. A caller who may not decide gets an error. @throws CliError */
+/** The actions of a session that wait for approval, whoever owns the session. @throws CliError, also for a caller who may not decide */
 export async function approvalsIn (api: ApiClient, session: string): Promise<DialogueEvent[]> {
   const { approvals } = objectOf(await api.get(`/api/approvals?${new URLSearchParams({ session }).toString()}`))
   return listOf(approvals).map(objectOf).map(({ id, rule = '', digest = '', effect: shown }) => {

@@ -4,10 +4,10 @@ import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 import { showFile } from '../show-preview.ts'
 
-/** The number of deletions that a question names; the diffs before it have shown all of them. */
+/** How many deleted files a question lists by name; the diffs above the question have shown all of them. */
 const MAX_NAMED = 50
 
-/** Shows what happens in a dialogue: what it says and what it changes on stdout, all else as words. */
+/** Prints one event of a dialogue. Text and changes of the dialogue go to stdout, status to stderr. */
 export async function showEvent ({ type, data }: DialogueEvent, output: Output): Promise<void> {
   switch (type) {
     case 'stdout': return await output.said(textOf(data['text']))
@@ -57,7 +57,7 @@ export async function showEdited (command: string, output: Output): Promise<void
   await output.said(`edited: $ ${command}`)
 }
 
-/** A change before it is made, as diffs; afterwards its paths. */
+/** Prints changes of files: as diffs before they are made, and only as paths afterwards. */
 async function showFiles (data: JsonObject, output: Output): Promise<void> {
   for (const file of listOf(data['files']).map(objectOf)) {
     if (data['stage'] === 'preview') await showFile(file, output)
@@ -69,7 +69,7 @@ async function showFiles (data: JsonObject, output: Output): Promise<void> {
   }
 }
 
-/** The effect that a person is asked to allow, in words. */
+/** The action that a person is asked to allow, in words. */
 function inWords (data: JsonObject): string {
   if (data['kind'] === 'apply') return deletionsOf(objectOf(data['change']))
   if (data['kind'] === 'commit') return `commit ${listOf(data['paths']).map(textOf).join(', ')}\n${textOf(data['message'])}\n`
@@ -80,13 +80,13 @@ function inWords (data: JsonObject): string {
   return data['kind'] === 'exec' ? `on ${whereOf(data)}: ${textOf(data['command'])}` : `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
 }
 
-/** The target, with its host, and the folder in which a command begins. */
+/** The target of a command (a machine), its host if it has one, and the folder in which the command begins. */
 function whereOf ({ target, user, host, folder }: JsonObject): string {
   const place = host === undefined ? '' : ` (${textOf(user)}@${textOf(host)})`
   return `${textOf(target)}${place}${textOf(folder) === '' ? '' : ` in ${textOf(folder)}`}`
 }
 
-/** The deletions of a change that is made, or made again, named as they were shown. */
+/** The files that a change would delete, as they were shown to the user. */
 function deletionsOf (change: JsonObject): string {
   const [wish = null] = Object.values(change)
   const deletions = listOf(objectOf(wish)['shown']).map(objectOf).filter(({ kind }) => textOf(kind).startsWith('DELETE_'))

@@ -4,8 +4,9 @@ import { type Log } from '../../base/log.ts'
 import { revealHidden } from '../../base/text.ts'
 import { ENDED, type Status } from '../../session/model.ts'
 import { type Cli } from '../cli.ts'
-import { TerminalSession, type TerminalSessionOptions, type WriteLog } from './terminal-session.ts'
+import { TerminalSession, type TerminalSessionOptions } from './terminal-session.ts'
 import { type Beginning, type Dialogues, type DialogueState } from './dialogue.ts'
+import { type WriteLog } from './event-printer.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { openLines } from '../lines.ts'
 import { type Output } from '../output.ts'
@@ -32,7 +33,10 @@ export function addLogOption (command: Command): Command {
   return command.option('--log <file>', 'write the detailed log there, in place of stderr')
 }
 
-/** Shows what a session says and asks the user whenever it waits, until it ends or the user's input does. @throws CliError, also where something waits on */
+/**
+ * Holds a dialogue on the terminal: shows what the session says, and asks the user whenever it waits, until the session or the input ends.
+ * @throws CliError, also when the session is left with an open question
+ */
 export async function talk (beginning: Beginning, { options: { resume, log: file }, cli, command, readLine, agrees = false }: Talk): Promise<void> {
   const { output } = cli.open(command)
   const log = openLog(file, output)
@@ -43,10 +47,13 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
     if (isEnded(state)) throw new CliError(EXIT.NO, `session ${state.id} has ended: ${state.status}`)
     if (output.wantsJson) await output.jsonLine({ type: 'session', data: { id: state.id } })
     else await output.words(`session ${state.id}`)
-    const left = await new TerminalSession({ dialogues, lines, output, cli, readLine, writeLog: log.write, agrees }).hold(state)
-    if (left === undefined || cli.signal.aborted) return
     const { url } = command.optsWithGlobals<{ readonly url?: string }>()
     const onwards = `${beginning.resume(state.id)}${url === undefined ? '' : ` --url ${url}`}`
+    const session = new TerminalSession({ dialogues, lines, output, cli, readLine, writeLog: log.write, agrees })
+    const left = await session.hold(state).catch((error: unknown) => {
+      throw isUnreachable(error) ? new CliError(EXIT.UNREACHABLE, `${error.message}; to go on: ${onwards}`) : error
+    })
+    if (left === undefined || cli.signal.aborted) return
     if (left.status !== 'waiting_input' || !beginning.isSettled(left.word)) throw new CliError(EXIT.NO, `the session waits for an answer; to go on: ${onwards}`)
     const missed = left.missed === 1 ? '1 path is as somebody else has left it' : `${left.missed} paths are as somebody else has left them`
     if (left.missed > 0) throw new CliError(EXIT.NO, `not all was done: ${missed}; to go on: ${onwards}`)
@@ -61,6 +68,11 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
   }
 }
 
+/** Whether the service does not answer: a session goes on without its reader. */
+function isUnreachable (error: unknown): error is CliError {
+  return error instanceof CliError && error.exitCode === EXIT.UNREACHABLE
+}
+
 function isEnded ({ status }: DialogueState): boolean {
   return ENDED.has(status as Status)
 }
@@ -71,7 +83,7 @@ async function openDialogues (beginning: Beginning, cli: Cli, command: Command, 
   return await openLocalDialogues(beginning, cli, logInto(writeLog))
 }
 
-/** What the service itself has to say goes among the lines of the dialogue, but for its chatter. */
+/** A log for a service in this process: its warnings and errors go among the lines of the dialogue, all other messages are dropped. */
 function logInto (writeLog: WriteLog): Log {
   const write = (level: string) => (fields: object, message: string): void => { void writeLog(`${level} ${message} ${JSON.stringify(fields)}`) }
   return { debug () {}, info () {}, warn: write('warning'), error: write('error') }

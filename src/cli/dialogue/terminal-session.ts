@@ -1,21 +1,17 @@
-import { realpath } from 'node:fs/promises'
-import { revealHidden } from '../../base/text.ts'
 import { isConsent } from '../../engine/texts/consent.ts'
-import { chooseCommand, type CommandChoice } from '../choose-command.ts'
+import { chooseCommand } from '../choose-command.ts'
 import { type Cli } from '../cli.ts'
-import { type CommandsHere } from '../commands-here.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { answerBelow, askBelow } from './ask-below.ts'
+import { CommandByHand } from './command-by-hand.ts'
 import { type Decided, type DialogueEvent, type Dialogues, type DialogueState, type Said } from './dialogue.ts'
+import { EventPrinter, type WriteLog } from './event-printer.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { listOf, textOf } from '../json-members.ts'
 import { type Lines } from '../lines.ts'
 import { type Output } from '../output.ts'
-import { ShownChange } from '../show-preview.ts'
-import { showEdited, showEvent } from './show-event.ts'
-
-/** Writes one line of the detailed log. */
-export type WriteLog = (line: string) => void | Promise<void>
+import { DIFF_ANSWERS, ShownChange } from '../show-preview.ts'
+import { showEvent } from './show-event.ts'
 
 /** The word of a session that waits until its user has run a command by hand. */
 const BY_HAND = 'waiting_cmd'
@@ -51,26 +47,24 @@ export class TerminalSession {
   #id = ''
   /** The command that was proposed last. */
   #command = ''
-  #here: CommandsHere | undefined
+  readonly #printer: EventPrinter
+  readonly #byHand: CommandByHand
   readonly #change: ShownChange
   /** How many paths the last undo or redo has left alone. */
   #missed = 0
   /** The code of the last error since the user spoke. */
   #failed: string | undefined
-  /** An answer that is being shown while it is written: its effect, and what was shown of it. */
-  #written = { effect: '', text: '' }
   /** The result of the current turn, for programs. */
   #turn: JsonObject = {}
   /** The questions of child sessions that were shown here. */
   readonly #answered = new Set<string>()
-  /** Whether the output of the running command ends within a line. */
-  #isMidLine = false
-  /** Whether output of the check that runs was shown as it came. */
-  #hasPrinted = false
 
   constructor (options: TerminalSessionOptions) {
     this.#options = options
-    this.#change = new ShownChange(options.dialogues, options.output)
+    const { cli, dialogues, lines, output, writeLog } = options
+    this.#change = new ShownChange(dialogues, output)
+    this.#printer = new EventPrinter(output, writeLog)
+    this.#byHand = new CommandByHand({ cli, lines, output, printer: this.#printer })
   }
 
   /**
@@ -82,6 +76,7 @@ export class TerminalSession {
     this.#id = id
     try {
       for (const event of asked) if (!await this.#take(event)) return this.#left(status, word)
+      if (status === 'waiting_input' && word === DIFF_WAITS) await this.#recallDiff()
       if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return this.#left(status, word)
       for await (const event of this.#options.dialogues.events(id, seq)) {
         if (!await this.#take(event)) {
@@ -91,7 +86,7 @@ export class TerminalSession {
         if (event.type === 'done') return
       }
     } finally {
-      await this.#here?.close()
+      await this.#byHand.close()
     }
     throw new CliError(EXIT.UNREACHABLE, `nobody tells of session ${id} any more; it may go on`)
   }
@@ -106,9 +101,8 @@ export class TerminalSession {
     if (type === 'files' && data['stage'] === 'preview') this.#change.begin(data)
     if ((type === 'approval' && data['kind'] === 'apply') || (type === 'state' && data['word'] === DIFF_WAITS)) await this.#change.finish(this.#id)
     this.#note(event)
-    await this.#show(event)
+    await this.#printer.show(event)
     if (type === 'live') return data['type'] !== 'child' || await this.#askedBelow(data)
-    if (type === 'command') this.#hasPrinted = false
     this.#keep(event)
     if (type === 'approval' && data['rule'] !== undefined) return await this.#decide(event)
     if (type === 'state' && data['status'] === 'waiting_input') {
@@ -145,54 +139,6 @@ export class TerminalSession {
     const { output } = this.#options
     if (output.wantsJson && Object.keys(this.#turn).length > 0) await output.jsonLine({ type: 'turn', data: this.#turn })
     this.#turn = {}
-  }
-
-  async #show (event: DialogueEvent): Promise<void> {
-    const { output, writeLog } = this.#options
-    const { type, data } = event
-    if (output.wantsJson) return await output.jsonLine({ type, data })
-    if (type === 'live') return await this.#showLive(data)
-    if (type === 'stdout' && await this.#finish(data)) return
-    if (this.#isMidLine) await this.#print('\n')
-    if (data['check'] !== undefined && this.#hasPrinted) return await showEvent({ type, data: withoutOutput(data) }, output)
-    if (type === 'log') await writeLog(`${textOf(data['level'])} [${textOf(data['prefix'])}] ${textOf(data['text'])}`)
-    else await showEvent(event, output)
-  }
-
-  async #showLive (data: JsonObject): Promise<void> {
-    const { output } = this.#options
-    const [effect, text] = [textOf(data['effect']), textOf(data['text'])]
-    if (data['type'] === 'command.output') {
-      this.#hasPrinted = true
-      return await this.#print(text)
-    }
-    if (data['type'] === 'child') return
-    if (data['type'] === 'terminal.waiting') return await output.words(text)
-    // The reader of a pipe gets an answer once, and whole.
-    if (output.terminal === undefined) return
-    if (data['type'] !== 'llm.delta') {
-      this.#written = { effect: '', text: '' }
-    } else {
-      if (this.#isMidLine && this.#written.effect !== effect) await this.#print('\n')
-      this.#written = { effect, text: this.#written.effect === effect ? this.#written.text + text : text }
-      await this.#print(text)
-    }
-  }
-
-  /** Shows the rest of an answer whose beginning was shown while it was written. @returns false for a text that is not that answer */
-  async #finish ({ effect, text }: JsonObject): Promise<boolean> {
-    const { effect: written, text: shown } = this.#written
-    this.#written = { effect: '', text: '' }
-    if (written === '' || effect !== written || !textOf(text).startsWith(shown)) return false
-    const rest = textOf(text).slice(shown.length)
-    await this.#print(`${rest}${textOf(text).endsWith('\n') ? '' : '\n'}`)
-    return true
-  }
-
-  async #print (text: string): Promise<void> {
-    if (this.#options.output.wantsJson) return await this.#options.output.jsonLine({ type: 'live', data: { type: 'command.output', text } })
-    this.#isMidLine = !text.endsWith('\n')
-    await this.#options.output.piece(revealHidden(text))
   }
 
   /** Asks the user to decide about an effect. For a command there are several choices; for other effects anything but a clear yes is no. */
@@ -252,6 +198,13 @@ export class TerminalSession {
     return said !== undefined && (said === 'elsewhere' || await this.#say(said, asked.session))
   }
 
+  /** Shows the diff that waits, and its possible answers, to a user who comes back. */
+  async #recallDiff (): Promise<void> {
+    const { output, agrees } = this.#options
+    await this.#change.finish(this.#id)
+    if (agrees !== true && !output.wantsJson) await output.words(DIFF_ANSWERS)
+  }
+
   /** Sends the user's answer. The result of it comes with later events. */
   async #answer (word: string): Promise<boolean> {
     if (word === BY_HAND) return await this.#answerCommand()
@@ -276,48 +229,10 @@ export class TerminalSession {
 
   async #answerCommand (): Promise<boolean> {
     for (;;) {
-      const choice = await chooseCommand(this.#command, 'run it here?', ['run', 'edit', 'skip', 'cancel', 'paste'], this.#options)
-      if (choice === undefined) return false
-      const said = await this.#carryOut(choice)
-      if (said === 'interrupted') return false
-      if (said !== undefined && await this.#say(said)) return true
+      const said = await this.#byHand.ask(this.#command)
+      if (said === undefined) return false
+      if (await this.#say(said)) return true
     }
-  }
-
-  /** Carries out the user's choice about a command. @returns `undefined` where nothing was done */
-  async #carryOut (choice: CommandChoice): Promise<Said | 'interrupted' | undefined> {
-    switch (choice.kind) {
-      case 'cancel': return 'cancel'
-      case 'skip': return { action: { name: 'skip', data: {} } }
-      case 'paste': return await this.#readResult()
-      case 'run': return await this.#runHere(choice.command)
-    }
-  }
-
-  async #runHere (command: string): Promise<Said | 'interrupted' | undefined> {
-    const { cli, output } = this.#options
-    const { CommandsHere } = await import('../commands-here.ts')
-    this.#here ??= new CommandsHere(await realpath('.'), cli)
-    if (command !== this.#command && !output.wantsJson) await showEdited(command, output)
-    try {
-      const result = await this.#here.run(command, text => { void this.#print(text) })
-      return result === undefined ? 'interrupted' : { action: { name: 'command_result', data: result } }
-    } catch (error) {
-      await output.words((error as Error).message)
-      return undefined
-    }
-  }
-
-  async #readResult (): Promise<Said | undefined> {
-    const { lines, output } = this.#options
-    await output.words('what it printed, and a line with a dot alone:')
-    const printed: string[] = []
-    for (let line = await lines.next(''); line !== '.'; line = await lines.next('')) {
-      if (line === undefined) return undefined
-      printed.push(line)
-    }
-    const exitCode = Number(await lines.next('exit code, 0 without one: '))
-    return { action: { name: 'command_result', data: { stdout: printed.join('\n'), stderr: '', exitCode: Number.isInteger(exitCode) ? exitCode : 1 } } }
   }
 
   /** Sends the session what the user said. @returns false when the session refuses it and goes on waiting */
@@ -333,9 +248,4 @@ export class TerminalSession {
       return session !== this.#id || (await dialogues.find(session)).status !== 'waiting_input'
     }
   }
-}
-
-/** An event of a check without the output, which was shown as it came. */
-function withoutOutput ({ output: _output, ...data }: DialogueEvent['data']): DialogueEvent['data'] {
-  return data
 }

@@ -4,13 +4,16 @@ import { jsonToYaml } from '../../store/directory/json-to-yaml.ts'
 import { objectOf } from '../json-members.ts'
 import { type EntryKind } from './entry-kinds.ts'
 
-/** An entry as people write it, and the end of its file's name. */
+/** An entry as a person edits it, with the extension of the file that holds it. */
 export interface Draft {
   readonly text: string
   readonly extension: '.yaml' | '.json' | '.md'
 }
 
-/** A value as people write it: a skill as a SKILL.md, all else in YAML, and in JSON what YAML would not give back. */
+/**
+ * The text that a user gets to edit: SKILL.md for a skill, YAML for everything else, and JSON for a value that YAML would not give back
+ * unchanged.
+ */
 export function draftOf (kind: EntryKind, value: Json): Draft {
   if (kind.file !== undefined && typeof objectOf(value)['body'] === 'string') return { text: wholeSkillText('', objectOf(value)), extension: '.md' }
   const json = stringifyJson(value, 2)

@@ -15,7 +15,8 @@ import { draftOf } from './draft.ts'
 import { pathOf, publish, tellDiagnostics } from './publish.ts'
 
 /**
- * Lets the user change an entry in an editor, and stores it if nobody else has changed it meanwhile. A draft that is refused is kept.
+ * Opens an entry in the user's editor and stores the result, unless somebody else has changed the entry meanwhile. If the service refuses
+ * the text, the file with it is kept.
  * @throws CliError
  */
 export async function editEntry (kind: EntryKind, id: string, cli: Cli, command: Command): Promise<void> {
@@ -23,7 +24,7 @@ export async function editEntry (kind: EntryKind, id: string, cli: Cli, command:
   const { json, etag } = await api.getTagged(pathOf(kind, id))
   if (etag === '') throw new CliError(EXIT.NO, `${kind.noun} ${id} is not registered by itself: edit the extension that brings it`)
   const { text, extension } = draftOf(kind, kind.registeredIn(json))
-  // Nobody else on this machine reads what is being written.
+  // Other users of this machine cannot read the draft: the folder is private.
   const folder = await mkdtemp(join(tmpdir(), 'aps-'))
   const file = join(folder, `${id.replaceAll(/[^\w.-]/g, '_').slice(0, 100)}${extension}`)
   await writeFile(file, text, { mode: 0o600 })
@@ -50,13 +51,13 @@ export async function editEntry (kind: EntryKind, id: string, cli: Cli, command:
 
 async function openEditor (file: string, { environment, signal }: Cli): Promise<void> {
   const editor = environment['VISUAL'] || environment['EDITOR'] || 'vi'
-  // The variable may have arguments: a shell reads it, as git does.
+  // $EDITOR may contain arguments, so a shell reads it, as git does.
   const child = spawn('sh', ['-c', `${editor} "$1"`, editor, file], { stdio: 'inherit', signal })
   const [code] = await once(child, 'exit') as [number | null]
   if (code !== 0) throw usageError(`the editor has ended with ${String(code)}, and nothing was stored; what you wrote is in ${file}`)
 }
 
-/** Asks whether the draft is edited again; no if nobody is there to answer. */
+/** Asks whether the user wants to edit the draft again; `false` if there is no terminal to ask at. */
 async function wantsAgain (error: Error, output: Output, cli: Cli): Promise<boolean> {
   if (output.terminal === undefined) return false
   await output.words(error.message)

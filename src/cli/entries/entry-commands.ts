@@ -7,13 +7,18 @@ import { type Output } from '../output.ts'
 import { ENTRY_KINDS, type EntryKind } from './entry-kinds.ts'
 import { type IdOptions, idOf, withId } from './entry-id.ts'
 import { type EntryText, readEntryText, valueTextOf } from './entry-text.ts'
+import { oneOf } from './noun.ts'
 import { pathOf, publish, tellDiagnostics } from './publish.ts'
 
 interface GetOptions extends IdOptions { readonly output: 'yaml' | 'json' | 'raw' }
 
-/** Adds a group of commands for each kind of what is registered: `aps prompt …`, `aps agents …`. @returns the groups, which others add to */
+/**
+ * Adds a group of commands for each kind of entries, such as `aps prompt …` and `aps agents …`. @returns the groups, to which other modules
+ * add commands
+ */
 export function addEntryGroups (program: Command, cli: Cli): ReadonlyMap<EntryKind, Command> {
-  return new Map(ENTRY_KINDS.map(kind => [kind, addEntryGroup(program, kind, cli)]))
+  const promptsFirst = ENTRY_KINDS.toSorted((one, other) => Number(other.command === 'prompt') - Number(one.command === 'prompt'))
+  return new Map(promptsFirst.map(kind => [kind, addEntryGroup(program, kind, cli)]))
 }
 
 function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
@@ -24,7 +29,7 @@ function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
     .option('--prefix <text>', 'only ids that begin with this')
     .action(async ({ prefix }: { readonly prefix?: string }, command: Command) => { await list(kind, prefix, command, cli) })
 
-  withId(group.command('get').description(`print a ${kind.noun} as it is registered`), kind)
+  withId(group.command('get').description(`print ${oneOf(kind.noun)} as it is registered`), kind)
     .addOption(new Option('-o, --output <form>', 'raw: a text as it is').choices(['yaml', 'json', 'raw']).default('yaml'))
     .action(async (id: string | undefined, options: GetOptions, command: Command) => {
       const { api, output } = cli.open(command)
@@ -34,19 +39,19 @@ function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
       if (kind.key !== 'environs') await tellDiagnostics(output, objectOf(reply)['diagnostics'])
     })
 
-  withId(group.command('add').description(`publish a ${kind.noun}, in place of what is there`), kind)
+  withId(group.command('add').description(`publish ${oneOf(kind.noun)}, in place of what is there`), kind)
     .requiredOption('-d, --data <file>', kind.takesText ? 'JSON, YAML or a text; - for stdin' : 'JSON or YAML; - for stdin')
     .action(async (id: string | undefined, options: IdOptions & { readonly data: string }, command: Command) => {
       await add(kind, idOf(kind, id, options), await readEntryText(kind, options.data, cli.stdin, cli.signal), command, cli)
     })
 
-  withId(group.command('edit').description(`change a ${kind.noun} in $EDITOR; what somebody else has changed meanwhile is not overwritten`), kind)
+  withId(group.command('edit').description(`change ${oneOf(kind.noun)} in $EDITOR; what somebody else has changed meanwhile is not overwritten`), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
       const { editEntry } = await import('./edit.ts')
       await editEntry(kind, idOf(kind, id, options), cli, command)
     })
 
-  withId(group.command('remove').description(`withdraw a ${kind.noun}`), kind)
+  withId(group.command('remove').description(`withdraw ${oneOf(kind.noun)}`), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
       const { api, output } = cli.open(command)
       const named = idOf(kind, id, options)
@@ -65,7 +70,7 @@ function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
 
 async function list (kind: EntryKind, prefix: string | undefined, command: Command, cli: Cli): Promise<void> {
   const { api, output } = cli.open(command)
-  // Of shared variables there may be millions, and their details are read one by one.
+  // There may be millions of shared variables, and the service reads details of each one by one: their ids are enough.
   const hasDetail = kind.key !== 'environs' || output.wantsJson
   const query = {
     limit: '1000',
@@ -85,13 +90,13 @@ async function add (kind: EntryKind, id: string, entry: EntryText, command: Comm
   await tellPublished(output, kind, objectOf(json), isNew)
 }
 
-/** Says what became of a publication. */
+/** Tells the user that an entry was created or replaced, and its diagnostics. */
 async function tellPublished (output: Output, kind: EntryKind, { id = '', diagnostics }: JsonObject, isNew: boolean): Promise<void> {
   await tellDiagnostics(output, diagnostics)
   await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(id)}`)
 }
 
-/** A value as text; `raw` gives a text, and a prompt that is one, as it is. */
+/** The value of an entry as text. The form `raw` prints a plain text, also that of a prompt that is only one text, without quoting. */
 async function inForm (value: Json, form: GetOptions['output']): Promise<string> {
   if (form === 'raw') {
     const { userPrompt } = objectOf(value)

@@ -1,8 +1,9 @@
 import { type Command } from 'commander'
 import { usageError } from '../exit-codes.ts'
 import { type EntryKind } from './entry-kinds.ts'
+import { oneOf } from './noun.ts'
 
-/** An id may be an argument or an option. */
+/** The option that names an entry; every command takes the id as an argument, too. */
 export interface IdOptions { readonly id?: string }
 
 /** Adds both ways to name an entry. */
@@ -10,9 +11,9 @@ export function withId (command: Command, { noun }: Pick<EntryKind, 'noun'>): Co
   return command.argument('[id]', `the ${noun}`).option('-i, --id <id>', `the ${noun}, where it is no argument`)
 }
 
-/** The id that was given, whichever way. @throws CliError for none, and for two */
+/** The id that was given as the argument or as the option. @throws CliError if none was given, or two that differ */
 export function idOf ({ noun, command }: Pick<EntryKind, 'noun' | 'command'>, argument: string | undefined, { id = argument }: IdOptions): string {
-  if (id === undefined || id === '') throw usageError(`expected the id of ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}; aps ${command} list shows them`)
+  if (id === undefined || id === '') throw usageError(`expected the id of ${oneOf(noun)}; aps ${command} list shows them`)
   if (argument !== undefined && id !== argument) throw usageError(`expected one id, got "${argument}" and "${id}"`)
   return id
 }

@@ -5,26 +5,29 @@ import { readSkillText } from '../../registry/kinds/skill/skill-text.ts'
 import { type KeyKind } from '../../store/keys.ts'
 import { objectOf } from '../json-members.ts'
 
-/** One kind of what is registered, as the command line knows it. */
+/** One kind of entries (prompts, tools, agents, …), as the command line knows it: its commands, its paths in the API, its columns. */
 export interface EntryKind extends KeyKind {
   /** The name of the kind in listings: `prompts` for `/api/prompts`. */
   readonly name: string
-  /** The group of commands of the kind: `prompt`. */
+  /** The name of the kind's group of commands: `prompt` for `aps prompt …`. */
   readonly command: string
-  /** Another name of that group. */
+  /** Another name of the group of commands. */
   readonly alias?: string
   readonly noun: string
-  /** The path of one entry, below `/api`. */
+  /** The segments of the API path before the id of an entry, below `/api`. */
   readonly path: readonly string[]
-  /** The segment of the path behind the id; left out for none. */
+  /** The segment of the API path after the id, such as `tests`; left out for none. */
   readonly below?: string
   /** The columns of a listing; the first is the id. */
   readonly columns: readonly string[]
-  /** Whether a plain text is an entry. */
+  /** Whether a plain text, not only JSON, can be an entry of the kind. */
   readonly takesText: boolean
-  /** An entry as it was registered, out of the reply of its GET. */
+  /** The value that was registered, taken from the reply of the entry's GET, which adds members of its own. */
   registeredIn (reply: Json): Json
-  /** What a stored text means, however it is written. Throws what the service says of one that cannot be read. */
+  /**
+   * The value that a stored text means, whether it is written as JSON, YAML or plain text. Throws the service's own error for a text that
+   * cannot be read.
+   */
   read (text: string): Json
 }
 
@@ -35,7 +38,10 @@ const readJson = (text: string): Json => decodeJson(text).value
 
 const DEFINITION = { columns: ['id', 'origin', 'description'], takesText: false, registeredIn: without('id', 'origin', 'diagnostics'), read: readJson }
 
-/** Every kind, in an order in which each finds what it needs: tools and shared variables before prompts, and those before their tests. */
+/**
+ * All kinds, in the order in which entries are written: tools and shared variables come before the prompts that use them, and prompts
+ * before their tests.
+ */
 export const ENTRY_KINDS: readonly EntryKind[] = [
   {
     key: 'tools',
@@ -110,7 +116,10 @@ export const ENTRY_KINDS: readonly EntryKind[] = [
   }
 ]
 
-/** The hash by which two ways to write the same are one: the service's entity tag. Throws for a text that cannot be read. */
+/**
+ * The hash of an entry's value, which the service sends as its ETag. Two spellings of one value have one hash. Throws for a text that
+ * cannot be read.
+ */
 export function tagOf (kind: EntryKind, text: string): string {
   return contentHash(kind.read(text))
 }

@@ -6,17 +6,18 @@ import { isJsonObject, type Json, parseJson } from '../../base/json.ts'
 import { yamlToJson } from '../../store/yaml-to-json.ts'
 import { usageError } from '../exit-codes.ts'
 import { type EntryKind } from './entry-kinds.ts'
+import { oneOf } from './noun.ts'
 
-/** An entry as it is sent. */
+/** An entry as the body of a PUT: the text and its content type. */
 export interface EntryText {
   readonly text: string
   readonly type: 'application/json' | 'text/plain'
 }
 
-/** Members that make a YAML map a prompt; any other text with a colon is a text. */
+/** The members by which a YAML map is recognised as a prompt. Any other text with a colon in it is taken for a plain text. */
 const PROMPT_TEXTS = ['messages', 'userPrompt', 'prompt']
 
-/** Reads an entry of a file, or of stdin for `-`. @throws CliError */
+/** Reads an entry from a file, or from stdin if the path is `-`. @throws CliError */
 export async function readEntryText (kind: EntryKind, path: string, stdin: Readable, signal: AbortSignal): Promise<EntryText> {
   if (path === '-') return entryTextOf(kind, await readStream(addAbortSignal(signal, stdin)), '')
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -26,25 +27,25 @@ export async function readEntryText (kind: EntryKind, path: string, stdin: Reada
 }
 
 /**
- * An entry in JSON, in YAML, or, where the kind takes one, as a text.
- * @param extension of its file: `.json`, `.yaml` or `.yml`; else the text says what it is
+ * Turns the text of an entry, in JSON, in YAML or (for kinds that allow it) plain, into the body of a PUT.
+ * @param extension of its file: `.json`, `.yaml` or `.yml`; with any other, the form is guessed from the text
  * @throws CliError
  */
 export function entryTextOf (kind: EntryKind, text: string, extension: string): EntryText {
   if (extension === '.json') return { text, type: 'application/json' }
   if (extension === '.yaml' || extension === '.yml') return json(ofYaml(text))
-  if (text.trim() === '') throw usageError(`expected ${kind.noun === 'agent' ? 'an' : 'a'} ${kind.noun}, got nothing`)
+  if (text.trim() === '') throw usageError(`expected ${oneOf(kind.noun)}, got nothing`)
   if (isJson(text)) return { text, type: 'application/json' }
   if (!kind.takesText) return json(ofYaml(text))
   return isPromptInYaml(kind, text) ? json(ofYaml(text)) : { text, type: 'text/plain' }
 }
 
-/** What a value of a shared variable is meant to be: JSON if it can be, else a text. */
+/** The value of a shared variable as the user typed it: JSON if it parses as JSON, else a plain text. */
 export function valueTextOf (given: string): EntryText {
   return isJson(given) ? { text: given, type: 'application/json' } : { text: given, type: 'text/plain' }
 }
 
-/** A text as a service stores it. */
+/** The text under which the service stores an entry: a plain text becomes a JSON string. */
 export function storedText ({ text, type }: EntryText): string {
   return type === 'application/json' ? text : JSON.stringify(text)
 }

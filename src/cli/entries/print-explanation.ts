@@ -2,10 +2,13 @@ import { type JsonObject } from '../../base/json.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Output, type Style } from '../output.ts'
 
-/** How a text looks by where it comes from; own text stays as it is. */
+/** The style of a piece of a rendered prompt by where it comes from; text of the prompt itself has no style. */
 const STYLES: Readonly<Record<string, Style>> = { variable: 'blue', environ: 'green', tool: 'yellow', default: 'dim' }
 
-/** Prints a rendered prompt in the colours of its origins where there is colour; elsewhere a row for each piece. */
+/**
+ * Prints a rendered prompt so that one sees where each piece comes from: in colours on a terminal, else as a table with a row for each
+ * piece.
+ */
 export async function printExplanation (output: Output, explain: JsonObject): Promise<void> {
   const messages = listOf(explain['messages']).map(objectOf)
   if (output.hasColour) {
@@ -26,7 +29,7 @@ function rowsOf ({ role = 'history', spans }: JsonObject): string[][] {
 async function printMessage (output: Output, { role = 'history', spans }: JsonObject, hasHeading: boolean): Promise<void> {
   if (hasHeading) await output.heading(`[${textOf(role)}]`)
   for (const { text = '', sources } of listOf(spans).map(objectOf)) {
-    // A text that a tool has made of a variable counts as the tool's.
+    // A piece that a tool made from a variable counts as the tool's.
     const kinds = listOf(sources).map(source => textOf(objectOf(source)['kind']))
     await output.styledPiece(STYLES[['tool', 'environ', 'variable', 'default'].find(kind => kinds.includes(kind)) ?? ''], textOf(text))
   }

@@ -3,7 +3,7 @@ import { beginningOf } from '../../base/text.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 
-/** The length to which addresses and data are cut, in characters. */
+/** How much is printed of the address or the data of a picture or file in a prompt, in characters. */
 const MAX_SHOWN = 200
 
 /** Prints a rendered prompt: a text as it is, messages below the names of their roles. */
@@ -15,7 +15,10 @@ export async function printRendered (output: Output, rendered: Json): Promise<vo
   }
 }
 
-/** A text as it is; of anything else what it is, and the beginning of its address or data. */
+/**
+ * One part of a message in words: the text of a text part; for a picture, sound or file its type, its name, and the beginning of its
+ * address or data.
+ */
 function partInWords (part: JsonObject): string {
   if (part['type'] === 'text') return textOf(part['text'])
   const { type = '' } = part

@@ -4,9 +4,10 @@ import { type Cli } from '../cli.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type EntryKind } from './entry-kinds.ts'
 import { type IdOptions, idOf, withId } from './entry-id.ts'
+import { oneOf } from './noun.ts'
 import { pathOf } from './publish.ts'
 
-/** Adds `aps prompt needs`. */
+/** Adds `aps prompt needs`, which prints what a prompt reads: variables, shared variables, tools and partials. */
 export function addNeedsCommand (group: Command, kind: EntryKind, cli: Cli): void {
   withId(group.command('needs').description('print the variables, shared variables, tools and partials that a prompt needs'), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
@@ -18,9 +19,9 @@ export function addNeedsCommand (group: Command, kind: EntryKind, cli: Cli): voi
     })
 }
 
-/** Adds `used-by` to the group of a kind. */
+/** Adds `used-by` to the commands of a kind: it lists the prompts that use an entry. */
 export function addUsedByCommand (group: Command, kind: EntryKind, cli: Cli): void {
-  withId(group.command('used-by').description(`list the prompts that a change of a ${kind.noun} would reach`), kind)
+  withId(group.command('used-by').description(`list the prompts that a change of ${oneOf(kind.noun)} would reach`), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
       const { api, output } = cli.open(command)
       const users = await api.list(`${pathOf(kind, idOf(kind, id, options))}/used-by`, { limit: '500' })

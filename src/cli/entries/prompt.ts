@@ -19,14 +19,14 @@ interface RenderOptions extends RunOptions { readonly explain?: true, readonly l
 
 interface ChatOptions extends RunOptions { readonly model?: string, readonly stream: boolean }
 
-/** Adds what can be done with a prompt beside publishing it. */
+/** Adds the commands that use a prompt, `aps prompt render` and `aps prompt chat`, beside those that publish it. */
 export function addPromptCommands (prompt: Command, cli: Cli): void {
   withParameters(withId(prompt.command('render').description('print what a prompt renders to'), PROMPT))
     .option('--label <label>', 'the version that a label means')
     .option('--explain', 'print where each piece comes from, in colour on a terminal')
     .option('--record <file>', 'write all that it depended on to a file, too')
     .addOption(new Option('--replay <file>', 'render again what was recorded, without a call').conflicts('record'))
-    // Scripts of the Go program name a model here, too.
+    // Scripts written for the former program in Go pass a model to `render`, too; the option is accepted and ignored.
     .addOption(new Option('-m, --model <model>').hideHelp())
     .action(async (id: string | undefined, options: RenderOptions, command: Command) => { await render(idOf(PROMPT, id, options), options, command, cli) })
 
@@ -37,7 +37,7 @@ export function addPromptCommands (prompt: Command, cli: Cli): void {
       const { api, output } = cli.open(command)
       const path = apiPath('api', 'chat', 'prompts', idOf(PROMPT, id, options))
       const body = { variables: await readParameters(options, cli.stdin, cli.signal), ...(options.model === undefined ? {} : { model: options.model }) }
-      // JSON is for programs: they get the completion, which a stream is not.
+      // Programs ask for JSON: they get the whole completion, never a stream.
       if (output.wantsJson) return await output.json(await api.post(path, body))
       if (!options.stream) return await printAnswer(output, objectOf(await api.post(path, body)))
       await printStream(output, api.events(path, { ...body, stream: true, stream_options: { include_usage: true } }))
@@ -54,7 +54,7 @@ async function render (id: string, options: RenderOptions, command: Command, cli
   }).toString()
   const readVariables = async () => await readParameters(options, cli.stdin, cli.signal)
   const hasVariables = options.args !== undefined || options.param !== undefined
-  // A bundle has the variables that were given when it was recorded.
+  // A bundle (a recorded render) contains the variables it was rendered with; they are replaced only if the user gives others.
   const body = replay === undefined
     ? { variables: await readVariables() }
     : { bundle: await readBundle(replay), ...(hasVariables ? { variables: await readVariables() } : {}) }
@@ -74,7 +74,7 @@ async function readBundle (file: string): Promise<Json> {
 }
 
 async function writeBundle (file: string, bundle: Json): Promise<void> {
-  // Results of tools may be private.
+  // The file is private to the user, as results of tools may be confidential.
   await writeFile(file, `${stringifyJson(bundle, 2)}\n`, { mode: 0o600 }).catch((error: unknown) => {
     throw usageError(`--record: ${(error as Error).message}`)
   })

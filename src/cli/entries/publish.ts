@@ -5,15 +5,15 @@ import { type Output } from '../output.ts'
 import { type EntryKind } from './entry-kinds.ts'
 import { type EntryText } from './entry-text.ts'
 
-/** The data that is sent with an entry beside its text. */
+/** What is sent with an entry beside its text. */
 export interface Publication {
   /** The headers that make the publication conditional: `If-Match`, `If-None-Match`. */
   readonly conditions?: Readonly<Record<string, string>>
-  /** What has changed, and where the entry comes from; kept where versions are recorded. */
+  /** The note and the source of the change, which the service keeps where it records versions of prompts. */
   readonly about?: Readonly<Record<string, string>>
 }
 
-/** The address of an entry. */
+/** The API path of an entry. */
 export function pathOf ({ path, below }: EntryKind, id: string): string {
   return apiPath('api', ...path, id, ...(below === undefined ? [] : [below]))
 }
@@ -30,7 +30,7 @@ export async function publish (
   return await api.put(`${pathOf(kind, id)}${search === '' ? '' : `?${search}`}`, text, { 'content-type': type, ...conditions })
 }
 
-/** Says what was noticed about an entry. */
+/** Prints the diagnostics that a reply has about an entry. */
 export async function tellDiagnostics (output: Output, diagnostics: Json | undefined): Promise<void> {
   for (const { severity, message } of listOf(diagnostics).map(objectOf)) await output.words(`${textOf(severity)}: ${textOf(message)}`)
 }

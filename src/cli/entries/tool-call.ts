@@ -8,7 +8,7 @@ import { type EntryKind } from './entry-kinds.ts'
 import { valueTextOf } from './entry-text.ts'
 import { pathOf } from './publish.ts'
 
-/** Adds `aps tool call`. */
+/** Adds `aps tool call`, which calls one registered tool by hand and prints its result. */
 export function addCallCommand (group: Command, kind: EntryKind, cli: Cli): void {
   group.command('call').description('call a tool by hand, and print what it gives').argument('<id>', 'the tool')
     .argument('[arguments...]', 'name=value: JSON if it is that, else a text; name=@file or name=@- for stdin')

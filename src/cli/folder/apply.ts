@@ -11,9 +11,9 @@ import { type Output } from '../output.ts'
 import { readFolder } from './read-folder.ts'
 
 /**
- * Publishes the entries of one kind that a file or a folder has, and goes on where one is refused.
- * @param id of a file whose path does not say it
- * @throws CliError when one is refused
+ * Publishes all entries of one kind in a file or a folder. An entry that the service refuses does not stop the rest.
+ * @param id of the entry in a file whose path does not show it
+ * @throws CliError at the end, if any entry was refused
  */
 export async function applyEntries (
   kind: EntryKind,
@@ -31,7 +31,7 @@ export async function applyEntries (
       await tellDiagnostics(output, objectOf(json)['diagnostics'])
       await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(objectOf(json)['id'])}`)
     } catch (error) {
-      // A token without the right, or a service that is gone, fails all entries.
+      // An error such as a missing right, or a service that is gone, would fail every entry: it ends the command.
       if (!(error instanceof CliError) || error.exitCode !== EXIT.NO) throw error
       refused++
       await output.words(`not ${each}: ${error.message}`)
@@ -58,7 +58,10 @@ async function entriesOf (
   return [...entries.values()].map(({ id: each, entry }) => [each, entry])
 }
 
-/** `agents/team/desk.yaml` is `team.desk`; outside of such a folder the name of the file is the id, and that of the folder for a SKILL.md. */
+/**
+ * The id of the entry in a file, from its path below the folder of its kind: `agents/team/desk.yaml` is `team.desk`. Elsewhere the name of
+ * the file is the id, and for a SKILL.md the name of its folder.
+ */
 function idIn ({ key, file }: EntryKind, path: string): string {
   const place = basename(path) === file ? dirname(path) : path.slice(0, path.length - extname(path).length)
   const segments = place.split(/[/\\]/)

@@ -6,22 +6,25 @@ import { usageError } from '../exit-codes.ts'
 import { type KnownTags, readKnownTags } from './known-tags.ts'
 import { type Folder, type LocalEntry, nameOf, readFolder } from './read-folder.ts'
 
-/** An entry that has a key of its own at the service. */
+/** An entry that the service stores under a key of its own, which excludes entries that an extension brings. */
 export interface RemoteEntry {
   readonly kind: EntryKind
   readonly id: string
-  /** The entity tag without quotes; `''` for an entry that cannot be compared, as entries below it hide its value. */
+  /**
+   * The entity tag (a hash of the value) without quotes; `''` for a value that the service does not show whole, as other entries lie below
+   * its key.
+   */
   readonly tag: string
 }
 
-/** An entry that differs between the folder and the service. */
+/** An entry whose value differs between a folder and a service, or that only one of them has. */
 export interface Difference {
   readonly name: string
   readonly kind: EntryKind
   readonly id: string
   readonly local: LocalEntry | undefined
   readonly remote: RemoteEntry | undefined
-  /** The tag of the entry when both sides were last the same. */
+  /** The tag that the entry had when folder and service last agreed on it: whichever side differs from it was edited since. */
   readonly known: string | undefined
 }
 
@@ -32,13 +35,16 @@ export interface Comparison {
   /** The tags of the entries that are the same on both sides, by name. */
   readonly same: KnownTags
   readonly known: KnownTags
-  /** How many entries only the service has, in modules of which the folder has nothing. */
+  /**
+   * How many entries only the service has, in modules (first parts of ids) of which the folder has nothing. They belong to others, and are
+   * left alone.
+   */
   readonly others: number
 }
 
 /**
- * Compares a folder with a service by the tags of entries: one listing a kind.
- * @param otherModules whether entries count in modules of which the folder has nothing
+ * Compares a folder with a service by the entity tags of their entries, which takes one listing for each kind.
+ * @param otherModules whether entries are compared whose module (the first part of the id) the folder does not have
  * @throws CliError
  */
 export async function compareFolder (

@@ -7,15 +7,15 @@ import { CliError } from '../exit-codes.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 
-/** How long one difference may take to be found, in ms. */
+/** How long the search for the differences of two texts may take, in ms. */
 const TIMEOUT = 2000
 
-/** What is rendered while somebody writes. */
+/** The prompt that `aps dev` renders again after each change, with its variables. */
 export interface Watched { readonly prompt: string, readonly variables: () => Promise<JsonObject> }
 
 /**
- * Renders a prompt whenever something changes, and prints what is new in it; says what is wrong with what was saved. Goes on until the
- * service ends.
+ * Renders a prompt again whenever an entry changes, and prints what differs from the last time, and the errors of all entries. Returns when
+ * the service ends.
  */
 export async function renderChanges (url: string, watched: Watched | undefined, output: Output, cli: Cli): Promise<void> {
   const api = cli.connect(url, cli.environment['APS_TOKEN'] ?? '')
@@ -27,7 +27,9 @@ export async function renderChanges (url: string, watched: Watched | undefined, 
   }
 }
 
-/** @returns what is shown now */
+/**
+ * Renders the prompt, and prints its text or how that has changed. @returns the text that is shown now, or the last one if rendering failed
+ */
 async function tryRender (last: string, { prompt, variables }: Watched, api: ApiClient, output: Output): Promise<string> {
   try {
     const { rendered_prompt: rendered = '' } = objectOf(await api.post(apiPath('api', 'render', 'prompts', prompt), { variables: await variables() }))
@@ -60,7 +62,7 @@ async function tellProblems (api: ApiClient, output: Output): Promise<void> {
   }
 }
 
-/** A file of variables by its whole name: serving goes into its folder. */
+/** The `--args` of a command, with the file behind its `@` as an absolute path: serving a folder changes the working directory. */
 export function wholeFileName (args: string | undefined): string | undefined {
   return args?.startsWith('@') === true && args !== '@-' ? `@${resolve(args.slice(1))}` : args
 }

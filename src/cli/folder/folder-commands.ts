@@ -6,7 +6,7 @@ import { type GivenParameters, readParameters, withParameters } from '../paramet
 import { serveHere } from '../serve.ts'
 import { type SyncOptions } from './sync.ts'
 
-/** Adds `apply` to the group of a kind. */
+/** Adds `apply` to the commands of a kind: it publishes the entries of a file or a folder. */
 export function addApplyCommand (group: Command, kind: EntryKind, cli: Cli): void {
   group.command('apply').description(`publish the ${pluralOf(kind.noun)} of a file or a folder`)
     .requiredOption('-f, --file <path>', `a file, or a folder ${kind.key}/ or with one`)
@@ -17,7 +17,7 @@ export function addApplyCommand (group: Command, kind: EntryKind, cli: Cli): voi
     })
 }
 
-/** Adds `aps diff`, `push` and `pull`, between a folder and a service. */
+/** Adds `aps diff`, `aps push` and `aps pull`, which compare a folder with a service and copy entries between them. */
 export function addSyncCommands (program: Command, cli: Cli): void {
   program.command('diff').description('show what differs between a folder and a service, as push would change it').argument('[folder]', 'the folder', '.')
     .action(async (folder: string, _options: object, command: Command) => {
@@ -50,7 +50,7 @@ function withSyncOptions (command: Command): Command {
 
 interface DevOptions extends GivenParameters { readonly prompt?: string }
 
-/** Adds `aps dev`: a folder is served, and a prompt rendered again whenever something is saved. */
+/** Adds `aps dev`: serves a folder, and renders a prompt again whenever a file of the folder is saved. */
 export function addDevCommand (program: Command, cli: Cli): void {
   const dev = program.command('dev')
     .description('serve a folder, and render a prompt again whenever something is saved; the key c opens the console')

@@ -4,21 +4,24 @@ import { type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
 import { usageError } from '../exit-codes.ts'
 import { objectOf, textOf } from '../json-members.ts'
 
-/** The file of a folder that says what was the same here and there; hidden, so that no service reads it. */
+/**
+ * The file in a folder that keeps on which entries the folder and each service last agreed. Its name begins with a dot, so that no service
+ * reads it as an entry.
+ */
 const FILE = '.aps.json'
 
 /**
- * What a folder and a service had in common when they were last compared: the tag of each entry. Whichever side differs from it
- * has been edited since.
+ * The entity tags of the entries on which a folder and a service last agreed, by the entries' names. If a side has another tag now, it was
+ * edited since.
  */
 export type KnownTags = ReadonlyMap<string, string>
 
-/** @param url of the service: a folder may go to several */
+/** Reads the tags on which a folder and a service last agreed. @param url of the service: one folder may be pushed to several */
 export async function readKnownTags (root: string, url: string): Promise<KnownTags> {
   return new Map(Object.entries(objectOf((await readAll(root))[url])).map(([name, tag]) => [name, textOf(tag)]))
 }
 
-/** Keeps what both have in common now; leaves the file alone where that is the same as before. */
+/** Saves the tags on which a folder and a service agree now. The file is not written if they are the same as before. */
 export async function writeKnownTags (root: string, url: string, known: KnownTags): Promise<void> {
   const all = await readAll(root)
   const sorted = Object.fromEntries([...known].sort(([one], [other]) => one < other ? -1 : 1))

@@ -10,8 +10,9 @@ import { type Folder } from './read-folder.ts'
 const AT_A_TIME = 8
 
 /**
- * Lets a label mean what a folder has, for each prompt of it.
- * @param versions what a push has made of some of them, by the names of entries; of the rest it is what is served
+ * Makes a label, such as `production`, mean the version that a folder has, for each prompt of the folder.
+ * @param versions the new versions that a push has just made, by the names of entries; for all other prompts the label moves to the latest
+ * version
  * @throws CliError
  */
 export async function labelPrompts (

@@ -1,8 +1,8 @@
 import { type Output } from '../output.ts'
 
-/** What was noticed about a file. */
+/** A diagnostic about a file, with its place in the file. */
 export interface Finding {
-  /** The path of the file, relative to where the user is. */
+  /** The path of the file, relative to the working directory of the user. */
   readonly file: string
   readonly line: number
   readonly column: number
@@ -15,10 +15,10 @@ export interface Finding {
 /** How findings are printed: for people, for programs, or as annotations of GitHub's workflows. */
 export type LintFormat = 'text' | 'json' | 'github'
 
-/** The names that GitHub has for severities. */
+/** GitHub's words for the severities of findings. */
 const COMMANDS = { error: 'error', warning: 'warning', hint: 'notice' } as const
 
-/** Prints what a lint has found. */
+/** Prints the findings of a lint. */
 export async function printFindings (findings: readonly Finding[], format: LintFormat, output: Output): Promise<void> {
   if (output.wantsJson || format === 'json') return await output.json(findings.map(finding => ({ ...finding })))
   for (const finding of findings) await output.text(format === 'github' ? annotationOf(finding) : lineOf(finding))

@@ -15,15 +15,15 @@ import { openHere } from './open-here.ts'
 import { FOLDER_KEYS } from './read-folder.ts'
 import { createPlaceFinder } from './text-places.ts'
 
-/** The number of notices that are asked for at a time. */
+/** How many notices (entries with diagnostics) one request asks for. */
 const PAGE = 500
 
-/** The part of an extension that brings prompts. */
+/** The path in the JSON of an extension at which its prompts are. */
 const PROMPTS = ['contributes', 'prompts'] as const
 
 /**
- * The findings of the service about a folder. The service runs in this process, which changes into the folder for its `.env`.
- * @param warn told of files that are not read
+ * Checks a folder by the service itself, which runs in this process and changes its working directory into the folder to read its `.env`.
+ * @param warn called about files that the service does not read
  * @throws CliError
  */
 export async function lintHere (folder: string, warn: (message: string) => void): Promise<readonly Finding[]> {
@@ -57,18 +57,20 @@ async function findingsOf (notice: Notice, folder: string, generation: Generatio
   })
 }
 
-/** Finds places of an entry in its file; `undefined` for a file of another form. */
+/**
+ * Makes a function that finds where a part of an entry stands in its file; `undefined` for a file that is neither JSON, YAML nor Dotprompt.
+ */
 async function placesIn (text: string, file: string): Promise<ReturnType<typeof createPlaceFinder> | undefined> {
   if (['.json', '.yaml', '.yml'].includes(extname(file))) return createPlaceFinder(text)
   return isDotpromptFile(file) ? await dotpromptPlaces(text, file) : undefined
 }
 
-/** Whether a diagnostic has its place in the file already: the file cannot be read at all. */
+/** Whether the line of a diagnostic counts in the file rather than in a text of the entry: so it is where the file could not be parsed. */
 function isOfFile ({ code, line }: Diagnostic): boolean {
   return (code === 'VALUE_INVALID' || code === 'ROLE_NESTED') && line !== undefined
 }
 
-/** The places where texts of a file begin; none for a file that cannot be read. */
+/** The places at which the texts of a file begin; none for a file that cannot be parsed. */
 function startsIn<T> (read: () => readonly T[]): readonly T[] {
   try {
     return read()
@@ -77,7 +79,7 @@ function startsIn<T> (read: () => readonly T[]): readonly T[] {
   }
 }
 
-/** Finds places of a prompt in its file of Dotprompt. */
+/** Makes a function that finds where a part of a prompt stands in its Dotprompt file. */
 async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<typeof createPlaceFinder> | undefined> {
   const { readDotprompt } = await import('../../store/dotprompt/read-dotprompt.ts')
   const starts = startsIn(() => readDotprompt(text, file).starts)
@@ -88,7 +90,10 @@ async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<
   }
 }
 
-/** The key of the entry that a notice is about, and the place in its value: prompts of an extension stand in the entry of the extension. */
+/**
+ * The key of the entry that a notice is about, and the path in its value. A prompt that an extension brings is stored in the extension's
+ * entry.
+ */
 function sourceOf ({ key, cursor, id = '' }: Notice, { prompts, extensions }: Generation): { readonly key: string, readonly within: JsonPath } {
   if (key !== undefined) return { key, within: [] }
   const kind = ENTRY_KINDS.find(({ name }) => cursor.startsWith(`${name}/`))

@@ -7,19 +7,24 @@ import { storedText } from '../entries/entry-text.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { TESTS } from '../../registry/kinds/release/version-text.ts'
 import { type Finding } from './lint-format.ts'
-import { lintTests } from './lint-tests.ts'
 import { type LocalEntry, readFolder } from './read-folder.ts'
 import { createPlaceFinder } from './text-places.ts'
+import { RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
+import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
+import { parseTests } from '../../registry/kinds/tests/test-cases.ts'
 
-/** What a service checks without storing it, by the field of a lint; tests need nothing of a service. */
+/**
+ * The kinds that a service can check without storing anything, each with its field in the body of a lint request. Tests of prompts are not
+ * among them: they are checked here.
+ */
 const FIELDS: ReadonlyMap<string, string> = new Map([
   ['templates', 'prompt'], ['extensions', 'extension'], ['agents', 'agent'], ['skills', 'skill'], ['plans', 'plan']
 ])
 
-/** A service parses one candidate at a time, and lets a few wait. */
+/** How many lints are requested at a time: a service parses one candidate at a time, and lets only a few wait. */
 const AT_A_TIME = 4
 
-/** What a service says of the files of a folder, linked with what is registered there. @throws CliError */
+/** Checks the files of a folder by a running service, together with the entries that are registered there. @throws CliError */
 export async function lintThere (folder: string, api: ApiClient, warn: (message: string) => void): Promise<readonly Finding[]> {
   const { root, entries, problems } = await readFolder(folder, warn)
   const unread = problems.map((problem): Finding => {
@@ -51,7 +56,7 @@ async function findingsOf ({ kind, id, file, entry }: LocalEntry, root: string, 
   })
 }
 
-/** The place in its file of a diagnostic of a prompt; the first for one without a line. */
+/** The place in its file of a diagnostic of a prompt; the first line for a diagnostic without a line. */
 function placeOf (
   { line, column, messageIndex, part, member }: JsonObject,
   find: ReturnType<typeof createPlaceFinder>
@@ -64,4 +69,19 @@ function placeOf (
     ...(part === undefined ? {} : { part: Number(part) }),
     ...(typeof member === 'string' ? { member } : {})
   })
+}
+
+/** Checks a file of tests of a prompt. That takes no service. @param folder as the user wrote it */
+async function lintTests ({ file, entry }: LocalEntry, root: string, folder: string): Promise<Finding[]> {
+  try {
+    parseTests(parseJson(storedText(entry)))
+    return []
+  } catch (error) {
+    if (!(error instanceof RejectedEntry)) throw error
+    const find = createPlaceFinder(['.json', '.yaml', '.yml'].includes(extname(file)) ? await readFile(join(root, file), 'utf8') : '')
+    return error.diagnostics.map(diagnostic => {
+      const { severity, code, message, hint } = placed(diagnostic)
+      return { file: join(folder, file), ...find(diagnostic), severity, code, message, hint }
+    })
+  }
 }

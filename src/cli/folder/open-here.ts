@@ -7,15 +7,18 @@ import { StoreError } from '../../store/store.ts'
 import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
 import { usageError } from '../exit-codes.ts'
 
-/** Variables of a service that is only asked about a folder: it reads that, and keeps nothing. */
+/**
+ * The environment variables that are ignored when a service is opened only to check a folder: that service reads the folder, and stores
+ * nothing elsewhere.
+ */
 const UNWANTED = /^(?:REDIS_|STORE_|SESSION_|STATE_|API_TOKEN|WORKERS|OTEL_|KEY_PREFIX)/
 
-/** Variables of models. */
+/** The environment variables that say which models are asked. */
 const OF_MODELS = /^LLM_/
 
 /**
- * Opens the service over a folder, in this process, which goes into the folder for its `.env`.
- * @param warn told of files that are not read
+ * Opens the service over a folder, in this process, whose working directory becomes the folder, so that its `.env` is read.
+ * @param warn called about files that the service does not read
  * @throws CliError
  */
 export async function openHere (folder: string, warn: (message: string) => void, { asksModels }: { readonly asksModels: boolean }): Promise<Service> {
@@ -24,7 +27,7 @@ export async function openHere (folder: string, warn: (message: string) => void,
   if (existsSync('.env')) loadEnvFile('.env')
   const folders = ENTRY_KINDS.map(({ key }) => key)
   if (!folders.some(each => existsSync(each))) throw usageError(`${folder}: expected one of the folders ${folders.join(', ')}`)
-  // Problems of a key and of a tool are notices, too.
+  // Problems of entries and tools come as notices as well, so that they are not told twice.
   const tell = (fields: object, message: string): void => { if (!('key' in fields) && !('tool' in fields)) warn(message) }
   const log: Log = { debug () {}, info () {}, warn: tell, error: tell }
   try {

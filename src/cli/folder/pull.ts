@@ -11,7 +11,9 @@ import { type Step } from './push.ts'
 import { FOLDER_KEYS } from './read-folder.ts'
 import { remoteValue } from './remote-value.ts'
 
-/** The plan of a pull. @param prune whether files of entries that the service does not have are removed */
+/**
+ * Plans a pull: which files are written and removed. @param prune whether the file of an entry that the service does not have is removed
+ */
 export function planPull (differences: readonly Difference[], prune: boolean): readonly Step[] {
   return differences.flatMap((difference): Step[] => {
     const { local, remote, known } = difference
@@ -29,9 +31,9 @@ export function planPull (differences: readonly Difference[], prune: boolean): r
 }
 
 /**
- * Writes what a service has into the file of an entry, in the form that the file has; a new one is YAML.
- * @param root without links
- * @throws Error with the reason why it cannot be
+ * Writes the value that a service has into the file of the entry, in the form that the file has; a new file is YAML.
+ * @param root the folder, a path without symbolic links
+ * @throws Error with the reason why the entry cannot be written
  */
 export async function pullEntry (root: string, { kind, id, local, remote }: Difference, api: ApiClient): Promise<void> {
   if (remote === undefined) return await rm(join(root, local?.file ?? ''))

@@ -8,10 +8,10 @@ import { objectOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 import { type Difference } from './compare.ts'
 
-/** The number of writes that are made at a time. */
+/** How many requests that write run at a time. */
 const AT_A_TIME = 8
 
-/** The kinds of entries that refer to no other entries, and are written first. */
+/** The kinds whose entries refer to no other entries. They are written first, so that others find them. */
 const FIRST: ReadonlySet<string> = new Set(['tools', 'environs'])
 
 /** The planned change of one entry. */
@@ -30,7 +30,9 @@ export interface Pushed {
   readonly versions: ReadonlyMap<string, number>
 }
 
-/** The plan of a push. @param prune whether entries that only the service has are removed */
+/**
+ * Plans a push: which entries of the service are written and removed. @param prune whether an entry that only the service has is removed
+ */
 export function planPush (differences: readonly Difference[], prune: boolean): readonly Step[] {
   return differences.flatMap((difference): Step[] => {
     const { local, remote, known } = difference
@@ -47,7 +49,8 @@ function conflictUnless (isOurs: boolean, known: string | undefined): { readonly
 }
 
 /**
- * Carries out a push, and tells each step. Tools and shared variables go first. An entry that is refused for want of another one is tried again at the end.
+ * Carries out the steps of a push, and prints each. Tools and shared variables go first. An entry that is refused because it refers to one
+ * that is missing is tried again after the others.
  * @param about the note and the source that the service keeps with each version, where it records versions
  * @throws CliError for an error that concerns all entries
  */
@@ -90,7 +93,7 @@ export async function push (
   }
 }
 
-/** Whether an error is about one entry. A token without the right, or a service that is gone, fails all entries. */
+/** Whether an error concerns only one entry. A missing right, or a service that is gone, fails every entry alike. */
 function isOfThis ({ exitCode, code }: ApiError): boolean {
   return exitCode === EXIT.NO || exitCode === EXIT.USAGE || code === 'LINT_BUSY'
 }
@@ -101,13 +104,16 @@ function rank ({ difference }: Step): number {
   return ENTRY_KINDS.indexOf(difference.kind)
 }
 
-/** The conditions under which an entry is still what the plan has seen. */
+/** The conditional headers of a write: the service refuses the write if the entry has changed since the plan was made. */
 function conditionsFor (remote: Difference['remote']): Readonly<Record<string, string>> {
   if (remote === undefined) return { 'if-none-match': '*' }
   return { 'if-match': remote.tag === '' ? '*' : `"${remote.tag}"` }
 }
 
-/** Makes one write, unless the entry has changed since the plan was made. @returns the version that the write made */
+/**
+ * Writes or removes one entry, unless it has changed since the plan was made. @returns the number of the version that the write made, where
+ * versions are recorded
+ */
 async function make (
   { what, difference: { kind, id, local, remote } }: Step,
   about: Readonly<Record<string, string>>,

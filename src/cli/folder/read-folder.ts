@@ -11,10 +11,10 @@ import { ENTRY_KINDS, type EntryKind, tagOf } from '../entries/entry-kinds.ts'
 import { type EntryText } from '../entries/entry-text.ts'
 import { usageError } from '../exit-codes.ts'
 
-/** The number of files that are read at a time. */
+/** How many files are read at a time. */
 const OPEN_FILES = 32
 
-/** The form of keys by which the files of a folder are read. Only the order and the segments of keys matter here. */
+/** The keys that the files of a folder would have in a store. The prefix is any one, as these keys never leave the process. */
 export const FOLDER_KEYS: StoreKeys = { prefix: 'shenma:', kinds: ENTRY_KINDS }
 
 /** An entry of a folder. */
@@ -44,9 +44,9 @@ export function nameOf ({ name }: Pick<EntryKind, 'name'>, id: string): string {
 }
 
 /**
- * Reads a folder as the service would.
- * @param warn told of files that are not read
- * @throws CliError when it cannot be read
+ * Reads all entries of a folder, as a service does that serves the folder.
+ * @param warn called about files that are not read
+ * @throws CliError when the folder cannot be read
  */
 export async function readFolder (path: string, warn: (message: string) => void, kinds: readonly EntryKind[] = ENTRY_KINDS): Promise<Folder> {
   const root = await realpath(path).catch((error: NodeJS.ErrnoException) => { throw usageError(`${path} cannot be read: ${error.code ?? error.message}`) })
@@ -73,14 +73,17 @@ export async function readFolder (path: string, warn: (message: string) => void,
   return { root, entries: new Map(named.sort(([one], [other]) => one < other ? -1 : 1)), problems: problems.sort() }
 }
 
-/** The file of a key, relative to the folder. */
+/** The file that has the entry of a key, relative to the folder. */
 async function fileOf (root: string, key: string): Promise<string> {
   const files = keyToFiles(key, FOLDER_KEYS)
   for (const file of files) if (await access(join(root, file)).then(() => true, () => false)) return file
   return files[0] as string
 }
 
-/** The text and the type by which a file is sent. A SKILL.md is a text, whatever it contains; YAML and Dotprompt are JSON by now. */
+/**
+ * The content of a file as the body of a PUT. A SKILL.md is sent as a text, whatever it contains; YAML and Dotprompt have become JSON by
+ * now.
+ */
 function sentAs (file: string, text: string): EntryText {
   return isValueFile(file.slice(file.lastIndexOf('/') + 1)) || isDotpromptFile(file) ? { text, type: 'application/json' } : { text, type: 'text/plain' }
 }

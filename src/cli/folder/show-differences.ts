@@ -6,10 +6,13 @@ import { type Output } from '../output.ts'
 import { type Difference } from './compare.ts'
 import { remoteValue } from './remote-value.ts'
 
-/** How long one difference may take to be found, in ms. */
+/** How long the search for the differences of two texts may take, in ms. */
 const TIMEOUT = 2000
 
-/** Prints differences as one patch. @param direction which side is the new one */
+/**
+ * Prints the differences of folder and service as one patch. @param direction a push shows the folder's side as the new one, a pull the
+ * service's
+ */
 export async function showDifferences (differences: readonly Difference[], direction: 'push' | 'pull', api: ApiClient, output: Output): Promise<void> {
   for (const difference of differences) {
     const here = textHere(difference)

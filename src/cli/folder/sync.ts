@@ -14,7 +14,7 @@ import { planPull, pullEntry } from './pull.ts'
 import { planPush, push, type Step } from './push.ts'
 import { showDifferences } from './show-differences.ts'
 
-/** Options of both directions. */
+/** The options of `aps push` and `aps pull`. */
 export interface SyncOptions {
   readonly dryRun?: true
   readonly prune?: true
@@ -27,7 +27,7 @@ export interface SyncOptions {
 
 interface Opened { readonly api: ApiClient, readonly output: Output }
 
-/** Prints what differs between a folder and a service, as a push would change it. @throws CliError when something does */
+/** Prints how a folder and a service differ, as a push would change the service. @throws CliError if they differ */
 export async function diffFolder (path: string, opened: Opened): Promise<void> {
   const { api, output } = opened
   const comparison = await compareFolder(path, api.url, opened)
@@ -38,7 +38,7 @@ export async function diffFolder (path: string, opened: Opened): Promise<void> {
   if (differences.length > 0) throw new CliError(EXIT.NO, `${differences.length} ${differences.length === 1 ? 'entry differs' : 'entries differ'}`)
 }
 
-/** Makes a service have what a folder has. @throws CliError */
+/** Carries out `aps push`: gives a service the entries that a folder has. @throws CliError */
 export async function pushFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
   const { api, output } = opened
   const comparison = await compareFolder(path, api.url, opened)
@@ -59,11 +59,14 @@ export async function pushFolder (path: string, options: SyncOptions, opened: Op
   if (label !== undefined) await labelPrompts(label, comparison.folder, versions, note, opened)
 }
 
-/** Makes a folder have what a service has; the bytes of a file whose content is the same stay. @throws CliError */
+/**
+ * Carries out `aps pull`: gives a folder the entries that a service has. A file whose value is the same already is left as it is, byte for
+ * byte. @throws CliError
+ */
 export async function pullFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
   const { api, output } = opened
   await mkdir(path, { recursive: true })
-  // A pull takes all that is there, entries of modules of which the folder has nothing, too.
+  // A pull takes every entry of the service, also those of modules (first parts of ids) that the folder does not have.
   const comparison = await compareFolder(path, api.url, opened, { otherModules: true })
   const steps = planPull(comparison.differences, options.prune === true)
   if (options.prune !== true) await tellRest(comparison.differences.filter(({ remote }) => remote === undefined), 'here', output)
@@ -85,7 +88,10 @@ export async function pullFolder (path: string, options: SyncOptions, opened: Op
   if (failed > 0) throw new CliError(EXIT.NO, `${failed} of ${steps.length} could not be written`)
 }
 
-/** Shows a plan, and asks. @returns whether it is to be made true; @throws CliError for conflicts, and for a dry run that would change something */
+/**
+ * Prints the planned changes, and asks the user. @returns whether the changes are to be made; @throws CliError for conflicts, and for a dry
+ * run that would change something
+ */
 async function isAgreed (direction: 'push' | 'pull', steps: readonly Step[], options: SyncOptions, { api, output }: Opened, cli: Cli): Promise<boolean> {
   const { dryRun, yes, prune } = options
   if (steps.length === 0) {
@@ -100,7 +106,7 @@ async function isAgreed (direction: 'push' | 'pull', steps: readonly Step[], opt
   }
   await refuseConflicts(direction, steps, options, output)
   if (dryRun === true) throw new CliError(EXIT.NO, `${steps.length} would change`)
-  // Git undoes a pull, so only a pull that removes files is asked about.
+  // A pull can be undone by git, so the user is asked only if it removes files.
   return yes === true || (direction === 'pull' && prune !== true) || await isWanted(`${direction} ${steps.length} changes? y or n: `, output, cli)
 }
 
@@ -129,7 +135,10 @@ async function tellRest (rest: readonly Difference[], where: 'here' | 'there', o
   await output.words(`only ${where}: ${named}${rest.length > 20 ? `, and ${rest.length - 20} more` : ''}; --prune removes them`)
 }
 
-/** Keeps what both sides have in common now, and what they had where they differ still. @param from the side that the other has now */
+/**
+ * Saves on which entries folder and service agree now; where they still differ, what they last agreed on is kept. @param from the side
+ * whose entries were copied
+ */
 async function remember ({ folder, same, known, differences }: Comparison, made: readonly Step[], from: 'local' | 'remote', api: ApiClient): Promise<void> {
   const now = new Map(same)
   for (const { name, known: before } of differences) if (before !== undefined) now.set(name, before)
@@ -140,7 +149,7 @@ async function remember ({ folder, same, known, differences }: Comparison, made:
   if (known.size > 0 || now.size > 0) await writeKnownTags(folder.root, api.url, now)
 }
 
-/** `git:` and the commit of a folder without changes of its own; `''` elsewhere. */
+/** The commit of a folder, as `git:` and its hash, with a `+` if the folder has uncommitted changes; `''` outside of git. */
 async function commitOf (root: string): Promise<string> {
   const git = async (...args: readonly string[]) => (await promisify(execFile)('git', ['-C', root, ...args])).stdout.trim()
   try {

@@ -2,7 +2,7 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument, 
 import { type TextPlace } from '../../base/json.ts'
 import { type JsonPath } from '../../base/json-places.ts'
 
-/** A place as diagnostics have it: a part of the value, or a line and a column of a template. */
+/** A place as a diagnostic has it: a path into the value of an entry, or a line and a column of one of its texts. */
 export interface ValuePlace {
   readonly field?: JsonPath
   readonly messageIndex?: number
@@ -12,15 +12,16 @@ export interface ValuePlace {
   readonly column?: number
 }
 
-/** Where a prompt has the template that a diagnostic without a message means. */
+/** The paths at which a prompt of one text may have it: the place of a diagnostic that names no message. */
 const ONE_TEXT: readonly JsonPath[] = [['userPrompt'], ['prompt'], []]
 
 const START: TextPlace = { line: 1, column: 1 }
 
 /**
- * Finds the place of a diagnostic in a file of JSON or YAML.
- * @param within what leads to the prompt in the file; a prompt of an extension is not all of it
- * @returns the beginning of the file for what is nowhere in it
+ * Makes a function that finds the place of a diagnostic in a JSON or YAML file.
+ * @param text the content of the file
+ * @returns a function; its `within` is the path to the prompt, if that is only a part of the file, as in an extension. It gives the
+ * beginning of the file for a place that does not exist
  */
 export function createPlaceFinder (text: string): (place: ValuePlace, within?: JsonPath) => TextPlace {
   const lines = new LineCounter()
@@ -56,14 +57,14 @@ export function createPlaceFinder (text: string): (place: ValuePlace, within?: J
   }
 }
 
-/** The offset in a text of a line and a column, from 1. */
+/** The offset in a text of a line and a column, both counted from 1. */
 function offsetIn (text: string, line: number, column: number): number {
   let offset = 0
   for (let each = 1; each < line; each++) offset = text.indexOf('\n', offset) + 1
   return offset + column - 1
 }
 
-/** How far behind the beginning of a quoted text one of its characters stands. */
+/** The offset in a quoted YAML text at which a character of its value stands: an escape takes several characters. */
 function quotedOffset (source: string, wanted: number): number {
   const escape = source.startsWith('"') ? /\\(?:x..|u....|U........|[^])/y : /''/y
   let offset = 1
@@ -78,14 +79,14 @@ function nodeAt (from: unknown, path: JsonPath): Node | undefined {
   let node = from
   for (const step of path) {
     if (isMap(node)) node = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))?.value
-    // A schema tells the place of an item as a text.
+    // A JSON Schema error gives the index of an item as text.
     else if (isSeq(node) && /^\d+$/.test(String(step))) node = node.items[Number(step)]
     else return undefined
   }
   return (node ?? undefined) as Node | undefined
 }
 
-/** The offset of the last part of a path that is there: that of its name, where it has one. */
+/** The offset of the deepest part of a path that exists in the file. For a member it is the offset of its name. */
 function deepest (from: unknown, path: JsonPath): number {
   for (let length = path.length; length > 0; length--) {
     const above = nodeAt(from, path.slice(0, length - 1))

@@ -9,10 +9,10 @@ import { listOf, objectOf, textOf } from '../json-members.ts'
 
 interface ExportOptions { readonly output?: string, readonly label?: string }
 
-/** Where the token of the service is, for promptfoo as for `aps`. */
+/** The header with the token, which promptfoo reads from the same variable as `aps`. */
 const TOKEN = 'Bearer {{env.APS_TOKEN}}'
 
-/** Adds `aps export promptfoo`. */
+/** Adds `aps export promptfoo`, which writes a configuration of promptfoo (a tool for tests of prompts). */
 export function addExportCommands (program: Command, cli: Cli): void {
   program.command('export').description('give prompts to other tools')
     .command('promptfoo').description('write a configuration of promptfoo that runs prompts by this service')
@@ -30,20 +30,20 @@ export function addExportCommands (program: Command, cli: Cli): void {
     })
 }
 
-/** Providers that render a prompt, and ask no model. */
+/** The promptfoo providers that render a prompt without asking a model. */
 const RENDERS = [{ label: 'render', query: '?tools=stub' }, { label: 'render with tools', query: '' }]
 
-/** The expression that takes the rendered prompt from a reply. */
+/** The JavaScript expression by which promptfoo takes the rendered prompt out of a reply. */
 const RENDERED = 'typeof json.rendered_prompt === "string" ? json.rendered_prompt : JSON.stringify(json.rendered_prompt)'
 
-/** One case of a prompt, as the service keeps it. */
+/** One test case of a prompt, as the service stores it. */
 interface Case {
   readonly id: string
   readonly test: JsonObject
   readonly vars: JsonObject
 }
 
-/** The cases that are stored beside a prompt; of one without, a case to fill in. */
+/** The test cases that are stored beside a prompt. For a prompt without any, one case with the names of its variables, to be filled in. */
 async function casesOf (api: ApiClient, id: string, label: string | undefined): Promise<Case[]> {
   const stored = await storedCases(api, id)
   if (stored.length > 0) return stored.map(test => ({ id, test, vars: objectOf(test['vars'] ?? test['variables']) }))
@@ -68,7 +68,7 @@ function configuration (api: ApiClient, ids: readonly string[], label: string | 
   const common = { method: 'POST', headers: { 'content-type': 'application/json', ...(api.hasToken ? { authorization: TOKEN } : {}) } }
   return {
     description: `Prompts of ${api.url}`,
-    // The text of a prompt is its id here: the service has the prompt.
+    // What promptfoo takes for the text of a prompt is only its id: the service has the text.
     prompts: ids.map(id => ({ raw: `${id}${suffix}`, label: id })),
     providers: [
       {
@@ -94,13 +94,18 @@ function configuration (api: ApiClient, ids: readonly string[], label: string | 
   }
 }
 
-/** A case that is stored renders the prompt, with its tools' defaults, unless it says that it asks the model, or that tools are called. */
+/**
+ * The promptfoo provider of a test case. A stored case renders the prompt with default results of its tools, unless it says that a model is
+ * asked or that tools are called.
+ */
 function providerOf ({ run, tools, ...test }: JsonObject): string {
   if (run === 'chat' || (run === undefined && tools === undefined && Object.keys(test).length === 0)) return 'chat'
   return tools === 'live' ? 'render with tools' : 'render'
 }
 
-/** Every variable of the cases, by name. A text goes as it is; anything else as the JSON that promptfoo reads again. */
+/**
+ * A placeholder for every variable of the cases, by name. A text is inserted as it is; anything else as JSON, which promptfoo parses again.
+ */
 function variablesOf (cases: readonly Case[]): JsonObject {
   const names = new Map<string, boolean>()
   for (const { vars } of cases) for (const [name, value] of Object.entries(vars)) names.set(name, (names.get(name) ?? false) || isStructure(value))

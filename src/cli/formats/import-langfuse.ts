@@ -9,7 +9,7 @@ import { type FolderEntry } from './write-files.ts'
 
 const PROMPTS = ENTRY_KINDS.find(({ key }) => key === 'templates') as EntryKind
 
-/** A prompt with its versions and labels as files: what was published last, each version, and the record of its releases. */
+/** The files of an imported prompt: its latest version, every version under its number, and the record of its labels. */
 export function entriesOf ({ id, versions, labels }: ImportedPrompt): readonly FolderEntry[] {
   const latest = versions.at(-1)
   if (latest === undefined) return []
@@ -27,9 +27,9 @@ export function entriesOf ({ id, versions, labels }: ImportedPrompt): readonly F
 }
 
 /**
- * Publishes the versions of a prompt, the oldest first, then moves its labels. The service numbers them itself.
- * @returns the labels that were moved, each with its version there
- * @throws CliError when something is refused
+ * Publishes the versions of a prompt, the oldest first, then moves its labels. The service gives the versions new numbers.
+ * @returns the labels that were moved, each with its version at the service
+ * @throws CliError when the service refuses anything
  */
 export async function publishImported (api: ApiClient, { id, versions, labels }: ImportedPrompt): Promise<JsonObject> {
   for (const { n, entry, note } of versions) {

@@ -6,9 +6,9 @@ import { keyToFiles } from '../../store/directory/directory-paths.ts'
 import { pathToKey, type StoreKeys } from '../../store/keys.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 
-/** Something that a folder is to hold. */
+/** An entry that is to be written as a file. */
 export interface FolderEntry {
-  /** The folder of its kind: `templates`, `versions`, `releases`. */
+  /** The folder of the entry's kind: `templates`, `versions` or `releases`. */
   readonly kind: string
   /** The id of the entry, with dots between its parts. */
   readonly id: string
@@ -18,10 +18,10 @@ export interface FolderEntry {
 const KEYS: StoreKeys = { prefix: 'shenma:', kinds: ['templates', 'versions', 'releases'].map(key => ({ key })) }
 
 /**
- * Writes entries as files of a folder, in YAML.
- * @param overwrites whether files that are there are replaced; else nothing is written
- * @returns the files, relative to the folder
- * @throws CliError that names the files that are there, or an id that no file can have
+ * Writes entries as YAML files of a folder.
+ * @param overwrites whether existing files are replaced; if not, and one exists, nothing is written
+ * @returns the paths of the files, relative to the folder
+ * @throws CliError that names the existing files, or an id that cannot be a file name
  */
 export async function writeEntries (folder: string, entries: readonly FolderEntry[], overwrites: boolean): Promise<readonly string[]> {
   const files = entries.map(({ kind, id, value }) => {

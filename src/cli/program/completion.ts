@@ -4,13 +4,13 @@ import { usageError } from '../exit-codes.ts'
 import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
 import { objectOf, textOf } from '../json-members.ts'
 
-/** How long ids are waited for while somebody presses Tab, in ms. */
+/** How long the service may take to list ids while the user waits for a completion, in ms. */
 const PATIENCE = 1500
 
-/** The number of ids that are offered. */
+/** How many ids are offered as completions. */
 const MAX_IDS = 200
 
-/** The completion script of each shell. It gives the words so far to `aps complete`, which prints the words that may come next. */
+/** The completion script of each shell. It passes the words typed so far to `aps complete`, which prints the words that may come next. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `_aps_complete() {
   local IFS=$'\\n'
@@ -30,7 +30,7 @@ compdef _aps aps
 `
 }
 
-/** Adds `aps completion`, which prints what a shell is to source, and what that asks. */
+/** Adds `aps completion`, which prints a script for a shell, and the hidden `aps complete`, which that script calls. */
 export function addCompletionCommands (program: Command, cli: Cli): void {
   program.command('completion').description('print a script that completes words in a shell').argument('<shell>', 'bash, zsh or fish')
     .addHelpText('after', '\nbash: source <(aps completion bash)   zsh: source <(aps completion zsh)   fish: aps completion fish | source')
@@ -49,8 +49,9 @@ export function addCompletionCommands (program: Command, cli: Cli): void {
 }
 
 /**
- * The words that may stand where the last of some words is.
- * @param idsFor finds ids of a kind, by its group's command
+ * Finds the completions of a command line: commands, options, choices of an option, or ids.
+ * @param words the words typed so far; the last one is being typed
+ * @param idsFor lists ids that begin with `prefix`, of the kind whose commands are in the group
  */
 export async function candidates (
   program: Command,
@@ -92,7 +93,7 @@ function startingWith (prefix: string, words: readonly string[]): readonly strin
   return words.filter(word => word.startsWith(prefix)).sort()
 }
 
-/** Ids of a kind that the service lists; none if the service does not answer soon. */
+/** The ids of a kind that the service lists; none if it does not answer in time. */
 async function idsOf ({ group, prefix }: { readonly group: string, readonly prefix: string }, command: Command, cli: Cli): Promise<readonly string[]> {
   const kind = ENTRY_KINDS.find(each => each.command === group)
   if (kind === undefined) return []

@@ -29,13 +29,13 @@ import { addSkillCommands } from '../skill.ts'
 import { addTerminalCommand } from '../terminal.ts'
 import { addTypesCommand } from '../types.ts'
 
-/** As much of the process as the program uses. */
+/** The parts of Node's `process` that the program uses, so that a test can pass others. */
 export type ProcessLike = Pick<NodeJS.Process, 'argv' | 'env' | 'stdin' | 'stdout' | 'stderr' | 'once' | 'off'>
 
 /** Options that every command has. */
 interface CommonOptions extends AddressOptions { readonly json?: string }
 
-/** Runs the command of the arguments. @returns what the process should end with; never rejects for what the user or the service did */
+/** Runs the command that the arguments name. @returns the exit code; rejects only for faults of the program itself */
 export async function runProgram (host: ProcessLike): Promise<number> {
   const { argv, stdout, stderr } = host
   const interrupt = new AbortController()
@@ -84,7 +84,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
       const { json, ...options } = command.optsWithGlobals<CommonOptions>()
       let api: ApiClient | undefined
       return {
-        // What asks no service needs neither its address nor its token.
+        // A command that asks no service needs neither an address nor a token.
         get api () {
           if (api === undefined) {
             const { url, token } = addressOf(options, env)
@@ -96,8 +96,23 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
       }
     }
   }
-  addServeCommand(program, cli)
+  addCommands(program, cli)
+  return program
+}
+
+/** Adds every command, in groups of the help, in the order in which a newcomer needs them. */
+function addCommands (program: Command, cli: Cli): void {
+  program.commandsGroup('Write and try prompts:')
   addInitCommand(program, cli)
+  addServeCommand(program, cli)
+  addDevCommand(program, cli)
+  addLintCommand(program, cli)
+  addTestCommand(program, cli)
+  addTypesCommand(program, cli)
+
+  program.commandsGroup('Ask a service:')
+  addStatusCommand(program, cli)
+  addLoginCommand(program, cli)
   for (const [kind, group] of addEntryGroups(program, cli)) {
     addApplyCommand(group, kind, cli)
     if (['prompt', 'environ', 'tool'].includes(kind.command)) addUsedByCommand(group, kind, cli)
@@ -107,26 +122,27 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
     addNeedsCommand(group, kind, cli)
     addReleaseCommands(group, cli)
   }
-  addAgentCommand(program, cli)
-  addPlanCommand(program, cli)
-  addSkillCommands(program, cli)
-  addSessionCommands(program, cli)
-  addTerminalCommand(program, cli)
-  addTypesCommand(program, cli)
-  addApprovalCommands(program, cli)
-  addDevCommand(program, cli)
-  addLintCommand(program, cli)
-  addTestCommand(program, cli)
+
+  program.commandsGroup('Move prompts between folders, services and other tools:')
   addSyncCommands(program, cli)
   addImportCommands(program, cli)
   addExportCommands(program, cli)
-  addStatusCommand(program, cli)
-  addLoginCommand(program, cli)
+
+  program.commandsGroup('Talk to agents, carry out skills, change files:')
+  addAgentCommand(program, cli)
+  addSkillCommands(program, cli)
+  addPlanCommand(program, cli)
+  addSessionCommands(program, cli)
+  addApprovalCommands(program, cli)
+  addTerminalCommand(program, cli)
+
+  program.commandsGroup('About this command:').helpCommand(true)
   addCompletionCommands(program, cli)
-  return program
 }
 
-/** What follows `--json` is never its value, or it would take the id of `aps prompt get --json greet`: `--json=id,state` is. */
+/**
+ * Lets `--json` take a value only as `--json=id,state`: otherwise the id in `aps prompt get --json greet` would be taken for its value.
+ */
 function separateJson (argument: string): string {
   return argument === '--json' ? '--json=' : argument
 }

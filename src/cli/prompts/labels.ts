@@ -3,9 +3,9 @@ import { type ApiClient, apiPath } from '../api-client.ts'
 import { listOf, objectOf } from '../json-members.ts'
 
 /**
- * Lets a label mean a version.
- * @param version a number, `latest`, or shares
- * @returns the versions and labels from then on
+ * Makes a label mean a version of a prompt.
+ * @param version a number, `latest`, or a list of versions with weights, between which requests are divided
+ * @returns the versions and labels after that
  * @throws CliError
  */
 export async function moveLabel (
@@ -20,7 +20,7 @@ export async function moveLabel (
   return objectOf((await api.put(apiPath('api', 'prompts', id, 'labels', label), body, conditions)).json)
 }
 
-/** What a label means, in words: `7`, or `9 (5 %), 7 (95 %)`. */
+/** The version that a label means, in words: `7`, or `9 (5 %), 7 (95 %)` if requests are divided between two versions. */
 export function wordsOf (target: Json | undefined): string {
   if (!Array.isArray(target)) return String(target)
   return listOf(target).map(objectOf).map(({ version, weight }) => `${String(version)} (${String(weight)} %)`).join(', ')

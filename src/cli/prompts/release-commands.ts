@@ -11,7 +11,7 @@ interface LabelOptions { readonly remove?: true, readonly note?: string }
 
 interface NoteOption { readonly note?: string }
 
-/** Adds `aps prompt versions`, `label`, `rollback` and `restore`. */
+/** Adds `aps prompt versions`, `label`, `rollback` and `restore`, which list and choose the versions of a prompt. */
 export function addReleaseCommands (group: Command, cli: Cli): void {
   group.command('versions').description('list the versions of a prompt, and what its labels mean').argument('<id>', 'the prompt')
     .action(async (id: string, _options: object, command: Command) => {
@@ -46,7 +46,7 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
     .action(async (id: string, label: string, { note }: NoteOption, command: Command) => {
       const { api, output } = cli.open(command)
       const { version, etag } = await meantBefore(api, id, label)
-      // A user who has moved the label meanwhile has decided something else.
+      // The condition makes the service refuse a rollback if somebody has moved the label meanwhile.
       const history = await moveLabel(api, id, label, version, note, { 'if-match': etag })
       if (output.wantsJson) return await output.json(history)
       await output.words(`${label} of prompt ${id} means version ${wordsOf(version)} again`)
@@ -78,7 +78,7 @@ function rowOf ({ n = 0, at, by, note, source, from }: JsonObject, { labels, lat
   return [String(n), [...shares, ...(latest === n ? ['latest'] : [])].join(', '), textOf(at), textOf(by), words]
 }
 
-/** What a label meant before its last move, and the tag of what says so. @throws CliError */
+/** The version that a label meant before it was last moved, and the ETag of the list of moves. @throws CliError */
 async function meantBefore (api: ApiClient, id: string, label: string): Promise<{ readonly version: Json, readonly etag: string }> {
   const { json, etag } = await api.getTagged(versionsPath(id))
   const move = listOf(objectOf(json)['moves']).map(objectOf).find(each => each['label'] === label)
@@ -88,7 +88,7 @@ async function meantBefore (api: ApiClient, id: string, label: string): Promise<
   return { version, etag }
 }
 
-/** A version, `latest`, or shares as `9=5,7=95`. @throws CliError */
+/** Reads the version for a label as the user wrote it: a number, `latest`, or weights as `9=5,7=95`. @throws CliError */
 function targetOf (given: string): Json {
   if (given === 'latest') return given
   if (!given.includes('=')) return numberOf(given)
@@ -98,7 +98,7 @@ function targetOf (given: string): Json {
   })
 }
 
-/** @throws CliError */
+/** Reads the number of a version. @throws CliError */
 function numberOf (given: string): number {
   if (!/^[1-9]\d{0,14}$/.test(given)) throw usageError(`expected a number such as 7, latest, or 9=5,7=95, got "${given}"`)
   return Number(given)

@@ -1,6 +1,6 @@
 import { type CaseReport } from './run-suites.ts'
 
-/** Results as JUnit's XML, which most build servers read: a suite for each prompt, a case for each of its tests. */
+/** The results of tests as JUnit XML, which most build servers read. Each prompt is a suite, each of its tests a case. */
 export function junitOf (reports: readonly CaseReport[]): string {
   const suites = [...grouped(reports)].map(([id, cases]) => suiteOf(id, cases)).join('')
   return `<?xml version="1.0" encoding="UTF-8"?>
@@ -25,7 +25,7 @@ function counts (reports: readonly CaseReport[]): string {
   return `tests="${reports.length}" failures="${failures}" errors="${errors}" time="${seconds(reports.reduce((sum, { durationMs }) => sum + durationMs, 0))}"`
 }
 
-/** A case whose prompt gave nothing that could be looked at. */
+/** Whether the prompt of a case could not be rendered or answered, so that there was nothing to check. */
 function isError ({ result }: CaseReport): boolean {
   return result['error'] !== undefined
 }
@@ -45,7 +45,7 @@ function seconds (milliseconds: number): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '&#10;', '\t': '&#9;', '\r': '&#13;' }
 
-/** A text for a value or an attribute; other control characters, which XML 1.0 can hold in no way, become U+FFFD. */
+/** Escapes a text for XML. Control characters that XML 1.0 cannot represent become U+FFFD. */
 function escaped (text: string): string {
   return text.toWellFormed().replaceAll(/[&<>"\n\t\r]/g, character => ENTITIES[character] ?? '').replaceAll(/[\p{Cc}\ufffe\uffff]/gu, '\ufffd')
 }

@@ -3,16 +3,16 @@ import { type Output } from '../output.ts'
 import { junitOf } from './junit.ts'
 import { type CaseReport } from './run-suites.ts'
 
-/** How results are printed: for people, for programs, for what reads JUnit, or as annotations of GitHub's workflows. */
+/** The form of test results: for people, for programs, for build servers that read JUnit XML, or as annotations of GitHub's workflows. */
 export type TestFormat = 'text' | 'json' | 'junit' | 'github'
 
-/** Prints what became of one case, where each is told for itself. */
+/** Prints the result of one case, in the forms that print each case as soon as it has run. */
 export async function printReport (report: CaseReport, format: TestFormat, output: Output): Promise<void> {
   if (format === 'text') return await printLines(report, output)
   if (format === 'github' && !report.pass) await output.text(annotation(report))
 }
 
-/** Prints what is told once, of all cases together. */
+/** Prints the results of all cases, in the forms that are one document. */
 export async function printReports (reports: readonly CaseReport[], format: TestFormat, output: Output): Promise<void> {
   if (format === 'junit') return await output.text(junitOf(reports))
   if (format !== 'json') return

@@ -3,10 +3,10 @@ import { type JsonObject } from '../../base/json.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Case, type Suite } from './suites.ts'
 
-/** The number of cases that are run at a time. */
+/** How many test cases run at a time. */
 const AT_A_TIME = 8
 
-/** Runs one case of a prompt's tests; gives what `POST /api/prompts/{id}/tests/run` answers. */
+/** Runs one test case of a prompt. Its result has the form of the reply of `POST /api/prompts/{id}/tests/run`. */
 export type RunOne = (id: string, testCase: Case) => Promise<JsonObject>
 
 /** The result of one case. */
@@ -14,18 +14,18 @@ export interface CaseReport {
   readonly id: string
   readonly testCase: Case
   readonly pass: boolean
-  /** What does not hold, a line each. */
+  /** The reasons why the case failed, a line each. */
   readonly failures: readonly string[]
   readonly durationMs: number
   /** The reply of the service for the case. */
   readonly result: JsonObject
 }
 
-/** Runs all cases. @param onReport told of each in the order of the suites, as soon as those before it are done */
+/** Runs all test cases. @param onReport called for each case in the order of the suites, as soon as it and all before it have run */
 export async function runSuites (suites: readonly Suite[], run: RunOne, onReport: (report: CaseReport) => Promise<void>): Promise<readonly CaseReport[]> {
   const limit = pLimit(AT_A_TIME)
   const running = suites.flatMap(({ id, cases }) => cases.map(testCase => limit(async () => reportOf(id, testCase, await run(id, testCase)))))
-  // One that fails for all ends the rest, and none of them is left without a listener.
+  // An error that would fail every case, such as a service that is gone, cancels the cases that have not begun.
   void Promise.all(running).catch(() => { limit.clearQueue() })
   const reports: CaseReport[] = []
   for (const each of running) {

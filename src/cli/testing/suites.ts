@@ -18,7 +18,7 @@ export interface Suite {
   readonly cases: readonly Case[]
 }
 
-/** One case, and where it is written. */
+/** One test case, and the place where it is written. */
 export interface Case {
   /** The case, as it is written in its file. */
   readonly value: JsonObject
@@ -26,13 +26,13 @@ export interface Case {
   readonly name: string
   /** The place of the case, with the path as the user reaches the file; left out for a case that a service has stored. */
   readonly place?: { readonly file: string, readonly line: number, readonly column: number }
-  /** The content of the bundle file that the case names. */
+  /** The content of the file with recorded tool calls that the case names; left out if it names none. */
   readonly known?: Json
 }
 
 const TESTS = ENTRY_KINDS.find(({ key }) => key === 'tests') as EntryKind
 
-/** The tests that a folder has. @param warn told of files that are not read @throws CliError */
+/** The test cases in the files of a folder. @param warn called about files that are not read @throws CliError */
 export async function suitesOf (folder: string, warn: (message: string) => void): Promise<readonly Suite[]> {
   const { root, entries, problems } = await readFolder(folder, warn, [TESTS])
   if (problems.length > 0) throw usageError(`aps lint says more of what cannot be read:\n${problems.join('\n')}`)
@@ -50,7 +50,7 @@ export async function suitesOf (folder: string, warn: (message: string) => void)
   }))
 }
 
-/** The tests that a service has stored. @param ids none for all of them @throws CliError */
+/** The test cases that a service has stored. @param ids of the prompts; empty for all prompts @throws CliError */
 export async function storedSuites (ids: readonly string[], api: ApiClient): Promise<readonly Suite[]> {
   const wanted = ids.length > 0 ? ids : (await api.list('/api/tests', { limit: '1000' })).map(textOf)
   const suites: Suite[] = []
@@ -62,7 +62,10 @@ function caseOf (value: JsonObject, index: number): Case {
   return { value, name: textOf(value['description']) || `case ${index + 1}` }
 }
 
-/** The bundle that a case has recorded. @param root without links @throws CliError */
+/**
+ * The content of the file with recorded calls of tools that a case names. @param root the folder, a path without symbolic links
+ * @throws CliError
+ */
 async function readKnown (root: string, { tools = 'stub' }: JsonObject): Promise<Json | undefined> {
   const name = textOf(tools)
   if (['stub', 'live', ''].includes(name)) return undefined

@@ -11,15 +11,15 @@ import { listOf, objectOf } from '../json-members.ts'
 import { type RunOne } from './run-suites.ts'
 import { type Case } from './suites.ts'
 
-/** The service over a folder, for as long as its tests run. */
+/** A service over a folder, which is open while the folder's tests run. */
 export interface Bench {
   readonly run: RunOne
   close (): Promise<void>
 }
 
 /**
- * Opens the service in this process, which goes into the folder for its `.env`.
- * @param warn told of files that are not read
+ * Opens a service over a folder, in this process, whose working directory becomes the folder so that its `.env` is read.
+ * @param warn called about files that are not read
  * @throws CliError
  */
 export async function testHere (folder: string, wish: PromptWish, signal: AbortSignal, warn: (message: string) => void): Promise<Bench> {
@@ -50,7 +50,7 @@ export async function testHere (folder: string, wish: PromptWish, signal: AbortS
   }
 }
 
-/** @throws CliError */
+/** Reads a test case from its JSON. @throws CliError */
 function readCase (id: string, { value, name }: Case): TestCase {
   try {
     return parseTests([value])[0] as TestCase
@@ -60,7 +60,7 @@ function readCase (id: string, { value, name }: Case): TestCase {
   }
 }
 
-/** The part of a case's bundle that a run reads: its calls of tools. */
+/** The recorded calls of tools that a test case names: all that its run reads of the bundle. */
 function knownOf ({ known }: Case): Pick<Bundle, 'tools'> | undefined {
   if (known === undefined) return undefined
   const calls = listOf(objectOf(known)['tools']).map(objectOf).filter(({ tool }) => typeof tool === 'string')

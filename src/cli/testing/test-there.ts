@@ -4,7 +4,10 @@ import { EXIT } from '../exit-codes.ts'
 import { objectOf } from '../json-members.ts'
 import { type RunOne } from './run-suites.ts'
 
-/** Has a service run cases on the prompts that it has. @param label means the version to test; without one, what is served is tested */
+/**
+ * Makes the function that runs a test case at a service, on the service's own prompts. @param label chooses the version to test; without
+ * one the served version is tested
+ */
 export function testThere (api: ApiClient, label: string | undefined): RunOne {
   const search = label === undefined ? '' : `?${new URLSearchParams({ label }).toString()}`
   return async (id, { value, known }) => {
@@ -12,7 +15,7 @@ export function testThere (api: ApiClient, label: string | undefined): RunOne {
       const path = `${apiPath('api', 'prompts', id, 'tests', 'run')}${search}`
       return objectOf(await api.post(path, { case: value, ...(known === undefined ? {} : { known }) }))
     } catch (error) {
-      // A token without the right, or a service that is gone, fails all cases.
+      // An error such as a missing right, or a service that is gone, would fail every case: it ends the command.
       if (!(error instanceof ApiError) || ![EXIT.NO, EXIT.USAGE].includes(error.exitCode as 1)) throw error
       return { id, pass: false, checks: [], error: { code: error.code, message: error.message } }
     }

@@ -1,33 +1,39 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 
-/** What the type of one prompt may be made of: a schema that leads to itself in many ways would have no end. Beyond it stands `unknown`. */
+/**
+ * The largest number of parts in the type of one prompt. A schema may refer to itself in so many ways that its type would never end; what
+ * is left is `unknown`.
+ */
 const MAX_PARTS = 3000
 
-/** The number of members of `allOf` that are written: the compiler gives up on more. A type without some of them takes more values, never fewer. */
+/**
+ * The number of members of `allOf` that are written, as the TypeScript compiler gives up on more. Leaving some out makes the type wider,
+ * never narrower.
+ */
 const MAX_CONJUNCTS = 4
 
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['string', 'string'], ['number', 'number'], ['integer', 'number'], ['boolean', 'boolean'], ['null', 'null']
 ])
 
-/** Keywords that say something of objects or lists alone. */
+/** The keywords of JSON Schema that concern only objects or lists. */
 const SHAPES = ['properties', 'required', 'additionalProperties', 'patternProperties', 'items', 'prefixItems']
 
 /**
- * Writes JSON Schemas as types of TypeScript. A type takes every value that its schema takes; what types cannot say, such as a length, a
- * pattern or `not`, is left to the service.
+ * Writes JSON Schemas as TypeScript types. A type accepts every value that its schema accepts. What no type can express, such as a length,
+ * a pattern or `not`, is checked only by the service.
  */
 export class TypeWriter {
   readonly #root: JsonObject
   readonly #open = new Set<string>()
   #parts = 0
 
-  /** @param root the document that references lead into */
+  /** Makes a writer of types. @param root the document in which references (`$ref`) are looked up */
   constructor (root: JsonObject) {
     this.#root = root
   }
 
-  /** @param indent what lines begin with */
+  /** The TypeScript type of a schema. @param indent the spaces that each further line begins with */
   typeOf (schema: Json | undefined, indent = ''): string {
     this.#parts = 0
     return this.#type(schema, indent)
@@ -56,7 +62,7 @@ export class TypeWriter {
     return type
   }
 
-  /** What `type`, `enum`, `const` and the keywords of shapes say. */
+  /** The type that `type`, `enum`, `const` and the keywords for objects and lists describe. */
   #own (schema: JsonObject, indent: string): string {
     const { type } = schema
     const names = type === undefined ? [] : [type].flat() as readonly Json[]
@@ -92,7 +98,7 @@ export class TypeWriter {
       const description = objectOf(objectOf(schema['properties'])[name])['description']
       return `${commentOf(description, inner)}readonly ${JSON.stringify(name)}${required.has(name) ? '' : '?'}: ${type}`
     })
-    // TypeScript wants the type of an index to take the types of all named members.
+    // TypeScript demands that the type of an index signature includes the types of all named members.
     const memberTypes = [rest, ...types.map(([, type]) => type), ...(types.length > 0 ? ['undefined'] : [])]
     const index = rest === 'never' ? [] : [`readonly [name: string]: ${unionOf(memberTypes)}`]
     const lines = [...members, ...undeclared, ...index]
@@ -100,7 +106,7 @@ export class TypeWriter {
   }
 }
 
-/** A description as a comment above a member; nothing for none. */
+/** A description as a doc comment above a member; empty for none. */
 export function commentOf (description: Json | undefined, indent: string): string {
   if (typeof description !== 'string' || description.trim() === '') return ''
   return `/** ${description.trim().replaceAll(/[\s\p{C}]+/gu, ' ').replaceAll('*/', '*\\/')} */\n${indent}`
@@ -112,7 +118,7 @@ function unionOf (types: readonly string[]): string {
   return some.length === 0 ? 'never' : some.map(type => some.length > 1 ? inParentheses(type) : type).join(' | ')
 }
 
-/** A type within another: what has an operator at its top may not run into it. */
+/** Puts a type into parentheses if it has an operator, so that it can stand within another type. */
 function inParentheses (type: string): string {
   return /^(?:[\w"]|\{)/.test(type) && !/[|&]|^readonly /.test(type.replaceAll(/"(?:[^"\\]|\\.)*"/g, '')) ? type : `(${type})`
 }

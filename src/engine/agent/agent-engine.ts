@@ -6,7 +6,10 @@ import { takeFact } from '../shared/reducer.ts'
 import { AGENT, type AgentResult, type AgentState } from './agent-state.ts'
 import { AgentReducer } from './agent-reducer.ts'
 
-/** The agent in steps: each question is classified, a tool is selected, validated and executed. */
+/**
+ * The engine of agents that work in steps: the model first says whether a question concerns the agent, then selects a tool; the service
+ * validates the parameters and calls the tool.
+ */
 export const agentEngine: Engine<DialogueStart, AgentState, AgentResult> = {
   ...AGENT,
   begin: ({ setting: { agent }, ...started }, moment) => {

@@ -1,14 +1,15 @@
 import { isJsonObject, type Json, JsonError, parseJson } from '../../base/json.ts'
 
-/** The length up to which an answer of one word is read, in UTF-16 units. */
+/** The length to which a model's one-word answer is read, in UTF-16 units. */
 const MAX_ANSWER = 100
 
-/** The length up to which a longer answer is read, in UTF-16 units. The model's thoughts before the answer do not count. */
+/** The length to which a model's longer answer is read, in UTF-16 units. The model's thoughts before the answer do not count. */
 const MAX_LENIENT = 4000
 
 /**
- * Whether a model's answer to the question of relevance is yes or no: exactly one of these words, whatever its case and
- * the punctuation around it. A word somewhere in a sentence does not count: "not relevant, yes?" is no yes.
+ * Parses a model's answer to the question whether the user's message concerns the agent: true for yes, false for no. The answer has to be
+ * exactly one of these words, in English or Russian, whatever its case and the punctuation around it. A word somewhere in a sentence does
+ * not count: "not relevant, yes?" is not a yes.
  * @returns `undefined` for any other answer
  */
 export function parseClassification (answer: string): boolean | undefined {
@@ -17,8 +18,8 @@ export function parseClassification (answer: string): boolean | undefined {
 }
 
 /**
- * Whether an answer in a loose form is yes or no: with thoughts, in a fence, as JSON with one field, as a sentence that begins with the word. This is
- * a filter of questions and no rule of security: "Yes, it is about …" is yes.
+ * Parses a model's yes or no in a loose form: after thoughts, in a code fence, as JSON with one field, or as a sentence that begins with
+ * the word. "Yes, it is about …" counts as yes, which is safe enough: the answer only filters questions, and protects nothing.
  * @returns `undefined` for an answer that says neither
  */
 export function parseLeniently (answer: string): boolean | undefined {
@@ -35,7 +36,7 @@ function meaningOf (word: string | undefined): boolean | undefined {
   return /^(?:нет|no)$/iu.test(word) ? false : undefined
 }
 
-/** An answer without the thoughts of the model, which stand before `</think>`. Thoughts without an end have no answer behind them. */
+/** Removes the model's thoughts, which end with `</think>`, from an answer. When the thoughts have no end, no answer follows them. */
 function withoutThoughts (answer: string): string {
   const end = answer.lastIndexOf('</think>')
   if (end >= 0) return answer.slice(end + '</think>'.length)
@@ -43,7 +44,7 @@ function withoutThoughts (answer: string): string {
   return start < 0 ? answer : answer.slice(0, start)
 }
 
-/** A text without the marks of a block of code around it. */
+/** Removes the marks of a Markdown code block around a text. */
 function withoutFence (text: string): string {
   const trimmed = text.trim()
   if (!trimmed.startsWith('```')) return trimmed
@@ -52,7 +53,7 @@ function withoutFence (text: string): string {
   return (end < 0 ? body : body.slice(0, end)).trim()
 }
 
-/** The meaning of an answer in JSON: a boolean, or an object with one boolean or one yes or no. */
+/** Reads a yes or no from an answer in JSON: a boolean, or an object with exactly one member that is a boolean, yes or no. */
 function parsedMeaning (text: string): boolean | undefined {
   const value = jsonIn(text)
   if (typeof value === 'boolean') return value

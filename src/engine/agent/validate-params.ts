@@ -1,14 +1,17 @@
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type AgentParameter, type AgentTool } from '../../registry/kinds/agent/agent-setting.ts'
 
-/** A problem with a parameter that a model chose; `name` has the names of tool and parameter, as `tool::parameter`. */
+/** A problem with the value of a parameter that a model chose for a tool call. `name` has the form `tool::parameter`; `text` is what the user is told. */
 export interface ParameterProblem {
   readonly reason: 'absent' | 'empty' | 'tooLong'
   readonly name: string
   readonly text: string
 }
 
-/** Checks parameters in the order of their declaration; the first that is wrong counts, for its user is asked one thing at a time. */
+/**
+ * Checks the parameters that a model chose for a tool call, in the order of their declaration. Only the first problem is returned, since
+ * the user is asked for one thing at a time.
+ */
 export function findProblem ({ name, parameters }: AgentTool, values: JsonObject): ParameterProblem | undefined {
   for (const [parameter, rules] of Object.entries(parameters)) {
     const reason = problemOf(Object.hasOwn(values, parameter) ? values[parameter] as Json : null, rules)
@@ -17,7 +20,7 @@ export function findProblem ({ name, parameters }: AgentTool, values: JsonObject
   return undefined
 }
 
-/** The values that a model chose for declared parameters. Texts are trimmed, as they were when they were checked. */
+/** The values that a model chose for the declared parameters of a tool. Texts are trimmed, as they were for the check. */
 export function chosenOf ({ parameters }: AgentTool, values: JsonObject): JsonObject {
   const chosen = Object.entries(parameters).filter(([parameter]) => Object.hasOwn(values, parameter) && values[parameter] !== null)
   return Object.fromEntries(chosen.map(([parameter, { type }]) => {
@@ -26,16 +29,16 @@ export function chosenOf ({ parameters }: AgentTool, values: JsonObject): JsonOb
   }))
 }
 
-/** A value as it is measured and shown: trimmed text. */
+/** A parameter's value as a trimmed text, in which form it is measured and shown. */
 export function textOf (value: Json): string {
   return (typeof value === 'string' ? value : stringifyJson(value)).trim()
 }
 
 function problemOf (value: Json, { absent, maxLength = Infinity }: AgentParameter): ParameterProblem['reason'] | undefined {
-  // A parameter without a text for its absence is optional.
+  // A parameter is optional when its declaration has no text for its absence.
   if (value === null) return absent === undefined ? undefined : 'absent'
   const text = textOf(value)
   if (text === '' && absent !== undefined) return 'empty'
-  // The length is in code points, as people count. A text of exactly that length is accepted.
+  // The length is counted in code points, as people count. A text of exactly the largest length is accepted.
   return Array.from(text).length > maxLength ? 'tooLong' : undefined
 }

@@ -6,10 +6,10 @@ import { clip } from '../shared/clip.ts'
 import { type OfferedChild } from '../shared/dialogue-start.ts'
 import { renderText } from '../shared/render-text.ts'
 
-/** The number of calls of agents, skills and plans that one answer of a model may make. */
+/** The largest number of calls of agents, skills and plans in one answer of a model. */
 export const MAX_CHILD_CALLS = 8
 
-/** The child session that a call starts, or a text for the model that says what is wrong with the arguments. */
+/** The child session (of an agent, a skill or a plan) that a model's call starts, or a text that tells the model what is wrong with its arguments. */
 export function childOf ({ name, child }: OfferedChild, values: JsonObject): Omit<ChildEffect, 'id' | 'kind'> | string {
   const { definition, parameters, input, budget, place } = child
   const problem = problemOf(parameters, values)
@@ -51,7 +51,7 @@ function isOfType (value: Json, type: string): boolean {
   }
 }
 
-/** Whether a value is a number. A number of JSON that keeps all of its digits is an object. */
+/** Whether a value of JSON is a number. A number with more digits than JavaScript keeps is an object that holds them. */
 function isNumber (value: Json): boolean {
   return typeof value === 'number' || (typeof value === 'object' && value !== null && !Array.isArray(value) && Number.isFinite(Number(value)))
 }

@@ -4,47 +4,50 @@ import { clip } from '../shared/clip.ts'
 import { cutMiddle } from '../shared/cut-middle.ts'
 import { startOfTurns } from '../shared/sent-history.ts'
 
-/** The number of results, from the end of a dialogue, that are sent whole. */
+/** The number of tool results, from the end of a dialogue, that are sent to the model uncut. */
 const WHOLE_RESULTS = 8
 
-/** The length to which older results are cut before they are sent, in code points. */
+/** The length to which older tool results are cut before they are sent to the model, in code points. */
 const OLD_RESULT = 400
 
-/** The length of the text that is summarised, in UTF-16 units; a longer one loses its middle. */
+/** The largest length of a text that a model summarises, in UTF-16 units; a longer one loses its middle. */
 const MAX_TRANSCRIPT = 200_000
 
-/** A summary is cut at this length, in code points: it is sent with every question. */
+/** The largest length of a summary, in code points. It is limited because each request to the model carries the summary. */
 export const MAX_SUMMARY = 8000
 
-/** The number of characters in a token, roughly. */
+/** The rough number of characters in a token, for estimates. */
 const CHARACTERS = 4
 
 /** A summary of the first messages of a dialogue, which is sent in their place. */
 export interface Summary {
   readonly text: string
-  /** How many messages the summary replaces, from the first on. */
+  /** The number of messages that the summary replaces, from the first one on. */
   readonly upTo: number
 }
 
-/** A dialogue with its older results cut to their beginnings, since a model reads all of them again at every question. */
+/** The messages of a dialogue with the older tool results cut to their beginnings. That saves tokens: a model reads all results again with every request. */
 export function withShortResults (messages: readonly JsonObject[]): readonly JsonObject[] {
   const results = messages.flatMap((message, index) => isResult(message) ? [index] : [])
   const old = new Set(results.slice(0, -WHOLE_RESULTS))
   return messages.map((message, index) => old.has(index) ? { ...message, content: clip(contentOf(message), OLD_RESULT) } : message)
 }
 
-/** Roughly how many tokens messages are. */
+/** Estimates the number of tokens in messages. */
 export function tokensOf (messages: readonly JsonObject[]): number {
   return Math.ceil(messages.reduce((sum, message) => sum + stringifyJson(message).length, 0) / CHARACTERS)
 }
 
-/** The index before which messages may be summarised; `undefined` where there are no new ones. @param keep how many of the last turns stay as they are */
+/**
+ * The index of the first message that must not be summarised; `undefined` when there is nothing new to summarise.
+ * @param keep number of the last turns that stay as they are
+ */
 export function endOfSummary (messages: readonly JsonObject[], summary: Summary | undefined, keep: number): number | undefined {
   const end = startOfTurns(messages, keep)
   return end > (summary?.upTo ?? 0) && end < messages.length ? end : undefined
 }
 
-/** The text that a model summarises: the summary so far, and the messages from there to `end`. */
+/** The text that a model is to summarise: the summary so far, and the messages after it up to index `end`. */
 export function transcriptOf (messages: readonly JsonObject[], summary: Summary | undefined, end: number): string {
   const lines = withShortResults(messages.slice(summary?.upTo ?? 0, end)).map(lineOf)
   return cutMiddle([...summary === undefined ? [] : [summary.text], ...lines].join('\n'), MAX_TRANSCRIPT)

@@ -1,20 +1,20 @@
 import { type JsonObject } from '../../base/json.ts'
 import { callsOf, contentOf } from '../shared/choice.ts'
 
-/** How often a dialogue is handed over for one message of its user. */
+/** The largest number of times that a dialogue is handed over to another agent for one message of its user. */
 export const MAX_HANDOFFS = 5
 
-/** The error for a model that hands the dialogue over more often than `MAX_HANDOFFS`. */
+/** The error that a model is told when it hands the dialogue over more often than `MAX_HANDOFFS`. */
 export const TOO_MANY_HANDOFFS = `the dialogue was handed over ${MAX_HANDOFFS} times for this message; answer it yourself`
 
 /**
- * The messages that the next agent is sent: the words from before the handover without the calls. An API may refuse calls of functions
- * that it is not offered.
- * @param from how many messages came before the handover
+ * The messages that the next agent's model is sent after a handover. From before the handover they have only the words, without calls of
+ * functions: an API may refuse calls of functions that the next agent does not offer.
+ * @param from number of messages before the handover
  */
 export function wordsBefore (messages: readonly JsonObject[], from: number): readonly JsonObject[] {
   const before = messages.slice(0, from)
-  // What the former agent said after the user's last message is left out: it is no answer to that message.
+  // The former agent's words after the user's last message are left out, since they do not answer that message.
   const asked = before.findLastIndex(({ role }) => role === 'user')
   return [...before.slice(0, asked + 1).flatMap(wordsOf), ...messages.slice(from)]
 }

@@ -6,7 +6,7 @@ import { takeFact } from '../shared/reducer.ts'
 import { LOOP, type LoopResult, type LoopState } from './loop-state.ts'
 import { LoopReducer } from './loop-reducer.ts'
 
-/** The free agent: the model calls tools until it has an answer. */
+/** The engine of free agents: the model calls tools as it likes until it has an answer. */
 export const loopEngine: Engine<DialogueStart, LoopState, LoopResult> = {
   ...LOOP,
   begin: ({ setting: { agent, tools, definitions }, ...started }, moment) => new LoopReducer({

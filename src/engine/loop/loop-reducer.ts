@@ -1,20 +1,15 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
-import {
-  type AskedCall, askedMessage, callsOf, contentOf, describeError, describeResult, messageOf, parseArguments, resultMessage, unknownFunction
-} from '../shared/choice.ts'
+import { type AskedCall, askedMessage, callsOf, contentOf, describeError, describeResult, messageOf, resultMessage } from '../shared/choice.ts'
 import { clip } from '../shared/clip.ts'
 import { Dialogue } from '../shared/dialogue.ts'
-import { type OfferedChild, type OfferedTool, type OfferedTransfer } from '../shared/dialogue-start.ts'
+import { type OfferedTransfer } from '../shared/dialogue-start.ts'
 import { type Ended } from '../shared/reducer.ts'
 import { alternating, sentHistory } from '../shared/sent-history.ts'
+import { calledFunction, type CalledFunction, transferIn } from './called-function.ts'
 import { endOfSummary, MAX_SUMMARY, tokensOf, transcriptOf, withShortResults } from './compact.ts'
-import { childOf, MAX_CHILD_CALLS } from './child-call.ts'
 import { MAX_HANDOFFS, TOO_MANY_HANDOFFS, wordsBefore } from './handoff.ts'
 import { type LoopCall, type LoopState } from './loop-state.ts'
-
-/** The number of calls that one answer may make; more are refused, so that no answer begins endless work. */
-const MAX_CALLS = 32
 
 /** A result is cut at this length, in code points: the model reads it again at every turn. */
 const MAX_RESULT = 16_000
@@ -193,7 +188,7 @@ export class LoopReducer extends Dialogue<LoopState> {
   }
 
   #callTools (message: JsonObject, asked: readonly AskedCall[]): Next<LoopState> {
-    const transfer = this.#transferIn(asked)
+    const transfer = transferIn(asked, this.state)
     if (transfer !== undefined) {
       const { handover = { count: 0, isRefused: false } } = this.state
       if (handover.count < MAX_HANDOFFS) return this.#handOver(contentOf(message), transfer)
@@ -201,15 +196,9 @@ export class LoopReducer extends Dialogue<LoopState> {
     }
     this.remember(askedMessage(message))
     this.state = { ...this.state, step: 'call_tools', corrections: [], calls: [] }
-    const calls = asked.map((call, index) => this.#call(call, index, asked))
+    const calls = asked.map((call, index) => this.#call(call, calledFunction(asked, index, this.state)))
     this.state = { ...this.state, calls }
     return this.#proceed()
-  }
-
-  /** The first call that hands the dialogue over. */
-  #transferIn (asked: readonly AskedCall[]): OfferedTransfer | undefined {
-    const { tools } = this.state
-    return asked.flatMap(({ name }) => tools.find((each): each is OfferedTransfer => each.name === name && 'transfer' in each) ?? [])[0]
   }
 
   /** Hands the dialogue over to another agent, with its own model, words and tools. @param said the model's words beside the call */
@@ -231,10 +220,9 @@ export class LoopReducer extends Dialogue<LoopState> {
   }
 
   /** Begins a call; a call that cannot be made is answered with its error at once. */
-  #call (call: AskedCall, index: number, asked: readonly AskedCall[]): LoopCall {
-    const { id, name, isOlder } = call
+  #call ({ id, name, isOlder }: AskedCall, called: CalledFunction): LoopCall {
     const as = { id, name, ...(isOlder === undefined ? {} : { isOlder }) }
-    const begun = this.#beginCall(call, index, asked)
+    const begun = this.#beginCall(called)
     if ('effect' in begun) {
       this.say('toolCalled', 'exec', { name })
       return { ...as, effect: begun.effect, content: undefined }
@@ -243,32 +231,13 @@ export class LoopReducer extends Dialogue<LoopState> {
     return { ...as, effect: undefined, content: describeError(begun.problem) }
   }
 
-  #beginCall ({ name, arguments: text }: AskedCall, index: number, asked: readonly AskedCall[]): { readonly effect: string } | { readonly problem: string } {
-    const { tools } = this.state
-    const offered = tools.find(each => each.name === name)
-    if (offered === undefined) return { problem: unknownFunction(name) }
-    const values = parseArguments(text)
-    if (typeof values === 'string') return { problem: values }
-    if (index >= MAX_CALLS) return { problem: `at most ${MAX_CALLS} calls are made at a time` }
-    if ('tool' in offered) return { effect: this.#callTool(offered, values) }
-    if ('child' in offered) {
-      const before = asked.slice(0, index).filter(each => tools.some(tool => tool.name === each.name && 'child' in tool)).length
-      if (before >= MAX_CHILD_CALLS) return { problem: `at most ${MAX_CHILD_CALLS} agents, skills and plans are called in one answer` }
-      return this.#startChild(offered, values)
-    }
+  #beginCall (called: CalledFunction): { readonly effect: string } | { readonly problem: string } {
+    if ('tool' in called) return { effect: this.outbox.callTool(called.tool) }
+    if ('child' in called) return { effect: this.outbox.startChild(called.child) }
+    if ('problem' in called) return called
+    // A transfer is a call like others only once the dialogue was handed over too often.
     if (this.state.handover !== undefined) this.state = { ...this.state, handover: { ...this.state.handover, isRefused: true } }
     return { problem: TOO_MANY_HANDOFFS }
-  }
-
-  #callTool ({ name, tool }: OfferedTool, values: JsonObject): string {
-    const { setting: { tools, timeouts } } = this.state
-    const fixed = tools.find(each => each.name === name)?.arguments ?? {}
-    return this.outbox.callTool({ name, tool, arguments: { ...values, ...fixed }, timeout: timeouts.tool * SECOND })
-  }
-
-  #startChild (offered: OfferedChild, values: JsonObject): { readonly effect: string } | { readonly problem: string } {
-    const child = childOf(offered, values)
-    return typeof child === 'string' ? { problem: child } : { effect: this.outbox.startChild(child) }
   }
 
   #called (call: LoopCall, ended: Ended): Next<LoopState> {

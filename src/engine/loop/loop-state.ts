@@ -4,73 +4,76 @@ import { type Summary } from './compact.ts'
 import { type DialogueState, type TurnError } from '../shared/dialogue.ts'
 import { type DialogueStart, type OfferedFunction, type ResolvedDefinitions } from '../shared/dialogue-start.ts'
 
-/** A call of the model's last answer. */
+/** A function call in the model's last answer, with its result once there is one. */
 export interface LoopCall {
   /** The id of the call, as the model gave it. */
   readonly id: Json
   readonly name: string
-  /** Whether the model asked in the older dialect, by `function_call`. */
+  /** Whether the model asked by the older field `function_call` instead of `tool_calls`. */
   readonly isOlder?: true
-  /** The effect that makes the call; `undefined` for a call that was refused at once. */
+  /** The id of the effect that performs the call; `undefined` for a call that was refused at once. */
   readonly effect: string | undefined
-  /** The content of the message with the result, once the call has ended. */
+  /** The content of the message that gives the model the result; `undefined` until the call has ended. */
   readonly content: string | undefined
 }
 
-/** The state of a dialogue that was handed over to another agent. */
+/** A handover: another agent answers the user in this dialogue from then on. */
 export interface Handover {
-  /** The key of the agent that answers now, such as `agents/helper`. */
+  /** The id of the agent that answers now, such as `agents/helper`. */
   readonly active: string
-  /** How many messages came before the handover: of these only the words are sent, without calls. */
+  /** The number of messages before the handover. The new agent's model is sent only the words of these, without calls. */
   readonly from: number
-  /** How often the dialogue was handed over since the user spoke last. */
+  /** The number of handovers since the user's last message. */
   readonly count: number
-  /** Whether one more handover was refused since the user spoke last. */
+  /** Whether a further handover was refused since the user's last message. */
   readonly isRefused: boolean
 }
 
-/** A dialogue in which the model calls tools as it likes. */
+/** The state of a dialogue with a free agent, in which the model calls tools as it likes. */
 export interface LoopState extends DialogueState {
   readonly tools: readonly OfferedFunction[]
-  /** The definitions that the dialogue may call or hand over to; left out when there are none. */
+  /** The agents, skills and plans that the model may call or hand over to, as they were when the dialogue began; left out when there are none. */
   readonly definitions?: ResolvedDefinitions
-  /** The last handover; left out until the dialogue is handed over for the first time. */
+  /** The last handover to another agent; left out until there is one. */
   readonly handover?: Handover
   readonly step: 'await_input' | 'ask_model' | 'call_tools' | 'ended'
   /** All messages of the dialogue in the form of the model's API, without the system message. */
   readonly messages: readonly JsonObject[]
-  /** How often the model was asked since the user spoke last. */
+  /** The number of requests to the model since the user's last message. */
   readonly turn: number
-  /** The effect that asks the model, and for what: an answer, an answer in the right form alone, a summary of the first messages. */
+  /**
+   * The running request to the model, if any. Its purpose: `turn` asks for an answer, `close` for the same answer in the right JSON,
+   * `compact` for a summary of the first messages.
+   */
   readonly asked:
     | { readonly effect: string, readonly purpose: 'turn' | 'close' }
     | { readonly effect: string, readonly purpose: 'compact', readonly upTo: number }
     | undefined
-  /** The summary that is sent in place of the first messages. */
+  /** The summary that is sent to the model in place of the first messages, if there is one. */
   readonly summary: Summary | undefined
-  /** Whether a summary was asked for since the user spoke last. */
+  /** Whether a summary was asked for since the user's last message. */
   readonly hasCompacted: boolean
-  /** The size of the last request in tokens, as the provider counted it; 0 when it is unknown, or says nothing of the next request. */
+  /** The size of the last request in tokens, as the provider counted it; 0 when it is unknown, or tells nothing about the next request. */
   readonly lastInput: number
-  /** The last answer as a value, for an agent that returns JSON of a schema. */
+  /** The last answer as a JSON value, for an agent whose answers have to fit a schema. */
   readonly value: Json | undefined
-  /** The calls of the model's last answer, in its order; empty when none is open. */
+  /** The calls in the model's last answer, in order; empty when none waits for its result. */
   readonly calls: readonly LoopCall[]
 }
 
-/** The result of a dialogue with a free agent, as programs read it. */
+/** The result of a session with a free agent, as programs read it: the state after the last turn. */
 export interface LoopResult {
   readonly last_state: LoopState['step']
   readonly messages: readonly JsonObject[]
-  /** What the user was answered in the last turn. */
+  /** The answer to the user in the last turn; `null` when there was none. */
   readonly answer: string | null
-  /** The answer as a value, for an agent that returns JSON of a schema. */
+  /** The answer as a JSON value, for an agent whose answers have to fit a schema. */
   readonly value?: Json
-  /** The key of the agent that answers now, such as `agents/helper`; left out where nothing was handed over. */
+  /** The id of the agent that answers now, such as `agents/helper`; left out when the dialogue was never handed over. */
   readonly active?: string
-  /** Why the last turn has failed. */
+  /** The error of the last turn; `null` when it did not fail. */
   readonly error: TurnError | null
 }
 
-/** The free agent: the model calls tools until it has an answer. */
+/** The engine key (name, and types of setting and result) of free agents, whose model calls tools as it likes until it has an answer. */
 export const LOOP: EngineKey<DialogueStart, LoopResult> = { name: 'loop/1' }

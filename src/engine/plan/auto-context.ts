@@ -23,8 +23,17 @@ const DEPENDENCIES = ['pyproject.toml', 'requirements.txt', 'package.json', 'poe
 /** The length up to which a file of dependencies is read, in UTF-16 units: its lines may be many, and short. */
 const MAX_DEPENDENCIES = 8000
 
-/** `File "a.py", line 3` of Python; `(a.ts:3:7)`, `at a.ts:3`, `--> a.rs:3:7` and `a.go:3` of others. A path begins where a word does, so that each is looked at once. */
+/**
+ * The place that a line of a traceback names: `File "a.py", line 3` in Python; `(a.ts:3:7)`, `at a.ts:3`, `--> a.rs:3:7` and `a.go:3` elsewhere.
+ * A path begins where a word does, so that the expression reads each path once.
+ */
 const FRAME = /File "([^"\n]{1,400})", line (\d{1,7})|(?<![\w@./\\~:-])((?:[A-Za-z]:)?[\w@./\\~-]{1,400}\.[A-Za-z]\w{0,7}):(\d{1,7})/g
+
+/** The reads for a report that misses a module. */
+const ENVIRONMENT: readonly AutoRequest[] = [
+  { header: 'ENV', requests: [{ type: 'env' }] },
+  ...DEPENDENCIES.map((path): AutoRequest => ({ header: 'DEPS', requests: [{ type: 'read_file', path, max_chars: MAX_DEPENDENCIES }] }))
+]
 
 /** Paths inside folders of installed packages, whose files are not read. */
 const FOREIGN = /(?:^|\/)(?:node_modules|site-packages|dist-packages|lib\/python[\d.]+)(?:\/|$)/
@@ -37,10 +46,7 @@ export function autoContext (goal: string, report: string): AutoRequest[] {
     header: 'AUTO_TRACEBACK',
     requests: paths.map(path => ({ type: 'read_file', path, start_line: Math.max(1, line - AROUND), end_line: line + AROUND }))
   }))
-  const needed = /ImportError|ModuleNotFoundError|cannot find module/i.test(text)
-    ? [{ header: 'ENV' as const, requests: [{ type: 'env' }] }, ...DEPENDENCIES.map(path => ({ header: 'DEPS' as const, requests: [{ type: 'read_file', path, max_chars: MAX_DEPENDENCIES }] }))]
-    : []
-  return [...traced, ...needed]
+  return [...traced, ...(/ImportError|ModuleNotFoundError|cannot find module/i.test(text) ? ENVIRONMENT : [])]
 }
 
 /** The places that a traceback names, each once. A path of another machine stands as each of its ends, the longest first. */

@@ -124,10 +124,12 @@ export abstract class ChangeReducer extends TurnBack {
   /** Asks the model to repair a change that could not be applied. Nothing was written. */
   #notMade (error: PlanProblem): Next<PlanState> {
     if (!this.mayRepair) return this.cannotGoOn(error)
-    const paths = STALE.has(error.code) ? (this.state.reply?.actions ?? []).map(({ path }) => path).filter(path => error.message.includes(JSON.stringify(path))) : []
+    const { reply, agreed } = this.state
+    const named = (reply?.actions ?? []).map(({ path }) => path).filter(path => error.message.includes(JSON.stringify(path)))
+    const paths = STALE.has(error.code) ? named : []
     for (const path of paths) this.tellUser('planBase', { path })
     // Consent to a diff ends when its file has changed.
-    this.state = { ...this.state, agreed: this.state.agreed.filter(path => !paths.includes(path)) }
+    this.state = { ...this.state, agreed: agreed.filter(path => !paths.includes(path)) }
     return this.askAgain(error, paths)
   }
 
@@ -186,7 +188,9 @@ export abstract class ChangeReducer extends TurnBack {
     const { setting: { checks }, check, fix } = this.state
     const name = fix ?? checks[check] ?? ''
     const failed = 'failure' in ended ? ended.failure : failedCheck(ended.value)
-    this.outbox.notice('command', { check: name, phase: 'ended', passed: failed === undefined, ...ranAs(effect, 'value' in ended ? ended.value : null), ...(failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }) })
+    const ran = ranAs(effect, 'value' in ended ? ended.value : null)
+    const output = failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }
+    this.outbox.notice('command', { check: name, phase: 'ended', passed: failed === undefined, ...ran, ...output })
     if (fix !== undefined) return this.#checkedFirst(name, failed)
     if (failed === undefined) {
       this.state = { ...this.state, check: check + 1 }

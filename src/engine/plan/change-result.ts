@@ -19,7 +19,10 @@ export interface Preview {
 export function previewOf (result: Json): Preview | PlanProblem {
   const blocks = listIn(result, 'blocks')
   const preview = blocks.find(({ type }) => type === 'preview')
-  if (preview !== undefined) return { files: listIn(preview, 'files'), more: typeof preview['more'] === 'number' ? preview['more'] : 0, shown: listIn(preview, 'shown'), conflicts: conflictsIn(preview) }
+  if (preview !== undefined) {
+    const { more } = preview
+    return { files: listIn(preview, 'files'), more: typeof more === 'number' ? more : 0, shown: listIn(preview, 'shown'), conflicts: conflictsIn(preview) }
+  }
   const missing = blocks.find(({ type }) => type === 'missing') ?? {}
   const [code, reason] = [textIn(missing, 'code'), textIn(missing, 'reason')]
   if (code === '') return { code: 'INTERNAL', message: `the change could not be shown: ${reason}` }

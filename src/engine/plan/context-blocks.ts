@@ -33,8 +33,10 @@ export function contextBlockOf (block: Json, auto: AutoHeader): ContextBlock | u
     case 'logs': return { kind: 'logs', section, head: `LOGS[${textIn(block, 'source')}]:\n`, body: textIn(block, 'text') }
     case 'env': return { kind: 'env', section, head: 'ENV:\n', body: textIn(block, 'text') }
     case 'list': return { kind: 'search', section, head: `LIST[${textIn(block, 'path')}]:\n`, body: textIn(block, 'text') }
-    // Blocks that the service looked for by itself are left out when they are missing.
-    case 'missing': return auto === undefined ? { kind: 'env', section, head: `MISSING[${nameOf(block['request'])}]: `, body: textIn(block, 'reason').slice(0, MAX_REASON) } : undefined
+    case 'missing':
+      // Blocks that the service looked for by itself are left out when they are missing.
+      if (auto !== undefined) return undefined
+      return { kind: 'env', section, head: `MISSING[${nameOf(block['request'])}]: `, body: textIn(block, 'reason').slice(0, MAX_REASON) }
     default: return undefined
   }
 }
@@ -44,6 +46,23 @@ export function writeContext (blocks: readonly ContextBlock[], limits: PlanLimit
   const names = SECTIONS.filter(name => blocks.some(({ section }) => section === name)).reduce((sum, name) => sum + name.length + 4, 0)
   const diet = applyDiet(blocks, { ...limits, context_max_total_chars: Math.max(0, limits.context_max_total_chars - names) })
   return { text: render(diet.blocks), diet }
+}
+
+/** The hashes on disk of the files that blocks show, by path. */
+export function basesIn (blocks: readonly ContextBlock[]): Record<string, string> {
+  return Object.fromEntries(blocks.flatMap(({ base }) => base === undefined ? [] : [[base.path, base.sha256]]))
+}
+
+/**
+ * The files that the model has been shown in full. A file of which a later read shows only a part counts no more.
+ * @param known the files that were shown in full before @param blocks as they were read @param shown the same blocks after they were cut
+ */
+export function wholeIn (known: readonly string[], blocks: readonly ContextBlock[], shown: readonly ContextBlock[]): string[] {
+  const isUncut = ({ head, body, isWhole }: ContextBlock): boolean => isWhole === true && blocks.some(each => each.head === head && each.body === body)
+  const paths = (given: readonly ContextBlock[]): string[] => given.flatMap(({ base }) => base === undefined ? [] : [base.path])
+  const uncut = paths(shown.filter(isUncut))
+  const cut = paths(shown).filter(path => !uncut.includes(path))
+  return [...new Set([...known.filter(path => !cut.includes(path)), ...uncut])]
 }
 
 function render (blocks: readonly ContextBlock[]): string {

@@ -1,7 +1,12 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { isProtected, normalisePath } from '../../files/path-rules.ts'
 import { type ContextRequest } from './parse-plan.ts'
-import { type CacheStats } from './plan-state.ts'
+import { type CacheStats, type PlanState } from './plan-state.ts'
+
+const UNUSED = { hits: 0, misses: 0 } as const
+
+/** The statistics of an empty cache. */
+export const NO_CACHE: CacheStats = { env: UNUSED, logs: UNUSED, read: UNUSED, search: UNUSED }
 
 /** A request in its normal form, or the reason why it is not allowed. */
 export function normaliseRequest (request: ContextRequest): { readonly request: JsonObject } | { readonly reason: string } {
@@ -22,8 +27,39 @@ export function keyOf (request: JsonObject): string {
   return canonicalJson(request)
 }
 
+/** The requests of a round of context, looked up in the cache of the cycle. */
+export interface LookedUp {
+  /** Each request by its key, in order, and whether the cache had it. */
+  readonly requests: ReadonlyArray<{ readonly key: string, readonly isHit: boolean }>
+  /** The requests that still have to be read, each once. */
+  readonly missed: readonly JsonObject[]
+  /** The statistics of the cache after the round. */
+  readonly cache: CacheStats
+}
+
+/** Looks up requests in the cache of the cycle. A request that comes twice is missed once. */
+export function lookUp (wanted: readonly JsonObject[], { context, cache }: Pick<PlanState, 'context' | 'cache'>): LookedUp {
+  const missed = new Map<string, JsonObject>()
+  const requests: Array<LookedUp['requests'][number]> = []
+  let counts = cache
+  for (const request of wanted) {
+    const key = keyOf(request)
+    const isHit = missed.has(key) || context.some(entry => entry.key === key)
+    requests.push({ key, isHit })
+    counts = countIn(counts, request, isHit)
+    if (!isHit) missed.set(key, request)
+  }
+  return { requests, missed: [...missed.values()], cache: counts }
+}
+
+function countIn (cache: CacheStats, request: JsonObject, isHit: boolean): CacheStats {
+  const name = countedAs(request)
+  const { [name]: { hits, misses }, ...others } = cache
+  return { ...others, [name]: isHit ? { hits: hits + 1, misses } : { hits, misses: misses + 1 } } as CacheStats
+}
+
 /** The name under which the statistics of the cache count a request. */
-export function cacheName ({ type }: JsonObject): keyof CacheStats {
+function countedAs ({ type }: JsonObject): keyof CacheStats {
   return type === 'search' || type === 'logs' || type === 'env' ? type : 'read'
 }
 

@@ -1,12 +1,19 @@
-import { type JsonObject } from '../../base/json.ts'
+import { describeViolations } from '../../base/errors.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { type CompiledSchema, compileSchemaLater } from '../../tool/schema/schema.ts'
 import { cleanPatch } from './memory.ts'
 import { isProblem, parsePlan, type PlanProblem, type PlanReply } from './parse-plan.ts'
 import { type PlanState } from './plan-state.ts'
-import { strictProblem } from './strict-reply.ts'
 import { validateActions } from './validate-plan.ts'
 
 /** The beginning of a summary when nothing has to change. An answer without actions and without this beginning is a mistake. */
 export const NO_CHANGES = 'NO_CHANGES:'
+
+/** The number of files without a base that a problem names. */
+const MAX_NAMED = 5
+
+/** The number of compiled schemas that are kept. Sessions have different schemas only after an update of the service. */
+const MAX_COMPILED = 4
 
 /** What to do with an answer: take it, read more before the model answers again, or have it repaired. */
 export type Judged =
@@ -41,8 +48,8 @@ function judgePlan (reply: PlanReply, mayRead: boolean): Judged {
   if (actions.length > 0) return repair('ERR_PLAN_NONEMPTY_ACTIONS', `in PLAN "actions" is empty; it has ${actions.length}`)
   if (requests.length > 0 && mayRead) return { verdict: 'read', reply }
   // An answer with a memory patch needs no summary: its user asked to remember something, not for a diagnosis.
-  if (summary.trim() === '' && Object.keys(patch).length === 0) return repair('ERR_PLAN_EMPTY_SUMMARY', 'in PLAN "summary" has the diagnosis, the steps and the commands that check them')
-  return { verdict: 'take', reply }
+  if (summary.trim() !== '' || Object.keys(patch).length > 0) return { verdict: 'take', reply }
+  return repair('ERR_PLAN_EMPTY_SUMMARY', 'in PLAN "summary" has the diagnosis, the steps and the commands that check them')
 }
 
 function judgeChange (reply: PlanReply, state: JudgedBy, mayRead: boolean): Judged {
@@ -51,17 +58,36 @@ function judgeChange (reply: PlanReply, state: JudgedBy, mayRead: boolean): Judg
     if (reply.requests.length > 0 && mayRead) return { verdict: 'read', reply }
     // An answer without actions is taken when it has a memory patch.
     if (reply.summary.startsWith(NO_CHANGES) || Object.keys(cleanPatch(reply.patch).patch).length > 0) return { verdict: 'take', reply }
-    return repair('ERR_APPLY_EMPTY_ACTIONS', `in APPLY "actions" is not empty, or "summary" begins with ${NO_CHANGES}, or "memory_patch" has what is to be remembered`)
+    return repair(
+      'ERR_APPLY_EMPTY_ACTIONS',
+      `in APPLY "actions" is not empty, or "summary" begins with ${NO_CHANGES}, or "memory_patch" has what is to be remembered`
+    )
   }
   const actions = validateActions(reply.actions, limits, whitelist)
   if ('code' in actions) return { verdict: 'repair', problem: actions }
   const unseen = actions.filter(({ kind, path }) => (kind === 'UPDATE_FILE' || kind === 'EDIT_FILE') && !Object.hasOwn(bases, path)).map(({ path }) => path)
-  if (unseen.length > 0) return isDirect && mayRead ? { verdict: 'read-bases', paths: unseen } : repair('ERR_UPDATE_WITHOUT_BASE', `${schemaVersion === 1 ? 'UPDATE_FILE needs' : 'UPDATE_FILE and EDIT_FILE need'} a file that was read (FILE[path]:); not read: ${unseen.slice(0, 5).map(path => JSON.stringify(path)).join(', ')}`)
+  if (unseen.length > 0) {
+    if (isDirect && mayRead) return { verdict: 'read-bases', paths: unseen }
+    const need = schemaVersion === 1 ? 'UPDATE_FILE needs' : 'UPDATE_FILE and EDIT_FILE need'
+    const named = unseen.slice(0, MAX_NAMED).map(path => JSON.stringify(path)).join(', ')
+    return repair('ERR_UPDATE_WITHOUT_BASE', `${need} a file that was read (FILE[path]:); not read: ${named}`)
+  }
   const partial = schemaVersion === 1 ? undefined : actions.find(({ kind, path }) => kind === 'UPDATE_FILE' && !whole.includes(path))
-  if (partial !== undefined) return repair('ERR_UPDATE_PARTIAL', `UPDATE_FILE of ${JSON.stringify(partial.path)} would lose what was not shown of it; use EDIT_FILE`)
-  return { verdict: 'take', reply: { ...reply, actions } }
+  if (partial === undefined) return { verdict: 'take', reply: { ...reply, actions } }
+  return repair('ERR_UPDATE_PARTIAL', `UPDATE_FILE of ${JSON.stringify(partial.path)} would lose what was not shown of it; use EDIT_FILE`)
 }
 
 function repair (code: string, message: string): Judged {
   return { verdict: 'repair', problem: { code, message } }
+}
+
+const compiled = new Map<string, CompiledSchema>()
+
+/** The problem of an answer that does not fit the schema. Not every API that is asked to enforce a schema does so. @param hash of the schema */
+function strictProblem (answer: Json, schema: JsonObject, hash: string): PlanProblem | undefined {
+  const known = compiled.get(hash) ?? compileSchemaLater(schema)
+  if (!compiled.has(hash) && compiled.size >= MAX_COMPILED) compiled.clear()
+  compiled.set(hash, known)
+  const violations = known.validate(answer, 'the answer')
+  return violations.length === 0 ? undefined : { code: 'ERR_SCHEMA_VALIDATION', message: describeViolations(violations) }
 }

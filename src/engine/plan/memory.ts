@@ -57,23 +57,33 @@ export function cleanMemory (user: Json | undefined, project: Json | undefined):
     ...Object.fromEntries(Object.entries(fieldsOf(project)).map(([name, value]) => [`project.${name}`, value]))
   }
   const { patch } = cleanPatch(flat)
-  const layer = (name: string): JsonObject => Object.fromEntries(Object.entries(patch).filter(([key]) => key.startsWith(`${name}.`)).map(([key, value]) => [key.slice(name.length + 1), value]))
-  return { user: layer('user'), project: layer('project') }
+  return { user: fieldsBelow('user.', patch), project: fieldsBelow('project.', patch) }
 }
+
+/** The fields of a flat patch whose names begin with `prefix`, without the prefix. */
+function fieldsBelow (prefix: string, patch: JsonObject): JsonObject {
+  const below = Object.entries(patch).filter(([key]) => key.startsWith(prefix))
+  return Object.fromEntries(below.map(([key, value]) => [key.slice(prefix.length), value]))
+}
+
+/** The lines around the memory in its block, to the letter of the protocol. */
+const BLOCK_HEAD = 'ENGINEERING_MEMORY (trusted by user; update only when user requests):'
+const BLOCK_FOOT = 'Use ENGINEERING_MEMORY as defaults. If user explicitly asks to change — suggest updating memory and show new JSON.'
 
 /** The text of the memory for the model, at the end of the system message; empty when nothing is remembered. */
 export function memoryBlock (memory: Memory): string {
   const { user, project } = shortened(memory)
   const layers = { ...(Object.keys(user).length === 0 ? {} : { user }), ...(Object.keys(project).length === 0 ? {} : { project }) }
   if (Object.keys(layers).length === 0) return ''
-  return `ENGINEERING_MEMORY (trusted by user; update only when user requests):\n${stringifyJson(layers)}\n\nUse ENGINEERING_MEMORY as defaults. If user explicitly asks to change — suggest updating memory and show new JSON.`
+  return `${BLOCK_HEAD}\n${stringifyJson(layers)}\n\n${BLOCK_FOOT}`
 }
 
 /** The memory without its longest fields, as many as have to go until it fits into the block. */
 function shortened (memory: Memory): Memory {
   let { user, project } = memory
   while (stringifyJson({ user, project }).length > MAX_BLOCK) {
-    const [longest] = [...Object.entries(user), ...Object.entries(project)].toSorted(([, one], [, other]) => stringifyJson(other).length - stringifyJson(one).length)
+    const fields = [...Object.entries(user), ...Object.entries(project)]
+    const [longest] = fields.toSorted(([, one], [, other]) => stringifyJson(other).length - stringifyJson(one).length)
     const without = (layer: JsonObject): JsonObject => Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== longest?.[1]))
     ;[user, project] = [without(user), without(project)]
   }

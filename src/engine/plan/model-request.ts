@@ -40,7 +40,9 @@ export function modelRequest (state: PlanState, context: string): ModelRequest {
     { role: 'system', content: systemMessage(mode, schemaVersion, language, prompt, memoryBlock(memory)) },
     ...before.flatMap(({ words: said, reply }) => [{ role: 'user', content: said }, { role: 'assistant', content: clip(reply, MAX_REPLY) }]),
     { role: 'user', content: asked },
-    ...repair === undefined ? [] : [{ role: 'assistant', content: clip(repair.reply, MAX_REPLY) }, { role: 'user', content: repairMessage(repair.problem, language) }]
+    ...repair === undefined
+      ? []
+      : [{ role: 'assistant', content: clip(repair.reply, MAX_REPLY) }, { role: 'user', content: repairMessage(repair.problem, language) }]
   ]
   const inputChars = messages.reduce((sum, { content }) => sum + content.length, 0)
   const tokenBudget = inputChars > LONG_INPUT ? Math.min(SHORT_ANSWER, maxTokens) : maxTokens

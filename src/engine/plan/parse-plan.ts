@@ -98,12 +98,16 @@ function jsonIn (text: string): { readonly value: Json } | PlanProblem {
 /** The error of an answer with a wrong form, which says at what place. */
 class WrongForm extends Error {
   constructor (place: string, expected: string, value: Json | undefined) {
-    super(`${place}: expected ${expected}, got ${typeof value === 'string' ? `"${beginningOf(value, MAX_SHOWN)}"` : value === undefined ? 'nothing' : kindInWords(value)}`)
+    const kind = value === undefined ? 'nothing' : kindInWords(value)
+    super(`${place}: expected ${expected}, got ${typeof value === 'string' ? `"${beginningOf(value, MAX_SHOWN)}"` : kind}`)
   }
 }
 
 function replyOf (json: Json, version: number): PlanReply {
-  if (Array.isArray(json)) return { form: 'array', actions: json.map((each: Json, index) => actionOf(each, `[${index}]`, version)), summary: '', requests: [], patch: {}, json }
+  if (Array.isArray(json)) {
+    const actions = json.map((each: Json, index) => actionOf(each, `[${index}]`, version))
+    return { form: 'array', actions, summary: '', requests: [], patch: {}, json }
+  }
   const reply = objectOf(json, 'the answer')
   const proposed = member(reply, 'proposed_changes')
   const own = member(reply, 'actions')
@@ -127,7 +131,10 @@ function actionOf (value: Json, place: string, version: number): PlanAction {
   const known = kinds.find(each => each === kind)
   if (known === undefined) throw new WrongForm(`${place}.kind`, `one of ${kinds.join(', ')}`, kind)
   const path = requiredText(action, 'path', place)
-  if (known === 'EDIT_FILE') return { kind: known, path, edits: listOf(member(action, 'edits'), `${place}.edits`).map((each, index) => editOf(each, `${place}.edits[${index}]`)) }
+  if (known === 'EDIT_FILE') {
+    const edits = listOf(member(action, 'edits'), `${place}.edits`)
+    return { kind: known, path, edits: edits.map((each, index) => editOf(each, `${place}.edits[${index}]`)) }
+  }
   const content = known === 'CREATE_FILE' || known === 'UPDATE_FILE' ? optionalText(action, 'content', place) : undefined
   return { kind: known, path, ...(content === undefined ? {} : { content }) }
 }
@@ -143,7 +150,8 @@ function requestOf (value: Json, place: string, version: number): ContextRequest
   switch (type) {
     case 'read_file': {
       const [start, end] = [lineOf(request, 'start_line', place), lineOf(request, 'end_line', place)]
-      return { type, path: requiredText(request, 'path', place), ...(start === undefined ? {} : { start_line: start }), ...(end === undefined ? {} : { end_line: end }) }
+      const lines = { ...(start === undefined ? {} : { start_line: start }), ...(end === undefined ? {} : { end_line: end }) }
+      return { type, path: requiredText(request, 'path', place), ...lines }
     }
     case 'search': {
       const glob = optionalText(request, 'glob', place)

@@ -1,19 +1,23 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Engine } from '../../session/engine.ts'
 import { takeFact } from '../shared/reducer.ts'
+import { NO_CACHE } from './cycle-cache.ts'
 import { NO_MEMORY } from './memory.ts'
 import { intentOf } from './plan-input.ts'
 import { PLAN, type PlanResult } from './plan-key.ts'
 import { describePlan } from './plan-result.ts'
 import { type PlanSetting } from './plan-setting.ts'
 import { type PlanState, type PlanStep } from './plan-state.ts'
-import { NO_CACHE, PlanReducer } from './plan-reducer.ts'
+import { PlanReducer } from './plan-reducer.ts'
 import { routeMode } from './route-mode.ts'
 
 /** Plans: a model proposes changes of files in PLAN, and they are made in APPLY. */
 export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
   ...PLAN,
-  begin: ({ setting, input, parent }, moment) => new PlanReducer({ ...begun(setting, input), ...(parent === undefined ? {} : { child: 'goes-on' }) }, moment).start(),
+  begin ({ setting, input, parent }, moment) {
+    const state = begun(setting, input)
+    return new PlanReducer(parent === undefined ? state : { ...state, child: 'goes-on' }, moment).start()
+  },
   next (state, fact, moment) {
     const reducer = new PlanReducer(state, moment)
     if (fact.kind === 'input') return reducer.hear(fact.text, fact.action)
@@ -21,7 +25,10 @@ export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
     if (fact.kind === 'refused' && fact.by === 'person') return reducer.reject(fact.effect)
     return takeFact(reducer, fact)
   },
-  view: state => ({ stateName: state.step, outcome: outcomeOf(state), mayWrite: state.mode === 'apply' && WRITING.has(state.step), result: describePlan(state) }),
+  view (state) {
+    const { mode, step } = state
+    return { stateName: step, outcome: outcomeOf(state), mayWrite: mode === 'apply' && WRITING.has(step), result: describePlan(state) }
+  },
   refuses (state, text, action) {
     const intent = intentOf(state, text, action)
     return 'kind' in intent ? intent : undefined

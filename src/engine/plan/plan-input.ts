@@ -120,7 +120,10 @@ function intentOfChange ({ step, applied, undone }: PlanState, name: string, { p
   if (given === undefined) return { wants: name, paths: undefined, changes }
   const paths = Array.isArray(given) ? (given as readonly Json[]).map(plainPath) : []
   const wrong = paths.findIndex(path => !changes.some(change => change.path === path))
-  if (paths.length === 0 || wrong >= 0) return invalid(`paths: expected an array of paths of this change, such as ${shown(changes[0]?.path)}, got ${shown(wrong >= 0 && Array.isArray(given) ? given[wrong] : given)}`)
+  if (paths.length === 0 || wrong >= 0) {
+    const culprit = wrong >= 0 && Array.isArray(given) ? given[wrong] : given
+    return invalid(`paths: expected an array of paths of this change, such as ${shown(changes[0]?.path)}, got ${shown(culprit)}`)
+  }
   return { wants: name, paths: paths.filter(path => path !== undefined), changes: changes.filter(({ path }) => paths.includes(path)) }
 }
 

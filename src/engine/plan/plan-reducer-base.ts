@@ -85,7 +85,7 @@ export abstract class PlanReducerBase {
   /** A line of the log, `[trace_id] EVENT k=v …`. */
   protected log (level: Level, event: string, values: Readonly<Record<string, string | number>> = {}): void {
     const { setting: { traceId } } = this.state
-    const data: JsonObject = { prefix: traceId, level, text: [event, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join(' '), trace_id: traceId, event, ...values }
-    this.outbox.notice('log', data)
+    const text = [event, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join(' ')
+    this.outbox.notice('log', { prefix: traceId, level, text, trace_id: traceId, event, ...values })
   }
 }

@@ -3,14 +3,11 @@ import { type Next } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
 import { contentOf, messageOf } from '../shared/choice.ts'
 import { clip } from '../shared/clip.ts'
-import { renderText } from '../shared/render-text.ts'
-import { type Language } from '../texts/language.ts'
-import { PLAN_TEXTS } from '../texts/plan-texts.ts'
 import { type Reducer, type Ended } from '../shared/reducer.ts'
 import { autoContext } from './auto-context.ts'
 import { ChangeReducer } from './change-reducer.ts'
-import { type ContextBlock, contextBlockOf, writeContext } from './context-blocks.ts'
-import { cacheName, keyOf, normaliseRequest } from './cycle-cache.ts'
+import { basesIn, contextBlockOf, wholeIn, writeContext } from './context-blocks.ts'
+import { keyOf, lookUp, NO_CACHE, normaliseRequest } from './cycle-cache.ts'
 import { judgeReply } from './judge-reply.ts'
 import { cleanPatch } from './memory.ts'
 import { notWritten } from './messages.ts'
@@ -19,6 +16,7 @@ import { type PlanProblem, type PlanReply } from './parse-plan.ts'
 import { intentOf, LISTENING } from './plan-input.ts'
 import { type ContextEntry, type PendingRead, type PlanState } from './plan-state.ts'
 import { recordRead } from './record-read.ts'
+import { summaryOf } from './reply-summary.ts'
 import { routeMode } from './route-mode.ts'
 
 /** How long reads and writes of the memory may take, in ms. */
@@ -33,9 +31,6 @@ const MAX_LINES = 5000
 /** The words in the error of an API that knows no `response_format`. */
 const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/i
 
-/** An empty cache. */
-export const NO_CACHE: PlanState['cache'] = { env: { hits: 0, misses: 0 }, logs: { hits: 0, misses: 0 }, read: { hits: 0, misses: 0 }, search: { hits: 0, misses: 0 } }
-
 /** The reducer of a plan. An instance takes one fact: it computes the next state, the effects and the notices. */
 export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   /** Begins a cycle: reads the files that the words mention, and the memory. */
@@ -43,13 +38,13 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     const { words, report, context } = this.state
     const auto = autoContext(words, report).map((each): PendingRead => each)
     // Files that an earlier cycle has read are read again: they may have changed since.
-    const again = context.flatMap(({ key, block }): PendingRead[] => block?.section === 'FULFILLED_CONTEXT' ? [{ header: undefined, requests: [JSON.parse(key) as JsonObject] }] : [])
+    const again = context.flatMap(({ key, block }) => block?.section === 'FULFILLED_CONTEXT' ? [reading(JSON.parse(key) as JsonObject)] : [])
     const { fix, setting: { schemaVersion } } = this.state
     if (fix !== undefined) return this.runFix(fix)
-    const root: PendingRead[] = schemaVersion === 1 ? [] : [{ header: undefined, requests: [{ type: 'list' }] }]
+    const root = schemaVersion === 1 ? [] : [reading({ type: 'list' })]
     this.state = { ...this.state, context: [], cache: NO_CACHE, rounds: 0, repair: undefined, hasRepaired: false, reply: undefined }
     this.goTo(this.state.mode === 'plan' ? 'planning' : 'applying')
-    return this.#read([{ header: undefined, requests: [{ type: 'memory' }] }, ...root, ...auto, ...again])
+    return this.#read([reading({ type: 'memory' }), ...root, ...auto, ...again])
   }
 
   protected begin (): Next<PlanState> {
@@ -69,20 +64,24 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
       case 'change': return this.#askForAnother(intent.words)
       case 'commit': return this.commit(intent.message)
       case 'reject': return this.isMending ? this.giveUp() : this.finish('rejected')
-      case 'remember': return this.wait('accept', this.outbox.remember({ workspace: this.state.setting.workspace, patch: intent.patch, timeout: TIMEOUTS.remember }))
+      case 'remember': return this.#remember('accept', intent.patch)
       case 'plan':
         this.state = { ...this.state, mode: 'plan', words: intent.words, goal: intent.words }
         return this.start()
-      case 'apply':
-        this.state = { ...this.state, mode: 'apply', words: intent.words === '' ? 'apply' : intent.words, goal: intent.words === '' ? this.state.goal : intent.words, hasRepaired: false, repair: undefined, rounds: 0, agreed: [], hasApplied: false }
-        this.goTo('applying')
-        return this.#askModel()
-      case 'undo':
-      case 'redo': {
-        // An undo needs no further consent, even where it deletes a created file. A redo shows deletions again, and asks for consent again.
-        return intent.wants === 'undo' ? this.takeBack('undo', intent.paths) : this.doAgain(intent.paths)
-      }
+      case 'apply': return this.#carryOut(intent.words)
+      // An undo needs no further consent, even where it deletes a created file. A redo shows deletions again, and asks for consent again.
+      case 'undo': return this.takeBack('undo', intent.paths)
+      case 'redo': return this.doAgain(intent.paths)
     }
+  }
+
+  /** Has the model make the changes of the plan. @param words of the user; empty for consent alone, which leaves the goal as it is */
+  #carryOut (words: string): Next<PlanState> {
+    const { goal } = this.state
+    const fresh = { hasRepaired: false, repair: undefined, rounds: 0, agreed: [], hasApplied: false }
+    this.state = { ...this.state, ...fresh, mode: 'apply', words: words === '' ? 'apply' : words, goal: words === '' ? goal : words }
+    this.goTo('applying')
+    return this.#askModel()
   }
 
   /** Begins another goal in the same session. */
@@ -135,7 +134,8 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     const blocks = this.state.context.flatMap(({ block }) => block ?? [])
     const { text, diet } = writeContext(blocks, setting.limits)
     const stats = { files: diet.blocks.length, dropped: diet.dropped, truncated: diet.truncated, totalChars: text.length, logsChars: diet.logsChars }
-    if (diet.dropped > 0 || diet.truncated > 0) this.log('warning', 'CONTEXT_DIET_APPLIED', { files: stats.files, dropped: stats.dropped, truncated: stats.truncated, total_chars: stats.totalChars })
+    const { files, dropped, truncated, totalChars } = stats
+    if (dropped > 0 || truncated > 0) this.log('warning', 'CONTEXT_DIET_APPLIED', { files, dropped, truncated, total_chars: totalChars })
     this.state = { ...this.state, stats, bases: { ...this.state.bases, ...basesIn(diet.blocks) }, whole: wholeIn(this.state.whole, blocks, diet.blocks) }
     const { messages, fields, inputChars, tokenBudget } = modelRequest(this.state, text)
     this.log('debug', 'LLM_REQUEST_SENT', { token_budget: tokenBudget, input_chars: inputChars })
@@ -194,7 +194,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
       context: context.filter(({ block }) => block?.base === undefined || !paths.includes(block.base.path))
     }
     if (paths.length === 0) return this.#askModel()
-    return this.#read(paths.slice(0, MAX_REQUESTS).map(path => ({ header: undefined, requests: [{ type: 'read_file', path, end_line: MAX_LINES }] })))
+    return this.#read(paths.slice(0, MAX_REQUESTS).map(path => reading({ type: 'read_file', path, end_line: MAX_LINES })))
   }
 
   /** Repeats the request that has failed, without new words of the user. */
@@ -217,23 +217,10 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
 
   /** Begins a round of context. Requests that the cycle has in its cache are not read again. */
   #readNew (wanted: readonly JsonObject[]): Next<PlanState> {
-    const missed = new Map<string, JsonObject>()
-    for (const request of wanted) {
-      const key = keyOf(request)
-      const isKnown = missed.has(key) || this.state.context.some(entry => entry.key === key)
-      this.#count(request, isKnown)
-      if (!isKnown) missed.set(key, request)
-    }
-    this.state = { ...this.state, rounds: this.state.rounds + 1, repair: undefined }
-    if (missed.size === 0) return this.#askModel()
-    return this.#read([...missed.values()].map(request => ({ header: undefined, requests: [request] })))
-  }
-
-  #count (request: JsonObject, isHit: boolean): void {
-    const name = cacheName(request)
-    this.log('debug', isHit ? 'CONTEXT_CACHE_HIT' : 'CONTEXT_CACHE_MISS', { key: keyOf(request) })
-    const { [name]: { hits, misses }, ...others } = this.state.cache
-    this.state = { ...this.state, cache: { ...others, [name]: isHit ? { hits: hits + 1, misses } : { hits, misses: misses + 1 } } as PlanState['cache'] }
+    const { requests, missed, cache } = lookUp(wanted, this.state)
+    for (const { key, isHit } of requests) this.log('debug', isHit ? 'CONTEXT_CACHE_HIT' : 'CONTEXT_CACHE_MISS', { key })
+    this.state = { ...this.state, cache, rounds: this.state.rounds + 1, repair: undefined }
+    return missed.length === 0 ? this.#askModel() : this.#read(missed.map(reading))
   }
 
   #know (entry: ContextEntry): void {
@@ -241,7 +228,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   }
 
   #take (reply: PlanReply): Next<PlanState> {
-    const summary = reply.summary.trim() === '' ? describe(reply, this.state.setting.language) : reply.summary
+    const summary = summaryOf(reply, this.state.setting.language)
     this.log('debug', 'LLM_PLAN_OK', { mode: this.state.mode, actions: reply.actions.length })
     this.state = { ...this.state, reply, summary, repair: undefined }
     this.outbox.show(summary)
@@ -249,10 +236,16 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     const { patch, dropped } = cleanPatch(reply.patch)
     if (dropped.length > 0) this.log('warning', 'MEMORY_PATCH_DROPPED', { keys: dropped.slice(0, 10).map(key => clip(key, 60)).join(',') })
     if (Object.keys(patch).length === 0) return this.#proceed()
-    const { setting: { remembers, workspace } } = this.state
+    const { setting: { remembers } } = this.state
     this.outbox.notice('memory', { patch, isApplied: false, ...(remembers ? {} : { isOffered: true }) })
     if (!remembers) this.state = { ...this.state, offered: patch }
-    return remembers ? this.wait('remember', this.outbox.remember({ workspace, patch, timeout: TIMEOUTS.remember })) : this.#proceed()
+    return remembers ? this.#remember('remember', patch) : this.#proceed()
+  }
+
+  /** Writes a patch to the memory. @param purpose `accept`: the user has agreed to the patch */
+  #remember (purpose: 'remember' | 'accept', patch: JsonObject): Next<PlanState> {
+    const { setting: { workspace } } = this.state
+    return this.wait(purpose, this.outbox.remember({ workspace, patch, timeout: TIMEOUTS.remember }))
   }
 
   /** Takes the end of a write to the memory. A failed one does not fail the plan. */
@@ -297,25 +290,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   }
 }
 
-function basesIn (blocks: readonly ContextBlock[]): Record<string, string> {
-  return Object.fromEntries(blocks.flatMap(({ base }) => base === undefined ? [] : [[base.path, base.sha256]]))
-}
-
-/** The files that the model has been shown in full. A file of which a later read shows only a part counts no more. */
-function wholeIn (known: readonly string[], blocks: readonly ContextBlock[], shown: readonly ContextBlock[]): string[] {
-  const isUncut = ({ head, body, isWhole }: ContextBlock): boolean => isWhole === true && blocks.some(each => each.head === head && each.body === body)
-  const paths = (given: readonly ContextBlock[]): string[] => given.flatMap(({ base }) => base === undefined ? [] : [base.path])
-  const uncut = paths(shown.filter(isUncut))
-  const cut = paths(shown).filter(path => !uncut.includes(path))
-  return [...new Set([...known.filter(path => !cut.includes(path)), ...uncut])]
-}
-
-/** A summary for the user, for an answer of the model that has none. */
-function describe ({ actions, patch }: PlanReply, language: Language): string {
-  const texts = PLAN_TEXTS[language]
-  const most = 10
-  if (actions.length === 0) return renderText(texts.planMemory, { list: Object.keys(patch).slice(0, most).join(', ') })
-  const listed = actions.slice(0, most).map(({ kind, path }) => `${kind} ${path}`).join(', ')
-  const list = actions.length > most ? renderText(texts.planMore, { list: listed, n: actions.length - most }) : listed
-  return renderText(texts.planActions, { list })
+/** A read that the model or the service asks for once, without alternatives. */
+function reading (request: JsonObject): PendingRead {
+  return { header: undefined, requests: [request] }
 }

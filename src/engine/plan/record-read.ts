@@ -8,7 +8,9 @@ import { type ContextEntry, type PlanState } from './plan-state.ts'
 /** Adds the result of a read to the state of a plan. Requests that failed become blocks of missing context, which the model reads. */
 export function recordRead (state: PlanState, ended: Ended): PlanState {
   const requests = state.pending.flatMap(each => each.requests)
-  const answers = 'failure' in ended ? requests.map((request): JsonObject => ({ type: 'missing', request, reason: ended.failure })) : answersTo(requests, ended.value)
+  const answers = 'failure' in ended
+    ? requests.map((request): JsonObject => ({ type: 'missing', request, reason: ended.failure }))
+    : answersTo(requests, ended.value)
   const context: ContextEntry[] = [...state.context]
   let recalled: Partial<PlanState> = {}
   let at = 0

@@ -34,8 +34,9 @@ export function validateActions (actions: readonly PlanAction[], limits: PlanLim
 function problemOfPath ({ kind }: PlanAction, path: string, whitelist: Whitelist): PlanProblem | undefined {
   if (isProtected(path)) return { code: 'PROTECTED_PATH', message: `${shown(path)} is protected: it is neither written nor deleted` }
   const isFolder = kind === 'CREATE_DIR' || kind === 'DELETE_DIR'
-  if (isFolder ? isForbidden(path, whitelist) : !isWhitelisted(path, whitelist)) return { code: 'FORBIDDEN_PATH', message: `${shown(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}` }
-  return undefined
+  const mayChange = isFolder ? !isForbidden(path, whitelist) : isWhitelisted(path, whitelist)
+  if (mayChange) return undefined
+  return { code: 'FORBIDDEN_PATH', message: `${shown(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}` }
 }
 
 function problemOfContent ({ kind, content, edits = [] }: PlanAction, path: string, { max_file_bytes: most }: PlanLimits): PlanProblem | undefined {
@@ -44,18 +45,31 @@ function problemOfContent ({ kind, content, edits = [] }: PlanAction, path: stri
   if (content === undefined) return { code: 'ERR_CONTENT_REQUIRED', message: `${kind} of ${shown(path)} needs "content"` }
   const bytes = bytesOf(content)
   if (bytes > most) return { code: 'ERR_CONTENT_TOO_LARGE', message: `a file has at most ${most} bytes; ${shown(path)} would have ${bytes}` }
-  if (isPseudoBinary(content)) return { code: 'ERR_PSEUDO_BINARY', message: `the content of ${shown(path)} is no text: it has NUL, or more than ${MAX_UNPRINTABLE * 100} % of it cannot be printed` }
-  return undefined
+  if (!isPseudoBinary(content)) return undefined
+  const reason = `it has NUL, or more than ${MAX_UNPRINTABLE * 100} % of it cannot be printed`
+  return { code: 'ERR_PSEUDO_BINARY', message: `the content of ${shown(path)} is no text: ${reason}` }
 }
 
 function problemOfEdits (edits: NonNullable<PlanAction['edits']>, path: string): PlanProblem | undefined {
   if (edits.length === 0) return { code: 'ERR_CONTENT_REQUIRED', message: `EDIT_FILE of ${shown(path)} needs "edits"` }
   if (edits.length > MAX_EDITS) return { code: 'ERR_SCHEMA_VALIDATION', message: `a file has at most ${MAX_EDITS} edits; ${shown(path)} has ${edits.length}` }
-  for (const [index, { search, replace }] of edits.entries()) {
-    if (search === '') return { code: 'ERR_SCHEMA_VALIDATION', message: `edits[${index}] of ${shown(path)}: "search" is empty; it has the text that is replaced, with enough around it to be found once` }
-    if (Math.max(search.length, replace.length) > MAX_EDIT_TEXT) return { code: 'ERR_CONTENT_TOO_LARGE', message: `a text of an edit has at most ${MAX_EDIT_TEXT} characters; edits[${index}] of ${shown(path)} has more` }
-    if (isPseudoBinary(replace)) return { code: 'ERR_PSEUDO_BINARY', message: `edits[${index}] of ${shown(path)} is no text` }
+  for (const [index, edit] of edits.entries()) {
+    const problem = problemOfEdit(edit, `edits[${index}] of ${shown(path)}`)
+    if (problem !== undefined) return problem
   }
+  return undefined
+}
+
+/** The problem of one edit of a file. @param name of the edit, for messages */
+function problemOfEdit ({ search, replace }: NonNullable<PlanAction['edits']>[number], name: string): PlanProblem | undefined {
+  if (search === '') {
+    const message = `${name}: "search" is empty; it has the text that is replaced, with enough around it to be found once`
+    return { code: 'ERR_SCHEMA_VALIDATION', message }
+  }
+  if (Math.max(search.length, replace.length) > MAX_EDIT_TEXT) {
+    return { code: 'ERR_CONTENT_TOO_LARGE', message: `a text of an edit has at most ${MAX_EDIT_TEXT} characters; ${name} has more` }
+  }
+  if (isPseudoBinary(replace)) return { code: 'ERR_PSEUDO_BINARY', message: `${name} is no text` }
   return undefined
 }
 

@@ -1,21 +1,21 @@
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
 import { beginningOf } from '../../base/text.ts'
 
-/** A name that a model has made up is repeated to it up to this length, in UTF-16 units. */
+/** The length to which an unknown function name is cut before it is repeated to the model, in UTF-16 units. */
 const MAX_SHOWN_NAME = 100
 
-/** A call of a tool as a model asks for it. */
+/** A function call in an answer of a model. */
 export interface AskedCall {
   readonly id: Json
   /** The name of the function; empty when the model gave none. */
   readonly name: string
   /** The arguments as JSON text, as the model wrote them. */
   readonly arguments: string
-  /** Whether the model asked by a `function_call`: the result then goes back as a message of the role `function`. */
+  /** Whether the model asked by the older field `function_call`. The result then goes back as a message of the role `function`. */
   readonly isOlder?: true
 }
 
-/** The message of a model's answer, `choices[0].message`; `undefined` when the answer has none. */
+/** The message in the reply of a chat API, `choices[0].message`; `undefined` when there is none. */
 export function messageOf (completion: Json): JsonObject | undefined {
   if (!isJsonObject(completion)) return undefined
   const { choices } = completion
@@ -24,13 +24,13 @@ export function messageOf (completion: Json): JsonObject | undefined {
   return isJsonObject(message) ? message : undefined
 }
 
-/** The text of a message; empty where it has none. */
+/** The text of a model's message; empty when the message has none. */
 export function contentOf (message: JsonObject): string {
   const { content } = message
   return typeof content === 'string' ? content : ''
 }
 
-/** The calls that a message asks for, in its order; the one call of the older dialect, `function_call`, too. */
+/** The function calls in a model's message, in order. The older field `function_call`, which has one call, is read too. */
 export function callsOf (message: JsonObject): AskedCall[] {
   const calls = toolCallsOf(message)
   if (calls.length > 0) return calls.map(call => ({ id: call['id'] ?? null, ...readFunction(call['function']) }))
@@ -38,20 +38,20 @@ export function callsOf (message: JsonObject): AskedCall[] {
   return isJsonObject(older) ? [{ id: null, ...readFunction(older), isOlder: true }] : []
 }
 
-/** A model's message with calls, as later requests repeat it, in the dialect that the model used. */
+/** A model's message with function calls in the form in which later requests repeat it, with the same field for calls that the model used. */
 export function askedMessage (message: JsonObject): JsonObject {
   const { content = null, function_call: older = null } = message
   const calls = toolCallsOf(message)
   return { role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : { function_call: older }) }
 }
 
-/** A message as words, so that it can be sent back without the results that APIs want of calls. */
+/** A model's message as plain text, with its function calls as words. APIs take it back without a result for each call. */
 export function wordsOf (message: JsonObject | undefined): string {
   if (message === undefined) return ''
   return [contentOf(message), ...callsOf(message).map(({ name, arguments: given }) => `${name} ${given}`)].join('\n')
 }
 
-/** The result of a call as the model is sent it. */
+/** The message that gives a model the result of its function call. */
 export function resultMessage ({ id, name, isOlder }: Pick<AskedCall, 'id' | 'name' | 'isOlder'>, content: string): JsonObject {
   return isOlder === true ? { role: 'function', name, content } : { role: 'tool', tool_call_id: id, content }
 }
@@ -60,13 +60,13 @@ function toolCallsOf ({ tool_calls: calls }: JsonObject): JsonObject[] {
   return Array.isArray(calls) ? calls.filter(isJsonObject) : []
 }
 
-/** The name and the arguments of a call. Some APIs of the older dialect give the arguments as an object. */
+/** The name and the arguments of a function call. Some APIs that use the older `function_call` give the arguments as an object instead of a text. */
 function readFunction (called: Json | undefined): Pick<AskedCall, 'name' | 'arguments'> {
   const { name, arguments: given } = isJsonObject(called) ? called : {}
   return { name: typeof name === 'string' ? name : '', arguments: typeof given === 'string' ? given : isJsonObject(given) ? stringifyJson(given) : '' }
 }
 
-/** Reads the arguments of a call: an object, or what is wrong with the text. */
+/** Parses the arguments of a function call. @returns the arguments, or a text that says what is wrong with them */
 export function parseArguments (text: string): JsonObject | string {
   if (text.trim() === '') return {}
   try {
@@ -78,17 +78,17 @@ export function parseArguments (text: string): JsonObject | string {
   }
 }
 
-/** A result as the content of a message for the model. */
+/** A tool's result as the content of a message to the model. */
 export function describeResult (value: unknown): string {
   return typeof value === 'string' ? value : stringifyJson(value)
 }
 
-/** The content of the message that tells a model why its call failed, so that it can go on without the result. */
+/** The content of the message that tells a model why its function call failed, so that it can go on without the result. */
 export function describeError (reason: string): string {
   return stringifyJson({ error: reason })
 }
 
-/** The message to a model that called a function which it was not offered. */
+/** The text that tells a model that it called a function which it was not offered. */
 export function unknownFunction (name: string): string {
   return `there is no function ${JSON.stringify(beginningOf(name, MAX_SHOWN_NAME))}`
 }

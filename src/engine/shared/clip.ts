@@ -1,4 +1,4 @@
-/** The beginning of a text, marked where more came. @param most in code points */
+/** Cuts a text to its beginning, and marks the cut. @param most length to keep, in code points */
 export function clip (text: string, most: number): string {
   if (text.length <= most) return text
   const points = Array.from(text)

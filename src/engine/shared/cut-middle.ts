@@ -1,7 +1,7 @@
 /**
- * A text without its middle: 60 % of what may stay is its beginning and 40 % its end, for what matters of a file or an output
- * is most often there.
- * @param most in UTF-16 units; the mark comes on top. No pair of surrogates is torn
+ * Cuts the middle out of a text: 60 % of the kept length is the beginning and 40 % the end, where the important parts of a file or an
+ * output mostly are.
+ * @param most length to keep, in UTF-16 units; the mark of the cut comes on top. No surrogate pair is split
  */
 export function cutMiddle (text: string, most: number): string {
   if (text.length <= most) return text
@@ -11,7 +11,7 @@ export function cutMiddle (text: string, most: number): string {
   return `${text.slice(0, head)}\n...[TRUNCATED ${from - head} chars]...\n${text.slice(from)}`
 }
 
-/** The index itself, or the next one where the index would split a pair of surrogates. */
+/** The index itself, or the next one where the index would split a surrogate pair. */
 function atPair (text: string, index: number): number {
   const code = text.charCodeAt(index)
   return index > 0 && code >= 0xDC00 && code <= 0xDFFF ? index + 1 : index

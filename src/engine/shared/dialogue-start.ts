@@ -5,55 +5,55 @@ import { type SkillDefinition } from '../../registry/kinds/skill/skill-kind.ts'
 import { type Spent } from '../../session/model.ts'
 import { type Language } from '../texts/language.ts'
 
-/** A tool as the model is offered it. */
+/** A registered tool as a function that the model is offered. */
 export interface OfferedTool {
   /** The name by which the model calls the tool. */
   readonly name: string
   /** The id of the registered tool. */
   readonly tool: string
-  /** The entry of the tool in `tools` of the request to the model. */
+  /** The declaration of the tool, as it stands in the field `tools` of a request to the model. */
   readonly declaration: Json
 }
 
-/** An agent, a skill or a plan as a function: each call is a session of its own. */
+/** An agent, a skill or a plan as a function that the model is offered. Each call starts a child session. */
 export interface OfferedChild {
   readonly name: string
   readonly declaration: Json
   readonly child: {
-    /** The key of the definition in `definitions` of `DialogueStart`, such as `agents/helper`. */
+    /** The id of the agent, skill or plan, such as `agents/helper`, which is a key of `definitions` in `DialogueStart`. */
     readonly definition: string
-    /** The parameters of a call, by name. A skill gets their values as they are. */
+    /** The parameters of the function, by name. A skill gets their values as they are. */
     readonly parameters: Readonly<Record<string, ChildParameter>>
-    /** The Handlebars template that makes the child's task from the values of the parameters. */
+    /** The Handlebars template that makes the text of the child's task from the values of the parameters. */
     readonly input: string
-    /** The budget of the child. @default a part of what its parent has left */
+    /** The budget of the child session. @default a part of what its parent has left */
     readonly budget?: Spent
     readonly place?: string
   }
 }
 
-/** A function that hands the dialogue over to another agent. */
+/** A function that the model is offered to hand the dialogue over to another agent. */
 export interface OfferedTransfer {
   readonly name: string
   readonly declaration: Json
-  /** The key of the definition in `definitions` of `DialogueStart`, such as `agents/helper`. */
+  /** The id of the other agent, such as `agents/helper`, which is a key of `definitions` in `DialogueStart`. */
   readonly transfer: string
 }
 
-/** Anything that the model may call. */
+/** Any function that a model is offered: a tool, a child session, or a handover. */
 export type OfferedFunction = OfferedTool | OfferedChild | OfferedTransfer
 
-/** An agent that a dialogue may call or hand over to, as its definition was when the dialogue began. */
+/** A copy of an agent's definition, made when a dialogue began that may call the agent or hand over to it. */
 export interface ResolvedAgent {
   readonly kind: 'agents'
-  /** The id of the agent, with dots between its parts. */
+  /** The agent's id, with dots between its parts. */
   readonly id: string
   readonly revision: string
   readonly agent: DialogueSetting
   readonly tools: readonly OfferedFunction[]
 }
 
-/** A skill that a dialogue may call, as its definition was when the dialogue began. */
+/** A copy of a skill's definition, made when a dialogue began that may call the skill. */
 export interface ResolvedSkill {
   readonly kind: 'skills'
   readonly id: string
@@ -61,7 +61,7 @@ export interface ResolvedSkill {
   readonly skill: Pick<SkillDefinition, 'id' | 'name' | 'description' | 'body' | 'isTemplate' | 'options' | 'hash'>
 }
 
-/** A plan profile that a dialogue may call, as its definition was when the dialogue began. */
+/** A copy of a plan profile's definition, made when a dialogue began that may call it. */
 export interface ResolvedPlan {
   readonly kind: 'plans'
   readonly id: string
@@ -71,17 +71,20 @@ export interface ResolvedPlan {
 
 export type ResolvedDefinition = ResolvedAgent | ResolvedSkill | ResolvedPlan
 
-/** The definitions that a dialogue may reach, directly or through another, by key such as `agents/helper`. Later edits of a definition change nothing here. */
+/**
+ * Copies of the definitions (agents, skills, plans) that a dialogue may reach, directly or through another one, by id such as
+ * `agents/helper`. Since they are copies, later edits do not change a running dialogue.
+ */
 export type ResolvedDefinitions = Readonly<Record<string, ResolvedDefinition>>
 
-/** An agent whose language is known. */
+/** The setting of an agent, with the language of its texts decided. */
 export type DialogueSetting = AgentSetting & { readonly language: Language }
 
-/** What a dialogue with an agent starts with. */
+/** The setting with which a dialogue with an agent starts. It holds all that the dialogue's engine needs. */
 export interface DialogueStart {
   readonly agent: DialogueSetting
-  /** The functions that the model of a free agent is offered; empty for every other agent. */
+  /** The functions that the model of a free agent is offered; empty for an agent that works in steps. */
   readonly tools: readonly OfferedFunction[]
-  /** The definitions that the agent may reach; left out when there are none. */
+  /** Copies of the definitions that the agent may reach; left out when there are none. */
   readonly definitions?: ResolvedDefinitions
 }

@@ -12,34 +12,34 @@ import { MAX_MESSAGE, Outbox } from './outbox.ts'
 import { type Ended, type Reducer } from './reducer.ts'
 import { NO_ANSWER } from './sent-history.ts'
 
-/** The error of a turn that did not give the user what was asked for. */
+/** The error of a turn in which the user did not get what he asked for. */
 export interface TurnError {
   readonly code: 'MODEL_FAILED' | 'MODEL_UNREADABLE' | 'TOOL_FAILED' | 'TOOL_UNKNOWN' | 'BUDGET_USED'
   readonly message: string
 }
 
-/** What the states of all dialogues have. */
+/** The part of a dialogue's state that is common to both kinds of agents. */
 export interface DialogueState {
   readonly setting: DialogueSetting
-  /** The dialogue hears its user in `await_input` only. */
+  /** The dialogue takes messages of its user only in the step `await_input`. */
   readonly step: string
   readonly hasFailed: boolean
-  /** Whether the session is a child: its parent asks once, and no user is waited for. */
+  /** Whether the session is a child of another session: it answers the parent once, and waits for no user. */
   readonly isChild?: true
   readonly messages: readonly object[]
-  /** The error of the last turn. */
+  /** The error of the last turn, if it failed. */
   readonly error: TurnError | undefined
-  /** The step in which the model is asked again when the user says `retry`; set only after the model has failed. */
+  /** The step in which the model is asked again when the user says `retry`; only set after the model has failed. */
   readonly retry: string | undefined
-  /** How many unreadable answers were sent back to the model since it was last asked for something new. */
+  /** The number of unreadable answers that were sent back to the model since its last new task. */
   readonly repaired: number
-  /** The messages that send unreadable answers back to the model: the words of each, then what is wrong with them. */
+  /** The messages that send unreadable answers back to the model: for each its words, then what is wrong with them. */
   readonly corrections: readonly JsonObject[]
-  /** What the user was answered in the last turn. */
+  /** The answer to the user in the last turn. */
   readonly answer: string | undefined
 }
 
-/** The initial state of every dialogue. */
+/** The state of a dialogue before anything was said. */
 export const NOTHING_SAID = {
   hasFailed: false,
   messages: [],
@@ -50,19 +50,22 @@ export const NOTHING_SAID = {
   answer: undefined
 } as const satisfies Omit<DialogueState, 'setting' | 'step'>
 
-/** The failure of a turn whose model did not answer, or gave an unreadable answer. */
+/** A failure of the model in a turn: it did not answer, or gave an unreadable answer. */
 interface Spoilt {
   readonly step: 'classify' | 'select' | 'answer'
   readonly prefix: Prefix
   readonly cause: 'MODEL_FAILED' | 'MODEL_UNREADABLE'
   readonly reason: string
-  /** The error code of the failure. */
+  /** The error code of the failed model request. */
   readonly code?: string
   /** The step in which the model is asked again; see `retry` of `DialogueState`. */
   readonly retry: string
 }
 
-/** The part of a reducer that all agents share: greeting, commands of the user, and the end. An instance takes one fact of a session. */
+/**
+ * The part of the rules of a dialogue that both kinds of agents share: greeting, the user's commands, failures and the end. An instance
+ * computes what follows from one fact (an input, a result) of a session.
+ */
 export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
   protected readonly outbox: Outbox
   protected state: S
@@ -72,7 +75,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     this.outbox = new Outbox(moment)
   }
 
-  /** Shows the help, and waits for the user. @param task the task of a child session: it is answered at once, without a help or a user */
+  /** Starts the dialogue: shows the help, and waits for the user. @param task the task of a child session, which is answered at once, without help or user */
   start (task?: string): Next<S> {
     if (task !== undefined) {
       this.state = { ...this.state, isChild: true }
@@ -84,7 +87,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     return this.listen()
   }
 
-  /** The user says something; a dialogue that waits for no user does not hear it. */
+  /** Takes a message of the user. It changes nothing while the dialogue does not wait for the user. */
   hear (text: string, action?: Action): Next<S> {
     const { step, retry, setting: { language, commands } } = this.state
     if (step !== 'await_input') return this.next()
@@ -107,7 +110,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
       case 'retry':
       case undefined:
         this.state = { ...this.state, retry: undefined, repaired: 0, corrections: [], answer: undefined }
-        // Where nothing has failed, `retry` is a message like any other.
+        // When nothing has failed before, the word `retry` is a message like any other.
         return command === 'retry' && retry !== undefined ? this.askAgain(retry) : this.ask(clip(text.trim(), MAX_MESSAGE))
     }
   }
@@ -118,17 +121,17 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
   }
 
-  /** Begins to answer a question. @param question without outer space, at most 4000 code points */
+  /** Begins to answer a question of the user. @param question without outer space, at most 4000 code points */
   protected abstract ask (question: string): Next<S>
 
-  /** Asks the model again for what it has failed at; the user has said nothing new. */
+  /** Asks the model again after it has failed, with the same question. @param retry the step in which it failed */
   protected abstract askAgain (retry: string): Next<S>
 
   protected abstract showHelp (): void
 
   protected abstract goTo (step: 'await_input' | 'ended'): Next<S>
 
-  /** Goes on with the dialogue after a turn that has failed. */
+  /** Continues the dialogue after a failed turn. */
   protected goOn (): Next<S> {
     return this.listen()
   }
@@ -138,8 +141,8 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
   }
 
   /**
-   * Shows the user and logs the texts that the table `ROWS` has for an outcome.
-   * @param own the text in the definition of the tool, which replaces that of the row
+   * Shows the user the text, and writes the log line, that the table `ROWS` has for an outcome of a step.
+   * @param own the text in the tool's definition, which replaces the text of the table
    * @returns what the user was shown, if anything
    */
   protected say (outcome: Outcome, prefix: Prefix, values: JsonObject = {}, own?: string): string | undefined {
@@ -151,7 +154,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     this.state = { ...this.state, messages: [...this.state.messages, message] }
   }
 
-  /** Adds a text to the answer that the user got in this turn. */
+  /** Adds a text to the answer that the user gets in this turn. */
   protected reply (text: string): void {
     const { answer } = this.state
     this.state = { ...this.state, answer: answer === undefined ? text : `${answer}\n${text}` }
@@ -163,22 +166,25 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     return this.goTo('await_input')
   }
 
-  /** Ends a child session after its one answer. A text about an interrupted call is an answer too: the parent has to know of the interruption. */
+  /**
+   * Ends a child session after its one answer. A text about an interrupted tool call counts as an answer too, since the parent has to
+   * know of the interruption.
+   */
   #endOfChild (): Next<S> {
     const { error, answer } = this.state
     return error === undefined || (error.code === 'TOOL_UNKNOWN' && answer !== undefined) ? this.goTo('ended') : this.fail()
   }
 
-  /** An instruction to the model in the service's own words, in the language of the agent. */
+  /** An instruction of the service (not of the agent's definition) to the model, in the agent's language. */
   protected instruction (name: Instruction): string {
     return INSTRUCTIONS[this.state.setting.language][name]
   }
 
   /**
-   * Keeps an unreadable answer of the model, so that the next request sends it back.
+   * Keeps an unreadable answer of the model, so that the next request sends it back to be corrected.
    * @param words the answer
-   * @param wrong what the model is told
-   * @returns false when the repairs that the agent allows are used up
+   * @param wrong what is wrong with it, as the model is told
+   * @returns false when the agent allows no further correction
    */
   protected correct (words: string, wrong: string): boolean {
     const { repaired, corrections, setting: { repairs } } = this.state
@@ -189,13 +195,13 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     return true
   }
 
-  /** Keeps the error of the turn in the state, and reports it. */
+  /** Records the error of the turn, and tells the session's followers. */
   protected blame (code: TurnError['code'], message: string): void {
     this.state = { ...this.state, error: { code, message } }
     this.outbox.notice('error', { code, message })
   }
 
-  /** Fails the turn, because the model did not answer or gave an unreadable answer. The session fails with it where `onError` is `end`. */
+  /** Fails the turn, because the model did not answer or gave an unreadable answer. The whole session fails when the agent's `onError` is `end`. */
   protected give ({ step, prefix, cause, reason, code, retry }: Spoilt): Next<S> {
     const isEnd = this.state.setting.onError === 'end'
     const values = { reason, ...(code === undefined ? {} : { code }) }
@@ -206,7 +212,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     return this.goOn()
   }
 
-  /** Ends a session that has used up its budget. */
+  /** Fails a session that has used up its budget of calls or tokens. */
   protected spend (reason: string): Next<S> {
     this.say('budgetUsed', 'main', { reason })
     this.blame('BUDGET_USED', reason)
@@ -221,7 +227,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
 
 const OUTCOMES = { MODEL_FAILED: { end: 'Failed', listen: 'Silent' }, MODEL_UNREADABLE: { end: 'Unreadable', listen: 'Unclear' } } as const
 
-/** The reason why a dialogue refuses an action of a user; `undefined` for an action that it takes. */
+/** The reason why a dialogue refuses a user's action; `undefined` when it takes the action. The only action is `retry`. */
 export function refuseAction ({ step, retry }: DialogueState, action: Action | undefined): Refused | undefined {
   if (action === undefined) return undefined
   if (action.name !== 'retry') return { kind: 'invalid', message: `there is no action "${action.name}" here` }

@@ -1,26 +1,32 @@
 import { type AgentText } from '../texts/agent-texts.ts'
 
-/** How loud a log line is; `critical` ends the dialogue. */
+/** The level of a log line. `critical` is for outcomes that end the dialogue. */
 export type Level = 'debug' | 'warning' | 'error' | 'critical'
 
-/** The prefix of a log line, which names the step of the agent: `[cls] …`. A free agent has only `main`, `turn` and `exec`. */
+/** The prefix of a log line, which names the agent's step: `[cls] …`. A free agent only has `main`, `turn` and `exec`. */
 export type Prefix = 'main' | 'cls' | 'select' | 'valid' | 'exec' | 'turn'
 
-/** One outcome of a step: the text for the user, whether the model reads it later too, the log line, and the code of the outcome, for programs. */
+/** A row of the table of outcomes: the text that the user is shown, whether it is kept for the model, the log line, and a code for programs. */
 export interface Row {
-  /** The name of the text for the user. Where the definition of a tool may have a text of its own, this one is the default. */
+  /** The name of the text that the user is shown. A tool's definition may have another text instead. */
   readonly text?: AgentText
-  /** `status`: a line of the agent about its own work, which models are sent only where the definition says so. */
+  /**
+   * Whether the text is kept in the dialogue: as `reply`, or as `status`, a line about the agent's own work, which models are sent only
+   * when the agent's definition says so.
+   */
   readonly toHistory?: 'reply' | 'status'
-  /** The template of the log line, over the values of the outcome such as `{{reason}}` and `{{name}}`. */
+  /** The template of the log line, with the values of the outcome such as `{{reason}}` and `{{name}}`. */
   readonly log: string
   readonly level: Level
   readonly code?: number
-  /** Whether `{{name}}` is a name that a model wrote, which brief log lines leave out. */
+  /** Whether `{{name}}` was written by a model. The brief log line, which has no text of strangers, then leaves it out. */
   readonly isModelsName?: true
 }
 
-/** The outcomes of the steps, then those of a free agent. `AgentReducer` and `LoopReducer` decide which step follows an outcome. */
+/**
+ * The table of the outcomes of an agent's steps, then those of a free agent: what the user is shown and what is logged. Which step
+ * follows an outcome is decided elsewhere, by `AgentReducer` and `LoopReducer`.
+ */
 export const ROWS = {
   budgetUsed: { text: 'budgetUsed', log: 'Budget used up: {{reason}}', level: 'critical' },
   start: { log: 'AgentStart', level: 'debug' },

@@ -8,16 +8,16 @@ import { type Level, type Outcome, type Prefix, type Row, ROWS } from './message
 import { type AgentText } from '../texts/agent-texts.ts'
 import { renderText } from './render-text.ts'
 
-/** How long a skill waits for its model, in ms. */
+/** The time limit of a skill's request to its model, in ms. */
 export const MODEL_TIMEOUT = 30_000
 
-/** What a user says is cut at this length, in code points: every later question to the model carries it again. */
+/** The largest length of a user's message, in code points; a longer one is cut, since every later request to the model repeats it. */
 export const MAX_MESSAGE = 4000
 
-/** Replaces the words of users, models and tools in brief log lines. */
+/** The mark that stands for the words of users, models and tools in brief log lines. */
 const LEFT_OUT = '…'
 
-/** What an engine gathers while it takes one fact. */
+/** An outbox gathers the effects (model calls, tool calls …) and notices (events for followers) that an engine asks for while it takes one fact. */
 export class Outbox {
   readonly effects: Effect[] = []
   readonly notices: Notice[] = []
@@ -32,18 +32,18 @@ export class Outbox {
     return this.#moment.session
   }
 
-  /** The time of the fact, in milliseconds since 1970. */
+  /** The time of the fact that the engine takes, in ms since 1970. */
   get at (): number {
     return this.#moment.at
   }
 
-  /** The id that the next notice has among the events of all sessions. */
+  /** The id of the next notice, unique among the events of all sessions. */
   get noticeId (): string {
     const { session, seq, notices } = this.#moment
     return `${session}:${seq}.${notices + this.notices.length}`
   }
 
-  /** Adds the effect of a request to the model. Each method that adds an effect returns its id. */
+  /** Adds a request to the model as an effect. Each method that adds an effect returns the effect's id. */
   askModel (effect: Omit<ModelEffect, 'id' | 'kind'>): string {
     return this.#add(id => ({ ...effect, id, kind: 'llm' }))
   }
@@ -84,15 +84,15 @@ export class Outbox {
     return this.#add(id => ({ ...effect, id, kind: 'child' }))
   }
 
-  /** Waits for the user. */
+  /** Adds the effect that waits for the user. */
   wait (): string {
     return this.#add(id => ({ id, kind: 'wait' }))
   }
 
   /**
-   * Shows the user and logs the texts that the table `ROWS` has for an outcome.
-   * @param texts the texts for users, by the names that rows have for them
-   * @param own a text that replaces that of the row, unless it is empty
+   * Shows the user the text, and writes the log line, that the table `ROWS` has for an outcome of an agent's step.
+   * @param texts the texts for users, by the names in the table
+   * @param own a text that replaces the one in the table, unless it is empty
    * @returns what was shown, if anything
    */
   say (outcome: Outcome, prefix: Prefix, texts: Readonly<Record<AgentText, string>>, values: JsonObject, own?: string): string | undefined {
@@ -100,21 +100,21 @@ export class Outbox {
     const text = own !== undefined && own !== '' ? own : row.text === undefined ? undefined : texts[row.text]
     const shown = text === undefined || text === '' ? undefined : renderText(text, values)
     if (shown !== undefined) this.show(shown)
-    // What a model or a tool has said is left out of the line that every operator reads.
+    // The brief log line, which every operator may read, leaves out what a model or a tool has said.
     const brief = renderText(row.log, { ...values, reason: LEFT_OUT, ...(row.isModelsName === true ? { name: LEFT_OUT } : {}) })
     this.log(prefix, row.level, renderText(row.log, values), { brief, ...(Object.hasOwn(values, 'code') ? { code: values['code'] } : {}) })
     return shown
   }
 
-  /** A line for the user. */
+  /** Shows the user a line of text. */
   show (text: string): void {
     this.notice('stdout', { text })
   }
 
   /**
-   * A line for the log.
-   * @param more with the line as it may be written where no text of a user, a model or a tool may be, `brief`, unless it is the
-   *   same; and the code of what failed
+   * Writes a line to the session's log events.
+   * @param more fields of the event, such as the code of a failure; `brief` is the line without any text of a user, a model or a tool,
+   * and is dropped when it equals the line
    */
   log (prefix: Prefix, level: Level, text: string, { brief, ...more }: JsonObject = {}): void {
     this.notice('log', { prefix, level, text, ...(brief === undefined || brief === text ? {} : { brief }), ...more })
@@ -131,7 +131,10 @@ export class Outbox {
   }
 }
 
-/** The fields of an event about a command that has ended: the effect that ran it, and its duration. @param effect none where the service ran nothing */
+/**
+ * The fields that an event about an ended command has in addition: the effect that ran it, and its duration.
+ * @param effect none when the client ran the command
+ */
 export function ranAs (effect: string | undefined, result: Json): JsonObject {
   if (effect === undefined) return {}
   const duration = isJsonObject(result) ? result['durationMs'] : undefined

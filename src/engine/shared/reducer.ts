@@ -2,28 +2,28 @@ import { type Json } from '../../base/json.ts'
 import { type LaterFact, type Next } from '../../session/engine.ts'
 import { type Action, type Usage } from '../../session/model.ts'
 
-/** How an effect ended, as a dialogue sees it. */
+/** The end of an effect (a model request, a tool call), as a dialogue gets it: a value, or a failure. */
 export type Ended =
   | { readonly value: Json, readonly usage?: Usage | undefined }
-  /** `isSpent`: the effect was refused, because the session has used up its budget. */
+  /** `isSpent`: the service refused the effect, because the session has used up its budget. */
   | { readonly failure: string, readonly code: string, readonly isSpent?: boolean }
 
-/** The message about an effect of which nobody knows whether it was done. @param reason what is known of its end */
+/** The message about an interrupted effect, of which nobody knows whether it was done. @param reason what is known about its end */
 export function unknownOutcome (reason = 'it was interrupted'): string {
   return `${reason}. Nobody knows whether it was done`
 }
 
-/** The rules of a dialogue that has begun: each takes one fact of its session, and gives the state, effects and notices that follow. */
+/** A reducer holds the rules of a dialogue. Each method takes one fact of the session, and computes the new state, and the effects and notices that follow. */
 export interface Reducer<S> {
-  /** The user says something. */
+  /** Takes a message or an action of the user. */
   hear (text: string, action?: Action): Next<S>
-  /** An effect has ended. */
+  /** Takes the end of an effect (a model request, a tool call). */
   end (effect: string, ended: Ended): Next<S>
-  /** The state, the effects and the notices so far. A fact that does not concern the dialogue changes none of them. */
+  /** The state, the effects and the notices so far; unchanged when the fact does not concern the dialogue. */
   next (): Next<S>
 }
 
-/** Gives a fact to a dialogue. */
+/** Passes a fact (an entry of the session's log) to the method of the dialogue's reducer that takes it. */
 export function takeFact<S> (reducer: Reducer<S>, fact: LaterFact): Next<S> {
   switch (fact.kind) {
     case 'input': return reducer.hear(fact.text, fact.action)

@@ -5,8 +5,8 @@ import { Run } from '../../template/run/run.ts'
 import { ScopeRoot } from '../../template/run/scope.ts'
 
 /**
- * Writes a short text of a definition, a Handlebars template over plain values: no tools, no prompts, no shared variables
- * and no clock. A text that fails is given as it is written.
+ * Renders a short text of an agent's definition as a Handlebars template with plain values, without tools, prompts, shared variables or a
+ * clock. When the template fails, its source is returned, so that a wrong text never ends a dialogue.
  */
 export function renderText (text: string, values: JsonObject): string {
   if (!text.includes('{{')) return text

@@ -2,26 +2,29 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { type AgentHistory } from '../../registry/kinds/agent/agent-setting.ts'
 import { type AskedCall, callsOf, contentOf } from './choice.ts'
 
-/** The content of a message of the model where the model gave no answer. */
+/** The content of a message that stands for a missing answer of the model, since APIs want one. */
 export const NO_ANSWER = '(no answer)'
 
 /**
- * The part of a dialogue that a model is sent. By turns: from the user's n-th last message on, so that roles alternate, and with each call
- * its results. By messages: the last ones as they are.
- * @param all in the form of the model's API, where `kind: 'status'` marks a line of the agent about its own work
+ * The part of a dialogue that a request to the model carries, as the agent's definition says. With `turns`, it begins at one of the
+ * user's last messages, roles alternate, and each call has its results. With `messages`, it is the last messages as they are.
+ * @param all in the form of the chat API, where `kind: 'status'` marks a line of the agent about its own work
  */
 export function sentHistory (all: readonly JsonObject[], { turns, messages: most, status }: AgentHistory): readonly JsonObject[] {
   const said = all.flatMap(({ kind, ...message }) => kind === 'status' && !status ? [] : [message])
   return most === undefined ? alternating(said.slice(startOfTurns(said, turns))) : lastMessages(said, most)
 }
 
-/** The index at which the last turns begin. A turn begins with one or more messages of the user. @param turns how many; the current one counts */
+/**
+ * The index of the message at which the last turns of a dialogue begin. A turn begins with one or more messages of the user.
+ * @param turns number of turns, the current one included
+ */
 export function startOfTurns (messages: readonly JsonObject[], turns: number): number {
   const starts = messages.flatMap(({ role }, index) => role === 'user' && messages[index - 1]?.['role'] !== 'user' ? [index] : [])
   return starts.at(-turns) ?? starts[0] ?? messages.length
 }
 
-/** The messages of a dialogue in an order that every API takes: user and model alternate, the user begins. */
+/** Brings the messages of a dialogue into an order that every chat API takes: user and model alternate, and the user begins. */
 export function alternating (messages: readonly JsonObject[]): JsonObject[] {
   const sent: JsonObject[] = []
   for (const message of withWholeCalls(messages)) {
@@ -35,7 +38,7 @@ export function alternating (messages: readonly JsonObject[]): JsonObject[] {
   return sent
 }
 
-/** The messages of a dialogue, except calls that have no result and results that have no call. */
+/** Yields the messages of a dialogue, except calls without a result and results without a call, which APIs refuse. */
 function * withWholeCalls (messages: readonly JsonObject[]): Generator<JsonObject> {
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index] as JsonObject
@@ -63,7 +66,7 @@ function areAnswered (calls: readonly AskedCall[], results: readonly JsonObject[
   return calls.length === results.length && calls.every((call, index) => isOf(call, results[index] as JsonObject))
 }
 
-/** Two neighbouring messages of one role, joined into one; `undefined` for messages that cannot be joined. */
+/** Joins two neighbouring messages of the same role into one; `undefined` when they cannot be joined. */
 function join (last: JsonObject, next: JsonObject): JsonObject | undefined {
   if (last['role'] !== next['role'] || isResult(next)) return undefined
   return { ...next, content: joinedTexts(last['content'] ?? null, next['content'] ?? null) }
@@ -79,8 +82,8 @@ function isResult ({ role }: JsonObject): boolean {
 }
 
 /**
- * The end of a dialogue: the last messages, all from the user's last one on (a model that has lost the question answers another),
- * and no result of a tool without its call, which APIs refuse.
+ * The last messages of a dialogue. They include all from the user's last message on, since a model that does not see the question answers
+ * another one. They do not begin with a tool's result without its call, which APIs refuse.
  */
 function lastMessages (messages: readonly JsonObject[], most: number): readonly JsonObject[] {
   const question = messages.findLastIndex(({ role }) => role === 'user')

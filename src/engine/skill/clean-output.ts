@@ -6,15 +6,15 @@ const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g
 
-/** `user@host:path$` and `C:\path>` where a line begins. */
+/** A shell's prompt at the beginning of a line: `user@host:path$` or `C:\path>`. */
 const PROMPT = /(?:[\w.-]+@[\w.-]+:[^\s$#]*[$#]|[A-Za-z]:\\(?:[^<>|"]*[^<>|"=-])?>)[ \t]*/y
 
 const BANNER = /^(?:Microsoft Windows \[|\(c\) (?:Microsoft Corporation|Корпорация Майкрософт))/i
 
 /**
- * The output of a command as a model reads it: no escapes, no prompts, no banners, no empty lines, and of equal lines in a row
- * only one. Equal lines further apart stay, and so do leading spaces: both are data. Takes linear time.
- * @param command the command; its echo in the first line is left out
+ * Cleans the output of a command for a model: removes escape sequences, shell prompts, banners and empty lines, and keeps only one of
+ * equal neighbouring lines. Equal lines further apart stay, and so do leading spaces, because both are data. Takes linear time.
+ * @param command the command, whose echo in the first line is removed
  */
 export function cleanOutputForAI (output: string, command = ''): string {
   const lines: string[] = []
@@ -27,7 +27,7 @@ export function cleanOutputForAI (output: string, command = ''): string {
   return lines.length === 0 ? '(no output)' : lines.join('\n')
 }
 
-/** The visible text of a line with carriage returns: a progress bar overwrites itself. */
+/** The part of a line after its last carriage return: what a terminal shows when a progress bar overwrites itself. */
 function lastWritten (line: string): string {
   const text = line.trimEnd()
   return text.slice(text.lastIndexOf('\r') + 1)

@@ -2,22 +2,22 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { cutMiddle } from '../shared/cut-middle.ts'
 import { cleanOutputForAI } from './clean-output.ts'
 
-/** The length to which the output of a command is cut for the model, in UTF-16 units. */
+/** The largest length of a command's output in a message to the model, in UTF-16 units; a longer one loses its middle. */
 const MAX_OUTPUT = 16_000
 
-/** The result of a command. */
+/** The result of a command, cleaned for the model. */
 export interface CommandResult {
-  /** The command that ran: a person may have edited it. */
+  /** The command that ran. It differs from the model's command when a person has edited it. */
   readonly command: string
   readonly exitCode: Json
   readonly outcome: Json
-  /** The output, without escapes and prompts. */
+  /** The output, without escape sequences and shell prompts. */
   readonly output: string
   /** Whether the command ended by itself with the exit code 0. */
   readonly isGood: boolean
 }
 
-/** Reads what an executor, or a client, tells of a command. @param proposed the command that the model has asked for */
+/** Reads the result of a command, as the service's executor or a client reports it. @param proposed the command that the model asked for */
 export function readCommandResult (result: JsonObject, proposed: string): CommandResult {
   const command = textOf(result['command']) === '' ? proposed : textOf(result['command'])
   const { exitCode = 0, outcome = 'exited' } = result
@@ -25,14 +25,14 @@ export function readCommandResult (result: JsonObject, proposed: string): Comman
   return { command, exitCode, outcome, output, isGood: outcome === 'exited' && exitCode === 0 }
 }
 
-/** The result of a command in words for the model. @param timeout of the command, in seconds */
+/** The message that tells the model the result of a command. @param timeout of the command, in seconds */
 export function resultInWords ({ exitCode, outcome, output }: CommandResult, timeout: number): string {
   const failure = exitCode === 0 ? '' : `[Exit code: ${String(exitCode)}]`
   const late = `[Command timed out after ${timeout}s]`
   return outputInWords(output, outcome === 'cancelled' ? '[Command was interrupted]' : outcome === 'timeout' ? late : failure)
 }
 
-/** The output of a command in words for the model. @param remark about how the command ended; empty without */
+/** The message that tells the model the output of a command. @param remark how the command ended; empty for nothing to remark */
 export function outputInWords (output: string, remark: string): string {
   return `Command output:\n${cutMiddle(output, MAX_OUTPUT)}${remark === '' ? '' : `\n${remark}`}`
 }

@@ -3,18 +3,18 @@ import { type AskedCall, callsOf, parseArguments, resultMessage, unknownFunction
 import { type ReadableReply } from './parse-skill-response.ts'
 import { readSkillCall } from './skill-functions.ts'
 
-/** The number of calls of one answer that are carried out. */
+/** The largest number of function calls in one answer of the model that a skill carries out. */
 export const MAX_CALLS = 10
 
-/** A call of the model's last answer. */
+/** A function call in the model's last answer, read as one of the replies of a skill (command, question, message, end). */
 export interface SkillCall extends Pick<AskedCall, 'id' | 'name' | 'isOlder'> {
-  /** The reply that the call stands for, or what is wrong with the call. */
+  /** The reply that the call means, or the problem with the call. */
   readonly says: ReadableReply | { readonly type: 'WRONG', readonly problem: string }
-  /** The result for the model, once the call has one. */
+  /** The result that the model is told; absent until the call was carried out. */
   readonly result?: string
 }
 
-/** Reads the calls of an answer, in its order. Never throws. */
+/** Reads the function calls in an answer of a skill's model, in order. It never throws: a wrong call is marked as such. */
 export function parseSkillCalls (message: JsonObject): SkillCall[] {
   return callsOf(message).map(({ arguments: text, ...as }, index) => {
     const call = { ...as, says: readingOf(as.name, text) }
@@ -28,20 +28,20 @@ function readingOf (name: string, text: string): SkillCall['says'] {
   return read === undefined ? { type: 'WRONG', problem: unknownFunction(name) } : typeof read === 'string' ? { type: 'WRONG', problem: read } : read
 }
 
-/** The problem of the first call that cannot be read; `undefined` where all can be. */
+/** The problem of the first function call that cannot be read; `undefined` when all can be read. */
 export function problemIn (calls: readonly SkillCall[]): string | undefined {
   for (const { says } of calls.slice(0, MAX_CALLS)) if (says.type === 'WRONG') return says.problem
   return undefined
 }
 
-/** The next call: the first one without a result. */
+/** The next function call to carry out: the first one without a result. */
 export function nextCall (calls: readonly SkillCall[]): SkillCall | undefined {
   return calls.find(({ result }) => result === undefined)
 }
 
 /**
- * The calls, with the result of the next one filled in.
- * @param goesOn whether the other calls are still carried out; else they get the result that they were not run
+ * Copies a list of function calls, with the result of the next one filled in.
+ * @param goesOn whether the calls after it are carried out too; otherwise their result says that they were not run
  */
 export function withResult (calls: readonly SkillCall[], result: string, goesOn: boolean): SkillCall[] {
   const done = nextCall(calls)
@@ -51,12 +51,12 @@ export function withResult (calls: readonly SkillCall[], result: string, goesOn:
   })
 }
 
-/** The messages to the model with the results of calls. */
+/** The messages that tell the model the results of its function calls. */
 export function resultsOf (calls: readonly SkillCall[]): JsonObject[] {
   return calls.flatMap(({ result, ...call }) => result === undefined ? [] : [resultMessage(call, result)])
 }
 
-/** The result of a call that was not carried out. */
+/** The result of a function call that was not carried out, as the model reads it. */
 export function notRun (reason: string): string {
   return `Not run: ${reason}.`
 }

@@ -1,27 +1,30 @@
-/** A reply of the model, read as one of the five formats. */
+/** A reply of a skill's model, read as a command, a question, a message or the end; `UNKNOWN` for an empty one. */
 export type SkillReply =
   | { readonly type: 'CMD', readonly content: string, readonly command: string, /** The model did not say that it is a command. */ readonly fallback?: true }
   | { readonly type: 'ASK', readonly content: string, readonly question: string, readonly required: boolean }
   | { readonly type: 'MESSAGE' | 'DONE', readonly content: string, readonly message: string }
   | { readonly type: 'UNKNOWN', readonly error: string }
 
-/** A reply that has one of the formats. */
+/** A reply of a skill's model that could be read. */
 export type ReadableReply = Exclude<SkillReply, { readonly type: 'UNKNOWN' }>
 
-/** The tag of a reply. It counts only at the very beginning: a tag that is quoted further down is text. */
+/** The tag that says what a reply is, such as `[CMD]`. It only counts at the very beginning: further down it may be a quotation. */
 const TAG = /^\[(CMD|ASK:optional|ASK|MESSAGE|DONE)\]/i
 
-/** A text that is one fenced block and nothing else. */
+/** A text that is one fenced (Markdown) code block and nothing else. */
 const FENCED = /^```[^\n`]*\n([^]*?)\n?```$/
 
 const INVALID: SkillReply = { type: 'UNKNOWN', error: 'Empty or invalid AI response' }
 
-/** Whether a reply says by a tag what it is. */
+/** Whether a reply begins with a tag that says what it is, such as `[CMD]`. */
 export function beginsWithTag (reply: string): boolean {
   return TAG.test(unfenced(reply.trim()))
 }
 
-/** Reads a reply. One without a tag counts as a command, its first line, that nobody may run unasked. Never throws. */
+/**
+ * Reads a reply of a skill's model. The first line of a reply without a tag counts as a command, marked with `fallback` so that it never
+ * runs without a person's approval. Never throws.
+ */
 export function parseSkillResponse (reply: string): SkillReply {
   const content = unfenced(reply.trim())
   const [tag = '', name = ''] = TAG.exec(content) ?? []
@@ -39,7 +42,7 @@ export function parseSkillResponse (reply: string): SkillReply {
   }
 }
 
-/** The command in a text: its first line, or all of a fenced block, in which a command may span lines. */
+/** The command in a text: its first line, or a whole fenced code block, in which a command may span several lines. */
 function commandOf (text: string): SkillReply {
   const inside = unfenced(text)
   const command = (inside === text ? firstLine(text) : inside).replace(/^`([^`]+)`$/, '$1').trim()

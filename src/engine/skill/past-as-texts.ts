@@ -3,12 +3,12 @@ import { callsOf, contentOf } from '../shared/choice.ts'
 import { NO_ANSWER } from '../shared/sent-history.ts'
 import { parseSkillCalls } from './parse-skill-calls.ts'
 
-/** The user's message that follows a `[MESSAGE]` of the model in the protocol of texts. */
+/** The user's message that answers a `[MESSAGE]` of the model, when the model writes tagged texts instead of calling functions. */
 export const MESSAGE_SEEN = '[Continue after informational message]'
 
 /**
- * A dialogue by calls as one by texts, for a model that goes on without functions: each call is a text with its tag, and its
- * result is what the user says then. Takes dialogues in which each call has its result.
+ * Rewrites a dialogue with function calls as one with tagged texts, for a model that cannot call functions: each call becomes a text with
+ * its tag, and its result a message of the user. Each call has to have its result.
  */
 export function pastAsTexts (messages: readonly JsonObject[]): JsonObject[] {
   const texts: JsonObject[] = []

@@ -1,34 +1,34 @@
-/** The parts of a skill's system prompt. */
+/** The parts of the system prompt of a skill. */
 export interface SystemPromptParts {
-  /** The first part: `SKILL_SYSTEM_PROMPT_WITH_ASK`, unchanged. */
+  /** The service's instructions to the model. For a skill with tagged texts this is `SKILL_SYSTEM_PROMPT_WITH_ASK`, unchanged. */
   readonly base: string
-  /** The text of the target's file of knowledge; empty where the target has none. */
+  /** The text of the target's knowledge file; empty when the target (the machine where commands run) has none. */
   readonly knowledge: string
   readonly name: string
   readonly body: string
 }
 
-/** The system prompt of a skill: base, knowledge and body with blank lines between them. */
+/** Builds the system prompt of a skill: the service's instructions, the target's knowledge file and the skill's own text, with blank lines between them. */
 export function buildSkillSystemPrompt ({ base, knowledge, name, body }: SystemPromptParts): string {
   const context = knowledge === '' ? [] : [`--- System Context ---\n${knowledge}`]
   return [base, ...context, `--- Active Skill: ${name} ---\n${body}`].join('\n\n')
 }
 
-/** The parts of the first user message. */
+/** The parts of a skill's first message to the model. */
 export interface FirstMessageParts {
   readonly name: string
-  /** The caller's own words; empty without. */
+  /** The text that the caller added when starting the skill; empty without one. */
   readonly prompt: string
   readonly parameters: ReadonlyArray<{ readonly name: string, readonly value: string }>
 }
 
-/** The first user message, without its step. */
+/** Builds a skill's first message to the model, without the remark about the step. */
 export function buildInitialUserPrompt ({ name, prompt, parameters }: FirstMessageParts): string {
   const wish = prompt === '' ? `Execute skill: ${name}` : prompt
   return parameters.length === 0 ? wish : `${wish}\n\nParameters:\n${parameters.map(({ name, value }) => `- ${name}: ${value}`).join('\n')}`
 }
 
-/** A user message as it is sent: it ends with its step. */
+/** Appends to a message the remark which step of how many this is, so that the model can plan ahead. */
 export function withStep (text: string, step: number, most: number): string {
   return `${text}\n\n[Step ${step} of ${most}]`
 }

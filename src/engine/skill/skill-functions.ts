@@ -1,16 +1,16 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type ReadableReply } from './parse-skill-response.ts'
 
-/** A function by which a model says what it wants of a skill. */
+/** A function that a skill's model is offered, such as `run_command` or `ask_user`. */
 interface SkillFunction {
   readonly about: string
   /** All parameters of the function, by name. */
   readonly parameters: Readonly<Record<string, { readonly type: 'string' | 'boolean', readonly description: string, readonly isOptional?: true }>>
-  /** Reads the reply that a call stands for. @param values arguments that have the declared types */
+  /** Turns a call of the function into the reply that it means. @param values arguments that have the declared types */
   readonly read: (values: JsonObject) => ReadableReply
 }
 
-/** A name that a model has made up is repeated to it up to this length, in UTF-16 units. */
+/** The length to which an unknown parameter name is cut before it is repeated to the model, in UTF-16 units. */
 const MAX_NAME = 100
 
 const FUNCTIONS: ReadonlyMap<string, SkillFunction> = new Map<string, SkillFunction>([
@@ -51,7 +51,7 @@ const FUNCTIONS: ReadonlyMap<string, SkillFunction> = new Map<string, SkillFunct
   }]
 ])
 
-/** The functions as a model is offered them. */
+/** The functions of skills, as declared in a request to the model. */
 export const SKILL_TOOLS: readonly JsonObject[] = Array.from(FUNCTIONS, ([name, { about, parameters }]) => ({
   type: 'function',
   function: {
@@ -67,9 +67,9 @@ export const SKILL_TOOLS: readonly JsonObject[] = Array.from(FUNCTIONS, ([name, 
 }))
 
 /**
- * Reads a call of one of the functions.
- * @returns what it says; what is wrong with its arguments; `undefined` where there is no such function. An argument that is not
- *   declared is wrong, too: a command with a folder that nobody heeds would run in another one.
+ * Reads a call of one of the functions of skills. An undeclared argument is an error: a command with a folder that nobody heeds would run
+ * in another folder.
+ * @returns the reply that the call means; a text that says what is wrong with the arguments; `undefined` when there is no such function
  */
 export function readSkillCall (name: string, values: JsonObject): ReadableReply | string | undefined {
   const called = FUNCTIONS.get(name)

@@ -14,12 +14,12 @@ import { type ReadableReply } from './parse-skill-response.ts'
 import { type SkillState } from './skill-state.ts'
 import { SkillTurn } from './skill-turn.ts'
 
-/** How long the service waits for the target's file of knowledge, in ms. */
+/** The time limit for reading the target's knowledge file, in ms. */
 const READ_TIMEOUT = 5000
 
 const SECOND = 1000
 
-/** The reducer of a skill. An instance takes one fact: it computes the next state, the effects and the notices. */
+/** The rules of a skill's session. An instance takes one fact (an input, the end of an effect), and computes the next state, effects and notices. */
 export class SkillReducer extends SkillTurn {
   start (): Next<SkillState> {
     const { setting: { target } } = this.state
@@ -29,23 +29,29 @@ export class SkillReducer extends SkillTurn {
     return this.goTo('idle', { kind: 'knowledge', effect })
   }
 
-  /** Takes an input of the user. One that the skill does not wait for changes nothing. */
+  /** Takes an input of the user. An input that the skill does not wait for changes nothing. */
   hear (text: string, action: Action | undefined): Next<SkillState> {
-    const { kind } = this.state.awaited
-    const name = action?.name ?? (kind === 'verdict' ? verdictOf(text) : undefined) ?? ''
+    const { awaited } = this.state
+    const why = awaited.kind === 'verdict' ? awaited.why : undefined
+    const name = action?.name ?? (why === undefined ? undefined : verdictOf(text, why)) ?? ''
     this.log('skill_user_input', { action: name === '' ? 'answer' : name })
     switch (name) {
       case 'skip':
-        if (kind === 'answer') return this.tell(`User response: ${text}`)
-        return this.#skipped(kind === 'verdict' ? `${unknownOutcome('It was interrupted before')}.` : '')
+        if (awaited.kind === 'answer') return this.tell(`User response: ${text}`)
+        return this.#skipped(why === 'isInterrupted' ? `${unknownOutcome('It was interrupted before')}.` : '')
       case 'continue': return this.messageSeen()
       case 'again': return this.#runAgain()
+      case 'without':
+        this.state = { ...this.state, isWithoutTerminal: true }
+        return this.#runAgain()
       case 'command_result': return this.#reported(action?.data ?? {})
-      default: return kind === 'answer' ? this.tell(`User response: ${text}`) : kind === 'verdict' ? this.#told(text) : this.next()
+      default:
+        if (awaited.kind === 'answer') return this.tell(`User response: ${text}`)
+        return why === 'isInterrupted' ? this.#told(text) : why === 'isBusy' ? this.#skipped(text) : this.next()
     }
   }
 
-  /** Takes the end of an effect. */
+  /** Takes the end of an effect (a model request, a command, a read). An effect that the skill does not wait for changes nothing. */
   end (fact: Extract<Fact, { readonly effect: string }>): Next<SkillState> {
     const { awaited } = this.state
     if (!('effect' in awaited) || awaited.effect !== fact.effect) return this.next()
@@ -85,7 +91,7 @@ export class SkillReducer extends SkillTurn {
     return this.goTo('waiting_cmd', { kind: 'result', effect })
   }
 
-  /** Proposes an interrupted command once more. Consent to it was for one run, so it is asked for again. */
+  /** Proposes an interrupted command, or one that was not run, once more. Consent to it was for one run, so it is asked for again. */
   #runAgain (): Next<SkillState> {
     const { pendingCommand: command } = this.state
     const proposed: ReadableReply = { type: 'CMD', content: `[CMD] ${command}`, command, ...(this.#isFallback ? { fallback: true } : {}) }
@@ -98,53 +104,70 @@ export class SkillReducer extends SkillTurn {
       case 'result': return this.#ran(isJsonObject(fact.result) ? fact.result : {}, fact.effect)
       case 'refused': return this.#skipped(fact.reason)
       case 'unknown': return this.#interrupted(fact.command ?? this.state.pendingCommand, fact.effect)
-      default: {
-        const isElsewhere = fact.kind === 'failure' && (fact.code === 'TERMINAL_GONE' || fact.code === 'TERMINAL_MOVED')
-        return isElsewhere ? this.#proposeElsewhere(fact.code === 'TERMINAL_GONE') : this.fail(...whyOf(fact))
-      }
+      case 'failure': return this.#notRun(fact)
+      default: return this.fail(...whyOf(fact))
     }
   }
 
-  /** Proposes a command again that was not run, since its terminal has ended or is in another folder than the one that was allowed. */
-  #proposeElsewhere (isGone: boolean): Next<SkillState> {
-    if (isGone) {
-      this.state = { ...this.state, isTerminalGone: true }
-      this.outbox.notice('message', { text: TERMINAL_TEXTS[this.state.setting.language].terminalGone })
+  /** Takes the failure of a command. One that its terminal did not run is proposed anew, or asked about; every other failure ends the skill. */
+  #notRun (failure: Extract<Fact, { kind: 'failure' }>): Next<SkillState> {
+    switch (failure.code) {
+      case 'TERMINAL_GONE':
+        this.state = { ...this.state, isWithoutTerminal: true }
+        this.outbox.notice('message', { text: TERMINAL_TEXTS[this.state.setting.language].terminalGone })
+        return this.#proposeElsewhere()
+      // The terminal is in another folder than the one that was allowed.
+      case 'TERMINAL_MOVED': return this.#proposeElsewhere()
+      case 'TERMINAL_BUSY': return this.#askBusy()
+      default: return this.fail(...whyOf(failure))
     }
+  }
+
+  /** Proposes a command anew, in the place where it would run now. */
+  #proposeElsewhere (): Next<SkillState> {
     return this.#run(this.state.pendingCommand, this.#isFallback ? 'fallback' : 'model')
+  }
+
+  /** Asks the user about a command that was not run, since its terminal was busy for too long. */
+  #askBusy (): Next<SkillState> {
+    const { setting: { language }, pendingCommand } = this.state
+    const question = askAbout(pendingCommand, 'isBusy', this.#isFallback, language)
+    this.outbox.notice('ask', { text: question.question, required: true })
+    this.state = { ...this.state, reply: question }
+    return this.wait('waiting_user', { kind: 'verdict', why: 'isBusy' })
   }
 
   #ran (result: JsonObject, effect: string): Next<SkillState> {
     return this.#ended(result, textOf(result['cwd']), effect)
   }
 
-  /** Takes the result of a command from the client, which does not decide in which folder the next command begins. */
+  /** Takes the result of a command that the client ran. The client does not decide in which folder the next command begins. */
   #reported (result: JsonObject): Next<SkillState> {
     return this.#ended(result, this.state.cwd)
   }
 
-  /** Whether the last proposed command is a text that the model did not mark as a command. */
+  /** Whether the last proposed command is a text that the model had not marked as a command. */
   get #isFallback (): boolean {
     const { reply } = this.state
     return reply !== undefined && 'fallback' in reply && reply.fallback === true
   }
 
-  /** Tells the model that a command was not run, or is not to be run again. */
+  /** Tells the model that a command was not run, or will not be run again. */
   #skipped (reason: string): Next<SkillState> {
     return this.tell(`User skipped the command.${reason === '' ? '' : `\n${reason}`}`)
   }
 
-  /** Asks the user about an interrupted command. @param command the one that began: a person may have edited it */
+  /** Asks the user about an interrupted command. @param command the command that began, which a person may have edited */
   #interrupted (command: string, effect: string): Next<SkillState> {
     const { setting: { language }, step, pendingCommand } = this.state
-    const question = askAbout(command, this.#isFallback, language)
+    const question = askAbout(command, 'isInterrupted', this.#isFallback, language)
     this.outbox.notice('command', { phase: 'ended', command, step, exitCode: null, outcome: 'unknown', effect })
     this.outbox.notice('ask', { text: question.question, required: true })
     this.state = { ...this.state, reply: question, pendingCommand: command, messages: this.#messagesAsRan(pendingCommand, command) }
-    return this.wait('waiting_user', { kind: 'verdict' })
+    return this.wait('waiting_user', { kind: 'verdict', why: 'isInterrupted' })
   }
 
-  /** Takes the user's account of what an interrupted command printed. */
+  /** Takes the user's account of what an interrupted command printed, and passes it to the model. */
   #told (text: string): Next<SkillState> {
     const { pendingCommand: command } = this.state
     const output = cleanOutputForAI(text, command)
@@ -153,7 +176,11 @@ export class SkillReducer extends SkillTurn {
     return this.tell(`${this.#inPlace(command)}${outputInWords(output, '[Command was interrupted: this is what the user says of it]')}`)
   }
 
-  /** Takes the result of a command. @param cwd the folder in which it ended @param effect the one that ran it; none where the client did */
+  /**
+   * Takes the result of a command, and tells the model.
+   * @param cwd the folder in which it ended
+   * @param effect the effect that ran it; none when the client did
+   */
   #ended (result: JsonObject, cwd: string, effect?: string): Next<SkillState> {
     const { setting: { timeout }, step, pendingCommand } = this.state
     const ended = readCommandResult(result, pendingCommand)
@@ -165,13 +192,16 @@ export class SkillReducer extends SkillTurn {
     return this.tell(`${this.#inPlace(command)}${resultInWords(ended, timeout)}${moved}`, isGood)
   }
 
-  /** The messages with the command that really ran. By texts it replaces the model's own command. */
+  /**
+   * The messages of the dialogue, with the command that really ran in place of the model's own, when a person edited it. This is for
+   * tagged texts; function calls stay as the model wrote them.
+   */
   #messagesAsRan (proposed: string, command: string): readonly JsonObject[] {
     const { messages, calls } = this.state
     return command === proposed || calls.length > 0 ? messages : [...messages.slice(0, -1), { role: 'assistant', content: `[CMD] ${command}` }]
   }
 
-  /** The remark for the model, by calls, that another command ran in place of its own; empty where its own ran. */
+  /** The remark that tells the model that another command ran in place of the one it called for; empty when its own ran, or without function calls. */
   #inPlace (command: string): string {
     const says = nextCall(this.state.calls)?.says
     return says?.type !== 'CMD' || says.command === command ? '' : `The user ran another command in its place: ${command}\n`
@@ -179,12 +209,12 @@ export class SkillReducer extends SkillTurn {
 }
 
 /** The place where a command runs: the terminal while there is one, in its present folder; else the folder in which the last command ended. */
-function placeOfCommand ({ setting: { inTerminal }, isTerminalGone, cwd }: SkillState): Pick<ExecEffect, 'terminal' | 'cwd'> {
-  if (inTerminal !== undefined && isTerminalGone !== true) return { terminal: inTerminal }
+function placeOfCommand ({ setting: { inTerminal }, isWithoutTerminal, cwd }: SkillState): Pick<ExecEffect, 'terminal' | 'cwd'> {
+  if (inTerminal !== undefined && isWithoutTerminal !== true) return { terminal: inTerminal }
   return cwd === '' ? {} : { cwd }
 }
 
-/** The remark for the model that the user has changed the folder of the terminal since the last command; else empty. */
+/** The remark that tells the model that the user has changed the terminal's folder since the last command; empty when the user has not. */
 function moveInWords ({ cwd }: SkillState, result: JsonObject): string {
   const begunIn = textOf(result['begunIn'])
   return begunIn !== '' && cwd !== '' && begunIn !== cwd ? `\n[The user had changed the folder to ${begunIn}]` : ''

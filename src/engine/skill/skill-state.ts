@@ -2,101 +2,105 @@ import { type JsonObject } from '../../base/json.ts'
 import { type Protocol } from '../../registry/kinds/skill/skill-options.ts'
 import { type EngineKey } from '../../session/engine.ts'
 import { type Language } from '../texts/language.ts'
+import { type WhyAsked } from '../texts/skill-texts.ts'
 import { type Interruption } from './interruption.ts'
 import { type SkillCall } from './parse-skill-calls.ts'
 import { type ReadableReply } from './parse-skill-response.ts'
 
-/** The settings of a skill's session, all that it knows of the world outside. */
+/** The setting of a skill's session: all that its engine knows of the outside world. It is fixed when the session starts. */
 export interface SkillSetting {
   readonly name: string
   readonly description: string
   readonly body: string
-  /** How the model says what it wants, as long as its provider takes functions. */
+  /**
+   * How the model replies: by function calls, or by texts with tags such as `[CMD]`. The session changes to texts when the provider does
+   * not take functions.
+   */
   readonly protocol: Protocol
-  /** The base of the system prompt by texts. */
+  /** The service's instructions at the beginning of the system prompt, for tagged texts. */
   readonly base: string
-  /** The base of the system prompt by calls; empty for a skill of texts. */
+  /** The service's instructions at the beginning of the system prompt, for function calls; empty for a skill with texts. */
   readonly baseOfCalls: string
-  /** The language of the service's own words. */
+  /** The language of the service's own texts. */
   readonly language: Language
-  /** The caller's own words for the first message; empty without. */
+  /** The text that the caller added when starting the skill; empty without one. */
   readonly prompt: string
   readonly parameters: ReadonlyArray<{ readonly name: string, readonly value: string }>
-  /** The name of the model; empty for the service's default. */
+  /** The name of the model; empty for the service's default model. */
   readonly model: string
   readonly maxSteps: number
-  /** How long a command may run, in seconds. */
+  /** The time limit of a command, in seconds. */
   readonly timeout: number
-  /** The place of commands as the start of the skill named it: a target, or `manual`. */
+  /** The place of commands as the caller named it: a target, or `manual` for a client that runs them itself. */
   readonly terminal: string
-  /** Where commands run; empty where the client runs them itself. */
+  /** The name of the target (a machine or jail) where commands run; empty when the client runs them itself. */
   readonly target: string
-  /** The session of the terminal in which commands run. @default none */
+  /** The id of the terminal's session, when commands run in a terminal. @default none */
   readonly inTerminal?: string
-  /** Whether a message is followed by the next question at once, or by the client's `continue`. */
+  /** Whether the model is asked again at once after it shows a message; otherwise the client has to send `continue`. */
   readonly autoContinue: boolean
-  /** The part of the dialogue that the model is sent. */
+  /** The part of the dialogue that requests to the model carry. */
   readonly history: 'full' | 'last_n' | 'system_only'
-  /** How many messages the model is sent where `history` is `last_n`. */
+  /** The number of messages that requests to the model carry when `history` is `last_n`. */
   readonly historyMax: number
 }
 
-/** The event that a session of a skill waits for. */
+/** The event that a skill's session waits for. */
 export type Awaited =
   | { readonly kind: 'knowledge' | 'model' | 'repair' | 'result', readonly effect: string }
-  /** The client runs the command. */
+  /** The client runs the proposed command, and reports its result. */
   | { readonly kind: 'command' }
   | { readonly kind: 'answer', readonly required: boolean }
   | { readonly kind: 'continue' }
-  /** A command began, and nobody knows how it ended. */
-  | { readonly kind: 'verdict' }
+  /** A decision about a command of which nobody knows how it ended, or which was not run. */
+  | { readonly kind: 'verdict', readonly why: WhyAsked }
   | { readonly kind: 'nothing' }
 
-/** A skill in the middle of its steps. */
+/** The state of a skill's session. */
 export interface SkillState {
   readonly setting: SkillSetting
-  /** The state of the skill, in the words of the protocol. */
+  /** The state's name in replies to clients. */
   readonly word: 'idle' | 'waiting_cmd' | 'waiting_user' | 'done' | 'failed'
   readonly awaited: Awaited
-  /** `text` also for a skill of calls whose model, or its provider, does without functions. */
+  /** How the model replies now. `text` also for a skill with function calls whose model, or provider, does not take functions. */
   readonly protocol: Protocol
-  /** The text of the target's file of knowledge; empty where the target has none. */
+  /** The text of the target's knowledge file; empty when the target has none. */
   readonly knowledge: string
   readonly system: string
-  /** The messages in the form of the model's API, without the system prompt. The list only grows, and is turned into texts at most once. */
+  /** The messages in the form of the chat API, without the system prompt. The list only grows; once at most, it is rewritten from function calls to texts. */
   readonly messages: readonly JsonObject[]
-  /** The calls of the model's last answer, as far as they are worked off; empty when none is open. */
+  /** The function calls of the model's last answer, with results as far as there are some; empty when all are done. */
   readonly calls: readonly SkillCall[]
   readonly step: number
-  /** What the model said last; the service's own question about a command that was interrupted. */
+  /** What the model said last; the service's own question about a command that was interrupted, or not run. */
   readonly reply: ReadableReply | Interruption | undefined
   readonly pendingCommand: string
-  /** The output of the last command, without escapes and prompts. */
+  /** The output of the last command, without escape sequences and shell prompts. */
   readonly output: string
   /** The folder in which the last command ended. */
   readonly cwd: string
-  /** Whether the terminal in which commands ran has ended. */
-  readonly isTerminalGone?: true
+  /** Whether commands run without the terminal of the skill by now: it has ended, or was busy for too long. */
+  readonly isWithoutTerminal?: true
   /** The message with which the skill ended. */
   readonly text: string
 }
 
-/** What a run of a skill starts with. */
+/** The setting with which a session of a skill starts. */
 export interface SkillStart {
   readonly skill: SkillSetting
 }
 
-/** The result of a run of a skill, as programs read it. */
+/** The result of a skill's session, as programs read it. */
 export interface SkillResult extends
   Pick<SkillSetting, 'name' | 'description' | 'terminal' | 'target' | 'maxSteps'>,
   Pick<SkillState, 'messages' | 'step' | 'pendingCommand' | 'text'> {
-  /** The system prompt; empty before it is written. */
+  /** The system prompt; empty until it was built. */
   readonly system: string
-  /** The last lines that the last command printed. */
+  /** The last lines of the last command's output. */
   readonly lastOutput: string
-  /** The last reply of the model, or the service's question about an interrupted command; `null` before the first one. */
+  /** The last reply of the model, or the service's question about a command; `null` before the first one. */
   readonly reply: ReadableReply | Interruption | null
 }
 
-/** A SKILL.md carried out step by step. */
+/** The engine key (name, and types of setting and result) of skills, which carry out a SKILL.md step by step. */
 export const SKILL: EngineKey<SkillStart, SkillResult> = { name: 'skill/1' }

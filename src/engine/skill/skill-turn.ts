@@ -12,17 +12,17 @@ import { sentMessages } from './sent-messages.ts'
 import { SKILL_TOOLS } from './skill-functions.ts'
 import { type Awaited, type SkillState } from './skill-state.ts'
 
-/** The size of an answer of the model, in bytes of its JSON: the log keeps all answers, and each step sends them again. */
+/** The largest answer of the model, in bytes of its JSON. It is limited because the log keeps all answers, and each step sends them again. */
 const MAX_REPLY = 1024 * 1024
 
-/** The length of an answer, in tokens. By calls an answer has several commands, so it is longer. */
+/** The largest length of an answer of the model, in tokens. An answer with function calls may have several commands, so it may be longer. */
 const MAX_TOKENS = { text: 512, tools: 2048 } as const
 
 const REPAIR = 'Your response did not start with a format tag. Answer again, and start with exactly one of [CMD], [ASK], [ASK:optional], [MESSAGE] or [DONE].'
 
 const REPAIR_CALLS = 'Nothing of your answer was done. Answer again, with calls of run_command, ask_user, tell_user or finish. What is wrong: '
 
-/** The part of a skill's reducer that talks to the model, by calls or by texts: it asks the model, and carries out the answer. */
+/** The part of a skill's rules that talks to the model, by function calls or by tagged texts: it asks the model, and carries out the answer. */
 export abstract class SkillTurn {
   protected readonly outbox: Outbox
   protected state: SkillState
@@ -32,10 +32,10 @@ export abstract class SkillTurn {
     this.outbox = new Outbox(moment)
   }
 
-  /** Carries out a reply of the model. */
+  /** Carries out a reply of the model: runs the command, asks the question, shows the message, or ends. */
   protected abstract follow (reply: ReadableReply): Next<SkillState>
 
-  /** The state, the effects and the notices so far. */
+  /** The state, the effects (model calls, commands) and the notices that follow from the fact. */
   next (): Next<SkillState> {
     return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
   }
@@ -51,18 +51,21 @@ export abstract class SkillTurn {
     this.state = { ...this.state, system: buildSkillSystemPrompt({ base: protocol === 'tools' ? baseOfCalls : base, knowledge, name, body }) }
   }
 
-  /** Changes from calls to texts, for a model or a provider that takes no functions. */
+  /** Changes the session from function calls to tagged texts, for a model or a provider that does not take functions. */
   protected goOnByTexts (): void {
     this.state = { ...this.state, protocol: 'text', messages: pastAsTexts(this.state.messages) }
     this.#writeSystem()
   }
 
-  /** Tells the model something as a user's message, as the next step. */
+  /** Sends the model a message of the user, which begins the next step. */
   #say (text: string): Next<SkillState> {
     return this.#nextStep(marked => [{ role: 'user', content: marked(text) }])
   }
 
-  /** Asks the model. @param make gives the messages that are new; the last of them is marked with its step */
+  /**
+   * Begins the next step: asks the model, or ends the skill when it has no step left.
+   * @param make gives the new messages; `marked` appends the number of the step to the last of them
+   */
   #nextStep (make: (marked: (text: string) => string) => readonly JsonObject[]): Next<SkillState> {
     const step = this.state.step + 1
     const { maxSteps } = this.state.setting
@@ -73,7 +76,7 @@ export abstract class SkillTurn {
     return this.ask('model')
   }
 
-  /** Tells the model the result of its reply. @param goesOn whether the next call of its list is carried out, where there is a list */
+  /** Tells the model the result of its reply. @param goesOn whether the next function call of the same answer is carried out, if there is one */
   protected tell (text: string, goesOn = false): Next<SkillState> {
     const { calls } = this.state
     if (calls.length === 0) return this.#say(text)
@@ -81,7 +84,7 @@ export abstract class SkillTurn {
     return this.#workOff()
   }
 
-  /** Begins the next call of the list; the model is told the results when none is left. */
+  /** Begins the next function call of the model's answer; when none is left, tells the model the results. */
   #workOff (): Next<SkillState> {
     const { calls } = this.state
     const says = nextCall(calls)?.says
@@ -94,7 +97,7 @@ export abstract class SkillTurn {
     return this.follow(says)
   }
 
-  /** Asks the model. @param corrections messages at the end of the request, which the state does not keep */
+  /** Asks the model. @param corrections messages at the end of this one request, which the state does not keep */
   protected ask (kind: 'model' | 'repair', corrections: readonly JsonObject[] = []): Next<SkillState> {
     const { setting: { model }, protocol } = this.state
     const offered = protocol === 'tools' ? { tools: SKILL_TOOLS } : {}
@@ -108,7 +111,7 @@ export abstract class SkillTurn {
     return this.goTo('idle', { kind, effect })
   }
 
-  /** Takes an answer of the model. @param isRepaired whether it answers a correction, which the model gets only once */
+  /** Takes an answer of the model. @param isRepaired whether it answers a correction; the model is corrected only once */
   protected answered (message: JsonObject, isRepaired: boolean): Next<SkillState> {
     const text = contentOf(message)
     if (this.state.protocol === 'text') return this.#answeredInText(text, isRepaired)
@@ -128,7 +131,7 @@ export abstract class SkillTurn {
     return this.#workOff()
   }
 
-  /** Asks the user with the words of a model that calls no function even after a correction. */
+  /** Takes a plain text of a model that calls no function even after a correction: the text is put to the user as a question. */
   #answeredInWords (question: string): Next<SkillState> {
     if (question === '') return this.fail('EMPTY_RESPONSE', 'Empty or invalid AI response')
     const reply: ReadableReply = { type: 'ASK', content: `[ASK] ${question}`, question, required: true }
@@ -174,7 +177,7 @@ export abstract class SkillTurn {
     return this.next()
   }
 
-  /** Writes an event into the log. */
+  /** Writes an event for the session's log lines. */
   protected log (event: string, data: JsonObject): void {
     const { step, setting: { name, target } } = this.state
     const of = {

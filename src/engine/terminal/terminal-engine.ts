@@ -3,7 +3,7 @@ import { type Engine, type LaterFact, type Moment, type Next } from '../../sessi
 import { Outbox } from '../shared/outbox.ts'
 import { TERMINAL, type TerminalResult, type TerminalStart } from './terminal-key.ts'
 
-/** A terminal, from its beginning to its end. */
+/** The state of a terminal's session (a shell that a person types into), from its opening to its end. */
 export interface TerminalSession {
   readonly target: string
   readonly at: string
@@ -14,10 +14,10 @@ export interface TerminalSession {
   readonly exitCode: number | null
 }
 
-/** The reason that is given for a shell of which nobody knows how it ended. */
+/** The reason that is told when nobody knows how the shell ended. */
 const LOST = 'the connection was lost'
 
-/** The session of a terminal: its log says who has opened it, where, when, and why it ended. What is typed and shown is in no log. */
+/** The engine of terminals. The session's log says who opened the terminal, where, when, and why it ended; typed and shown text is never stored. */
 export const terminalEngine: Engine<TerminalStart, TerminalSession, TerminalResult> = {
   ...TERMINAL,
   begin ({ setting: { terminal: { target, cols, rows, at } }, owner }, moment) {

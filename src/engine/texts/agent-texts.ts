@@ -1,11 +1,11 @@
 import { type Language } from './language.ts'
 
-/** The name of a text that an agent tells its user. A definition may replace the text. */
+/** The name of a text that an agent shows its user. An agent's definition may replace each text. */
 export type AgentText =
   | 'farewell' | 'cleared' | 'classifying' | 'modelFailed' | 'unreadable' | 'modelSilent' | 'modelUnclear' | 'irrelevant' | 'relevant'
   | 'selecting' | 'noTool' | 'selected' | 'validating' | 'unknownTool' | 'executing' | 'toolFailed' | 'toolUnknown' | 'noAnswer' | 'budgetUsed' | 'handedOver'
 
-/** The Russian lines stay to the letter: callers of examples/agents/helper.yaml compare them. */
+/** The default texts that agents show their users, by language. The Russian texts must never change: callers of examples/agents/helper.yaml compare them. */
 export const AGENT_TEXTS: Readonly<Record<Language, Readonly<Record<AgentText, string>>>> = {
   en: {
     farewell: 'Goodbye!',

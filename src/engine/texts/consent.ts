@@ -1,7 +1,7 @@
-/** Words that agree with what was shown, in any language, as the whole message. */
+/** The words of consent: a user's message that is one of these, in any language, agrees to what was shown. */
 const CONSENT: ReadonlySet<string> = new Set(['ok', 'okay', 'ок', 'yes', 'y', 'да', 'apply', 'go', 'применяй', 'давай', 'lgtm'])
 
-/** Whether a message does no more than agree. Marks and signs around the word do not count; "yes, but…" is no consent. */
+/** Whether a message consents and says nothing else. Punctuation around the word does not count; "yes, but…" is no consent. */
 export function isConsent (text: string): boolean {
   return CONSENT.has(text.trim().toLowerCase().replace(/^[\p{P}\p{S}\s]+|[\p{P}\p{S}\s]+$/gu, ''))
 }

@@ -1,6 +1,6 @@
 import { type Language } from './language.ts'
 
-/** The name of a text by which the service itself instructs a model, beside the words of a definition. */
+/** The name of an instruction by which the service itself, not an agent's definition, tells a model what to do. */
 export type Instruction = 'select' | 'choice' | 'repairClassify' | 'repairSelect' | 'repairAnswer' | 'returns' | 'close' | 'compact' | 'before'
 
 export const INSTRUCTIONS: Readonly<Record<Language, Readonly<Record<Instruction, string>>>> = {

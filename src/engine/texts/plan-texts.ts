@@ -1,6 +1,6 @@
 import { type Language } from './language.ts'
 
-/** The name of a text that a plan tells its user. The texts are templates over values. */
+/** The name of a text that a plan (a session that changes files) shows its user. The texts are Handlebars templates. */
 export type PlanText = 'planDiff' | 'planRound' | 'planGivenUp' | 'planBase' | 'planActions' | 'planMore' | 'planMemory' | 'committed' | 'commitStays'
 
 export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, string>>>> = {

@@ -1,6 +1,6 @@
 import { type Language } from './language.ts'
 
-/** The name of a text about commands in a terminal, which the user of a skill is told. */
+/** The name of a text about commands in a terminal that a skill shows its user. */
 export type TerminalText = 'terminalBusy' | 'terminalGone'
 
 export const TERMINAL_TEXTS: Readonly<Record<Language, Readonly<Record<TerminalText, string>>>> = {

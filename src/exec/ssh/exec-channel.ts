@@ -1,14 +1,15 @@
 import { type Client, type ClientChannel, type ExecOptions } from 'ssh2'
 import { ExecutorError } from '../executor.ts'
 
-/** How long a machine may take to answer a request to run a command, in ms. */
+/** The longest wait for a remote machine's answer to the request to run a command, in ms. */
 const ANSWER = 10_000
 
 /**
- * Begins a command on a remote machine.
- * @param onOpen adds its listeners to the channel at once, since a channel may end in the same packet in which it begins
- * @param options options of the channel. @default a channel without a terminal
- * @returns `undefined` when the connection is gone or silent; the command may have begun then
+ * Begins a command on a remote machine, over a channel of an SSH connection.
+ * @param onOpen adds listeners to the channel at once, since a channel may end in the same packet in which it begins
+ * @param options options of the channel.
+ * @default a channel without a terminal
+ * @returns the result of `onOpen`; `undefined` when the connection is gone or silent: the command may have begun then
  * @throws ExecutorError when the machine refuses the command
  */
 export async function openExecChannel<T> (
@@ -31,7 +32,8 @@ export async function openExecChannel<T> (
         if (error === undefined) {
           const opened = onOpen(channel)
           settle(() => { resolve(opened) })
-          // When the connection breaks, ssh2 reports this error before the connection's close: the close has to win.
+          // When the connection breaks, ssh2 reports this error first, and the connection's close after it. The close has to decide the
+          // outcome, so the error waits.
         } else setImmediate(() => { settle(() => { reject(new ExecutorError('TARGET_UNREACHABLE', `the command was refused: ${error.message}`)) }) })
       })
     } catch (error) {

@@ -2,19 +2,20 @@ import { promisify } from 'node:util'
 import { type Client, type FileEntryWithStats, type SFTPWrapper, type Stats } from 'ssh2'
 import { entryOf, findFilesBelow, type FolderEntry, type Found } from '../find-files.ts'
 
-/** A search for files of one name on a remote machine. */
+/** A search for all files of one name on a remote machine. */
 export interface RemoteSearch {
-  /** The path of the trusted folder, relative to the user's home. Links on the way to this folder are followed. */
+  /** The path of the root folder, relative to the user's home. The operator configured it, so links on the way to it are followed. */
   readonly root: string
-  /** The path below the root of the folder to search, without `..`. */
+  /** The path of the folder to search, relative to the root, without `..`. */
   readonly folder: string
-  /** The name of the files. */
+  /** The file name to search for. */
   readonly name: string
   readonly signal: AbortSignal
 }
 
 /**
- * Finds the files of one name on a remote machine. The paths are relative to the root. Links below the root are not followed.
+ * Finds all files of one name on a remote machine over SFTP. The found paths are relative to the root folder. Links below the root are
+ * not followed.
  * @throws errors of the connection
  */
 export async function findOverSftp (client: Client, { root, folder, name, signal }: RemoteSearch): Promise<Found> {
@@ -36,7 +37,7 @@ async function readFolder (sftp: SFTPWrapper, root: string, path: string): Promi
     const stats = await Promise.all(ways.map(way => promisify<string, Stats>(sftp.lstat.bind(sftp))(way)))
     if (!stats.every(each => each.isDirectory())) return undefined
     const entries = await promisify<string, FileEntryWithStats[]>(sftp.readdir.bind(sftp))(ways.at(-1) as string)
-    // Servers give the attributes of a link itself, not of the file that it leads to.
+    // SFTP servers list the attributes of a link itself, not those of the file behind it, so links are left out.
     return entries.flatMap(({ filename, attrs }) => entryOf(filename, attrs))
   } catch {
     return undefined

@@ -1,12 +1,13 @@
-/** How much is kept of the text before the first mark (a greeting) and after the last mark (a path), in bytes. */
+/** The largest kept text around a remote command's output, in bytes: a login greeting before it, and a path after it. */
 const MAX_ASIDE = 8192
 
 /**
- * Parses the output of a remote shell. The supervising script prints two marks: one where the command begins, and one where it
- * ends, with the folder. Text before the first mark (a greeting of the login) and after the last is not output of the command.
+ * Separates the output of a remote command from other text on the same channel. The supervising script prints a mark before the command,
+ * and after it a second mark with the folder in which it ended. Text before the first mark (a login greeting) and after the second is no
+ * output of the command.
  */
 export class MarkedOutput {
-  /** The text of the first mark (a process id, or `nowhere`); undefined until the mark has come. */
+  /** The text behind the first mark: a process id, or `nowhere` when the folder does not exist. It is undefined until the mark has come. */
   begun: string | undefined
   readonly #begin: Buffer
   readonly #end: Buffer
@@ -14,7 +15,11 @@ export class MarkedOutput {
   #rest: Buffer = Buffer.alloc(0)
   #state: 'before' | 'inside' | 'behind' = 'before'
 
-  /** @param mark a text that nobody can guess. @param onBytes called with what the command prints */
+  /**
+   * Creates the parser for one command.
+   * @param mark a text that nobody can guess, so that no command can fake it
+   * @param onBytes called with what the command prints
+   */
   constructor (mark: string, onBytes: (bytes: Buffer) => void) {
     this.#begin = Buffer.from(`${mark} begin `)
     this.#end = Buffer.from(`${mark} end `)
@@ -28,14 +33,17 @@ export class MarkedOutput {
     if (this.#state === 'behind') this.#rest = this.#rest.subarray(0, MAX_ASIDE)
   }
 
-  /** Passes on output that was held back. @returns the folder in which the command ended, if the last mark has come */
+  /**
+   * Passes on the last output, which was held back because a mark might have begun in it.
+   * @returns the folder in which the command ended, if the second mark has come
+   */
   finish (): string | undefined {
     if (this.#state === 'behind') return /^(\/[^\n]*)\n/.exec(this.#rest.toString())?.[1]
     if (this.#state === 'inside' && this.#rest.length > 0) this.#onBytes(this.#rest)
     return undefined
   }
 
-  /** The text that came instead of the first mark. */
+  /** The text that came in place of the first mark, such as an error of the login shell. */
   get aside (): string {
     return this.#state === 'before' ? this.#rest.toString() : ''
   }
@@ -61,7 +69,7 @@ export class MarkedOutput {
   }
 }
 
-/** The number of bytes at the end of the output that may be the beginning of a mark. */
+/** The number of bytes at the end of the output that may be the beginning of a mark, and so are held back. */
 function overlap (bytes: Buffer, mark: Buffer): number {
   for (let length = Math.min(mark.length - 1, bytes.length); length > 0; length--) {
     if (bytes.compare(mark, 0, length, bytes.length - length) === 0) return length

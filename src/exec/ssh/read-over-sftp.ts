@@ -3,9 +3,9 @@ import { type Client, type SFTPWrapper, type Stats } from 'ssh2'
 
 /** A file to read on a remote machine. */
 export interface RemoteFile {
-  /** The path of the trusted folder, relative to the user's home. Links on the way to this folder are followed. */
+  /** The path of the root folder, relative to the user's home. The operator configured it, so links on the way to it are followed. */
   readonly root: string
-  /** The normalised path of the file below the root: without `.` and `..`. */
+  /** The path of the file relative to the root, normalised: without `.` and `..`. */
   readonly path: string
   /** The largest size of the file, in bytes. A larger file counts as absent. */
   readonly limit: number
@@ -13,7 +13,7 @@ export interface RemoteFile {
 }
 
 /**
- * Reads the text of a file on a remote machine. `undefined` when the path names no regular file, the file is longer than
+ * Reads the text of a file on a remote machine over SFTP; `undefined` when the path names no regular file, the file is longer than
  * `limit` bytes, or a part of the path below the root is a link.
  * @throws errors of SFTP, also for a file that does not exist; TypeError for text that is not UTF-8
  */
@@ -50,14 +50,14 @@ async function readWith (sftp: SFTPWrapper, { root, path, limit }: RemoteFile): 
         resolve(Buffer.concat(read))
       })
   })
-  // SFTP follows links when it opens a file. A path that has become a link meanwhile may have led elsewhere, so it is checked again.
+  // SFTP follows links when it opens a file. A part of the path may have become a link meanwhile, so the path is checked again after the read.
   if (bytes.length > limit || await plainFile(sftp, parts) === undefined) return undefined
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
 
 /**
- * The attributes of a regular file. `undefined` when the path names no regular file, or a part of the path is a link.
- * @param parts paths of the folders on the way to the file, and last the file's own path
+ * The attributes of a regular file; `undefined` when the path names no regular file, or a part of the path is a link.
+ * @param parts paths of the folders on the way to the file, and last the path of the file itself
  */
 async function plainFile (sftp: SFTPWrapper, parts: readonly string[]): Promise<Stats | undefined> {
   const all = await Promise.all(parts.map(part => promisify<string, Stats>(sftp.lstat.bind(sftp))(part)))

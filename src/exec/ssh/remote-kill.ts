@@ -2,13 +2,13 @@ import { type Client, type ClientChannel } from 'ssh2'
 import { openExecChannel } from './exec-channel.ts'
 import { killingScript } from './remote-scripts.ts'
 
-/** The timeout of a remote kill, in ms. The remote script takes up to 4 s of it. */
+/** The time limit of a remote kill, in ms. The remote script takes up to 4 s of it. */
 const KILL = 8000
 
 /**
- * Ends a process group on a remote machine over a separate channel. Many servers ignore a signal that is sent over the
- * command's channel (https://github.com/mscdex/ssh2/issues/1510).
- * @returns the signal that ended the group; `undefined` when no signal was confirmed
+ * Ends a process group on a remote machine over a new channel, since many servers ignore a signal on the command's own channel
+ * (https://github.com/mscdex/ssh2/issues/1510).
+ * @returns the signal that ended the group; `undefined` when no end was confirmed
  */
 export async function killRemotely (client: Client, pid: number, mark: string): Promise<'SIGTERM' | 'SIGKILL' | undefined> {
   const answer = await openExecChannel(client, killingScript(pid), channel => answerOf(channel, mark)).catch(() => undefined)
@@ -17,8 +17,8 @@ export async function killRemotely (client: Client, pid: number, mark: string): 
 }
 
 /**
- * Sends the mark to a channel, and collects the channel's output until it closes; gives '' when that takes too long. The
- * promise is wrapped in an object, so that an async caller can return it without awaiting it.
+ * Writes the mark to a channel, and collects the channel's output until it closes; gives '' when that takes too long. The promise is in
+ * an object, so that an async caller can return it without awaiting it.
  */
 export function answerOf (channel: ClientChannel, mark: string): { readonly text: Promise<string> } {
   const text = new Promise<string>(resolve => {

@@ -1,6 +1,6 @@
 import { quoted, reportingFolder } from '../shell-scripts.ts'
 
-/** How many checks, one each 100 ms, a remote kill makes before it sends SIGKILL, and before it gives up. */
+/** The number of checks, one each 100 ms, after which a remote kill sends SIGKILL, and after which it gives up. */
 const [PATIENCE, MOST] = [20, 40]
 
 /**
@@ -53,16 +53,19 @@ code=$?
 exit $code
 `
 
-/** The command line for a remote login shell that runs a command under supervision. Its stdin begins with a line that holds the mark, and stays open. */
+/**
+ * Makes the command line that runs a command on a remote machine under supervision. Its stdin has to begin with a line that holds the
+ * mark, and to stay open: when stdin ends, the command is ended.
+ */
 export function keptCommand (command: string, cwd = ''): string {
   return `exec /bin/sh -c ${quoted(SUPERVISOR)} sh ${quoted(cwd)} ${quoted(reportingFolder(command))}`
 }
 
 /**
- * A script that ends a process group on a remote machine. It prints the mark that it reads from stdin and then `dead TERM`,
- * `dead KILL` or `alive`. A process that does not lead its group was begun by an sshd that makes no groups; then nobody can say
- * which other processes have to end. A zombie (a process that has ended, but whose parent has not collected it) counts as dead:
- * an idle init takes seconds to collect it.
+ * Makes a shell script that ends a process group on a remote machine. It reads a mark from stdin, and prints the mark with `dead TERM`,
+ * `dead KILL` or `alive`. A process that does not lead its group was begun by an sshd that makes no groups: then nobody can say which
+ * other processes have to end. A zombie (a process that has ended, but whose parent has not collected it) counts as dead, since an idle
+ * init takes seconds to collect it.
  */
 export function killingScript (pid: number): string {
   const script = `

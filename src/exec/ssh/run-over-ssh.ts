@@ -8,22 +8,23 @@ import { killRemotely } from './remote-kill.ts'
 import { keptCommand } from './remote-scripts.ts'
 
 /**
- * How long a channel may be silent after its command has ended, in ms, before it is closed. A process that the command left
- * behind may hold the channel.
+ * The length of the silence on a channel, after its command has ended, at which the channel is closed, in ms. A process that the command
+ * left behind may hold it open.
  */
 const REST = 1000
 
-/** How a remote shell has ended. */
+/** The end of a remote shell: its exit code, or the signal that ended it. */
 interface Exit {
   readonly code: number | null
   readonly signal: string | undefined
 }
 
-/** The reason why the wait for a command is over: the command ended, its time was over, or nobody wants it any more. */
+/** The reason why the wait for a command is over: the command ended, its time limit was reached, or the caller cancelled it. */
 type Cause = 'ended' | 'timeout' | 'cancelled'
 
 /**
- * Runs a command over a connection. The outcome `lost` means that the connection broke, or that the end of the command was not confirmed.
+ * Runs a command on a remote machine over an SSH connection. The outcome `lost` means that the connection broke, or that nobody has
+ * confirmed the end of the command.
  * @throws ExecutorError when no command was run
  */
 export async function runOverSsh (client: Client, command: string, { cwd, ...options }: RunOptions): Promise<Ran> {
@@ -38,7 +39,7 @@ export async function runOverSsh (client: Client, command: string, { cwd, ...opt
 
   let exit: Exit | undefined
   const opened = await openExecChannel(client, keptCommand(command, cwd), channel => {
-    // The channel's input stays open: its end would end the command.
+    // The channel's input stays open, because the supervising script ends the command when the input ends.
     channel.write(`${mark}\n`)
     channel.once('exit', (code: number | null, signal?: string) => { exit = { code, signal } })
     channel.on('data', (bytes: Buffer) => { output.append(bytes) })
@@ -51,7 +52,7 @@ export async function runOverSsh (client: Client, command: string, { cwd, ...opt
   if (cause !== 'ended') {
     const pid = Number(output.begun)
     const signal = Number.isSafeInteger(pid) && pid > 1 ? await killRemotely(client, pid, mark) : undefined
-    // The last output of the command may still be on its way.
+    // The command's last output may still be on its way.
     if (signal !== undefined) await Promise.race([closed, silence(channel)])
     channel.destroy()
     return ranAs(signal === undefined ? { outcome: 'lost', exitCode: null } : { outcome: cause, exitCode: null, signal })
@@ -94,7 +95,7 @@ async function silence (channel: ClientChannel): Promise<void> {
   })
 }
 
-/** Resolves when the command's time is over, or when its signal aborts. */
+/** Resolves when the command's time limit is reached, or when the caller cancels it. */
 async function wantedNoMore ({ timeout, signal }: RunOptions, started: number, closed: Promise<unknown>): Promise<Exclude<Cause, 'ended'>> {
   return await new Promise(resolve => {
     const cancel = (): void => { resolve('cancelled') }

@@ -4,32 +4,35 @@ import ssh2, { type Client, type ConnectConfig } from 'ssh2'
 import { type SshTarget } from '../../config/operator.ts'
 import { ExecutorError } from '../executor.ts'
 
-/** How long a connection with its login may take, in ms. */
+/** The time limit for opening a connection and logging in, in ms. */
 const CONNECT = 10_000
 
-/** How long an unused connection is kept, in ms. */
+/** The time after which an unused connection is closed, in ms. */
 const IDLE = 300_000
 
-/** An open connection, and the number of its users. */
+/** An open SSH connection, and the number of commands that use it. */
 interface Kept {
   readonly client: Promise<Client>
   uses: number
 }
 
-/** A connection to a target that commands share. It is opened when a command needs it, kept while commands use it, and closed some time later. */
+/**
+ * The SSH connection to a target (a remote machine), shared by its commands. It is opened when a command needs it, kept while commands
+ * use it, and closed some time later.
+ */
 export class SshConnection {
   readonly #target: SshTarget
   readonly #agent: string | undefined
   #kept: Kept | undefined
   #idle: NodeJS.Timeout | undefined
 
-  /** @param agent the socket of an agent, for a target without a key */
+  /** Creates the connection, without opening it yet. @param agent the socket of an SSH agent, for a target without a key file */
   constructor (target: SshTarget, agent: string | undefined) {
     this.#target = target
     this.#agent = agent
   }
 
-  /** Runs `work` with the connection. @throws ExecutorError when the target cannot be reached */
+  /** Runs `work` with the connection, which is opened if there is none. @throws ExecutorError when the target cannot be reached */
   async use<T> (work: (client: Client) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle)
     const kept = this.#kept ??= this.#open()
@@ -42,7 +45,7 @@ export class SshConnection {
     }
   }
 
-  /** Makes later calls of `use` open a new connection. Present users may go on with the old one. */
+  /** Makes later calls of `use` open a new connection. Commands that run now may go on with the old one. */
   renew (): void {
     const kept = this.#kept
     this.#kept = undefined
@@ -65,12 +68,12 @@ export class SshConnection {
     const { name, host, port, user: username, hostKey } = this.#target
     const refuse = (reason: string) => new ExecutorError('TARGET_UNREACHABLE', `target "${name}" at ${host}:${port} cannot be reached: ${reason}`)
     const login = await this.#login().catch((error: unknown) => { throw refuse((error as Error).message) })
-    // Every command listens for the connection's end. The number of commands is bounded elsewhere, so no limit of listeners is needed.
+    // Each command listens for the end of the connection. The number of commands is bounded elsewhere, so Node's limit of listeners is turned off.
     const client = new ssh2.Client().setMaxListeners(0)
     let seen: string | undefined
     return await new Promise((resolve, reject) => {
       client.once('ready', () => { resolve(client) })
-      // The listener stays for as long as the connection: an error event without a listener would end the process.
+      // The listener stays as long as the connection, because an error event without a listener would end this process.
       client.on('error', error => {
         client.destroy()
         reject(refuse(seen !== undefined && seen !== hostKey ? `expected the host key ${hostKey}, got ${seen}` : error.message))
@@ -84,7 +87,7 @@ export class SshConnection {
         readyTimeout: CONNECT,
         keepaliveInterval: 10_000,
         keepaliveCountMax: 3,
-        // The host key is verified before any key of the client is offered.
+        // The remote machine's key is verified before any key of this service is offered to it.
         hostVerifier (key: Buffer) {
           seen = fingerprintOf(key)
           return isEqual(seen, hostKey)
@@ -93,7 +96,7 @@ export class SshConnection {
     })
   }
 
-  /** The single way to log in: the target's key file, or else the agent. Passwords and questions are never used. */
+  /** The only ways to log in: the target's key file, or else the SSH agent. Passwords are never used, and no question is answered. */
   async #login (): Promise<Pick<ConnectConfig, 'privateKey' | 'agent' | 'authHandler'>> {
     const { keyFile } = this.#target
     if (keyFile !== undefined) return { privateKey: await readFile(keyFile), authHandler: ['publickey'] }
@@ -106,7 +109,7 @@ function end ({ client }: Kept): void {
   client.then(opened => { opened.destroy() }, () => {})
 }
 
-/** The fingerprint of a host key, as `ssh-keygen -l` prints it. */
+/** The fingerprint of a remote machine's key, as `ssh-keygen -l` prints it. */
 function fingerprintOf (key: Buffer): string {
   return `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
 }

@@ -8,7 +8,7 @@ import { readOverSftp } from './read-over-sftp.ts'
 import { runOverSsh } from './run-over-ssh.ts'
 import { SshConnection } from './ssh-connection.ts'
 
-/** The largest number of commands at a time. OpenSSH allows a connection 10 sessions, and ending a command or reading a file takes one too. */
+/** The largest number of commands that run at a time. OpenSSH allows 10 sessions on a connection, and ending a command or reading a file needs one too. */
 const MAX_RUNNING = 8
 
 /** An executor that runs commands on a remote machine over SSH. */
@@ -19,7 +19,7 @@ export class SshExecutor implements Executor {
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<Ran>>()
 
-  /** @param agent the socket of an agent that has the key, for a target without one */
+  /** Creates the executor for one remote machine. @param agent the socket of an SSH agent that has the key, for a target without a key file */
   constructor (target: SshTarget, agent: string | undefined) {
     this.#target = target
     this.#agent = agent
@@ -42,7 +42,7 @@ export class SshExecutor implements Executor {
     const isOfHome = path.startsWith('~/')
     const named = normalisePath(isOfHome ? path.slice(2) : path)
     if ('code' in named || isProtected(named.path)) return undefined
-    // SFTP begins in the user's home.
+    // SFTP paths are relative to the user's home.
     const root = isOfHome ? '.' : this.#target.cwd ?? '.'
     return await this.#connection.use(async client => await readOverSftp(client, { root, path: named.path, limit, signal }).catch(() => undefined))
   }
@@ -72,7 +72,7 @@ export class SshExecutor implements Executor {
       if (signal.aborted) return { outcome: 'cancelled', exitCode: null, stdout: '', stderr: '', durationMs: 0 } as const
       return await runOverSsh(client, command, { ...options, cwd: options.cwd ?? this.#target.cwd, signal })
     })
-    // Over a connection that swallowed a command, the next one would be lost, too.
+    // After a command was lost, the connection is renewed: the next command would be lost on it too.
     if (ran.outcome === 'lost') this.#connection.renew()
     return ran
   }

@@ -10,22 +10,26 @@ import { openExecChannel } from './exec-channel.ts'
 import { answerOf } from './remote-kill.ts'
 import { SshConnection } from './ssh-connection.ts'
 
-/** How long a shell may take to report that it begins, in ms. */
+/** The longest wait for a shell's report that it begins, in ms. */
 const HELLO = 10_000
 
-/** How long a channel may stay open after its shell has ended, in ms. */
+/** The time for which a channel may stay open after its shell has ended, in ms. */
 const REST = 1000
 
-/** The report before a shell begins: its process id, and the folder for its files; or `nowhere` where its folder does not exist. */
+/**
+ * The report that the script prints before a shell begins: the shell's process id and the folder for its files, or `nowhere` when the
+ * folder to begin in does not exist.
+ */
 // eslint-disable-next-line no-control-regex
 const FIRST_WORDS = /\x1b\]7717;(?:h;(\d{1,10});(\/[^\x07]{1,200})|nowhere)\x07/
 
-/** The largest greeting that is kept before that report, in UTF-16 units. */
+/** The largest kept login greeting before the report that a shell begins, in UTF-16 units. */
 const MAX_GREETING = 64 * 1024
 
 /**
- * Begins a shell with a terminal on a remote machine, over a separate connection: OpenSSH allows a connection 10 sessions, and commands need those.
- * @param agent the socket of an agent that has the key, for a target without one
+ * Begins a shell in a terminal on a remote machine. It has its own connection, because OpenSSH allows only 10 sessions on one, and
+ * commands need those.
+ * @param agent the socket of an SSH agent that has the key, for a target without a key file
  * @throws ExecutorError
  */
 export async function openSshPty (target: SshTarget, agent: string | undefined, options: PtyOptions): Promise<Pty> {
@@ -45,7 +49,7 @@ async function begin (client: Client, cwd: string | undefined, options: PtyOptio
   const { size: { cols, rows }, shell } = options
   const command = `exec /bin/sh -c ${quoted(beginning(shell))} sh ${quoted(cwd ?? '')}`
   const pty = { term: TERMINAL_ENVIRONMENT.TERM, cols, rows }
-  // Each key is sent at once (TCP_NODELAY), and does not wait for the answer to the previous packet.
+  // Each key is sent at once (TCP_NODELAY), without waiting for the answer to the previous packet.
   client.setNoDelay(true)
   const opened = await openExecChannel(client, command, channel => new Opening(client, channel, options), { pty })
   if (opened === undefined) throw new ExecutorError('TARGET_UNREACHABLE', 'the connection was lost while the shell was begun')
@@ -53,8 +57,9 @@ async function begin (client: Client, cwd: string | undefined, options: PtyOptio
 }
 
 /**
- * The script that begins a shell, and creates a folder for the files of its commands. The shell leads its Unix session, so that it gets the
- * hangup when the connection is gone, and passes it to its jobs. A watcher process removes that folder when the shell has ended.
+ * Makes the script that begins a shell in a terminal, and that creates a folder for the files of the shell's commands. The shell leads
+ * its Unix session, so it gets the hangup when the connection is gone, and passes it to its jobs. A watcher process removes the folder
+ * when the shell has ended.
  */
 function beginning (shell: readonly string[] | undefined): string {
   const environment = Object.entries(TERMINAL_ENVIRONMENT).map(([name, value]) => `${name}=${quoted(value)}`).join(' ')
@@ -73,7 +78,7 @@ ${beginShell(shell)}
 `
 }
 
-/** A shell that is being opened: it has not reported yet that it begins. */
+/** A shell in a terminal that is being opened: it has not reported yet that it begins. */
 class Opening {
   readonly #client: Client
   readonly #channel: ClientChannel
@@ -131,7 +136,7 @@ async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
     }
     channel.once('exit', (code: number | null) => {
       exitCode = code
-      // A process that the shell left behind may keep the channel open.
+      // A process that the shell left behind may keep the channel open, so the channel is closed after a while.
       setTimeout(() => { channel.destroy() }, REST)
     })
     channel.once('close', end)
@@ -142,7 +147,7 @@ async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
 type WriteFile = (path: string, text: string, options: object, done: (error: Error | null) => void) => void
 
 interface SshPtyOptions {
-  /** The id of the shell's Unix session. */
+  /** The id of the shell's Unix session, by which all its processes are killed. */
   readonly session: number
   readonly files: string
   readonly ended: Promise<PtyEnd>
@@ -150,7 +155,7 @@ interface SshPtyOptions {
 
 class SshPty implements Pty {
   readonly ended: Promise<PtyEnd>
-  /** Settles when a kill of the shell has finished, which needs the connection until then; undefined where nobody has killed the shell. */
+  /** Settles when a kill of the shell is finished, for which the connection has to stay open; undefined when nobody has killed the shell. */
   killed: Promise<boolean> | undefined
   readonly #client: Client
   readonly #channel: ClientChannel
@@ -207,7 +212,7 @@ class SshPty implements Pty {
     return isDead
   }
 
-  /** Opens SFTP; `undefined` on a machine that has none. */
+  /** Opens SFTP; `undefined` on a machine that does not offer it. */
   async #openSftp (): Promise<SFTPWrapper | undefined> {
     return await new Promise(resolve => {
       this.#client.sftp((error, sftp) => { resolve(error === undefined ? sftp.once('error', () => {}) : undefined) })

@@ -32,9 +32,13 @@ export interface ShellRan {
 /** How long after the start of a command a key may still restart its timeout, in ms. */
 const MOST_TIME = 600_000
 
-/** The escape sequences by which bash turns bracketed paste on and off, before and after each typed line. */
+/** The escape sequences that only style text: colours, the erasures that grep puts beside them, and bracketed paste on and off. */
 // eslint-disable-next-line no-control-regex
-const PASTE_MODE = /\x1b\[\?2004[hl]/g
+const STYLES = /\x1b\[(?:[\d;:]*m|K|\?2004[hl])/g
+
+/** The beginning of such a sequence, or of a line end, whose rest may be in the next part of the output. */
+// eslint-disable-next-line no-control-regex
+const HALF = /(?:\x1b(?:\[[\d;:?]{0,32})?|\r)$/
 
 /** One command of a skill, from the moment in which its line is typed. */
 export class ShellCommand {
@@ -49,6 +53,8 @@ export class ShellCommand {
   readonly #options: ShellRunOptions
   readonly #folder: string
   readonly #clip: Clip
+  /** The end of the output so far that is kept back, because the next part may complete it. */
+  #half = ''
   readonly #since = performance.now()
   readonly #settle: (ran: ShellRan) => void
   /** Resolves when the command has ended. */
@@ -93,11 +99,18 @@ export class ShellCommand {
     if (this.#cause === undefined && performance.now() - this.#since < MOST_TIME) this.#timer?.refresh()
   }
 
+  /** Adds a part of the output, without its styles: they are for the screen, and whoever reads the output elsewhere would see the sequences. */
   output (text: string): void {
-    const plain = text.replace(PASTE_MODE, '')
+    const all = this.#half + text
+    this.#half = HALF.exec(all)?.[0] ?? ''
+    this.#add(all.slice(0, all.length - this.#half.length))
+  }
+
+  #add (text: string): void {
+    const plain = text.replace(STYLES, '').replaceAll('\r\n', '\n')
     if (plain === '') return
     this.#clip.append(Buffer.from(plain))
-    this.#options.onOutput?.(plain.replaceAll('\r\n', '\n'))
+    this.#options.onOutput?.(plain)
   }
 
   /** Ends the command, because the prompt after it has come. */
@@ -112,7 +125,9 @@ export class ShellCommand {
   }
 
   #end (outcome: ShellRan['outcome'], exitCode: number | null, cwd = this.#folder): void {
-    const stdout = this.#clip.text().replaceAll('\r\n', '\n')
+    this.#add(this.#half)
+    this.#half = ''
+    const stdout = this.#clip.text()
     this.#settle({ outcome, exitCode, stdout, begunIn: this.#folder, cwd, durationMs: Math.round(performance.now() - this.#since) })
   }
 }

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { revealHidden } from '../../base/text.ts'
 import { ExecutorError, refuseInvalid } from '../executor.ts'
 import { Bell } from './bell.ts'
 import { Marks, type Piece } from './marks.ts'
 import { type Pty, type PtyEnd, type PtyOptions, type Size } from '../pty.ts'
 import { type Recording } from './recording.ts'
-import { ShellCommand, type ShellRan, type ShellRunOptions } from './shell-command.ts'
-import { COMMAND_FILE, commandFile, NOTHING, PROMPT_FILE, RESTORE_PROMPT, runLine, setupLine } from './shell-lines.ts'
+import { type ShellRan, type ShellRunOptions } from './shell-command.ts'
+import { setupLine } from './shell-lines.ts'
 import { ShellState, type TerminalState } from './shell-state.ts'
 import { ShownOutput } from './shown-output.ts'
 import { ReaderSeat, type TerminalReader } from './terminal-reader.ts'
+import { TypedCommands } from './typed-commands.ts'
 
 /** How a terminal ended. `exit`: its shell exited. `ended`: the service ended it. `lost`: the connection was lost, or the shell was killed. */
 export interface TerminalEnd {
@@ -38,24 +38,11 @@ export interface TerminalOptions {
 /** How long a shell's first output and its first prompts may take, in ms. */
 const [FIRST_OUTPUT, FIRST_PROMPTS] = [1000, 15_000]
 
+/** How long a terminal may be without a key, a command and a reader, in ms. */
 const IDLE = 30 * 60_000
 
-const PATIENCE = 600_000
-
-/** How long the begin mark of a command may take, in ms. It never comes where another program than the shell has read the line. */
-const BEGIN = 5000
-
-/** How long the begin mark may take after a prompt, where it comes next or never, in ms. */
-const SOON = 500
-
-/** The number of attempts to type a command whose line other programs read. */
-const TRIES = 3
-
-/** How long a command may take to end after Ctrl-C, in ms, before the whole terminal is ended. */
-const GRACE = 2000
-
-/** The largest kept part of a greeting, and of the output between a typed line and its begin mark, in UTF-16 units. */
-const MAX_ECHO = 64 * 1024
+/** The largest kept part of a greeting, in UTF-16 units. */
+const MAX_GREETING = 64 * 1024
 
 /** A shell that a person types into, and in which commands of skills run. */
 export class Terminal {
@@ -74,9 +61,7 @@ export class Terminal {
   /** The output from the last line that was ended by Enter up to the next prompt. */
   #lastOutput = new ShownOutput()
   #isPrompting = false
-  #command: ShellCommand | undefined
-  /** Whether a command is about to be typed, or runs. */
-  #isTaken = false
+  readonly #commands: TypedCommands
   /** Rings when the state has changed, so that a waiting command checks it again. */
   readonly #bell = new Bell()
   #idle: NodeJS.Timeout | undefined
@@ -104,6 +89,15 @@ export class Terminal {
     this.#options = options
     this.#shell = new ShellState(() => { this.#stateChanged() })
     this.#seat = new ReaderSeat(pty, () => this.#shell.state === 'command')
+    this.#commands = new TypedCommands({
+      pty,
+      shell: this.#shell,
+      bell: this.#bell,
+      ...(options.patience === undefined ? {} : { patience: options.patience }),
+      show: text => { this.#show(text) },
+      onFree: () => { this.#touch() },
+      onStuck: async () => { await this.end('a command did not end') }
+    })
     this.ended = pty.ended.then(end => this.#over(end))
   }
 
@@ -138,7 +132,7 @@ export class Terminal {
   /** Passes on keys that a person types. */
   keys (text: string): void {
     if (this.#shell.keys(text)) {
-      this.#command?.renew()
+      this.#commands.renew()
       this.#touch()
     }
     this.#pty.write(text)
@@ -155,26 +149,7 @@ export class Terminal {
    */
   async run (text: string, options: ShellRunOptions): Promise<ShellRan> {
     refuseInvalid(text)
-    const until = performance.now() + (this.#options.patience ?? PATIENCE)
-    let wasTold = false
-    let tries = 0
-    for (;;) {
-      if (this.state === 'closed') throw gone()
-      if (options.signal.aborted) return { outcome: 'cancelled', exitCode: null, stdout: '', begunIn: this.folder, cwd: this.folder, durationMs: 0 }
-      if (this.state === 'prompt' && !this.#isTaken) {
-        if (tries++ === TRIES) throw new ExecutorError('TARGET_UNREACHABLE', 'the shell does not read the command')
-        const ran = await this.#attempt(text, options)
-        if (ran !== undefined) return ran
-      } else {
-        const rest = until - performance.now()
-        if (rest <= 0) throw new ExecutorError('TERMINAL_BUSY', 'the line of the terminal was not empty for too long, and nothing was run')
-        if (!wasTold && !this.#isTaken) {
-          wasTold = true
-          options.onWait?.()
-        }
-        await this.#bell.rung(rest, options.signal)
-      }
-    }
+    return await this.#commands.run(text, options)
   }
 
   /** Sets the reason that the reader is told when the terminal is ended; the first reason counts. */
@@ -187,7 +162,7 @@ export class Terminal {
     this.endsFor(reason)
     this.#isEnded = true
     const isConfirmed = await this.#pty.kill()
-    this.#command?.shellEnded(null, isConfirmed)
+    this.#commands.shellEnded(null, isConfirmed)
     return isConfirmed
   }
 
@@ -203,81 +178,11 @@ export class Terminal {
     throw new ExecutorError('TARGET_UNREACHABLE', `no shell was begun: ${this.#greeting.trim().slice(-200)}`)
   }
 
-  /** Types a command at an empty prompt. @returns `undefined` where the command did not begin, so that it can be tried again */
-  async #attempt (text: string, options: ShellRunOptions): Promise<ShellRan | undefined> {
-    this.#isTaken = true
-    const { number } = this.#shell.prompt
-    const id = randomBytes(16).toString('hex')
-    try {
-      const line = runLine(await this.#put(COMMAND_FILE, commandFile(text, id)), await this.#put(PROMPT_FILE, RESTORE_PROMPT))
-      // The person may have typed meanwhile.
-      if (this.state !== 'prompt' || this.#shell.prompt.number !== number || options.signal.aborted) return undefined
-      const { folder } = this
-      if (options.mayBeginIn?.(folder) === false) throw new ExecutorError('TERMINAL_MOVED', `the terminal is in ${folder} by now, and nothing was run`)
-      return await this.#type(line, new ShellCommand(text, id, folder, options))
-    } finally {
-      this.#isTaken = false
-      this.#touch()
-      this.#bell.ring()
-    }
-  }
-
-  async #type (line: string, command: ShellCommand): Promise<ShellRan | undefined> {
-    this.#command = command
-    this.#shell.began()
-    this.#pty.write(line)
-    try {
-      if (!await this.#begins(command, BEGIN) && await this.#takeBack(command)) return undefined
-      const ran = await command.ended
-      if (!command.hasBegun && ran.outcome === 'exited') throw gone()
-      return ran
-    } finally {
-      this.#command = undefined
-    }
-  }
-
-  /** Waits for the begin mark of a command. @param most in ms; behind a prompt it comes soon, or never */
-  async #begins (command: ShellCommand, most: number): Promise<boolean> {
-    const since = performance.now()
-    const rest = (): number => (command.isPassed ? Math.min(most, SOON) : most) - (performance.now() - since)
-    while (!command.hasBegun && this.state !== 'closed' && rest() > 0) await this.#bell.rung(rest())
-    return command.hasBegun || this.state === 'closed'
-  }
-
-  /** Withdraws a command whose line the shell has not read in time; read later, the line does nothing. @returns whether the command has not begun */
-  async #takeBack (command: ShellCommand): Promise<boolean> {
-    await this.#put(COMMAND_FILE, NOTHING)
-    if (await this.#begins(command, SOON)) return false
-    this.#command = undefined
-    this.#shell.misread(command.isPassed)
-    this.#show(command.echo)
-    return true
-  }
-
-  /** Ends a running command by Ctrl-C; ends the whole terminal when that does not help in time. */
-  async #interrupt (command: ShellCommand): Promise<void> {
-    this.#pty.write('\x03')
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<true>(resolve => { timer = setTimeout(() => { resolve(true) }, GRACE) })
-    const isLate = await Promise.race([late, command.ended.then(() => false)])
-    clearTimeout(timer)
-    if (isLate) await this.end('a command did not end')
-  }
-
-  async #put (name: string, text: string): Promise<string> {
-    try {
-      return await this.#pty.putFile(name, text)
-    } catch (error) {
-      throw new ExecutorError('TARGET_UNREACHABLE', `the command could not be handed to the shell: ${(error as Error).message}`)
-    }
-  }
-
   #read (bytes: Buffer): void {
     for (const piece of this.#marks.read(this.#decoder.decode(bytes, { stream: true }))) this.#take(piece)
   }
 
   #take (piece: Piece): void {
-    const command = this.#command
     switch (piece.kind) {
       case 'text': return this.#output(piece.text)
       case 'shown':
@@ -285,36 +190,24 @@ export class Terminal {
         return this.#shell.shown()
       case 'prompt':
         this.#isPrompting = true
-        if (command !== undefined && !command.hasBegun) {
-          if (!this.#shell.passed(piece)) break
-          command.isPassed = true
-          this.#bell.ring()
-        } else if (this.#shell.mark(piece)) command?.finish(piece.status, piece.folder)
-        break
+        return this.#commands.prompted(piece)
       case 'asks':
         if (this.state === 'opening') this.#pty.write(`${this.#secret}\n`)
         break
       case 'exit':
         this.#exitCode = piece.code
         break
-      case 'begin':
-        if (command === undefined || command.hasBegun || command.id !== piece.id) break
-        command.begin(() => { void this.#interrupt(command) })
-        // Readers are shown the command itself in place of the line that was typed.
-        this.#show(`${revealHidden(command.text).replaceAll('\n', '\r\n')}\r\n`)
-        this.#bell.ring()
+      case 'begin': this.#commands.begun(piece.id)
     }
   }
 
   #output (text: string): void {
-    const command = this.#command
     if (this.state === 'opening') {
-      this.#greeting = (this.#greeting + text).slice(-MAX_ECHO)
+      this.#greeting = (this.#greeting + text).slice(-MAX_GREETING)
       this.#bell.ring()
-    } else if (this.state === 'command' && command?.hasBegun === false) command.echo = (command.echo + text).slice(-MAX_ECHO)
-    else {
+    } else if (this.state !== 'command' || !this.#commands.tookEcho(text)) {
       this.#shell.output(text)
-      if (this.state === 'command') command?.output(text)
+      if (this.state === 'command') this.#commands.output(text)
       this.#show(text)
     }
   }
@@ -338,7 +231,7 @@ export class Terminal {
   #touch (): void {
     clearTimeout(this.#idle)
     const { idle = IDLE, onIdle } = this.#options
-    if (!this.#seat.isTaken && !this.#isTaken && this.state !== 'closed') this.#idle = setTimeout(() => onIdle?.(), idle).unref()
+    if (!this.#seat.isTaken && !this.#commands.isTaken && this.state !== 'closed') this.#idle = setTimeout(() => onIdle?.(), idle).unref()
   }
 
   async #over (end: PtyEnd): Promise<TerminalEnd> {
@@ -347,13 +240,9 @@ export class Terminal {
     this.#shell.close()
     const reason = this.#isEnded ? 'ended' : exitCode === null ? 'lost' : 'exit'
     // Where the service ends the terminal, `end` tells the command whether that is confirmed.
-    if (reason !== 'ended') this.#command?.shellEnded(exitCode, true)
+    if (reason !== 'ended') this.#commands.shellEnded(exitCode, true)
     this.#seat.leave(this.#ending ?? (exitCode === null ? 'the connection was lost' : `the shell has ended with code ${exitCode}`))
     await this.#options.recording?.close()
     return { reason, exitCode }
   }
-}
-
-function gone (): ExecutorError {
-  return new ExecutorError('TERMINAL_GONE', 'the terminal has ended, and nothing was run')
 }

@@ -4,22 +4,22 @@ import { type Edit, MAX_EDIT_TEXT, MAX_EDITS } from './edit.ts'
 import { MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES } from '../limits.ts'
 import { ORDER, type ActionKind } from './step.ts'
 
-/** Which line ends a change writes. `keep` writes the given ones; `lf` writes only line feeds, with one at the end of the file. */
+/** The line ends that a change writes: `keep` writes those of the given text; `lf` writes only line feeds, with one at the end of the file. */
 export type Eol = 'keep' | 'lf'
 
-/** One wish for one path, as a model or a person has named it. */
+/** An action is one wish in a change of files: create, update or delete one path. A model or a person has named it. */
 export interface Action {
   readonly kind: ActionKind
   readonly path: string
-  /** Of a file that is created or updated. */
+  /** The new content of a file that is created or updated. */
   readonly content?: Buffer
-  /** What an update is made of in place of its content, which is known once the file is read. */
+  /** The edits of a file's text, in place of a whole new content. The content follows from them when the file is read. */
   readonly edits?: readonly Edit[]
 }
 
 /**
- * Reads the actions of a change. Actions were checked when their plan was parsed, and are checked again here, where they are
- * written to a disk.
+ * Reads the actions of a change of files. They were checked when the model's plan was parsed, and are checked again here, just before
+ * they are written to the disk.
  * @throws FileRefusal ERR_SCHEMA_VALIDATION, ERR_TOO_MANY_ACTIONS, ERR_CONTENT_REQUIRED, ERR_CONTENT_TOO_LARGE
  */
 export function parseActions (given: Json | undefined, eol: Eol): Action[] {
@@ -30,7 +30,7 @@ export function parseActions (given: Json | undefined, eol: Eol): Action[] {
   return actions
 }
 
-/** @throws FileRefusal ERR_CONTENT_TOO_LARGE for contents that are too large together */
+/** Checks the total size of the new contents in a change. @throws FileRefusal ERR_CONTENT_TOO_LARGE */
 export function refuseTooLarge (actions: readonly Action[]): void {
   const total = actions.reduce((sum, { content }) => sum + (content?.length ?? 0), 0)
   if (total > MAX_TOTAL_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_TOTAL_BYTES} bytes of content in all, got ${total}`)
@@ -48,7 +48,7 @@ function parseAction (given: Json, eol: Eol): Action {
   return { kind, path, content: contentFrom(content, eol, path) }
 }
 
-/** The bytes of a file's new text. @throws FileRefusal ERR_CONTENT_TOO_LARGE */
+/** Makes the bytes of a file from its new text. @throws FileRefusal ERR_CONTENT_TOO_LARGE */
 export function contentFrom (text: string, eol: Eol, path: string): Buffer {
   const bytes = Buffer.from(withLineEnds(text, eol))
   if (bytes.length > MAX_CONTENT_BYTES) {
@@ -83,7 +83,7 @@ function isActionKind (kind: unknown): kind is ActionKind {
   return ORDER.some(known => known === kind)
 }
 
-/** An object without what its prototype would lend. */
+/** Copies an object without a prototype, so that a stranger's name such as `constructor` finds nothing inherited. */
 function own (given: object): { readonly [name: string]: Json } {
   return Object.assign(Object.create(null), given)
 }

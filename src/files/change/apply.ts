@@ -9,22 +9,22 @@ import { Journal, type ChangeOutcome, type Entry, type Failure } from './journal
 import { planned } from './planned.ts'
 import { reversed, type Step } from './step.ts'
 
-/** A change of the files of a workspace. */
+/** The options of a change of files in a workspace (a folder that a session works on). */
 export interface ApplyOptions {
   readonly files: WorkspaceFiles
-  /** Folder of the workspace's journal, absolute. */
+  /** The absolute path of the folder with the workspace's journal, which records changes until and after they are done. */
   readonly journal: string
   readonly session: string
-  /** `seq.n`: the change is carried out once, however often it is asked for. */
+  /** The number of the session's effect that asks for the change, `seq.n`. A change is carried out once for each effect, however often it is asked for. */
   readonly effect: string
   readonly change: JsonObject
-  /** Ends the waiting for others; what has begun is brought to an end. */
+  /** Ends the waiting for other changes. A change that has begun is finished all the same. */
   readonly signal: AbortSignal
 }
 
 /**
- * Changes files, takes such a change back, or does it again. A change is done as a whole or not at all. When the process is
- * killed in the middle, the next process that comes to the workspace finishes the change or takes it back.
+ * Changes files of a workspace, undoes such a change, or redoes it. All of a change is done, or nothing. When the process is killed in
+ * the middle, the next process that changes the workspace finishes the change or takes it back.
  */
 export async function applyChange ({ files, journal: folder, session, effect, change, signal }: ApplyOptions): Promise<ChangeOutcome> {
   const id = `${session}.${effect}`
@@ -39,15 +39,15 @@ export async function applyChange ({ files, journal: folder, session, effect, ch
       })
     } catch (error) {
       if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
-      // Another process has taken over; it finishes what was begun here, or leaves it as it is.
+      // Another process has taken over the workspace. It finishes the change that was begun here or takes it back, or else the next round does.
       if (!(error instanceof LockLost)) throw error
     }
   }
 }
 
 /**
- * Brings changes of a workspace to an end that a crash has left unfinished.
- * @param journal its folder, absolute
+ * Finishes, or takes back, the changes of a workspace that a crash has left unfinished.
+ * @param journal absolute path of the folder with the workspace's journal
  */
 export async function recoverChanges (files: WorkspaceFiles, journal: string, signal: AbortSignal): Promise<void> {
   await makePrivateFolder(journal)
@@ -70,7 +70,7 @@ async function begin ({ files, journal, session, id, change, assertHeld }: Begin
     const contents = new Map(actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
     const begun = await snapshot(() => journal.begin({ ...entry, steps }, contentsOf(steps, contents, files)))
     const outcome = await finish(begun, journal, files, assertHeld)
-    // What is too old is forgotten the next time, then.
+    // Old journal entries are removed. If that fails, the next change removes them.
     await journal.prune(Date.now()).catch(() => {})
     return outcome
   }
@@ -86,7 +86,7 @@ async function finishAll (journal: Journal, files: WorkspaceFiles, assertHeld: (
   }
 }
 
-/** Carries out a change, or what is left of it. Where that fails, everything that was done is taken back. */
+/** Carries out a change, or the rest of it after a crash. When a step fails, all that was done is taken back. */
 async function finish (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHeld: () => void): Promise<ChangeOutcome> {
   const work = workOf(entry, journal, files, assertHeld)
   let failure: Failure | undefined
@@ -101,7 +101,7 @@ async function finish (entry: Entry, journal: Journal, files: WorkspaceFiles, as
   return outcomeOf({ ...entry, failure })
 }
 
-/** What somebody else has changed meanwhile stays as it is, and is named. */
+/** Takes back what a failed change has done. A path that somebody else has changed meanwhile stays as it is, and the message names it. */
 async function takeBack ({ steps }: Entry, work: Work, reason: Error): Promise<Failure> {
   await removeTemporary(steps, work)
   const marks = await marksOf(steps, work.files)
@@ -134,7 +134,7 @@ function workOf (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHe
   return { files, image: hash => journal.image(entry, hash), tag: sha256(entry.id).slice(0, 12), assertHeld, keepsFilled: entry.kind === 'undo' }
 }
 
-/** Contents before and after, each as it is written into the journal. */
+/** Yields the contents of files before and after a change, with their SHA-256, for the journal. */
 async function * contentsOf (steps: readonly Step[], contents: ReadonlyMap<string, Buffer>, files: WorkspaceFiles): AsyncGenerator<readonly [string, Buffer]> {
   yield * contents
   for (const { path, before, after } of steps) {
@@ -156,7 +156,7 @@ async function snapshot (begin: () => Promise<Entry>): Promise<Entry> {
   }
 }
 
-/** What people wanted, without what came along with it. */
+/** The outcome of a change for its caller. It lists only the paths that were asked for, without those that came along, such as folders on the way. */
 function outcomeOf ({ steps, conflicts, failure }: Pick<Entry, 'steps' | 'conflicts'> & { readonly failure?: Failure | undefined }): ChangeOutcome {
   if (failure !== undefined) return failure
   const applied = steps.filter(({ isAsked }) => isAsked).map(({ kind, path, before, after }) => ({ kind, path, before, after }))

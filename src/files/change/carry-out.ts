@@ -5,23 +5,23 @@ import { errorCode, FileRefusal } from '../file-refusal.ts'
 import { nowAt, refusalOf, sha256, type Mark, type Spot, type WorkspaceFiles } from '../workspace-files.ts'
 import { foldersOf, type Step } from './step.ts'
 
-/** How many files are written to the disk at a time. */
+/** The number of files that are read or written at the same time. */
 const SIDE_BY_SIDE = 8
 
-/** What carrying out steps needs. */
+/** The context in which the steps of a change are carried out: the files, their new contents, the lock. */
 export interface Work {
   readonly files: WorkspaceFiles
-  /** The bytes of a file by their SHA-256. */
+  /** Reads the content of a file from the journal, by its SHA-256. */
   readonly image: (sha256: string) => Promise<Buffer>
-  /** Names temporary files, so that what a crash leaves of them is found again. */
+  /** A text in the names of temporary files, so that files which a crash has left are found again. */
   readonly tag: string
-  /** @throws when another process has taken the workspace over */
+  /** Checks that this process still holds the workspace's lock. @throws LockLost when another process has taken it over */
   readonly assertHeld: () => void
-  /** Whether a folder stays where somebody has put something else into it. */
+  /** Whether a folder that is not empty may stay, when it should be removed and somebody has put something else into it. */
   readonly keepsFilled: boolean
 }
 
-/** Somebody else has changed what a change is about. */
+/** The error that a path in a change was changed by somebody else meanwhile. */
 export class ForeignChange extends Error {
   override readonly name = 'ForeignChange'
   readonly paths: readonly string[]
@@ -33,10 +33,9 @@ export class ForeignChange extends Error {
 }
 
 /**
- * Carries steps out. A step that is done already is left, so that doing it twice is the same as doing it once. Folders are
- * made first, new content is brought to the disk beside the files, and then each file changes as a whole. At the end all
- * paths are looked at again.
- * @throws ForeignChange when a path is neither as before nor as after; what the file system throws
+ * Carries out the steps of a change. A step that is done already is skipped, so a repeat after a crash does no harm. First folders are
+ * made and new contents written beside their files; then each file is replaced in one step. At the end all paths are checked again.
+ * @throws ForeignChange when a path is neither as before nor as after its step; errors of the file system
  */
 export async function carryOut (steps: readonly Step[], work: Work): Promise<void> {
   const all = steps.filter(({ before, after }) => before !== after)
@@ -54,7 +53,7 @@ export async function carryOut (steps: readonly Step[], work: Work): Promise<voi
   if (wrong.length > 0) throw new ForeignChange(wrong.map(({ path }) => path))
 }
 
-/** What is at the paths of steps. `undefined` where a path holds something that no step could have left: a link, a pipe. */
+/** The present state of the paths of steps. `undefined` for a path with something that no step can have left: a link, a pipe. */
 export async function marksOf (steps: readonly Step[], files: WorkspaceFiles): Promise<Map<string, Mark | undefined>> {
   const limit = pLimit(SIDE_BY_SIDE)
   return new Map(await allOf(steps.map(({ path }) => limit(async () => {
@@ -67,7 +66,7 @@ export async function marksOf (steps: readonly Step[], files: WorkspaceFiles): P
   }))))
 }
 
-/** Removes the temporary files that steps have left, in either direction. */
+/** Removes the temporary files that steps, or their reverse, have left after a crash. */
 export async function removeTemporary (steps: readonly Step[], { files, tag }: Work): Promise<void> {
   for (const { path } of steps.filter(step => writesFile(step) || isFile(step.before))) {
     await files.within(path, spot => rm(temporaryOf(spot, tag), { force: true })).catch(() => {})
@@ -97,13 +96,13 @@ async function removeFolder ({ at }: Spot, path: string, keepsFilled: boolean): 
   }
 }
 
-/** Brings the content of a file to the disk, beside the file. */
+/** Writes the new content of a file into a temporary file beside it, and flushes it to the disk. */
 async function stage ({ path, after, mode }: Step, { files, tag, image, assertHeld }: Work): Promise<void> {
   const bytes = await image(after as string)
   if (sha256(bytes) !== after) throw new Error(`the journal has lost the content of ${path}`)
   await files.within(path, async spot => {
     const temporary = temporaryOf(spot, tag)
-    // Permissions and owner of the file as it is, else as it was.
+    // Permissions and owner are those of the present file; without one, the permissions that the step has recorded.
     const stats = await lstat(spot.at).catch(() => undefined)
     const nature = stats?.isFile() === true ? { mode: stats.mode & 0o7777, uid: stats.uid, gid: stats.gid } : mode === 0 ? undefined : { mode }
     assertHeld()
@@ -112,15 +111,12 @@ async function stage ({ path, after, mode }: Step, { files, tag, image, assertHe
   })
 }
 
-/**
- * Gives folders their permissions, and brings all names to the disk. Permissions come last, since some folders may not be
- * written to afterwards.
- */
+/** Flushes the names in all changed folders to the disk, and then sets the permissions of new folders. Permissions come last, since they may forbid writing. */
 async function finish (steps: readonly Step[], { files }: Work): Promise<void> {
   const limit = pLimit(SIDE_BY_SIDE)
   const folders = new Set(steps.map(({ path }) => foldersOf(path).at(-1)))
   await allOf([...folders].map(folder => limit(async () => {
-    // A folder that is gone has no names.
+    // A folder that was removed has no names to flush.
     const opened = folder === undefined ? await files.openRoot() : await files.within(folder, ({ folder, name }) => folder.child(name)).catch(() => undefined)
     await opened?.sync().finally(() => opened.close())
   })))
@@ -132,7 +128,7 @@ async function finish (steps: readonly Step[], { files }: Work): Promise<void> {
   }
 }
 
-/** Short enough beside every name. */
+/** The path of the temporary file for a new content. Its name is short enough for every file system, whatever the file's own name. */
 function temporaryOf ({ folder, name }: Spot, tag: string): string {
   return folder.at(`.aps-${tag}-${sha256(name).slice(0, 12)}.tmp`)
 }
@@ -153,7 +149,7 @@ function isFile (mark: Mark): mark is string {
   return mark !== null && mark !== 'folder'
 }
 
-/** Waits for all of them, so that nothing is written any more once one has failed. */
+/** Waits until all of the work has ended, also when a part of it fails, so that nothing is written after the error is thrown. */
 async function allOf<T> (work: ReadonlyArray<Promise<T>>): Promise<T[]> {
   await Promise.allSettled(work)
   return await Promise.all(work)

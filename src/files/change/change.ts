@@ -5,16 +5,20 @@ import { parseShown, type Shown } from './shown.ts'
 import { type Bases } from './survey.ts'
 
 /**
- * What is to be done to the files of a workspace. A change that was shown to somebody is done only if everything is still as
- * it was shown.
+ * A change of files in a workspace: actions to do, or an undo or redo of an earlier change. With `shown`, a person has agreed to it as it
+ * was shown, so it is only done if everything is still the same.
  */
 export type Change = { readonly shown: Shown | undefined } & (
   | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases, readonly eol: Eol }
-  /** @param paths only what is there, or below @param of the effect of the only change that is meant, `seq.n` */
+  /**
+   * An undo or a redo of the session's changes.
+   * @param paths only these paths, and what is below them
+   * @param of the number of the effect (`seq.n`) whose change is the only one to undo
+   */
   | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly of?: string }
 )
 
-/** @throws FileRefusal with the code of what is wrong */
+/** Reads a change of files. @throws FileRefusal with the code of the problem */
 export function parseChange (given: JsonObject): Change {
   const wish = member(given, 'do')
   if (wish !== undefined) {

@@ -1,13 +1,16 @@
 import { distance } from 'fastest-levenshtein'
 
-/** Windows of a file that a search is compared with, and UTF-16 units of each that are. */
+/** The largest number of places in a file that are compared with a search text, and the length that is compared at each, in UTF-16 units. */
 const MAX_WINDOWS = 2000
 const MAX_COMPARED = 400
 
-/** UTF-16 units of the closest lines that are shown. */
+/** The largest length of the closest lines in a message, in UTF-16 units. */
 const MAX_SHOWN = 2000
 
-/** Where a text that was not found may have been meant, with line numbers, in words: a model that is told no more gives up. */
+/**
+ * Describes the lines of a file that are most similar to a search text which was not found. The model can then correct its edit; without
+ * such help, it gives up.
+ */
 export function closestLines (text: string, search: string): string {
   const lines = text.split(/\r?\n/)
   const height = Math.min(search.trimEnd().split('\n').length, lines.length)

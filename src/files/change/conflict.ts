@@ -1,18 +1,19 @@
 import { type Mark } from '../workspace-files.ts'
 
-/** A path that a change cannot be taken back or done again at, since somebody else has been there. */
+/** A conflict: a path at which a change cannot be undone or redone, since somebody else has changed it meanwhile. */
 export interface Conflict {
   readonly path: string
   /**
-   * `gone`: what the change has left is missing. `there`: something is where the change has left nothing. `filled`: a folder
-   * holds something else.
+   * The reason. `gone`: the file that the change has left is missing. `there`: something exists where the change has left nothing.
+   * `filled`: a folder to remove holds something else.
    */
   readonly reason: 'changed' | 'gone' | 'there' | 'filled'
 }
 
 /**
- * @param left what the change has left there
- * @param now what is there; `undefined` for something that no change could have left
+ * Makes the conflict of a path.
+ * @param left the state in which the change has left the path
+ * @param now the present state; `undefined` for something that no change can have left, such as a link
  */
 export function conflictOf (path: string, left: Mark, now: Mark | undefined): Conflict {
   return { path, reason: left === null ? 'there' : now === null ? 'gone' : 'changed' }

@@ -4,7 +4,7 @@ import { type Action } from './action.ts'
 import { type ContentOf } from './page.ts'
 import { type ChangePlace } from './planned.ts'
 
-/** Finds contents of a change: in its actions, on the disk, or in what the journal keeps of the session. */
+/** Makes a function that finds the contents of files before and after a change: in its actions, on the disk, or in the journal of the session's changes. */
 export function contentsOf ({ files, journal, session }: ChangePlace, actions: readonly Action[]): ContentOf {
   const wanted = new Map(actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
   return async (path, hash) => wanted.get(hash) ?? await onDisk(path, hash) ?? await journal.contentOf(session, hash)

@@ -1,23 +1,24 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 
-/** What a comparison may take, in lines that differ and in ms, and how long a shown difference may be, in UTF-16 units. */
+/** The limits of a comparison, in differing lines and in ms, and the largest length of a shown diff, in UTF-16 units. */
 const MAX_EDITS = 2000
 const TIMEOUT_MS = 15
 const MAX_DIFF = 20_000
 
-/** What stands for a file that is not there. */
+/** The name in a diff for a file that does not exist. */
 const NOTHING = '/dev/null'
 
-/** A difference as it is shown. */
+/** A diff as it is shown to a person. */
 export interface ShownDiff {
   readonly diff: string
-  /** Whether it is less than all of it. */
+  /** Whether the diff was cut, or left out because too much differs. */
   readonly isCut: boolean
 }
 
 /**
- * A unified diff of a file. A long diff is cut, and says so. Where too much differs, only the amount is said.
- * @param before `undefined` where the file does not exist; likewise `after`
+ * Makes the unified diff of a file. A long diff is cut, with a mark. When too many lines differ, it only has their number.
+ * @param before the old text; `undefined` for a new file
+ * @param after the new text; `undefined` for a deleted file
  */
 export function diffOf (path: string, before: string | undefined, after: string | undefined): ShownDiff {
   const names = [before === undefined ? NOTHING : `a/${path}`, after === undefined ? NOTHING : `b/${path}`] as const
@@ -32,7 +33,7 @@ export function diffOf (path: string, before: string | undefined, after: string 
   return { diff: `--- ${names[0]}\n+++ ${names[1]}\n(${countLines(before)} lines become ${countLines(after)}; too many differ to be shown)\n`, isCut: true }
 }
 
-/** A file that comes or goes needs no comparing. */
+/** Makes the diff of a file that is created or deleted, which needs no comparison. */
 function wholeFile ([from, to]: readonly [string, string], text: string, sign: '+' | '-'): string {
   const count = countLines(text)
   const range = count === 0 ? '0,0' : `1,${count}`
@@ -44,7 +45,7 @@ function wholeFile ([from, to]: readonly [string, string], text: string, sign: '
 
 function cut (diff: string): ShownDiff {
   if (diff.length <= MAX_DIFF) return { diff, isCut: false }
-  // A line may be longer than all that is shown.
+  // A single line may be longer than the largest diff; then no line is shown.
   const end = diff.lastIndexOf('\n', MAX_DIFF) + 1
   return { diff: `${diff.slice(0, end)}...[TRUNCATED ${diff.length - end} chars]...\n`, isCut: true }
 }

@@ -4,19 +4,19 @@ import { type EndedEntry } from './journal.ts'
 import { type Step } from './step.ts'
 import { inForce, reversalOf, undoneIn } from './undo.ts'
 
-/** What an undo or a redo would come to now. */
+/** The files that an undo or a redo would change now, without having done it. */
 export interface DryTurn {
-  /** What would be as it was before, or as it was made. */
+  /** The paths that would be restored. */
   readonly files: ReadonlyArray<Pick<Step, 'kind' | 'path'>>
-  /** What would be left alone, since somebody else has been there. */
+  /** The paths that would be left alone, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
 }
 
 /**
- * Finds what taking changes back, or doing them again, would come to; nothing is written. Of a path that several changes have
- * touched, the first one to be turned round decides: the others find what it leaves.
- * @param entries of the session, the oldest first
- * @param paths what is meant, or what is below
+ * Computes which files an undo or a redo of several changes would change, without writing. When several changes have touched the same
+ * path, the first one to be undone decides about the path: the others find what that one leaves.
+ * @param entries changes of the session, the oldest first
+ * @param paths only these paths, and what is below them
  */
 export async function dryTurn (kind: 'undo' | 'redo', entries: readonly EndedEntry[], paths: readonly string[], files: WorkspaceFiles): Promise<DryTurn> {
   const changes = kind === 'undo' ? inForce(entries) : undoneIn(entries).toReversed().map(entry => ({ entry, steps: entry.steps }))
@@ -36,7 +36,7 @@ export async function dryTurn (kind: 'undo' | 'redo', entries: readonly EndedEnt
   return { files: [...turned.values()].filter(({ isAsked }) => isAsked).map(({ kind, path }) => ({ kind, path })), conflicts: [...conflicts.values()] }
 }
 
-/** Whether all that a folder holds goes with a change that is turned round before. */
+/** Whether a folder will be empty, since all its entries are removed by a change that is undone before. */
 async function isEmptied (path: string, going: ReadonlySet<string>, files: WorkspaceFiles): Promise<boolean> {
   return (await files.list(path)).every(name => going.has(`${path}/${name}`))
 }

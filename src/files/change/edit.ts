@@ -1,29 +1,30 @@
 import { FileRefusal } from '../file-refusal.ts'
 import { closestLines } from './closest-lines.ts'
 
-/** A piece of a file's text, and what comes in its place. */
+/** An edit of a file: a piece of its text, and the text that replaces it. */
 export interface Edit {
   readonly search: string
   readonly replace: string
 }
 
-/** Edits of one file, and UTF-16 units of each text in them. */
+/** The largest number of edits of one file, and the largest length of each of their texts, in UTF-16 units. */
 export const MAX_EDITS = 100
 export const MAX_EDIT_TEXT = 20_000
 
-/** Line numbers that a refusal names. */
+/** The largest number of line numbers in the message about a text that occurs more than once. */
 const MAX_NAMED = 10
 
-/** Where an edit was found, in UTF-16 units. */
+/** The place in a file's text where an edit applies, in UTF-16 units. */
 interface Match {
   readonly start: number
   readonly end: number
 }
 
 /**
- * The text after all edits. All are found in the text as it was given, so their order means nothing. Every character of a `search` counts,
- * but `\n` also fits `\r\n`; a replacement gets the line ends of its place. No guess decides what is written.
- * @param path for the words of a refusal
+ * Applies edits to a file's text. All are located in the original text, so their order does not matter. Each `search` has to occur
+ * exactly once, every character counts, but `\n` also matches `\r\n`; a replacement gets the line ends of its place. Nothing is guessed,
+ * so a model never changes the wrong lines.
+ * @param path the path for messages
  * @throws FileRefusal ERR_EDIT_NOT_FOUND with the closest lines, ERR_EDIT_AMBIGUOUS with the lines, ERR_EDIT_OVERLAP
  */
 export function applyEdits (text: string, edits: readonly Edit[], path: string): string {
@@ -57,12 +58,12 @@ function onlyMatch (text: string, search: string, place: string): Match {
   )
 }
 
-/** All places where a text occurs, also those that overlap. */
+/** Finds all places where a text occurs in another, overlapping ones too. `\n` in the text also matches `\r\n`. */
 function matchesOf (text: string, search: string): Match[] {
   const [first = '', ...rest] = search.split('\n')
   const matches: Match[] = []
   for (let start = text.indexOf(first); start !== -1 && start < text.length; start = text.indexOf(first, start + 1)) {
-    // A search that begins with a line end has found `\r\n` from its first character already.
+    // A search text that begins with a line end has matched at the `\r` of `\r\n` already.
     if (first === '' && text[start] === '\n' && text[start - 1] === '\r') continue
     const end = endOfMatch(text, start + first.length, rest)
     if (end !== undefined) matches.push({ start, end })
@@ -70,7 +71,7 @@ function matchesOf (text: string, search: string): Match[] {
   return matches
 }
 
-/** Where the lines that follow end, if they are there. */
+/** The end of a match whose first line is found: `undefined` when the following lines are not there. */
 function endOfMatch (text: string, from: number, lines: readonly string[]): number | undefined {
   let end = from
   for (const line of lines) {

@@ -8,9 +8,9 @@ import { baseOf } from './survey.ts'
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Actions of which each file that is written has its content: edits are applied to the file as it is. One that is not as it was read gets an
- * empty content, and is refused where the steps are made, as every update of it is.
- * @throws FileRefusal ERR_EDIT_NOT_FOUND, ERR_EDIT_AMBIGUOUS, ERR_EDIT_OVERLAP, ERR_CONTENT_TOO_LARGE, and for a path that may not be named
+ * Gives each action that writes a file its new content: the edits are applied to the present file. A file that has changed since it was
+ * read gets an empty content here; `manifest` then refuses the action, as it refuses every update of a changed file.
+ * @throws FileRefusal ERR_EDIT_NOT_FOUND, ERR_EDIT_AMBIGUOUS, ERR_EDIT_OVERLAP, ERR_CONTENT_TOO_LARGE, and for a path that is not allowed
  */
 export async function withContents ({ actions, bases, eol }: Extract<Change, { kind: 'do' }>, files: WorkspaceFiles): Promise<Action[]> {
   const whole = await Promise.all(actions.map(async ({ edits, ...action }): Promise<Action> => {

@@ -8,29 +8,29 @@ import { errorCode } from '../file-refusal.ts'
 import { type Conflict } from './conflict.ts'
 import { type Step } from './step.ts'
 
-/** How long changes can be taken back, in ms, and how much disk the journal of one workspace may take, in bytes. */
+/** The time for which changes can be undone, in ms, and the largest size of a workspace's journal on the disk, in bytes. */
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_BYTES = 1024 * 1024 * 1024
 
-/** What the folder of a change is called until it has ended. */
+/** The ending of a change's folder in the journal, until the change has ended. */
 const OPEN = '.open'
 
-/** A change that was begun. */
+/** The journal's record of a change of files, written before the first file is changed. */
 export interface Entry {
   readonly version: 1
-  /** `session.seq.n`. */
+  /** The id of the change: `session.seq.n`, which names the session's effect. */
   readonly id: string
-  /** Milliseconds since 1970. */
+  /** When the change began, in ms since 1970. */
   readonly at: number
   readonly kind: 'do' | 'undo' | 'redo'
-  /** What is taken back, or done again. */
+  /** The id of the change that this one undoes or redoes. */
   readonly of?: string
-  /** The change whose journal holds the contents. */
+  /** The id of the change whose folder in the journal holds the contents of files. */
   readonly source: string
   readonly steps: readonly Step[]
-  /** What was left out, since somebody else had been there. */
+  /** The paths that were left out, since somebody else had changed them. */
   readonly conflicts: readonly Conflict[]
-  /** Where each content is in that file: first byte and length, by SHA-256. */
+  /** The place of each content in the file `images` of the source's folder: offset and length in bytes, by SHA-256. */
   readonly images: Readonly<Record<string, readonly [number, number]>>
 }
 
@@ -40,22 +40,22 @@ export interface Failure {
   readonly message: string
 }
 
-/** How a change ended. */
+/** The outcome of a change: its result, or the failure after which all was taken back. */
 export type ChangeOutcome = Failure | { readonly kind: 'result', readonly result: JsonObject }
 
-/** A change that has ended. */
+/** The journal's record of a change that has ended. */
 export interface EndedEntry extends Entry {
-  /** Why all of it was taken back. */
+  /** The failure because of which all of the change was taken back, if it failed. */
   readonly failure: Failure | undefined
 }
 
 /**
- * What the service needs to finish the changes of a workspace, or to take them back. Each change has a folder with its steps
- * and the contents before and after. All of it is on the disk before the first file is changed. When the change has ended,
- * its folder gets the final name.
+ * The journal of a workspace: all that the service needs to finish changes of files after a crash, or to undo them. Each change has a
+ * folder with its steps, and the contents of files before and after. That is on the disk before the first file is changed. When the
+ * change has ended, its folder is renamed.
  */
 export class Journal {
-  /** Absolute. */
+  /** The absolute path of the journal's folder. */
   readonly folder: string
 
   constructor (folder: string) {
@@ -63,9 +63,10 @@ export class Journal {
   }
 
   /**
-   * @param contents each with its SHA-256
-   * @param known where the contents are that the source of the entry has
-   * @throws what the file system throws; then nothing of the entry is left
+   * Records a change that is about to begin, and flushes the record to the disk.
+   * @param contents of files before and after, each with its SHA-256
+   * @param known places of the contents that the source of the entry has already
+   * @throws errors of the file system; then nothing of the record is left
    */
   async begin (entry: Omit<Entry, 'images' | 'version'>, contents: AsyncIterable<readonly [string, Buffer]>, known: Entry['images'] = {}): Promise<Entry> {
     const folder = this.#open(entry.id)
@@ -82,20 +83,20 @@ export class Journal {
     }
   }
 
-  /** From now on nobody looks after this change any more. To say that it has succeeded takes no space on the disk. */
+  /** Marks a change as ended: it will not be recovered after a crash any more. Success needs no space on the disk, only the renaming of a folder. */
   async end (entry: Entry, failure: Failure | undefined): Promise<void> {
     const folder = this.#open(entry.id)
     try {
       if (failure !== undefined) await writeWhole(folder, 'failure.json', JSON.stringify(failure))
     } catch {
-      // Nothing is left of the change. Whoever asks for it again begins anew.
+      // The failure could not be written. The record is removed, so that a repeated request begins the change anew.
       return await rm(folder, { recursive: true, force: true })
     }
     await rename(folder, join(this.folder, entry.id))
     await syncFolder(this.folder)
   }
 
-  /** Changes that a crash has left; what was only about to begin is cleared away. */
+  /** The changes that a crash has left unfinished, the oldest first. Records that were not complete are removed, since no file was changed yet. */
   async unfinished (): Promise<Entry[]> {
     const entries: Entry[] = []
     for (const name of await this.#names()) {
@@ -107,20 +108,20 @@ export class Journal {
     return entries.sort((a, b) => a.at - b.at)
   }
 
-  /** A change that has ended. */
+  /** Reads the record of a change that has ended, by its id; `undefined` when there is none. */
   async ended (id: string): Promise<EndedEntry | undefined> {
     const [entry, failure] = await Promise.all([readJson<Entry>(join(this.folder, id, 'entry.json')), readJson<Failure>(join(this.folder, id, 'failure.json'))])
     return entry && { ...entry, failure }
   }
 
-  /** The changes of a session that have been carried out, the oldest first. */
+  /** The successful changes of a session, the oldest first. */
   async endedOf (session: string): Promise<EndedEntry[]> {
     const ids = (await this.#names()).filter(name => name.startsWith(`${session}.`) && !name.endsWith(OPEN))
     const entries = await Promise.all(ids.map(id => this.ended(id)))
     return entries.filter(entry => entry !== undefined).filter(({ failure }) => failure === undefined).sort((a, b) => compareIds(a.id, b.id))
   }
 
-  /** The content of a file, before or after. @throws when the journal no longer has it */
+  /** Reads the content of a file before or after a change, by its SHA-256. @throws Error when the journal no longer has it */
   async image ({ source, images }: Entry, sha256: string): Promise<Buffer> {
     const [start, length] = Object.hasOwn(images, sha256) ? images[sha256] as readonly [number, number] : [0, -1]
     if (length < 0) throw new Error('the journal does not have a content that it needs')
@@ -135,13 +136,13 @@ export class Journal {
     }
   }
 
-  /** A content that any change of a session had before it or after it. */
+  /** Reads a content that a file had before or after any change of a session; `undefined` when the journal does not have it. */
   async contentOf (session: string, sha256: string): Promise<Buffer | undefined> {
     const entry = (await this.endedOf(session)).find(({ images }) => Object.hasOwn(images, sha256))
     return entry === undefined ? undefined : await this.image(entry, sha256).catch(() => undefined)
   }
 
-  /** Forgets what is too old, and the oldest where there is too much. */
+  /** Removes old records, and the oldest ones while the journal is too large. Their changes can no longer be undone. */
   async prune (now: number): Promise<void> {
     const names = (await this.#names()).filter(name => !name.endsWith(OPEN) && name.includes('.'))
     const known = (await Promise.all(names.map(async name => {
@@ -164,7 +165,7 @@ export class Journal {
 
   async #names (): Promise<string[]> {
     return await readdir(this.folder).catch((error: unknown) => {
-      // Nothing was changed yet.
+      // The folder does not exist before the first change.
       if (errorCode(error) === 'ENOENT') return []
       throw error
     })
@@ -206,7 +207,7 @@ async function readJson<T> (path: string): Promise<T | undefined> {
   }
 }
 
-/** Effects of a session are numbered in the order in which they were asked for. */
+/** Compares the ids of two changes of a session by their numbers, which are in the order of time. */
 function compareIds (a: string, b: string): number {
   const [aNumbers, bNumbers] = [a, b].map(id => id.split('.').slice(-2).map(Number)) as [number[], number[]]
   return (aNumbers[0] ?? 0) - (bNumbers[0] ?? 0) || (aNumbers[1] ?? 0) - (bNumbers[1] ?? 0)

@@ -4,36 +4,36 @@ import { ABSENT, sha256, type Now } from '../workspace-files.ts'
 import { type Action } from './action.ts'
 import { foldersOf, isAtOrBelow, ORDER, type Step } from './step.ts'
 
-/** What may be in a folder that is deleted. */
+/** The largest number of files in a folder that is deleted, and their largest total size, in bytes. */
 export const MAX_DELETED_FILES = 10_000
 export const MAX_DELETED_BYTES = 100 * 1024 * 1024
 
-/** An action whose path has no link in it. */
+/** An action of a change (create, update or delete), with its path free of links. */
 export interface PlacedAction extends Action {
-  /** The SHA-256 of the file as it was read; `undefined` when it was not. */
+  /** The SHA-256 that the file had when the model read it; `undefined` when it was not read. */
   readonly base: string | undefined
 }
 
-/** What a change is made from: nothing here looks at a disk. */
+/** The input of `manifest`: all that it needs to know about the disk, so that it reads nothing itself. */
 export interface Wanted {
   readonly actions: readonly PlacedAction[]
   /**
-   * What is at each path of an action, at the paths on the way to it, and in a folder that is deleted. A path where nothing
-   * is has no entry.
+   * The present state of each action's path, of the folders on the way to it, and of all that is in a folder to delete. A path that does
+   * not exist may have no entry.
    */
   readonly now: ReadonlyMap<string, Now>
-  /** Whether the file system takes `A` and `a` for one name. */
+  /** Whether the file system takes `A` and `a` for the same name. */
   readonly foldsCase: boolean
-  /** Whether each update must be of a file as it was read. */
+  /** Whether a file may only be updated when it was read before. */
   readonly needsBases: boolean
-  /** What may be written, by name. */
+  /** The rule which files may be written, by name. */
   readonly whitelist: Whitelist
 }
 
 /**
- * The steps of a change, in their order: make folders, write files, delete files, delete folders from the inside out. Each
- * path has one step at most.
- * @throws FileRefusal with the code of what is wrong; then nothing of the change is to be done
+ * Computes the steps of a change, in this order: make folders, write files, delete files, delete folders from the inside out. Each path
+ * has at most one step.
+ * @throws FileRefusal with the code of the problem; then nothing of the change may be done
  */
 export function manifest (wanted: Wanted): Step[] {
   const steps = new Map<string, Step>()
@@ -42,7 +42,7 @@ export function manifest (wanted: Wanted): Step[] {
     refuseForbidden(action.path, action.kind.endsWith('_FILE'), wanted)
     for (const step of stepsOf(action, wanted)) if (step.isAsked || !steps.has(step.path)) steps.set(step.path, step)
   }
-  // What is done to folders inside what is deleted comes last, the innermost first.
+  // Deletions of folders come last, the innermost folder first, so that each is empty by then.
   const all = [...steps.values()]
   const rank = (step: Step): number => step.kind === 'CREATE_FILE' || step.kind === 'UPDATE_FILE' ? 1 : ORDER.indexOf(step.kind)
   const deepFirst = (a: Step, b: Step): number => a.kind === 'DELETE_DIR' && b.kind === 'DELETE_DIR' ? b.path.split('/').length - a.path.split('/').length : 0
@@ -77,7 +77,7 @@ function stepsOf (action: PlacedAction, wanted: Wanted): Step[] {
   }
 }
 
-/** Folders that a new file or folder needs, and that are not there. */
+/** The steps that create missing folders on the way to a new file or folder. */
 function foldersBefore (path: string, { now }: Wanted): Step[] {
   return foldersOf(path).flatMap(folder => {
     const { mark } = now.get(folder) ?? ABSENT
@@ -86,7 +86,7 @@ function foldersBefore (path: string, { now }: Wanted): Step[] {
   })
 }
 
-/** What goes with a folder: only what could be deleted by itself. */
+/** The steps that delete the content of a folder. Each entry has to be one that could be deleted by itself. */
 function contentOf (folder: string, wanted: Wanted): Step[] {
   const content = [...wanted.now].filter(([path, { mark }]) => path !== folder && mark !== null && isAtOrBelow(path, folder))
   const bytes = content.reduce((sum, [, { size }]) => sum + size, 0)
@@ -103,7 +103,7 @@ function contentOf (folder: string, wanted: Wanted): Step[] {
   })
 }
 
-/** Refuses two actions for one path, and an action for something in a folder that another action deletes. */
+/** Refuses two actions for the same path, and an action inside a folder that another action deletes. */
 function refuseConflicts ({ actions, foldsCase }: Wanted): void {
   const known = new Map<string, PlacedAction>()
   for (const action of actions) {
@@ -131,7 +131,7 @@ function refuseConflicts ({ actions, foldsCase }: Wanted): void {
   }
 }
 
-/** A path as the file system compares it. */
+/** A path in the form in which the file system compares it. */
 function nameOf (path: string, foldsCase: boolean): string {
   const name = path.normalize('NFC')
   return foldsCase ? name.toUpperCase().toLowerCase().normalize('NFC') : name

@@ -3,11 +3,11 @@ import { sha256, type Mark } from '../workspace-files.ts'
 import { diffOf, type ShownDiff } from './diff.ts'
 import { type ActionKind } from './step.ts'
 
-/** What is shown of a change at a time: files, and their diffs in UTF-16 units. */
+/** The largest number of files on a page of a change, and the largest total length of their diffs, in UTF-16 units. */
 export const MAX_FILES = 500
 const MAX_DIFFS = 120_000
 
-/** One path of a change. */
+/** A path that a change touches, with its state before and after. */
 export interface Touched {
   readonly kind: ActionKind
   readonly path: string
@@ -15,31 +15,31 @@ export interface Touched {
   readonly after: Mark
 }
 
-/** A path of a change as people look at it. */
+/** A path that a change touches, as a person is shown it. */
 export interface ShownFile extends Touched {
-  /** Of the file that comes; of one that goes, of that. 0 for a folder. */
+  /** The size of the new file or, for a deletion, of the old one, in bytes; 0 for a folder. */
   readonly bytes: number
   readonly diff: string
-  /** The diff is not all of it: both texts have to be looked at. */
+  /** Whether the diff does not show everything, so that both texts have to be looked at. */
   readonly isCut?: true
-  /** What was there is there no more, so that there is no diff. */
+  /** Whether the old or new content is no longer kept, so that there is no diff. */
   readonly isOutdated?: true
 }
 
-/** A part of what a change touches. */
+/** A page of the paths that a change touches. */
 export interface Page {
   readonly files: readonly ShownFile[]
-  /** How many come after these. */
+  /** The number of paths after this page. */
   readonly more: number
 }
 
-/** Gives the bytes of a file of a change, `undefined` where nobody has them any more. */
+/** Reads the content of a file before or after a change, by its SHA-256; `undefined` when it is no longer kept. */
 export type ContentOf = (path: string, sha256: string) => Promise<Buffer | undefined>
 
 /**
- * Shows a part of a change.
- * @param after how many paths come before the part
- * @param limit the most paths; a part other than the last may have fewer
+ * Makes a page of the paths that a change touches, with their diffs.
+ * @param after number of paths before the page
+ * @param limit largest number of paths; a page other than the last may have fewer
  */
 export async function pageOf (touched: readonly Touched[], contentOf: ContentOf, after = 0, limit = MAX_FILES): Promise<Page> {
   const files: ShownFile[] = []

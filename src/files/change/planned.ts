@@ -10,27 +10,28 @@ import { type Step } from './step.ts'
 import { survey } from './survey.ts'
 import { redoOf, undoOf } from './undo.ts'
 
-/** Where a change is made, and for which session. */
+/** The place of a change: the files and the journal of a workspace, and the session that changes them. */
 export interface ChangePlace {
   readonly files: WorkspaceFiles
   readonly journal: Journal
   readonly session: string
 }
 
-/** What a change does as things are now. */
+/** The steps that a change consists of, computed for the present state of the files. */
 export interface Planned {
   readonly steps: readonly Step[]
-  /** What was wanted, each file with its new content; none of what turns a change round. */
+  /** The actions that were asked for, each file with its new content; empty for an undo or a redo. */
   readonly actions: readonly Action[]
-  /** What is not taken back, or not done again. */
+  /** The paths that an undo or a redo leaves alone, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
-  /** The change that is taken back or done again. */
+  /** The change that is undone or redone. */
   readonly of?: EndedEntry
 }
 
 /**
- * Finds the steps of a change. For a change that was shown to somebody, only the shown steps count.
- * @throws FileRefusal with the code of what is wrong; ERR_BASE_CHANGED where something is not as it was shown
+ * Computes the steps of a change for the present state of the files. A change that a person has seen may only have the steps that were
+ * shown.
+ * @throws FileRefusal with the code of the problem; ERR_BASE_CHANGED when something is not as it was shown
  */
 export async function planned (change: Change, { files, journal, session }: ChangePlace): Promise<Planned> {
   const { shown } = change

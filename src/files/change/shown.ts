@@ -4,18 +4,18 @@ import { ABSENT, type Mark, sha256 } from '../workspace-files.ts'
 import { type Wanted } from './manifest.ts'
 import { foldersOf, type Step } from './step.ts'
 
-/** What was at each path when a change was shown. Whoever agrees to it agrees to nothing else. */
+/** The state of each path when a change was shown to a person. Consent to the change holds only for this state. */
 export type Shown = ReadonlyMap<string, Mark>
 
-/** So many paths of a refusal are named. */
+/** The largest number of paths that a refusal names. */
 const MAX_NAMED = 20
 
-/** A change as it is shown: all that it touches, with what is there and what comes. */
+/** The list that a person is shown of a change: each path that it touches, with its state before and after. */
 export function shownOf (steps: readonly Step[]): JsonObject[] {
   return steps.filter(({ before, after }) => before !== after).map(({ kind, path, before, after }) => ({ kind, path, before, after }))
 }
 
-/** Reads what `shownOf` has written. @throws FileRefusal ERR_SCHEMA_VALIDATION */
+/** Reads a list that `shownOf` has made. @throws FileRefusal ERR_SCHEMA_VALIDATION */
 export function parseShown (given: Json): Shown {
   if (!Array.isArray(given)) throw unreadable()
   return new Map(given.map((each: Json) => {
@@ -26,28 +26,25 @@ export function parseShown (given: Json): Shown {
 }
 
 /**
- * Refuses actions when something is no longer as it was shown: what they touch, what is on the way to it, or what is in a
- * folder that they delete.
+ * Refuses a change when something differs from what a person was shown: a path that it touches, a folder on the way, or an entry of a
+ * folder to delete.
  * @throws FileRefusal ERR_BASE_CHANGED with the paths
  */
 export function refuseUnshown (shown: Shown, { actions, now }: Wanted): void {
   const ways = new Set(actions.flatMap(({ path }) => foldersOf(path)))
-  // What an action leaves as it is is not shown.
+  // A path that an action does not alter is not in the shown list, so its expected state comes from the action.
   const kept = new Map(actions.map(({ kind, path, content }) => [path, kind === 'CREATE_DIR' ? 'folder' : content === undefined ? null : sha256(content)]))
   const expected = (path: string): Mark => shown.get(path) ?? (shown.has(path) ? null : ways.has(path) ? 'folder' : kept.get(path) ?? null)
   refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => (now.get(path) ?? ABSENT).mark !== expected(path)))
 }
 
-/**
- * Refuses steps that differ from the steps that were shown.
- * @throws FileRefusal ERR_BASE_CHANGED with the paths
- */
+/** Refuses an undo or a redo whose steps differ from those that a person was shown. @throws FileRefusal ERR_BASE_CHANGED with the paths */
 export function refuseOtherSteps (shown: Shown, steps: readonly Step[]): void {
   const now = new Map(steps.filter(({ before, after }) => before !== after).map(({ path, before }) => [path, before]))
   refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => shown.has(path) !== now.has(path) || shown.get(path) !== now.get(path)))
 }
 
-/** What an error says of a change that could be made when it was shown. */
+/** Turns the error of a change that was possible when it was shown into ERR_BASE_CHANGED, since something must have changed. */
 export function changedSince (error: unknown): unknown {
   return error instanceof FileRefusal && error.code !== 'ERR_BASE_CHANGED'
     ? new FileRefusal('ERR_BASE_CHANGED', `it has changed since it was shown: ${error.message}; nothing was written`)

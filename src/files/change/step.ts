@@ -1,21 +1,21 @@
 import { type Mark } from '../workspace-files.ts'
 
-/** What a model may want done to a file or a folder. */
+/** The kind of an action on a file or folder, as a model names it in a change. */
 export type ActionKind = 'CREATE_FILE' | 'CREATE_DIR' | 'UPDATE_FILE' | 'DELETE_FILE' | 'DELETE_DIR'
 
-/** Files and folders in the order in which a change is carried out. */
+/** The kinds of actions, in the order in which a change carries them out. */
 export const ORDER: readonly ActionKind[] = ['CREATE_DIR', 'CREATE_FILE', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR']
 
-/** What a change does to one path: it makes `before` into `after`. The reverse of a step is a step, too. */
+/** A step of a change: it takes one path from the state `before` to the state `after`. The reverse of a step is a step too, which is how changes are undone. */
 export interface Step {
   readonly kind: ActionKind
-  /** Without links. */
+  /** The path in the workspace, without links. */
   readonly path: string
   readonly before: Mark
   readonly after: Mark
-  /** Permissions before; 0 where nothing was. */
+  /** The permissions of the file or folder before; 0 when there was none. */
   readonly mode: number
-  /** False for what an action brings along: folders on the way, and what is in a deleted folder. */
+  /** Whether a person or model asked for this path. False for folders on the way, and for the entries of a deleted folder. */
   readonly isAsked: boolean
 }
 
@@ -27,12 +27,12 @@ const REVERSED: Record<ActionKind, ActionKind> = {
   DELETE_DIR: 'CREATE_DIR'
 }
 
-/** The steps that take steps back, in their order. */
+/** The steps that undo some steps, in the order in which they have to be carried out. */
 export function reversed (steps: readonly Step[]): Step[] {
   return steps.map(step => ({ ...step, kind: REVERSED[step.kind], before: step.after, after: step.before })).reverse()
 }
 
-/** Whether something is a path, or lies below it. */
+/** Whether a path is the given folder, or is below it. */
 export function isAtOrBelow (path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`)
 }

@@ -7,12 +7,12 @@ import { type Action } from './action.ts'
 import { MAX_DELETED_BYTES, MAX_DELETED_FILES, type PlacedAction, type Wanted } from './manifest.ts'
 import { foldersOf } from './step.ts'
 
-/** The SHA-256 of files as they were read, by their paths. */
+/** The SHA-256 that files had when a model read them, by path. A file that has changed since is not overwritten. */
 export type Bases = Readonly<Record<string, string>>
 
 /**
- * Looks at everything that actions are about.
- * @throws FileRefusal for a path that may not be named, and for what cannot be put back again: links, pipes, large files
+ * Reads the present state of all paths that the actions of a change concern.
+ * @throws FileRefusal for a path that is not allowed, and for what could not be restored later: links, pipes, large files
  */
 export async function survey (files: WorkspaceFiles, actions: readonly Action[], bases: Bases | undefined): Promise<Wanted> {
   const now = new Map<string, Now>()
@@ -26,7 +26,7 @@ export async function survey (files: WorkspaceFiles, actions: readonly Action[],
     const path = await files.resolve(action.path)
     const base = bases && baseOf(bases, action.path, path)
     placed.push({ ...action, path, base })
-    // Where a folder is missing, nothing is below it; where it is a file, nobody can go through.
+    // Nothing exists below a folder that is missing, or below a file.
     const isReached = await everyOf(foldersOf(path), async folder => (await look(folder)).mark === 'folder')
     if (!isReached) continue
     const { mark } = await look(path)
@@ -57,14 +57,14 @@ async function lookBelow (files: WorkspaceFiles, folder: string, look: (path: st
   }
 }
 
-/** The SHA-256 of a file as it was read, under whichever name it was. */
+/** The SHA-256 that a file had when it was read, under any spelling of its path. */
 export function baseOf (bases: Bases, named: string, path: string): string | undefined {
   const normal = normalisePath(named)
   const name = [named, 'path' in normal ? normal.path : named, path].find(each => Object.hasOwn(bases, each))
   return name === undefined ? undefined : bases[name]
 }
 
-/** Whether the file system that holds a folder takes names that differ in case for one. */
+/** Whether the file system takes names that differ only in case for the same name: the folder is looked up under its name in another case. */
 async function foldsCase (root: string): Promise<boolean> {
   const name = basename(root)
   const other = name === name.toUpperCase() ? name.toLowerCase() : name.toUpperCase()

@@ -5,20 +5,21 @@ import { type Conflict, conflictOf } from './conflict.ts'
 import { type EndedEntry } from './journal.ts'
 import { foldersOf, isAtOrBelow, reversed, type Step } from './step.ts'
 
-/** Steps that take a change back, or do it again. */
+/** The steps that undo or redo a change. */
 export interface Reversal {
   readonly of: EndedEntry
   readonly steps: readonly Step[]
-  /** What is not as the change has left it. */
+  /** The paths that are not as the change has left them, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
 }
 
 /**
- * Finds the change that is taken back next: the last one in force, then the one before it. When a change was taken back in
- * part, its rest comes first, if any of the rest can still be taken back.
- * @param entries of the session, the oldest first
- * @param paths only these paths and what is below them @default all; nothing at all where there are conflicts
- * @param only the id of the only change that is meant
+ * Finds the change to undo next: the last one that is in force, then the one before it. The rest of a change that was undone in part
+ * comes first, if any of it can still be undone.
+ * @param entries changes of the session, the oldest first
+ * @param paths only these paths, and what is below them.
+ * @default all, and nothing at all when there are conflicts
+ * @param only id of the only change that may be undone
  * @throws FileRefusal NOTHING_TO_UNDO
  */
 export async function undoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles, only?: string): Promise<Reversal> {
@@ -30,17 +31,14 @@ export async function undoOf (entries: readonly EndedEntry[], paths: readonly st
   throw new FileRefusal('NOTHING_TO_UNDO', 'the session has changed no file that could be put back')
 }
 
-/**
- * Finds the change that is done again: the one that was taken back last, as long as nothing was done since.
- * @throws FileRefusal NOTHING_TO_REDO
- */
+/** Finds the change to redo: the one that was undone last, as long as nothing was changed since. @throws FileRefusal NOTHING_TO_REDO */
 export async function redoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
   const last = undoneIn(entries).at(-1)
   if (last === undefined) throw new FileRefusal('NOTHING_TO_REDO', 'the session has taken nothing back since it changed files last')
   return chosen(await reversalOf(last, last.steps, paths, files), paths)
 }
 
-/** What was taken back since files were changed last, the latest last. */
+/** The undos since files were last changed, the latest one last: these can be redone. */
 export function undoneIn (entries: readonly EndedEntry[]): readonly EndedEntry[] {
   const undone: EndedEntry[] = []
   for (const entry of entries) {
@@ -51,7 +49,7 @@ export function undoneIn (entries: readonly EndedEntry[]): readonly EndedEntry[]
   return undone
 }
 
-/** What of each change is not taken back, the newest first. */
+/** The changes that are in force, the newest first, each with its steps that are not undone. */
 export function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: EndedEntry, readonly steps: readonly Step[], readonly isWhole: boolean }> {
   const byId = new Map(entries.map(entry => [entry.id, entry]))
   const undone = new Map<string, Set<string>>()
@@ -68,23 +66,20 @@ export function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry
   })
 }
 
-/** The steps that turn a change round as things are now, and what is in their way. */
+/** Computes the steps that undo or redo a change in the present state of the files, and the conflicts. */
 export async function reversalOf (of: EndedEntry, from: readonly Step[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
   const all = reversed(from.filter(({ before, after }) => before !== after))
   const named = await Promise.all(paths?.map(path => files.resolve(path)) ?? [''])
   const wanted = paths === undefined ? all : all.filter(({ path }) => named.some(name => isAtOrBelow(path, name)))
   const marks = await marksOf(all, files)
   const changed = wanted.filter(({ path, before }) => marks.get(path) !== before).map(({ path, before }) => conflictOf(path, before, marks.get(path)))
-  // A file that comes back needs the folders that went with it.
+  // A restored file needs its folders, even when these were not named.
   const needed = new Set(wanted.flatMap(({ path }) => foldersOf(path)))
   const steps = all.filter(step => wanted.includes(step) || (needed.has(step.path) && step.after === 'folder' && marks.get(step.path) === null))
   return { of, steps, conflicts: [...changed, ...await filledFolders(steps.filter(({ path }) => !isIn(changed, path)), files)] }
 }
 
-/**
- * The folders that cannot be removed, since they hold more than what is removed.
- * @param steps the innermost folder first
- */
+/** The conflicts of folders that cannot be removed, since they hold more than the change removes. @param steps the innermost folder first */
 async function filledFolders (steps: readonly Step[], files: WorkspaceFiles): Promise<Conflict[]> {
   const going = new Set(steps.filter(({ after }) => after === null).map(({ path }) => path))
   const filled: Conflict[] = []
@@ -98,8 +93,8 @@ async function filledFolders (steps: readonly Step[], files: WorkspaceFiles): Pr
 }
 
 /**
- * Where there are conflicts, nothing is taken back unless the caller names paths. A folder that should be removed, but holds
- * something, stays when the rest of an undo is done.
+ * Leaves out the steps with conflicts. When the caller names no paths, one conflict prevents all steps; but in an undo, a folder that is
+ * not empty just stays.
  */
 function chosen ({ of, steps, conflicts }: Reversal, paths: readonly string[] | undefined): Reversal {
   const stays = conflicts.some(({ reason }) => reason !== 'filled' || of.kind !== 'do')

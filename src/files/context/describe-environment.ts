@@ -1,7 +1,7 @@
 import { arch, platform } from 'node:process'
 import { type WorkspaceFiles } from '../workspace-files.ts'
 
-/** Files that say how a project is built, and short ones that say with which version of a language. */
+/** The names of files that say how a project is built, and of short files that say which version of a language it needs. */
 const MANIFESTS = [
   'package.json', 'package-lock.json', 'pnpm-lock.yaml', 'yarn.lock', 'bun.lockb', 'tsconfig.json', 'pyproject.toml', 'requirements.txt',
   'poetry.lock', 'uv.lock', 'Pipfile', 'setup.py', 'tox.ini', 'go.mod', 'Cargo.toml', 'pom.xml', 'build.gradle', 'Gemfile', 'composer.json',
@@ -11,7 +11,10 @@ const VERSIONS = ['.nvmrc', '.node-version', '.python-version', '.ruby-version',
 
 const MAX_VERSION = 200
 
-/** Where a project runs, in some lines; nothing of the service's environment variables. */
+/**
+ * Describes in a few lines where a project runs, for a model: platform, build files, versions. It has nothing of the service's
+ * environment variables, which may hold secrets.
+ */
 export async function describeEnvironment (files: WorkspaceFiles): Promise<string> {
   const found: string[] = []
   for (const name of MANIFESTS) if (await isFile(files, name)) found.push(name)

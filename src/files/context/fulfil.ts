@@ -6,35 +6,40 @@ import { describeEnvironment } from './describe-environment.ts'
 import { type Journal } from '../change/journal.ts'
 import { listFiles } from './list.ts'
 import { preview } from './preview.ts'
-import { readBranch } from './read-branch.ts'
 import { readLog } from './read-log.ts'
 import { readRange } from './read-range.ts'
 import { search } from './search.ts'
 
-/** Requests of one effect, and what their blocks may have in all, in UTF-16 units. */
+/** The largest number of requests in one read, and the largest total length of the blocks that answer them, in UTF-16 units. */
 const MAX_REQUESTS = 100
 const MAX_TOTAL = 200_000
 
-/** Where context is read. */
+/** The largest length of a branch name, in UTF-16 units; a longer one is cut. */
+const MAX_BRANCH = 200
+
+/** The place from which context for a model is read: the files, journal and logs of a workspace, for a session. */
 export interface ContextPlace extends MemoryPlace {
   readonly files: WorkspaceFiles
   readonly journal: Journal
-  /** For which it is read. */
+  /** The id of the session that reads. */
   readonly session: string
-  /** Files that may be read as logs, by name. */
+  /** The paths of log files that may be read, by the operator's names for them. */
   readonly logs: ReadonlyMap<string, string>
-  /** Ends a search with what it has found. */
+  /** Ends a search, which then returns what it has found so far. */
   readonly signal: AbortSignal
 }
 
-/** Reads what a model asks for: a block for each request, `missing` with the reason for a request that cannot be read. */
+/**
+ * Reads what a model asks for (files, searches, logs …). Each request gets a block of context as its answer; a request that cannot be
+ * read gets a block of the type `missing`, with the reason.
+ */
 export async function fulfil (requests: readonly JsonObject[], place: ContextPlace): Promise<JsonObject[]> {
   const blocks: JsonObject[] = []
   let total = 0
   for (const [index, request] of requests.entries()) {
     const block = total > MAX_TOTAL || index >= MAX_REQUESTS ? missing(request, 'too much was asked for at once') : await blockOf(request, place)
     const length = JSON.stringify(block).length
-    // A change is shown as a whole, within bounds of its own.
+    // The preview of a change is always included as a whole, since it has limits of its own.
     const fits = block['type'] === 'preview' || total + length <= MAX_TOTAL
     blocks.push(fits ? block : missing(request, 'it is too long together with what was asked for before; ask for fewer lines'))
     total += fits ? length : 0
@@ -103,11 +108,23 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
 }
 
 function missing (request: JsonObject, reason: string): JsonObject {
-  // What a preview would do is known to whoever has asked.
+  // A request for a preview has its whole change in it, which its sender knows and need not get back.
   const { change, ...rest } = request
   return { type: 'missing', request: rest, reason }
 }
 
 function own (given: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(given, name) ? given[name] : undefined
+}
+
+/** Reads the name of the git branch that a workspace is on; empty when it is on no branch, or is no repository itself. */
+async function readBranch (files: WorkspaceFiles): Promise<{ readonly branch?: string }> {
+  try {
+    const { bytes } = await files.read('.git/HEAD')
+    const branch = /^ref: refs\/heads\/(\S+)\s*$/.exec(bytes.toString())?.[1]
+    return branch === undefined ? {} : { branch: branch.slice(0, MAX_BRANCH) }
+  } catch (error) {
+    if (!(error instanceof FileRefusal)) throw error
+    return {}
+  }
 }

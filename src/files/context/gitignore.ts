@@ -3,26 +3,25 @@ import createIgnore, { type Ignore } from 'ignore'
 import { isCheapPattern } from './glob.ts'
 import { readPlainSync } from './read-plain-sync.ts'
 
-/** Longer ones are not read, in bytes. */
+/** The largest `.gitignore` that is read, in bytes. */
 const MAX_BYTES = 64 * 1024
 
-/** The `.gitignore` of a folder, if there is one. */
+/** The rules of the `.gitignore` in a folder, if there is one. */
 export interface Gitignore {
-  /** Of the folder, from the root on. */
+  /** The path of the folder, relative to the workspace. */
   readonly path: string
   readonly rules: Ignore | undefined
 }
 
-/** @param at the folder, for one call @param path the folder from the root on */
+/** Reads the `.gitignore` of a folder. @param at path of the folder, for one call @param path path of the folder, relative to the workspace */
 export function gitignoreIn (at: string, path: string): Gitignore {
   const text = readPlainSync(join(at, '.gitignore'), MAX_BYTES)?.toString()
-  // Such a pattern is left out: a pattern of a stranger that takes long to match would keep the event loop. Without it, more
-  // files are found.
+  // Patterns that may take long to match are left out, since a stranger's pattern must not block the process. More files are found then.
   const lines = text?.split(/\r?\n/).filter(isCheapPattern)
   return { path, rules: lines && createIgnore({ allowRelativePaths: true }).add(lines) }
 }
 
-/** Whether git would ignore something; the `.gitignore` that is nearest to it has the last word. */
+/** Whether git would ignore a file or folder. When several `.gitignore` files match, the one nearest to it decides. */
 export function isIgnored (gitignores: readonly Gitignore[], path: string, isFolder: boolean): boolean {
   for (const { path: folder, rules } of gitignores.toReversed()) {
     if (rules === undefined) continue

@@ -6,14 +6,16 @@ import { type WorkspaceFiles } from '../workspace-files.ts'
 import { globOf } from './glob.ts'
 import { walk } from './walk.ts'
 
-/** Names of one list. */
+/** The largest number of files in one list. */
 const MAX_NAMES = 400
 
 /**
- * Lists the files at or below a path, a line each with its size in bytes; what git ignores is left out.
- * @param named a folder, from the root on @default the root
- * @param glob which files @default all
- * @throws FileRefusal for a path or a glob that cannot be listed
+ * Lists the files at or below a path of a workspace for a model, one on a line, with sizes in bytes. Files that git ignores are left out.
+ * @param named a folder, relative to the workspace.
+ * @default all of it
+ * @param glob pattern of the files to list.
+ * @default all
+ * @throws FileRefusal for a path or a glob that is not allowed
  */
 export async function listFiles (
   files: WorkspaceFiles,

@@ -6,18 +6,18 @@ import { type ChangePlace, planned } from '../change/planned.ts'
 import { shownOf } from '../change/shown.ts'
 import { FileRefusal } from '../file-refusal.ts'
 
-/** How much the paths of one change may take, in UTF-16 units of their JSON: a log has to hold them. */
+/** The largest length of the list of a change's paths, in UTF-16 units of its JSON. It is limited because the session's log has to hold the list. */
 const MAX_LIST = 4 * 1024 * 1024
 
-/** What a change would do. */
+/** The preview of a change of files: the paths that it would touch, and the first page of their diffs. */
 export interface Preview extends Page {
-  /** All that it touches: whoever agrees to this agrees to nothing else. */
+  /** All paths that the change would touch. A person who agrees to the preview agrees to these only. */
   readonly shown: readonly JsonObject[]
-  /** What it leaves alone, since somebody else has been there. */
+  /** The paths that the change would leave alone, since somebody else has changed them. */
   readonly conflicts: readonly JsonObject[]
 }
 
-/** Shows what a change would do, writing nothing. @throws FileRefusal as the change itself would */
+/** Computes what a change would do, without writing. @throws FileRefusal as the change itself would */
 export async function preview (place: ChangePlace, given: JsonObject): Promise<Preview> {
   const change = parseChange(given)
   const { steps, actions, conflicts } = await planned(change, place)

@@ -5,14 +5,14 @@ import { FileRefusal } from '../file-refusal.ts'
 import { assertSame } from '../open-folder.ts'
 import { refusalOf, type WorkspaceFiles } from '../workspace-files.ts'
 
-/** Lines of a log that are read without a number, and at most. */
+/** The default number of lines that are read from the end of a log file, and the largest. */
 const DEFAULT_LINES = 200
 const MAX_LINES = 5000
 
-/** Of a log no more than its end is read, in bytes. */
+/** The size of the end of a log file that is read, in bytes. */
 const MAX_BYTES = 512 * 1024
 
-/** The last lines of a log. @param location below the workspace, as the operator has named it @throws FileRefusal */
+/** Reads the last lines of a log file in a workspace, for a model. @param location path in the workspace, as the operator configured it @throws FileRefusal */
 export async function readLog (files: WorkspaceFiles, location: string, lines = DEFAULT_LINES): Promise<string> {
   const path = await files.resolve(isAbsolute(location) ? relative((await files.roots()).root, location) : location)
   const text = await files.within(path, async ({ at }) => {
@@ -20,7 +20,7 @@ export async function readLog (files: WorkspaceFiles, location: string, lines = 
     try {
       await assertSame(file, at)
       const stats = await file.stat()
-      // Logs may be as large as they like.
+      // A log file may have any size, unlike other files, since only its end is read.
       if (!stats.isFile() || stats.nlink > 1) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no plain file`)
       const bytes = Buffer.alloc(Math.min(stats.size, MAX_BYTES))
       const { bytesRead } = await file.read(bytes, 0, bytes.length, stats.size - bytes.length)

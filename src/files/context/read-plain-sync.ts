@@ -3,10 +3,10 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /**
- * The bytes of a file that has one name, and is no link and no pipe.
- * @param most in bytes
- * @param scratch what they are read into, larger than `most`; the bytes are valid until it is used again
- * @returns undefined where there is no such file, or a larger one
+ * Reads a plain file, which is no link, hard link or pipe, synchronously.
+ * @param most largest size, in bytes
+ * @param scratch a buffer larger than `most` to read into; the result is valid until the buffer is used again
+ * @returns undefined when there is no such file, or it is larger
  */
 export function readPlainSync (path: string, most: number, scratch?: Buffer): Buffer | undefined {
   let file: number

@@ -3,27 +3,28 @@ import { FileRefusal } from '../file-refusal.ts'
 import { normalisePath } from '../path-rules.ts'
 import { sha256, type WorkspaceFiles } from '../workspace-files.ts'
 
-/** How many lines are read when nobody says up to which, and at most. */
+/** The default number of lines that are read from a file, and the largest. */
 const DEFAULT_LINES = 200
 const MAX_LINES = 5000
 
-/** Lines of a file. */
+/** A range of lines of a file, as a model is given it. */
 export interface Range {
-  /** As it was asked for, in its one form. */
+  /** The path as the model asked for it, normalised. */
   readonly path: string
   readonly startLine: number
   readonly endLine: number
   readonly totalLines: number
   readonly text: string
-  /** Of the whole file. */
+  /** The SHA-256 of the whole file. A later update of the file is refused when the file has changed since. */
   readonly sha256: string
 }
 
 /**
- * Reads lines of a text file.
- * @param start from 1
- * @param end included
- * @param most in UTF-16 units; with it all lines are read that fit, and a mark says what is cut @default no bound
+ * Reads a range of lines of a text file for a model.
+ * @param start number of the first line, from 1
+ * @param end number of the last line, included
+ * @param most largest length of the text, in UTF-16 units; with it the default range is longer, and a cut text has a mark.
+ * @default no limit
  * @throws FileRefusal
  */
 export async function readRange (
@@ -40,7 +41,7 @@ export async function readRange (
   const path = 'path' in normal ? normal.path : named
   if (bytes.includes(0)) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no text`)
   const lines = bytes.toString().split('\n')
-  // What ends with a line end has no further line.
+  // The text after the last line end is no line when it is empty.
   if (lines.at(-1) === '') lines.pop()
   const first = Math.max(1, start)
   const chosen = lines.slice(first - 1, Math.min(end, first + MAX_LINES - 1))

@@ -6,29 +6,30 @@ import { globOf } from './glob.ts'
 import { readPlainSync } from './read-plain-sync.ts'
 import { walk } from './walk.ts'
 
-/** Hits of one search, at most. */
+/** The largest number of hits of one search. */
 const MAX_HITS = 50
 
-/** In larger files nothing is looked for, in bytes; of a long line this many characters are shown. */
+/** The largest file that is searched and the longest line that a hit shows, in bytes, and the longest query, in UTF-16 units. */
 const MAX_BYTES = 1024 * 1024
 const MAX_LINE = 300
 const MAX_QUERY = 500
 
 const LINE_END = 0x0a
 
-/** A line that has what was looked for. */
+/** A hit of a search: a line that has the text searched for. */
 export interface Hit {
   readonly path: string
-  /** From 1. */
+  /** The number of the line, from 1. */
   readonly line: number
   readonly text: string
 }
 
 /**
- * Looks for a text in the files of a workspace, literally, until `signal` aborts.
- * @param glob which files @default all
- * @returns `isTruncated` when there may be more
- * @throws FileRefusal for a query or a glob that cannot be looked for
+ * Searches the files of a workspace for a literal text, until `signal` aborts.
+ * @param glob pattern of the files to search.
+ * @default all
+ * @returns the hits; `isTruncated` when there may be more
+ * @throws FileRefusal for a query or a glob that is not allowed
  */
 export async function search (
   files: WorkspaceFiles,
@@ -57,10 +58,10 @@ export async function search (
   return { hits, isTruncated: false }
 }
 
-/** The lines of a text file that have something, each once. */
+/** Yields the lines of a file's content that have the query, each line once. */
 function * linesWith (content: Buffer, query: Buffer): Generator<{ readonly line: number, readonly text: string }> {
   let at = content.indexOf(query)
-  // A file with a NUL is no text.
+  // A file with a NUL byte is taken for binary, and not searched.
   if (at < 0 || content.includes(0)) return
   for (let line = 1, start = 0, count = 0; at >= 0 && count <= MAX_HITS; at = content.indexOf(query, start), count++) {
     for (let end = content.indexOf(LINE_END, start); end >= 0 && end < at; end = content.indexOf(LINE_END, start)) {
@@ -68,7 +69,7 @@ function * linesWith (content: Buffer, query: Buffer): Generator<{ readonly line
       line++
     }
     const end = content.indexOf(LINE_END, at)
-    // What is found far behind in a long line is shown with what is around it.
+    // When the text is far behind in a long line, the part of the line around it is shown.
     const from = at - start > MAX_LINE / 2 ? at - MAX_LINE / 2 : start
     yield { line, text: content.subarray(from, end < 0 ? content.length : end).subarray(0, MAX_LINE).toString().trimEnd() }
     if (end < 0) return

@@ -3,28 +3,28 @@ import { DESCRIPTORS, HAS_DESCRIPTORS } from '../open-folder.ts'
 import { isProtected } from '../path-rules.ts'
 import { gitignoreIn, isIgnored, type Gitignore } from './gitignore.ts'
 
-/** Folders that are never looked into, and how deep those go that are. */
+/** The names of folders that are never entered, and the deepest level of folders that is. */
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules', '__pycache__'])
 const MAX_DEPTH = 64
 
-/** In larger folders names come as the disk has them: to sort them would keep the event loop. */
+/** The largest number of names in a folder that are sorted. To sort more would block the process, so larger folders keep the disk's order. */
 const MAX_SORTED = 2000
 
-/** A file that was found. */
+/** A file that a walk through a workspace has found. */
 export interface Found {
-  /** From the root on. */
+  /** The path of the file, relative to the workspace. */
   readonly path: string
-  /** For one synchronous call of the file system, before the next file is asked for. */
+  /** The path for one synchronous call of the file system, valid until the walk goes on. */
   readonly at: string
 }
 
 /**
- * The files below a folder that are neither protected nor ignored by git, by their names. No link is followed, not even one
- * that is put there meanwhile. The walk is synchronous, since 50,000 files then take a third of the time; the caller makes
- * pauses.
- * @param root without links
- * @param isHidden tells of folders that nobody may see
- * @returns `undefined` now and then, where a pause may be due and there is no file yet
+ * Walks through the files below a folder, by name, without those that are protected or that git ignores. No link is followed, not even
+ * one that somebody creates meanwhile. The walk is synchronous, which takes a third of the time for 50,000 files, so the caller has to
+ * pause now and then.
+ * @param root the folder's path, without links
+ * @param isHidden whether a folder must not be seen
+ * @returns each file; now and then `undefined`, so that the caller can pause
  */
 export function * walk (root: string, isHidden: (path: string) => boolean): Generator<Found | undefined> {
   yield * walkFolder(root, '', [], isHidden)
@@ -47,7 +47,7 @@ function * walkFolder (folder: string, path: string, above: readonly Gitignore[]
     for (const entry of entries) {
       const { name } = entry
       const its = path === '' ? name : `${path}/${name}`
-      // The folders on the way were looked at before.
+      // An entry's kind is what the folder says of the entry itself, so a link counts neither as a file nor as a folder.
       const isFolder = entry.isDirectory()
       if (!(isFolder || entry.isFile()) || SKIPPED.has(name) || isProtected(name) || isIgnored(rules, its, isFolder)) {
         yield undefined

@@ -1,16 +1,19 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
-/** What is remembered, of a user or of a project. */
+/** The layers of memory (stored preferences): those of a user, and those of a project. */
 export type Layer = 'user' | 'project'
 
-/** Whether a value may be remembered. */
+/** Checks whether a value may be stored in a field of memory. */
 type Check = (value: Json) => boolean
 
 const text: Check = value => typeof value === 'string' && value.length <= 1000
 const texts: Check = value => Array.isArray(value) && value.length <= 50 && value.every(text)
 const oneOf = (...words: readonly string[]): Check => value => typeof value === 'string' && words.includes(value)
 
-/** All that may be remembered. The mode of a request goes before `output_format`, so any word is a good value for it. */
+/**
+ * The fields of memory (stored preferences) with their checks. A model's patch can set no others. Any listed word is safe as
+ * `output_format`, since the mode that a request names counts more.
+ */
 const FIELDS: Readonly<Record<Layer, ReadonlyMap<string, Check>>> = {
   user: new Map<string, Check>([
     ['preferred_style', oneOf('brief', 'normal', 'verbose')],
@@ -28,21 +31,21 @@ const FIELDS: Readonly<Record<Layer, ReadonlyMap<string, Check>>> = {
   ])
 }
 
-/** Names of older files, and the names that they have now. */
+/** The names of fields in older files, with their present names. */
 const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['test_command', 'default_test_command'],
   ['lint_command', 'default_lint_command'],
   ['format_command', 'default_format_command']
 ])
 
-/** What counts of a layer's file: known names with good values. An older name counts where its newer name is missing. */
+/** The valid fields of a layer's file: known names with valid values. An older name counts when its present name is missing. */
 export function knownFields (layer: Layer, given: JsonObject): JsonObject {
   const isGood = ([name, value]: readonly [string, Json]): boolean => FIELDS[layer].get(name)?.(value) === true
   const older = layer === 'user' ? [] : Object.entries(given).map(([name, value]) => [OLD_NAMES.get(name) ?? '', value] as const)
   return Object.fromEntries([...older.filter(isGood), ...Object.entries(given).filter(isGood)])
 }
 
-/** What a patch sets in each layer, `null` to forget a name, and the names that are not on the list or have a wrong value. */
+/** Reads a patch of memory: the fields that it sets in each layer (`null` removes a field), and the names that it may not set or that have a wrong value. */
 export function readPatch (patch: JsonObject): { readonly set: Readonly<Record<Layer, JsonObject>>, readonly dropped: string[] } {
   const set: Record<Layer, Record<string, Json>> = { user: {}, project: {} }
   const dropped: string[] = []
@@ -55,7 +58,7 @@ export function readPatch (patch: JsonObject): { readonly set: Readonly<Record<L
   return { set, dropped }
 }
 
-/** Whether something is an object of fields. */
+/** The fields of a value, when it is a JSON object; none for any other value. */
 export function fieldsOf (value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {}
 }

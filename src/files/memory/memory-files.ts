@@ -10,39 +10,39 @@ import { sha256, type WorkspaceFiles } from '../workspace-files.ts'
 import { whileLocked } from '../workspace-lock.ts'
 import { fieldsOf, knownFields, readPatch, type Layer } from './memory-fields.ts'
 
-/** The most that a file of memory may have, in bytes. */
+/** The largest size of a file of memory (stored preferences), in bytes. */
 const MAX_BYTES = 12 * 1024
 
-/** Where memory lies in the workspace, and below the state of the service. */
+/** The folder and the file of memory in a workspace, and the file of a user's memory in the service's state. */
 const PROJECT_FOLDER = '.papa-yu'
 const PROJECT_FILE = 'project.json'
 const USER_FILE = 'preferences.json'
 
-/** What sessions of an owner remember about a project. */
+/** The memory that a session starts with: the stored preferences of its owner and of its project. */
 export interface Memory {
   readonly user: JsonObject
   readonly project: JsonObject
-  /** What is wrong with a file that is not used. */
+  /** The problems of memory files that cannot be used, in words. */
   readonly problems?: readonly string[]
 }
 
 export interface MemoryPlace {
-  /** Of the workspace; without them nothing is remembered of a project. */
+  /** The files of the workspace; without them there is no memory of a project. */
   readonly files: WorkspaceFiles | undefined
-  /** Folder of the service's state, absolute. */
+  /** The absolute path of the folder in which the service keeps its state. */
   readonly state: string
-  /** Of the session; empty without tokens. */
+  /** The name of the session owner's access token; empty where the service uses no tokens. */
   readonly owner: string
 }
 
-/** One file of memory, as it is. */
+/** The content of a file of memory, as it is on the disk. */
 interface Kept {
-  /** Of its bytes; undefined without a file. */
+  /** The SHA-256 of the file's bytes; undefined when there is no file. */
   readonly hash: string | undefined
   readonly content: JsonObject
 }
 
-/** Reads what is remembered. A file that cannot be used counts as empty, and is told of. */
+/** Reads the memory (stored preferences) of an owner and a project. A file that cannot be used counts as empty, and is reported as a problem. */
 export async function readMemory (place: MemoryPlace): Promise<Memory> {
   const problems: string[] = []
   const read = async (layer: Layer): Promise<JsonObject> => {
@@ -59,10 +59,10 @@ export async function readMemory (place: MemoryPlace): Promise<Memory> {
 }
 
 /**
- * Remembers what a patch of dotted names says; `null` forgets. A name that is not on the list is dropped. Doing it twice is
- * the same as doing it once.
- * @param journal of the workspace: nobody else changes its files meanwhile
- * @throws FileRefusal MEMORY_UNUSABLE for a file that is not one of memory, which stays as it is; ERR_CONTENT_TOO_LARGE
+ * Stores the fields of a patch in memory (preferences for later sessions); names are dotted, such as `user.preferred_style`, and `null`
+ * removes a field. A name that is not allowed is dropped. A repeat of the same patch changes nothing.
+ * @param journal folder of the workspace's journal, whose lock keeps others from changing files meanwhile
+ * @throws FileRefusal MEMORY_UNUSABLE for a file that has another form, which stays as it is; ERR_CONTENT_TOO_LARGE
  */
 export async function remember (place: MemoryPlace, patch: JsonObject, journal: string, signal: AbortSignal): Promise<JsonObject> {
   const { set, dropped } = readPatch(patch)
@@ -85,13 +85,13 @@ async function change (folder: OpenFolder, layer: Layer, set: JsonObject, assert
   if (hash !== undefined && canonicalJson(fields) === canonicalJson(fieldsOf(content[layer]))) return
   const text = `${stringifyJson({ ...content, schema_version: 1, [layer]: fields }, 2)}\n`
   if (Buffer.byteLength(text) > MAX_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `what is remembered of a ${layer} has at most ${MAX_BYTES} bytes`)
-  // Somebody may be editing it.
+  // Somebody may have edited the file since it was read; such an edit is not overwritten.
   if ((await readKept(folder, layer)).hash !== hash) throw new FileRefusal('ERR_BASE_CHANGED', `${fileOf(layer)} has changed meanwhile`)
   assertHeld()
   await replaceFile(folder.at(fileOf(layer)), folder.at(`.${fileOf(layer)}.tmp`), text, layer === 'user' ? { mode: PRIVATE_FILE } : undefined)
 }
 
-/** @throws FileRefusal MEMORY_UNUSABLE */
+/** Reads the file of a layer of memory. @throws FileRefusal MEMORY_UNUSABLE */
 async function readKept (folder: OpenFolder, layer: Layer): Promise<Kept> {
   const file = await open(folder.at(fileOf(layer)), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined
@@ -123,9 +123,9 @@ function parseKept (text: string, layer: Layer): JsonObject {
 }
 
 /**
- * Opens the folder of a layer.
- * @param makes whether the folder is made where it is missing
- * @returns undefined where it is missing
+ * Opens the folder with the file of a layer of memory, while `use` runs.
+ * @param makes whether to create the folder when it is missing
+ * @returns the result of `use`; undefined when the folder is missing
  */
 async function inFolder<T> (
   { files, state, owner }: MemoryPlace,

@@ -16,7 +16,7 @@ const MOST_WAITING = 2000
 const TURN_MILLISECONDS = 10
 const MOST_PER_TURN = 100
 
-/** A request that may have to wait before it is begun. */
+/** A request that may have to wait in the queue before it is begun. */
 export interface Arrival {
   begin (): void
   /** Refuses the request: it has waited too long while the process is overloaded. */

@@ -3,7 +3,7 @@ import { type App } from '../base/app-types.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether the process takes part in the rotation of a balancer. */
+    /** Whether a load balancer should still send requests to this process; see the class. */
     rotation: Rotation
   }
 }
@@ -24,7 +24,7 @@ export class Rotation {
   #askedAt = -Infinity
   #notifiedAt = -Infinity
 
-  /** @param notifySiblings tells the other processes of the service, if there are any, that readiness is checked */
+  /** Begins as a part of the rotation. @param notifySiblings tells the other processes of the service, if there are any, that readiness is checked */
   constructor (notifySiblings: () => void) {
     this.#notifySiblings = notifySiblings
   }

@@ -19,7 +19,7 @@ const CallerReply = Type.Object({
   mode: oneOf(['tokens', 'open'], { description: 'Whether tokens are asked for' })
 })
 
-/** The route that describes the caller, so that clients offer only actions that the caller may do. */
+/** The route that tells callers their own name, roles and limits, so that a client offers only actions that its token allows. */
 export function callerRoutes (app: App, access: Access): void {
   app.get('/api/caller', {
     config: { fails: ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN'] },

@@ -21,9 +21,7 @@ export interface Changes {
   readonly problems: readonly string[]
 }
 
-/**
- * Watches the registry for changes, once for all followers; without followers it watches nothing.
- */
+/** Watches the registry (all loaded entries) for changes, once for all clients that follow them. Without such clients it does nothing. */
 export class ChangeFeed {
   readonly #registry: Registry
   readonly #listeners = new Set<(changes: Changes) => void>()
@@ -74,7 +72,7 @@ export class ChangeFeed {
 
   async #look (): Promise<void> {
     this.#timer = undefined
-    // The last look has taken longer than the pause: changes that came meanwhile are looked at next.
+    // The last comparison took longer than the pause: changes that came meanwhile are compared next.
     if (this.#isLooking) return this.#plan()
     this.#isLooking = true
     const { prefix } = this.#registry.environs
@@ -94,7 +92,7 @@ export class ChangeFeed {
   }
 }
 
-/** The problems of each key as one text, so that two states can be compared. */
+/** The problems of each entry as one text, by the entry's key, so that two states can be compared. */
 function stampsOf (problems: readonly EntryProblem[]): ReadonlyMap<string, string> {
   return new Map(problems.map(({ key, servesLastGood, diagnostics }) => [
     key,

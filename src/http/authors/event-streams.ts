@@ -16,13 +16,15 @@ const MAX_IN_ALL = 1000
 const INTERVAL = 1000
 const LOOKS_PER_COMMENT = 15
 
-/** The most that a reader may leave unread, in bytes. Beyond that its stream ends; the reader comes back and reads its lists anew. */
+/**
+ * The most that a reader may leave unread, in bytes. Beyond that the stream is cut; the client connects again and reads its lists anew.
+ */
 const MAX_UNREAD = 64 * 1024
 
 /** The most ids that one event names; when more have changed, clients read whole lists again. */
 const MAX_IDS = 500
 
-/** The name in events under which problems of entries stand beside the kinds. */
+/** The name under which an event says that problems of entries have changed; other names are kinds, such as `prompts`. */
 const PROBLEMS = 'problems'
 
 interface Follower {
@@ -32,7 +34,7 @@ interface Follower {
   callerNow (): Caller
 }
 
-/** All open streams of changes, with their common bounds and checks. */
+/** All open streams of changes, with bounds on their number, and a regular check that each client's token is still valid. */
 export class EventStreams {
   readonly #registry: Registry
   readonly #keyPrefix: string
@@ -49,7 +51,7 @@ export class EventStreams {
   }
 
   /**
-   * Opens a stream, which ends when its caller may no longer follow.
+   * Opens a stream for a client, which ends when the client's token loses the right to follow changes.
    * @throws TOO_MANY_STREAMS
    */
   open (name: string, callerNow: () => Caller): PassThrough {
@@ -85,7 +87,7 @@ export class EventStreams {
     for (const follower of this.#followers) if (this.#caller(follower) !== undefined && isCommenting) write(follower, ': still here\n\n')
   }
 
-  /** The caller of a stream; `undefined` when the caller may no longer follow: then the stream ends with the reason. */
+  /** The caller behind a stream; `undefined` if the token no longer allows to follow: then an error event ends the stream. */
   #caller (follower: Follower): Caller | undefined {
     if (follower.stream.writableEnded) return undefined
     try {
@@ -103,7 +105,7 @@ export class EventStreams {
     if (seen !== undefined) write(follower, eventText('changed', seen))
   }
 
-  /** The changes that a caller may know of, as an event; `undefined` when there are none. */
+  /** The event about the changes in entries that a caller may see; `undefined` when there are none. */
   #seenBy (caller: Caller, { before, after, entries, problems }: Changes): JsonObject | undefined {
     const [old, now] = [visibleGeneration(before, caller), visibleGeneration(after, caller)]
     const { prompts, environs, runs } = caller

@@ -10,7 +10,7 @@ const Events = Type.String({
     '`error` {code, message}: the stream ends, since the token is gone or has lost its role. A comment every 15 s says that the stream is open'
 })
 
-/** The route that streams changes of the registry, so that open lists can refresh. */
+/** The route that streams changes of entries as server-sent events, so that lists in a client can refresh. */
 export function eventRoutes (app: App, registry: Registry, keyPrefix: string): void {
   const streams = new EventStreams(registry, keyPrefix)
   app.addHook('preClose', async () => { streams.close() })

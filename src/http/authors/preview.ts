@@ -4,6 +4,7 @@ import { BundleSchema } from '../../service/render/bundle.ts'
 import { type PreviewPrompt } from '../../service/preview/preview-prompt.ts'
 import { type App } from '../base/app-types.ts'
 import { ExplanationReply, explainedMessage, Span } from '../prompts/explanation-reply.ts'
+import { messages, variables } from '../prompts/prompt-body.ts'
 import { nullable, oneOf, PlacedDiagnosticReply, PromptId, RenderedMessageReply } from '../base/schemas.ts'
 import { Needs } from '../routes/needs.ts'
 
@@ -14,7 +15,8 @@ const stretch = (description: string) => Type.Object({
 
 const PreviewBody = Type.Object({
   prompt: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown()), Type.String()], { description: 'As it would be published: an object, a list of messages, or a text' }),
-  variables: nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' }),
+  variables,
+  messages,
   tools: Type.Optional(oneOf(['known', 'live'], { description: 'known (default): a call that `known` has is answered from it, any other with its tool\'s default, and no tool is called; live: tools are called, and the reply has a bundle' })),
   known: nullable(BundleSchema, { description: 'What an earlier preview with live tools, or a render with `?tools=record`, gave; only its calls are read' })
 }, { additionalProperties: false, examples: [{ prompt: { userPrompt: 'Hello {{variables.name}}!' }, variables: { name: 'Ada' } }] })
@@ -36,7 +38,7 @@ const PreviewReply = Type.Object({
     Type.String(),
     Type.Array(RenderedMessageReply)
   ],
-  { description: 'A text for a prompt with one text, a message list for a prompt with messages' })),
+  { description: 'A text for a prompt with one text and no `messages` given, else a list of messages' })),
   explain: Type.Optional(Type.Object({
     ...ExplanationReply.properties,
     messages: Type.Array(Type.Object({
@@ -66,13 +68,14 @@ export function previewRoutes (app: App, { previewPrompt }: { readonly previewPr
     }
   }, async (request, reply) => {
     const { generation, caller, params, body, activity, id: requestId } = request
-    const { prompt, variables, tools = 'known', known } = body
+    const { prompt, tools = 'known', known } = body
     const { id, mistakes, needs, rendered, explanation, bundle } = await previewPrompt({
       generation,
       caller,
       id: params.id,
       text: stringifyJson(prompt as Json),
-      variables: (variables ?? {}) as JsonObject,
+      variables: (body.variables ?? {}) as JsonObject,
+      history: (body.messages ?? undefined) as readonly JsonObject[] | undefined,
       tools,
       known: known ?? undefined,
       requestId,

@@ -130,7 +130,7 @@ function readCase (value: Json): TestCase {
   }
 }
 
-/** Requires the role `chat` for a test case that asks a model. @throws ROLE_MISSING */
+/** Refuses a test case that asks a model unless the caller has the role `chat`. @throws ROLE_MISSING */
 function requireChat ({ run, assertions }: TestCase, { name, roles }: Caller): void {
   const asksModel = run === 'chat' || assertions.some(({ kind }) => kind === 'llm-rubric')
   if (asksModel && !roles.has('chat')) throw roleMissing(name, 'chat', [...roles])

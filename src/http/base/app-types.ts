@@ -27,7 +27,7 @@ export interface SchemaTypes extends FastifyTypeProvider {
 /** The Fastify instance as routes see it. */
 export type App = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, SchemaTypes>
 
-/** Headers that only some routes send with a success. */
+/** Response headers that only some routes send, and only with a success. */
 export type ReplyHeader = 'etag' | 'link' | 'x-prompt-revision' | 'x-prompt-version' | 'x-prompt-label' | 'x-tool-defaults'
 
 declare module 'fastify' {
@@ -58,7 +58,10 @@ declare module 'fastify' {
      * @throws TOKEN_UNKNOWN, ROLE_MISSING
      */
     callerNow (): Caller
-    /** The registry's generation when the request arrived, as its caller may see it; the whole request uses it. */
+    /**
+     * The snapshot of all entries (the registry's generation) that was current when the request arrived, without what is hidden from its
+     * caller. The whole request uses it.
+     */
     generation: Generation
     /** The record of the request for logs, metrics and traces. */
     activity: RequestActivity

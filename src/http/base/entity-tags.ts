@@ -19,7 +19,7 @@ const tags = (description: string) => Type.Optional(Type.String({
   description
 }))
 
-/** The headers of a conditional write (RFC 9110, 13.1). */
+/** The schema of the headers that make a write conditional (RFC 9110, 13.1). */
 export const ConditionalHeaders = Type.Object({
   'if-match': tags('The ETag of what may be replaced or removed, from its GET or PUT, with its quotes: `"RpxSPWqS7NC1"`; `*` for anything that is there'),
   'if-none-match': tags('`*`: only when nothing is there')

@@ -32,7 +32,7 @@ export function refusePath (error: FastifyError, request: FastifyRequest, reply:
   sendError(request, reply.header('x-request-id', request.id), known)
 }
 
-/** Answers with an error in the one shape, or in the shape that clients of that part of the API expect. */
+/** Answers with an error in the service's one shape, or in the shape that clients of that part of the API expect. */
 function sendError (request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
   const body = errorShapeFor(request)?.bodyOf(error, request.id) ?? errorBody(error, request.id)
   return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)

@@ -4,7 +4,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { isOpenAiPath, openAiBody } from './openai-error.ts'
 import { isSkillPath, skillErrorBody } from './skill-envelope.ts'
 
-/** The form of errors in a part of the API whose clients expect another form than the service's own. */
+/** The form of error replies in a part of the API whose clients expect another form than the service's own. */
 export interface ErrorShape {
   /** The name of the error's schema in the API's description. */
   readonly schema: string
@@ -19,12 +19,12 @@ const SHAPES: readonly ErrorShape[] = [
   { schema: 'SkillError', suffix: 'SKILL', isFor: isSkillPath, bodyOf: skillErrorBody }
 ]
 
-/** The shape of errors at a path of a route or of a URL; `undefined` for the service's own shape. */
+/** The form of errors at a path of a route or of a URL; `undefined` for the service's own form. */
 export function errorShapeOf (path: string): ErrorShape | undefined {
   return SHAPES.find(({ isFor }) => isFor(path))
 }
 
-/** The shape of errors for a request, even when its path is percent-encoded: `/%76%31/models` belongs to `/v1` too. */
+/** The form of errors for a request, also when its path is percent-encoded: `/%76%31/models` belongs to `/v1`. */
 export function errorShapeFor ({ routeOptions, url }: FastifyRequest): ErrorShape | undefined {
   return errorShapeOf(routeOptions.url ?? url)
 }

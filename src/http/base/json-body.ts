@@ -42,7 +42,10 @@ function parseBody (request: FastifyRequest, body: Buffer): Json {
   return parseJsonText(text)
 }
 
-/** Parses JSON, and refuses `__proto__` as a key. @throws REQUEST_INVALID */
+/**
+ * Parses the JSON of a body, and refuses `__proto__` as a key, by which an attacker could change the prototype of an object. @throws
+ * REQUEST_INVALID
+ */
 export function parseJsonText (text: string): Json {
   try {
     const value = parseJson(text)

@@ -2,7 +2,7 @@ import { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { methodNotAllowed, routeNearby, routeNotFound, type ServiceError } from '../../base/errors.ts'
 import { refuseResponses } from './openai-error.ts'
 
-/** Gives the methods that routes have for a path. */
+/** Gives the HTTP methods for which a path has a route. */
 type MethodsOf = (path: string) => readonly string[]
 
 /**

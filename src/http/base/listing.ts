@@ -2,12 +2,12 @@ import { type FastifyRequest } from 'fastify'
 import { type ListOptions } from './schemas.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** A reply whose headers can be set, whatever the type of its body is. */
+/** The part of a reply that paging needs: a setter of headers. */
 interface Headed { header (name: string, value: string): unknown }
 
 /**
- * One page of a listing; when there is more, its next page is in the Link header (RFC 8288).
- *
+ * Gives one page of a listing of ids, or of summaries if the client wants details. When there is more, the URL of the next page is in the
+ * Link header (RFC 8288).
  * @param ids sorted; at least one more than the limit when there is a next page
  * @param summarise makes the summary of an id, for `detail=true`
  */
@@ -17,7 +17,7 @@ export function pageOf<S> (request: FastifyRequest, reply: Headed, query: ListOp
 }
 
 /**
- * One page of any rows; when there is more, the URL of the next page is in the Link header (RFC 8288).
+ * Gives one page of any rows. When there is more, the URL of the next page is in the Link header (RFC 8288).
  * @param rows in order; one more than the limit when there is a next page
  * @param cursor gives the `after` parameter of the page that begins behind a row
  */
@@ -28,7 +28,10 @@ export function rowsOf<T> (request: FastifyRequest, reply: Headed, limit: number
   return page
 }
 
-/** Ids of a map that begin with the prefix and come after the given one, sorted, one more than the limit. */
+/**
+ * The ids of a map that a listing query selects (by prefix, cursor and a filter), sorted; one more than the limit, to show that there is a
+ * next page.
+ */
 export function selectIds<T> (things: ReadonlyMap<string, T>, query: ListOptions, accepts: (thing: T) => boolean): string[] {
   const prefix = toPath(query.prefix ?? '')
   const after = query.after ?? ''
@@ -38,7 +41,7 @@ export function selectIds<T> (things: ReadonlyMap<string, T>, query: ListOptions
 }
 
 function nextUrl (url: string, after: string): string {
-  // Not `split`: a value may have a `?` of its own.
+  // The query is not cut off by `split('?')`, as one of its values may contain a `?`.
   const end = url.indexOf('?')
   const parameters = new URLSearchParams(end === -1 ? '' : url.slice(end + 1))
   parameters.set('after', after)

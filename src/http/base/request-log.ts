@@ -3,7 +3,7 @@ import { type Json, stringifyJson } from '../../base/json.ts'
 import { type App } from './app-types.ts'
 import { type RequestObserver } from './request-observer.ts'
 
-/** Every field of a request's line, and what it holds. The request id is a field of every line of a request. */
+/** Every field of the log line of a request, with what it means. The request id is a field of every log line. */
 export const REQUEST_FIELDS = {
   traceId: 'W3C trace id, when the caller sent a `traceparent` or traces are exported',
   method: 'of HTTP',

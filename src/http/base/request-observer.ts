@@ -1,11 +1,11 @@
 import { type FastifyRequest } from 'fastify'
 import { type Activity } from '../../runtime/activity.ts'
 
-/** Watches requests for logs, metrics and traces. */
+/** The receiver of facts about requests, from which logs, metrics and traces are made. */
 export interface RequestObserver {
-  /** A request has arrived, and its route is known. */
+  /** Begins the record of a request that has arrived, once its route is known. */
   begin (request: FastifyRequest): RequestActivity
-  /** A request was refused during an overload, before it was read. */
+  /** Counts a request that was refused during an overload, before anything of it was read. */
   refused (): void
 }
 
@@ -25,8 +25,10 @@ export interface RequestActivity extends Activity {
   readonly toolsMs: number | undefined
   /** Wall time in which a model was being asked. */
   readonly modelMs: number | undefined
-  /** Whether `end` has been called. */
+  /** Whether the record has been ended by `end`. */
   readonly isOver: boolean
-  /** Ends the record: the answer is sent, or the client has left. @param route `undefined` when no route matched */
+  /**
+   * Ends the record: the reply is complete, or the client has left. @param route the pattern of the route; `undefined` when none matched
+   */
   end (method: string, route: string | undefined, status: number, milliseconds: number): void
 }

@@ -1,19 +1,19 @@
 import { type ErrorCode } from '../../base/error-codes.ts'
 
-/** The errors of routes that read a session. */
+/** The errors of routes that read a session (a dialogue with an agent, a skill or a plan). */
 export const READS_SESSION: readonly ErrorCode[] = ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE']
 
-/** The errors of routes that begin a session; what the session runs has errors of its own beside these. */
+/** The errors of routes that start a session; the agent, skill or plan in it has errors of its own beside these. */
 export const BEGINS_SESSION: readonly ErrorCode[] = [
   'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'TOO_MANY_SESSIONS', 'SESSIONS_UNAVAILABLE'
 ]
 
-/** The errors of routes that continue a session; the caller must still be allowed its target and its definition. */
+/** The errors of routes that continue a session: the caller's rights to its target and its definition are checked again. */
 export const DRIVES_SESSION: readonly ErrorCode[] = [
   ...READS_SESSION, 'SESSION_BUSY', 'SESSION_ENDED', 'SESSION_FULL', 'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND'
 ]
 
-/** The errors of routes that decide an approval. */
+/** The errors of routes that approve or reject an action which waits for a person. */
 export const DECIDES: readonly ErrorCode[] = [...DRIVES_SESSION, 'APPROVAL_OUTDATED', 'APPROVAL_DECIDED']
 
 /** The errors of routes that read a prompt, whose templates must have no syntax errors. */
@@ -50,10 +50,10 @@ export const ASKS_MODEL: readonly ErrorCode[] = ['MODEL_NOT_FOUND', 'LLM_NOT_CON
 /** The errors of routes that ask a model with a rendered prompt. */
 export const CHATS: readonly ErrorCode[] = [...RENDERS, ...ASKS_MODEL, 'INPUT_TOO_LONG', 'INPUT_UNCOUNTED', 'ANSWER_INVALID', 'TOOL_LOOP_ENDLESS']
 
-/** The errors of routes that continue a skill: it may fail, or not be waiting for this call. */
+/** The errors of routes that continue a skill (a runbook that a model carries out): it may fail, or not be waiting for input. */
 export const RUNS_SKILL: readonly ErrorCode[] = ['SKILL_NOT_WAITING', 'SKILL_FAILED', 'INTERNAL']
 
-/** The errors of routes that start a skill, with those of its terminal and of its text, which may be a template. */
+/** The errors of routes that start a skill, with those of the terminal that it uses and of its text, which may be a template. */
 export const STARTS_SKILL: readonly ErrorCode[] = [
   ...BEGINS_SESSION, 'TARGETS_NOT_OFFERED', 'TERMINAL_NOT_FOUND', 'TERMINAL_GONE', 'TERMINAL_UNSUPPORTED',
   'VARIABLE_MISSING', 'VARIABLES_INVALID', 'TEMPLATE_SYNTAX', ...RUNS_SKILL

@@ -1,7 +1,7 @@
 import { type Json } from '../../base/json.ts'
 import { type Static, type TSchema, Type } from '../../base/schema-builder.ts'
 
-/** The one shape of every error. */
+/** The schema of error replies: every error of the service has this form. */
 export const ErrorReply = Type.Object({
   statusCode: Type.Integer({ description: 'HTTP status' }),
   code: Type.String({ description: 'Stable code for programs; docs/errors.md has all of them', examples: ['PROMPT_NOT_FOUND'] }),
@@ -11,18 +11,20 @@ export const ErrorReply = Type.Object({
   details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: near matches, missing paths, violations' }))
 }, { $id: 'Error', title: 'Error' })
 
-/** A field of a body that may be left out: as OpenAI has its fields, null is the same. */
+/** Makes the schema of a field that may be left out or be null, which mean the same, as in OpenAI's API. */
 export const nullable = <T extends TSchema>(
   schema: T,
   options: { readonly description?: string } = {}
 ) => Type.Optional(Type.Union([schema, Type.Null()], options))
 
-/** The schema of one of several texts. It names the type `string` too, since API pages offer a choice only where it is named. */
+/** Makes the schema of a text that is one of several. It names the type `string`, too: the API page shows a choice only then. */
 export function oneOf<Values extends string[]> (values: readonly [...Values], options: { readonly description?: string } = {}) {
   return Type.Enum<Values>(values, { type: 'string', ...options })
 }
 
-/** The schema of an id in a URL. @param example the id of an entry in `examples/`, so that a call tried from the API page succeeds */
+/**
+ * Makes the schema of an id in a URL. @param example the id of an entry in `examples/`, so that a call tried from the API page succeeds
+ */
 export function idParameters (example: string) {
   return Type.Object({ id: Type.String({ minLength: 1, maxLength: 512, description: 'Dotted id; `:` is accepted for `.`', examples: [example] }) })
 }
@@ -32,7 +34,7 @@ export const PromptId = idParameters('greet')
 export const EnvironId = idParameters('vscode.rules')
 export const ToolId = idParameters('owners.find')
 
-/** The longest cursor, in characters: long keys must fit, and all headers of a request together have 16 KiB. */
+/** The longest cursor of a listing, in characters: long keys must fit, and all headers of a request together may have 16 KiB. */
 const MAX_CURSOR = 4096
 
 /** The query parameters of a listing. */
@@ -43,16 +45,16 @@ export const ListQuery = Type.Object({
   detail: Type.Boolean({ default: false, description: 'Summaries instead of ids' })
 })
 
-/** The query parameters of a listing whose rows cost more than ids do: its pages are smaller. */
+/** The query parameters of a listing whose rows are larger than ids, so that its pages are smaller. */
 export const PageQuery = Type.Object({
   after: Type.Optional(Type.String({ maxLength: MAX_CURSOR, description: 'Only what comes after this; the Link header of a page has it' })),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Most rows of one page' })
 })
 
-/** A listing's query, checked. */
+/** The query parameters of a listing, after they were checked. */
 export type ListOptions = Static<typeof ListQuery>
 
-/** A listing of things that say which scenes they support. */
+/** The query parameters of a listing of entries that say for what they are meant (their scenes: chat, completion, codereview). */
 export const SupportsListQuery = Type.Object({
   ...ListQuery.properties,
   supports: Type.Optional(Type.String({ maxLength: 100, description: 'Only those that support this scene: chat, completion, codereview' }))
@@ -61,7 +63,7 @@ export const SupportsListQuery = Type.Object({
 /** A part of a message, in the form of OpenAI's chat completions. */
 export const MessagePartReply = Type.Object({ type: Type.String({ description: 'text, image_url, input_audio or file' }) }, { additionalProperties: true })
 
-/** A rendered message, or one of the caller's. */
+/** The schema of a rendered message, or of one that the caller sent. */
 export const RenderedMessageReply = Type.Object({
   role: Type.String(),
   content: Type.Optional(Type.Unsafe<Json>(Type.Union([Type.String(), Type.Array(MessagePartReply), Type.Null()], { description: 'A text, or parts; of a message of the caller\'s whatever it was' })))
@@ -85,7 +87,7 @@ export const DiagnosticReply = Type.Object({
   hint: Type.Optional(Type.String())
 }, { $id: 'Diagnostic', title: 'Diagnostic' })
 
-/** A diagnostic with everything that a reader needs to act on it. */
+/** The schema of a diagnostic in which line, column and hint are always present. */
 export const PlacedDiagnosticReply = Type.Object({
   ...DiagnosticReply.properties,
   line: Type.Integer({ description: 'In the template, from 1; 1 for what concerns the whole entry' }),
@@ -93,7 +95,7 @@ export const PlacedDiagnosticReply = Type.Object({
   hint: Type.String({ description: 'What to do about it' })
 })
 
-/** A page of ids, or of summaries with `detail=true`. */
+/** Makes the schema of a page of a listing: ids, or summaries with `detail=true`. */
 export function listReply (summary: TSchema) {
   return Type.Union([Type.Array(Type.String()), Type.Array(summary)], { description: 'Ids, sorted; with detail=true summaries. The next page, when there is one, is in the Link header.' })
 }
@@ -116,13 +118,13 @@ export const UpstreamErrorReply = Type.Object({
 /** The refusals of the model's API that a route passes on, by status. */
 export const upstreamRefusals = { '4XX': Type.Ref('UpstreamError') }
 
-/** A reply that comes in several media types. */
+/** The schema of a reply that comes in several media types. */
 export interface MediaReply {
   readonly description: string
   readonly content: Readonly<Record<string, { readonly schema: TSchema }>>
 }
 
-/** A chat completion, whole or as a stream. */
+/** The schema of a chat completion, whole or as a stream. */
 export const completionReply = {
   description: 'The model\'s reply as it came: a chat completion or, with `stream: true`, its chunks as server-sent events',
   content: {

@@ -2,12 +2,14 @@ import { type ServiceError } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type TSchema, Type } from '../../base/schema-builder.ts'
 
-/** Whether a path is one of runs of skills: their replies are wrapped in `{ success, data }`, those about definitions of skills are not. */
+/**
+ * Whether a path belongs to running skills, whose replies are wrapped in `{ success, data }`. Paths about definitions of skills do not.
+ */
 export function isSkillPath (path: string): boolean {
   return /^\/api\/skills\/(?!definitions(?:[/?]|$))/.test(path)
 }
 
-/** An error as clients of skills read it. */
+/** The schema of an error of the routes that run skills. */
 export const SkillErrorReply = Type.Object({
   success: Type.Literal(false),
   error: Type.String({ description: 'What went wrong, in the words of the protocol' }),
@@ -16,7 +18,9 @@ export const SkillErrorReply = Type.Object({
   details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: near matches, missing parameters, the approval that waits now' }))
 }, { $id: 'SkillError', title: 'SkillError' })
 
-/** The messages that the skill protocol prescribes for some errors, by code; elsewhere in the API these errors have other messages. */
+/**
+ * The messages that the protocol of skills prescribes for some errors, by code; in the rest of the API these errors have other messages.
+ */
 const WORDS: Readonly<Record<string, (details: ServiceError['details']) => string>> = {
   SESSION_NOT_FOUND: () => 'Skill session not found',
   TARGET_NOT_FOUND: () => 'Terminal session not found',
@@ -25,34 +29,34 @@ const WORDS: Readonly<Record<string, (details: ServiceError['details']) => strin
   DEFINITION_NOT_FOUND: details => `Skill "${String(details?.['id'])}" not found${reasonOf(details)}`
 }
 
-/** The problems for which a registered skill is not offered, as the end of a message. */
+/** The reasons why a skill cannot be used although it is registered, as the end of a message. */
 function reasonOf (details: ServiceError['details']): string {
   const { problems = [] } = (details ?? {}) as { readonly problems?: readonly string[] }
   return problems.length === 0 ? '' : `: ${problems.join('; ')}`
 }
 
-/** The message of an error in the words of the skill protocol. */
+/** The message of an error in the words of the protocol of skills. */
 export function skillErrorText ({ code, message, details }: ServiceError): string {
   return WORDS[code]?.(details) ?? message
 }
 
-/** An error in the envelope of skill replies. */
+/** An error as the body of a reply of the routes that run skills. */
 export function skillErrorBody (error: ServiceError, requestId: string): JsonObject {
   const { code, details } = error
   return { success: false, error: skillErrorText(error), code, requestId, ...(details === undefined ? {} : { details: details as JsonObject }) }
 }
 
-/** The data of a successful reply in the envelope of skill replies. */
+/** The body of a successful reply of the routes that run skills, around its data. */
 export function successWith<T> (data: T) {
   return { success: true as const, data }
 }
 
-/** The schema of a successful reply of a skill route, in the envelope. */
+/** Makes the schema of a successful reply of a route that runs a skill. */
 export function skillReply<S extends TSchema> (data: S) {
   return { 200: Type.Object({ success: Type.Literal(true), data }) }
 }
 
-/** The schemas of the replies of a route that continues a skill: 200, and the same with 202 while the skill still runs. */
+/** Makes the schemas of the replies of a route that continues a skill: 200, and 202 while the skill still runs. */
 export function skillTurn<S extends TSchema> (data: S) {
   const success = Type.Object({ success: Type.Literal(true), data })
   return { 200: success, 202: success }

@@ -4,15 +4,15 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Where the built console lies: below the folder of the package, wherever this module runs from. */
+/** The folder of the built console (the web page at `/console/`), found from the package's folder, wherever this module runs from. */
 export const CONSOLE_FOLDER = join(packageFolder(fileURLToPath(import.meta.url)), 'dist', 'console')
 
-/** The placeholder in the page for the nonce of its styles. */
+/** The placeholder in the console's page for the nonce that allows its styles. */
 const PLACE_OF_NONCE = /%NONCE%/g
 
 let page: Promise<string> | undefined
 
-/** A page for one request, and the headers under which it may do nothing but what the console does. */
+/** The console's page for one request, with headers that keep the page from doing anything but its work. */
 export interface ConsolePage {
   readonly html: string
   readonly headers: Readonly<Record<string, string>>

@@ -37,7 +37,7 @@ async function showPage (request: FastifyRequest, reply: FastifyReply): Promise<
   return await reply.headers(page.headers).send(page.html)
 }
 
-/** Whether a client asks for a page. Programs that do not are answered 404 at `/`. */
+/** Whether a client accepts HTML, as browsers do. Other programs get 404 at `/`. */
 function wantsPage ({ headers: { accept } }: FastifyRequest): boolean {
   return accept?.includes('text/html') === true
 }

@@ -9,17 +9,17 @@ import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
 import { testsKind } from '../../registry/kinds/tests/tests-kind.ts'
 import { toolKind } from '../../registry/kinds/tool/tool-kind.ts'
 
-/** The names that the API has for one kind of entry. */
+/** The names that the API uses for one kind of entries, such as prompts or tools. */
 export interface KindRoute {
   readonly kind: Kind
   /** The path segment of the kind: `prompts` in `/api/prompts/{id}`. */
   readonly path: string
-  /** The path segment behind the id, if any. */
+  /** The path segment behind the id, such as `tests` in `/api/prompts/{id}/tests`; left out for none. */
   readonly below?: string
   /** The name of the kind in operation ids: `Prompt`. */
   readonly name: string
   readonly body: TSchema
-  /** The field of a lint request that holds a candidate of this kind; left out for kinds that cannot be linted. */
+  /** The field of a lint request that holds an entry of this kind to be checked; left out for kinds that cannot be linted. */
   readonly lintedAs?: string
   /** An example entry to publish, under an id that no file of `examples/` has. */
   readonly example: { readonly id: string, readonly value: object, /** The body as plain text, for kinds that may be published so. */ readonly text?: string }
@@ -30,7 +30,7 @@ const registration = (file: string) => Type.Object({}, { additionalProperties: t
 
 const TEMPLATE = 'Say hello to {{variables.name}}.'
 
-/** The kinds of the service, in the order of the API's description. */
+/** All kinds of entries, in the order of the API's description. */
 export const KIND_ROUTES: readonly KindRoute[] = [
   {
     kind: extensionKind,

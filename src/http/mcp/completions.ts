@@ -11,7 +11,7 @@ import { type McpUses, type Visit } from './visit.ts'
 /** The most values of one completion, which the protocol sets: https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion */
 const MAX_VALUES = 100
 
-/** Completes arguments of prompts from their schemas, and the ids in the URIs of resources. */
+/** Answers completion requests of MCP clients: values for arguments of prompts, from their schemas, and ids for the URIs of resources. */
 export function offerCompletions (server: Server, visit: Visit, { environs }: McpUses): void {
   const { generation, caller } = visit
 

@@ -12,11 +12,11 @@ import { callableTools } from './tools.ts'
 /** The shortest time between two notices of changes to one client, in ms. */
 const PAUSE = 1000
 
-/** The generations that one client follows, and the caller whose view of them counts. */
+/** What one client that follows changes may see: snapshots of the entries (generations), shared variables, and the client's rights. */
 export interface Followed {
   readonly generation: Generation
   readonly environs: Environs
-  /** Calls the listener after each newly published generation. @returns a function that ends this */
+  /** Calls the listener after each new generation, the snapshot that follows a change. @returns a function that ends this */
   onPublished (listener: (generation: Generation) => void): () => void
   /** Looks the caller's token up again. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   callerNow (): Caller
@@ -25,8 +25,8 @@ export interface Followed {
 }
 
 /**
- * Makes the source of `list_changed` notices for one client's stream. A notice is sent only when the list that this caller
- * would get has changed, so that callers learn nothing of changes in hidden entries.
+ * Makes the source of `list_changed` notices for one MCP client. A notice is sent only if the list that this client would get has changed,
+ * so that clients learn nothing of changes in entries that are hidden from them.
  */
 export function listChanges ({ generation, environs, onPublished, callerNow, end }: Followed): ServerEventBus {
   return {
@@ -57,7 +57,7 @@ export function listChanges ({ generation, environs, onPublished, callerNow, end
   }
 }
 
-/** The hash of each list that the caller would get. */
+/** The hashes of the two lists that the caller would get, to find out whether they have changed. */
 function listsOf (generation: Generation, caller: Caller, environs: Environs): Record<'prompts' | 'tools', string> {
   const shared = visibleEnvirons(environs, caller)
   const prompts = runnablePrompts(generation).map(prompt => [

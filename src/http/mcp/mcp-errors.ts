@@ -4,8 +4,8 @@ import { type Caller } from '../../access/caller.ts'
 import { type Role } from '../../access/role.ts'
 
 /**
- * Runs the handler of a request and turns errors of the service into JSON-RPC errors, whose `data` has the service's own code
- * and details.
+ * Answers a request of an MCP client, and turns errors of the service into JSON-RPC errors, whose `data` has the service's own code and
+ * details.
  * @throws ProtocolError: -32602 for a fault of the client, -32603 for any other
  */
 export async function inProtocol<T> (answer: () => T | Promise<T>): Promise<T> {
@@ -18,7 +18,7 @@ export async function inProtocol<T> (answer: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Requires a role for a method that needs more than the endpoint's own role. @throws ROLE_MISSING */
+/** Refuses an MCP method that needs another role than the endpoint itself does, unless the caller has it. @throws ROLE_MISSING */
 export function demandRole ({ name, roles }: Caller, role: Role): void {
   if (!roles.has(role)) throw roleMissing(name, role, [...roles])
 }

@@ -1,4 +1,4 @@
-import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server'
+import { createMcpHandler, type McpHttpHandler, Server } from '@modelcontextprotocol/server'
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { isJsonObject, type Json } from '../../base/json.ts'
 import { tooManyStreams } from '../../base/errors.ts'
@@ -6,13 +6,19 @@ import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { abortWhenGone } from '../base/client-gone.ts'
 import { listChanges } from './list-changes.ts'
-import { createMcpServer } from './mcp-server.ts'
 import { type McpUses, type Visit } from './visit.ts'
+import { ENGINE_VERSION } from '../../base/version.ts'
+import { offerCompletions } from './completions.ts'
+import { offerPrompts } from './prompts.ts'
+import { offerResources } from './resources.ts'
+import { offerTools } from './tools.ts'
 
 /** The most streams of changes that one caller may have open at a time. */
 const MAX_STREAMS = 100
 
-/** Answers MCP over HTTP, in the older and the newer form of the protocol. Only open streams of changes outlive a request. */
+/**
+ * The MCP endpoint: answers requests over HTTP, in the older and the newer form of the protocol. Only streams of changes outlive a request.
+ */
 export class McpEndpoint {
   readonly #uses: McpUses
   readonly #registry: Registry
@@ -58,4 +64,17 @@ export class McpEndpoint {
 function toWebRequest ({ headers, url }: FastifyRequest, signal: AbortSignal): Request {
   const known = Object.entries(headers).filter((header): header is [string, string] => typeof header[1] === 'string')
   return new Request(new URL(url, 'http://localhost'), { method: 'POST', headers: known, signal })
+}
+
+/** Makes the MCP server that answers one request, with the entries that its caller may see. It has no state, so any replica can answer. */
+function createMcpServer (visit: Visit, uses: McpUses): Server {
+  const server = new Server({ name: 'ai-prompt-shell', title: 'Prompts', version: ENGINE_VERSION }, {
+    capabilities: { prompts: { listChanged: true }, tools: { listChanged: true }, resources: {}, completions: {} },
+    instructions: 'Prompts of this service are listed, and rendered with your arguments. render_prompt renders one for a model.'
+  })
+  offerPrompts(server, visit, uses)
+  offerTools(server, visit, uses)
+  offerResources(server, visit, uses)
+  offerCompletions(server, visit, uses)
+  return server
 }

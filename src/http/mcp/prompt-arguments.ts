@@ -5,7 +5,7 @@ import { type Generation, type Prompt } from '../../registry/generation/generati
 import { neededNames } from '../../registry/needs/needed-names.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 
-/** The arguments of a prompt in MCP: its parameters or, where it declares none, the variables that a render needs. */
+/** The arguments of a prompt as MCP lists them: its declared parameters or, if it declares none, the variables that its templates read. */
 export function argumentsOf (prompt: Prompt, { everyPrompt }: Generation, environs: VisibleEnvirons): PromptArgument[] {
   const { parameters } = prompt.entry
   if (parameters === undefined) {

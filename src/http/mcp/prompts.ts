@@ -6,10 +6,10 @@ import { inProtocol } from './mcp-errors.ts'
 import { promptMessages } from './prompt-messages.ts'
 import { type McpUses, type Visit } from './visit.ts'
 
-/** The prompts of one page of a listing: few, since the arguments of each are worked out. */
+/** The number of prompts in one page of a listing: few, since their arguments are worked out one prompt after the other. */
 const PAGE = 200
 
-/** Offers the caller's prompts: `prompts/list` and `prompts/get`. */
+/** Answers `prompts/list` and `prompts/get` of MCP with the prompts that the caller may see. */
 export function offerPrompts (server: Server, visit: Visit, { renderPrompt, choosePrompt, environs }: McpUses): void {
   const { generation, caller } = visit
   server.setRequestHandler('prompts/list', ({ params }) => inProtocol(() => {

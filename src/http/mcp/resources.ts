@@ -7,7 +7,10 @@ import { type McpUses, type Visit } from './visit.ts'
 export const ENVIRON_TEMPLATE = 'prompt-shell://environs/{id}'
 export const PROMPT_TEMPLATE = 'prompt-shell://prompts/{id}'
 
-/** Offers shared variables and prompts by their URIs. The list of resources stays empty: shared variables may be millions. */
+/**
+ * Answers reads of shared variables and prompts by their URIs. The list of resources stays empty: there may be millions of shared
+ * variables.
+ */
 export function offerResources (server: Server, visit: Visit, { readEnviron }: McpUses): void {
   const { generation, caller } = visit
 

@@ -1,10 +1,11 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, type Server, type Tool as McpTool } from '@modelcontextprotocol/server'
 import { ServiceError } from '../../base/errors.ts'
-import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Caller } from '../../access/caller.ts'
 import { type Generation, type Tool } from '../../registry/generation/generation.ts'
 import { NOTHING } from '../../template/value.ts'
 import { promptOrMessages } from '../../service/render/rendered-messages.ts'
+import { MAX_MESSAGES, SPEAKERS } from '../prompts/prompt-body.ts'
 import { runnablePrompts } from './prompts.ts'
 import { type McpUses, type Visit } from './visit.ts'
 
@@ -19,7 +20,21 @@ const OWN_TOOLS: readonly McpTool[] = [
     name: 'render_prompt',
     title: 'Render a prompt',
     description: 'Renders a registered prompt with variables, and gives its text or its messages',
-    inputSchema: { type: 'object', properties: { id: { type: 'string', description: 'The id of the prompt, as list_prompts gives it' }, variables: { type: 'object', description: 'Values for the template' }, label: { type: 'string', description: 'Such as production; by default what this client is served' } }, required: ['id'] },
+    inputSchema: {
+      type: 'object',
+      properties: {
+        id: { type: 'string', description: 'The id of the prompt, as list_prompts gives it' },
+        variables: { type: 'object', description: 'Values for the template' },
+        label: { type: 'string', description: 'Such as production; by default what this client is served' },
+        messages: {
+          type: 'array',
+          items: { type: 'object', properties: { role: { enum: [...SPEAKERS] } }, required: ['role'] },
+          maxItems: MAX_MESSAGES,
+          description: 'The conversation so far: it goes where the prompt has history, else behind, and is not rendered'
+        }
+      },
+      required: ['id']
+    },
     annotations: { readOnlyHint: true }
   },
   {
@@ -31,7 +46,7 @@ const OWN_TOOLS: readonly McpTool[] = [
   }
 ]
 
-/** Offers the service's own two tools, and registered ones whose registration says `callable: true`. */
+/** Answers `tools/list` and `tools/call` of MCP: the service's own two tools, and registered tools that say `callable: true`. */
 export function offerTools (server: Server, visit: Visit, uses: McpUses): void {
   const { generation, caller } = visit
   server.setRequestHandler('tools/list', () => ({ tools: [...OWN_TOOLS, ...callableTools(generation, caller).map(describeTool)] }))
@@ -50,7 +65,7 @@ export function offerTools (server: Server, visit: Visit, uses: McpUses): void {
   })
 }
 
-/** Registered tools that a caller may call: here, too, a model chooses the arguments, so it needs the role `chat`. */
+/** The registered tools that a caller may call over MCP. A model chooses their arguments, so the caller needs the role `chat`. */
 export function callableTools ({ tools }: Generation, { roles }: Caller): Tool[] {
   if (!roles.has('chat')) return []
   const own = new Set(OWN_TOOLS.map(({ name }) => name))
@@ -73,22 +88,29 @@ function callOf (name: string, given: JsonObject, visit: Visit, uses: McpUses): 
 }
 
 async function renderPrompt (given: JsonObject, { generation, caller, requestId, activity, arrivedAt }: Visit, uses: McpUses): Promise<CallToolResult> {
-  const { id, variables = {}, label } = given as { readonly id?: Json, readonly variables?: Json, readonly label?: Json }
+  const { id, variables = {}, label, messages: history = [] } = given
   if (typeof id !== 'string') return failure('"id" must be a text: the id of a prompt')
-  if (typeof variables !== 'object' || variables === null || Array.isArray(variables)) return failure('"variables" must be an object')
+  if (!isJsonObject(variables)) return failure('"variables" must be an object')
   if (label !== undefined && typeof label !== 'string') return failure('"label" must be a text')
+  if (!isConversation(history)) return failure(`"messages" must be a list of at most ${MAX_MESSAGES} messages, each with a "role": ${SPEAKERS.join(', ')}`)
   const chosen = await uses.choosePrompt(generation, caller, id, { label })
   const { prompt, messages } = await uses.renderPrompt({
     generation,
     caller,
     id: chosen.prompt.id,
     chosen,
-    variables: variables as JsonObject,
+    variables,
+    history,
     requestId,
     activity,
     arrivedAt
   })
   return success(textOrJson(promptOrMessages(prompt, messages)))
+}
+
+function isConversation (value: Json): value is JsonObject[] {
+  const isSaid = (message: Json): boolean => isJsonObject(message) && SPEAKERS.some(role => role === message['role'])
+  return Array.isArray(value) && value.length <= MAX_MESSAGES && value.every(isSaid)
 }
 
 function listPrompts ({ prefix = '' }: JsonObject, { generation }: Visit): CallToolResult {

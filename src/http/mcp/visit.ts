@@ -7,7 +7,7 @@ import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
 import { type RenderPrompt } from '../../service/render/render-prompt.ts'
 import { type TryTool } from '../../service/tools/try-tool.ts'
 
-/** One request of an MCP client: who asks, and what exists for that caller. */
+/** One request of an MCP client: who asks, and the entries that this caller may see. */
 export interface Visit {
   readonly generation: Generation
   readonly caller: Caller
@@ -19,7 +19,7 @@ export interface Visit {
   readonly signal: AbortSignal
 }
 
-/** The use cases that MCP clients reach. */
+/** The functions of the service that MCP clients can reach. */
 export interface McpUses {
   readonly renderPrompt: RenderPrompt
   readonly choosePrompt: ChoosePrompt

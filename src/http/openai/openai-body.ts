@@ -5,7 +5,7 @@ import { nullable } from '../base/schemas.ts'
 
 const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template of the prompt that model names' })
 
-/** An OpenAI chat completion request, which may name a registered prompt. */
+/** The schema of OpenAI's request for a chat completion, which may name a registered prompt in place of messages. */
 export const CompletionBody = Type.Object({
   model: nullable(Type.String(), { description: 'A model, or `prompt:{id}` for a registered prompt; `prompt:{id}@production` and `prompt:{id}@7` for what a label means and for a version' }),
   messages: nullable(Type.Array(Type.Object({ role: Type.String() }, { additionalProperties: true }), { maxItems: 1000 })),
@@ -20,13 +20,13 @@ export const CompletionBody = Type.Object({
   fallbacks: nullable(Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }), { description: 'Models to ask when the first one fails' })
 }, { additionalProperties: true, examples: [{ model: 'prompt:greet', variables: { name: 'Ada' } }] })
 
-/** An OpenAI embeddings request. */
+/** The schema of OpenAI's request for embeddings. */
 export const EmbeddingsBody = Type.Object({ model: nullable(Type.String()) }, {
   additionalProperties: true,
   examples: [{ model: 'text-embedding-3-small', input: 'Hello' }]
 })
 
-/** The prompt that a completion request names, and everything else in it. */
+/** The registered prompt that a chat completion request names, and everything else in the request. */
 export interface PromptCall {
   readonly id: string
   readonly version: number | undefined

@@ -10,7 +10,7 @@ const SESSION = '0123456789abcdef0123456789abcdef'
 const REVISION = 'RpxSPWqS7NC1'
 const DIAGNOSTIC = { severity: 'error', code: 'SYNTAX', message: '"if" is not closed', line: 1, column: 1, hint: 'Close it with {{/if}}' }
 
-/** An example of the error for each code that a route lists. */
+/** One example of every error that a route may list, by its code. */
 const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.requestInvalid('headers: host is missing', { part: 'headers' }),
   errors.variableMissing('trial.hello', [{ path: 'variables.name', line: 1, column: 14 }], { syntax: 'handlebars' }),
@@ -68,7 +68,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.sessionFull(SESSION, '100000 transitions'),
   errors.tooManySessions(100),
   errors.definitionsTooMany(17, 40_960, 16, 524_288),
-  errors.terminalUnsupported('shop', 'its operator allows none'),
+  errors.terminalUnsupported('shop', 'the operator\'s file does not say terminal: true of it'),
   errors.terminalNotFound(SESSION),
   errors.terminalGone(SESSION),
   errors.tooManyTerminals(4, 'caller'),

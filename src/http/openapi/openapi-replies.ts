@@ -8,7 +8,7 @@ export interface ApiDocument {
   readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-/** A route's codes of errors and headers, carried in its operation under a private key, which is removed at the end. */
+/** The error codes and headers of a route, carried in its operation under a private key, which is removed at the end. */
 export interface CallFacts {
   'x-facts'?: { readonly codes: readonly ErrorCode[], readonly headers: readonly ReplyHeader[] }
 }
@@ -27,7 +27,7 @@ interface Reply {
   readonly content?: Readonly<Record<string, { readonly schema: Schema, examples?: Record<string, object> }>>
 }
 
-/** The facts of a reply that decide which headers it has. */
+/** A reply's status and the headers that its route declares, which decide the headers to describe. */
 interface PlacedReply { readonly status: string, readonly own: readonly string[] }
 
 /** The description that `@fastify/swagger` gives to a reply without one. */
@@ -108,7 +108,7 @@ function completeOperation ({ requestBody, responses }: Operation, own: readonly
   }
 }
 
-/** Adds examples of errors to the replies of a call. @param examples the examples of the whole document, which replies refer to */
+/** Adds examples of errors to the replies of a route. @param examples all examples of the document, to which the replies refer */
 function addExamples (path: string, { responses }: Operation, codes: readonly ErrorCode[], examples: Record<string, { readonly value: object }>): void {
   for (const [status, { content }] of Object.entries(responses)) {
     const json = content?.['application/json']

@@ -96,12 +96,12 @@ function withOptionalDefaults (schema: FastifySchema): FastifySchema {
   return { ...schema, querystring: { ...query, required: query.required.filter(name => !Object.hasOwn(query.properties[name] ?? {}, 'default')) } }
 }
 
-/** The errors of every route: faults in the head of a request. */
+/** The errors that every route can answer with: faults in the head of a request. */
 const OF_EVERY_ROUTE: readonly ErrorCode[] = [
   'REQUEST_INVALID', 'HOST_NOT_ALLOWED', 'REQUEST_TIMEOUT', 'ENCODING_UNSUPPORTED', 'EXPECTATION_UNKNOWN', 'HEADERS_TOO_LARGE'
 ]
 
-/** Further errors of routes that require a role: access control, limits, overload, and a store that was never read. */
+/** Further errors of every route that requires a role: access control, limits, overload, and a store that was never read. */
 const OF_ROLES: readonly ErrorCode[] = ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN', 'ROLE_MISSING', 'RATE_LIMITED', 'OVERLOADED', 'STORE_UNAVAILABLE']
 
 /** The errors that a route can answer with: its own, and those that it shares with others. */

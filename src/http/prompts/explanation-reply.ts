@@ -2,7 +2,7 @@ import { requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { completionReply, type MediaReply, oneOf, partPlace } from '../base/schemas.ts'
 
-/** Whether a rendered prompt is to be explained. */
+/** The query parameter that asks for an explanation: what each piece of the rendered prompt was made from. */
 export const ExplainQuery = Type.Object({
   explain: Type.Boolean({ default: false, description: 'Adds to the reply what every piece of the prompt was made from; not with `stream: true` in the body' })
 })
@@ -23,7 +23,7 @@ const Source = Type.Union([
   Type.Object({ kind: Type.Literal('default'), path: Type.Optional(path) }, { description: 'What stands in for a missing value: the default of a parameter, which path names, or the fallback of the function default' })
 ])
 
-/** A piece of a rendered message, and what it was made from. */
+/** The schema of a piece of a rendered message, with what it was made from. */
 export const Span = Type.Object({
   text: Type.String(),
   line: Type.Integer({ minimum: 1, description: 'Where it is written in the template' }),
@@ -71,7 +71,7 @@ export const ExplanationReply = Type.Object({
   }), { description: 'The prompt\'s own, and the place of the caller\'s' })
 }, { $id: 'Explanation', title: 'Explanation' })
 
-/** The reply of a chat: a completion, with the explanation of its prompt if asked for, or a stream. */
+/** The schema of the reply of a chat: a completion, with the explanation of its prompt if asked for, or a stream. */
 export const explainedCompletionReply: MediaReply = {
   ...completionReply,
   content: {
@@ -85,7 +85,7 @@ export const explainedCompletionReply: MediaReply = {
   }
 }
 
-/** Refuses an explanation of a streamed answer, which has no place for it. @throws REQUEST_INVALID */
+/** Refuses a request that wants both a stream and an explanation, for which a stream has no place. @throws REQUEST_INVALID */
 export function refuseExplainedStream ({ explain }: { readonly explain: boolean }, stream: boolean | null | undefined): void {
   if (explain && stream === true) throw requestInvalid('query: explain is not available with stream: true', { part: 'query', field: 'explain' })
 }

@@ -3,29 +3,40 @@ import { BundleSchema } from '../../service/render/bundle.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { nullable, oneOf } from '../base/schemas.ts'
 
-const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' })
+/** The member `variables` of a body. */
+export const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' })
 const args = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Another name for variables' })
 
-/** Refuses a body with both `variables` and `args`, which mean the same; null counts as left out. */
+/** The schema that refuses a body with both `variables` and `args`, two names of one field; null counts as left out. */
 const ONE_NAME = { not: { type: 'object', required: ['variables', 'args'], properties: { variables: { type: 'object' }, args: { type: 'object' } } } }
 
 /** An example body for the prompt `greet` of `examples/`. */
 const EXAMPLE = { variables: { name: 'Ada' } }
 
-const MESSAGES = Type.Array(Type.Object({ role: oneOf(['user', 'assistant', 'tool']) }, { additionalProperties: true }), { maxItems: 1000 })
+/** The roles of the caller's messages, and the most of them that a request may have. */
+export const SPEAKERS = ['user', 'assistant', 'tool'] as const
+export const MAX_MESSAGES = 1000
 
-/** The body of a render: nothing, `{}` and `variables: null` all mean "no variables"; with a bundle, the variables in it. */
+/** The member `messages` of a body: the caller's. */
+export const messages = nullable(
+  Type.Array(Type.Object({ role: oneOf(SPEAKERS) }, { additionalProperties: true }), { maxItems: MAX_MESSAGES }),
+  { description: 'The conversation so far: it goes where the prompt has `history`, else behind, and is not rendered' })
+
+/**
+ * The schema of the body of a render. No body, `{}` and `variables: null` all mean "no variables"; with a bundle (a recorded render), its
+ * variables are used.
+ */
 export const RenderBody = Type.Union([
   Type.Object({
     variables,
     args,
-    messages: nullable(MESSAGES, { description: 'The conversation so far: it goes where the prompt has `history`, else behind, and is not rendered' }),
+    messages,
     bundle: nullable(BundleSchema, { description: 'What a render with `?tools=record` gave: rendered again, without a call' })
   }, ONE_NAME),
   Type.Null()
 ], { examples: [EXAMPLE] })
 
-/** The body of a chat: variables, and any field of an OpenAI chat completion request. */
+/** The schema of the body of a chat: variables, and any field of OpenAI's chat completion request. */
 export const ChatBody = Type.Union([
   Type.Object({
     variables,
@@ -33,9 +44,7 @@ export const ChatBody = Type.Union([
     stream: nullable(Type.Boolean(), { description: 'Whether to answer with server-sent events; not with `?explain=true`' }),
     fallbacks: nullable(Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }), { description: 'Models to ask when the first one fails' }),
     model: nullable(Type.String({ minLength: 1 }), { description: 'Left out: the prompt\'s default, then the service\'s' }),
-    messages: nullable(
-      MESSAGES,
-      { description: 'The conversation so far: it goes where the prompt has `history`, else behind, and is not rendered' }),
+    messages,
     temperature: nullable(Type.Number()),
     top_p: nullable(Type.Number()),
     n: nullable(Type.Integer()),

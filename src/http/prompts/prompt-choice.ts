@@ -10,7 +10,10 @@ export const WishQuery = Type.Object({
   version: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e15 - 1, description: 'This version; the same as `@7` behind the id' }))
 })
 
-/** The query parameters that choose a version, where a label may share its requests among several versions by weight. */
+/**
+ * The query parameters of a render or a chat: a version of the prompt, and the key by which a label that is divided among several versions
+ * picks one.
+ */
 export const ChoiceQuery = Type.Object({
   ...WishQuery.properties,
   key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Where a label has several versions, the same key always gets the same one; left out, `user` or `safety_identifier` of the body, else chance' }))
@@ -53,7 +56,7 @@ export async function chooseToRender (
   }
 }
 
-/** The end user that a request is for, from the fields that OpenAI's clients send. */
+/** The end user for whom a request is made, from the fields that OpenAI's clients send. The same user always gets the same version. */
 function keyOf (body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   for (const name of ['user', 'safety_identifier']) {

@@ -9,9 +9,9 @@ import { type Generation } from '../../registry/generation/generation.ts'
 import { resolveId } from '../../service/versions/choose-prompt.ts'
 
 /**
- * Asks the store for a prompt that is not loaded before the request fails: an entry stored a moment ago may not have been
- * pushed to this process yet. The request then goes on with the generation that has the prompt. The caller's patterns still
- * apply.
+ * Looks for an unknown prompt in the store before a request fails: an entry stored a moment ago may not have reached this process yet. If
+ * the prompt is found, the request goes on with the snapshot of entries (the generation) that contains it. What is hidden from the caller
+ * stays hidden.
  */
 export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, registry: Registry, id: string): Promise<void> {
   const { generation, caller } = request
@@ -22,7 +22,7 @@ export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, 
   if (caller.prompts === undefined) reply.header('x-registry-revision', request.generation.revision)
 }
 
-/** Seeks the prompt of the request in the store for every route with `seeksPrompt`. */
+/** Adds a hook that looks for an unknown prompt in the store, on every route with `seeksPrompt`. */
 export function seekPrompts (app: App, registry: Registry): void {
   app.addHook('preHandler', (request, reply, done) => {
     if (request.routeOptions.config.seeksPrompt !== true) return done()
@@ -32,7 +32,7 @@ export function seekPrompts (app: App, registry: Registry): void {
   })
 }
 
-/** Whether the generation has the prompt, version or label that an id names. */
+/** Whether an id names a prompt, a version or a label that is loaded. */
 function isKnown (generation: Generation, id: string): boolean {
   if (lookUpPrompt(generation, id) !== undefined) return true
   const named = resolveId(generation, id)

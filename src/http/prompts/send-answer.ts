@@ -9,14 +9,14 @@ export function sendReply (reply: FastifyReply, { body, usage }: CountedReply): 
   return reply.type('application/json; charset=utf-8').send(body)
 }
 
-/** A reply with one more member behind the model's own members, whose bytes stay unchanged. */
+/** Adds a member behind the model's own members of a reply, whose bytes stay unchanged. */
 export function withMember (reply: CountedReply, name: string, value: object): CountedReply {
   const end = reply.body.lastIndexOf('}')
   const comma = Object.keys(reply.value).length === 0 ? '' : ','
   return { ...reply, body: Buffer.concat([reply.body.subarray(0, end), Buffer.from(`${comma}${JSON.stringify(name)}:${stringifyJson(value)}}`)]) }
 }
 
-/** Answers with a stream, each event as it comes; a client that leaves destroys it. */
+/** Answers with a stream, each event as it comes. The stream is destroyed when the client leaves. */
 export function sendStream (reply: FastifyReply, { events }: ChatStream): FastifyReply {
   return reply.headers({
     'content-type': 'text/event-stream; charset=utf-8',

@@ -4,8 +4,8 @@ import { type FastifyReply } from 'fastify'
 const MAX_NAMES = 20
 
 /**
- * Names the failed tools in a header of the reply, so that clients see that defaults stand in the prompt in place of results.
- * Letters that a header cannot hold are percent-encoded.
+ * Makes the function that lists failed tools in a header of the reply, so that clients see that the prompt contains default values in place
+ * of results. Letters that a header cannot hold are percent-encoded.
  */
 export function setToolDefaults (reply: FastifyReply): (functions: readonly string[]) => void {
   return functions => {

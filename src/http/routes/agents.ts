@@ -7,7 +7,7 @@ import { describeTurn, TurnReply } from '../sessions/agent-view.ts'
 import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
 import { SessionId } from './sessions.ts'
 
-/** The routes of dialogues with agents: each request is one turn. */
+/** The routes of dialogues with agents. Each request is one turn: what the user says, and the agent's answer. */
 export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<Service, 'door' | 'sessionKinds'>): void {
   app.post('/api/agents/:id/sessions', {
     config: { role: 'run', fails: [...BEGINS_SESSION, 'DEFINITIONS_TOO_MANY'] },

@@ -12,7 +12,7 @@ import { EnvironId, ListQuery, listReply } from '../base/schemas.ts'
 
 const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }), etag: ListedTag })
 
-/** The most values that a listing with tags reads at a time: each batch is dropped once its tags are made. */
+/** The most values of shared variables that a listing with tags reads at a time. Each batch is dropped from memory once it is hashed. */
 const BATCH = 100
 
 /** The longest time that the store may take to read values, in ms. */

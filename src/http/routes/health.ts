@@ -55,7 +55,9 @@ function describeSessions (problem: string | undefined) {
   return { available: problem === undefined, ...(problem === undefined ? {} : { details: problem }) }
 }
 
-/** Describes readiness. @param hasContents whether the description has counts and hashes of the registry */
+/**
+ * Describes readiness. @param hasContents whether the description has the numbers and hashes of entries, which not every caller may see
+ */
 function describeReadiness (registry: Registry, hasContents: boolean) {
   const { generation, environs, kinds } = registry
   const { loaded, problem, verifiedAt, store, held, heldNodes, labelsProblem } = registry.status()

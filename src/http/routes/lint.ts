@@ -9,12 +9,12 @@ import { type App } from '../base/app-types.ts'
 import { type KindRoute, withArticle } from '../kinds/kind-routes.ts'
 import { oneOf, PlacedDiagnosticReply } from '../base/schemas.ts'
 
-/** A kind whose candidates can be linted, with the field of the request that holds one. */
+/** A kind of entries that can be linted, with the field of the request for an entry of that kind. */
 type Linted = Pick<KindRoute, 'kind' | 'body'> & { readonly field: string }
 
 const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) })
 
-/** The route that gives the diagnostics of a candidate entry without registering it. */
+/** The route that checks an entry without storing it, and gives its diagnostics. */
 export function lintRoutes (app: App, kindRoutes: readonly KindRoute[], { lintCandidate }: { lintCandidate: LintCandidate }): void {
   const linted = kindRoutes.flatMap(({ kind, body, lintedAs }) => lintedAs === undefined ? [] : [{ kind, body, field: lintedAs }])
   app.post('/api/lint', {
@@ -44,13 +44,13 @@ function bodyOf (linted: readonly Linted[]) {
   })
 }
 
-/** Describes the field of a candidate: `A skill as in jsonschema/skill.json: an object, or the text of a SKILL.md`. */
+/** Describes a field of the lint request: `A skill as in jsonschema/skill.json: an object, or the text of a SKILL.md`. */
 function candidateInWords (kind: Kind, { description = '' }: { readonly description?: string }): string {
   const words = `${withArticle(kind)} ${description.slice(0, 1).toLowerCase()}${description.slice(1)}`
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`
 }
 
-/** Reads the candidate from a body. @param whole the kind of the candidate; `undefined` for a template alone */
+/** Reads from the body which entry is to be checked. @param whole the kind of the entry; `undefined` for a bare template */
 function readCandidate (body: JsonObject, whole: Linted | undefined): LintRequest {
   const { template, syntax } = body
   const id = body['id'] as string | undefined
@@ -62,6 +62,6 @@ function readCandidate (body: JsonObject, whole: Linted | undefined): LintReques
     }
   }
   const value = body[whole.field] as Json
-  // A text of a definition is stored as it is, like a file; a prompt that is a text is stored as a JSON string.
+  // An agent, a skill or a plan profile that is a text is stored unquoted, like a file; a prompt that is a text is stored as a JSON string.
   return { kind: whole.kind.key, id, text: typeof value === 'string' && isDefinitionKind(whole.kind) ? value : stringifyJson(value) }
 }

@@ -25,7 +25,7 @@ const reference = {
   ...place
 }
 
-/** The schema of a prompt's needs, without the prompt's id. */
+/** The schema of a prompt's needs: the variables, shared variables, tools and partials that its templates read. */
 export const Needs = Type.Object({
   variables: Type.Array(Type.Object({
     path,
@@ -49,7 +49,9 @@ export const Needs = Type.Object({
 
 const NeedsReply = Type.Object({ id: Type.String(), revision: Type.String(), ...Needs.properties })
 
-/** The route that tells what a prompt and all its partials need before it can be rendered. */
+/**
+ * The route that tells what a prompt needs to be rendered: variables, shared variables, tools, and partials (prompts that it includes).
+ */
 export function needsRoutes (app: App, { environs, choosePrompt }: { environs: VisibleEnvirons, choosePrompt: ChoosePrompt }): void {
   app.get('/api/prompts/:id/needs', {
     config: { role: 'read', fails: CHOOSES_PROMPT, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label'] },

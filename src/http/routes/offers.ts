@@ -30,7 +30,10 @@ const WorkspaceReply = Type.Object({
 
 const TargetName = Type.Object({ name: Type.String({ maxLength: 200, description: 'Of a target', examples: ['shop'] }) })
 
-/** The routes that list the targets and workspaces that a caller may choose for a session. No path of this machine is shown. */
+/**
+ * The routes that list the targets (machines) and workspaces (folders) that a caller may choose for a session. No path of this machine is
+ * shown.
+ */
 export function offerRoutes (app: App, offers: Offers): void {
   app.get('/api/targets', {
     config: { role: 'run' },

@@ -24,7 +24,7 @@ import { seekPrompt } from '../prompts/seek-prompt.ts'
 import { sendReply, sendStream } from '../prompts/send-answer.ts'
 import { setToolDefaults } from '../prompts/tool-defaults.ts'
 
-/** The services and settings that the routes of OpenAI's API need. */
+/** The functions and settings that the routes of OpenAI's API need. */
 export interface FrontDoorOptions {
   readonly chatWithPrompt: ChatWithPrompt
   readonly choosePrompt: ChoosePrompt
@@ -53,7 +53,7 @@ interface AnswerForm {
 
 const CHAT: AnswerForm = { sendReply, sendStream }
 
-/** The routes of OpenAI's API, so that its clients can use prompts and models unchanged. */
+/** The routes below `/v1`, which have the form of OpenAI's API, so that its clients can use prompts and models unchanged. */
 export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
   app.get('/v1/models', {
     config: { role: 'chat' },
@@ -114,7 +114,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
   }
 
   async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>, form: AnswerForm): Promise<FastifyReply> {
-    // `prompt` is a field of this service, and null here; the model's API may refuse a field that it does not know.
+    // The field `prompt` is this service's own, and null here; a model's API may refuse a field that it does not know.
     const { prompt: _prompt, ...given } = body
     const { fields, fallbacks } = splitFields(given as JsonObject)
     const call = callOf(request, reply, fallbacks)
@@ -154,7 +154,7 @@ function asModel ({ id, provider }: ModelDescription): Static<typeof Model> {
   return { id, object: 'model', created: STARTED, owned_by: provider }
 }
 
-/** The facts of a call that belongs to no prompt, for the count of use. */
+/** The facts of a model call that belongs to no prompt, by which its use of tokens is counted. */
 function callOf ({ caller, id, activity }: FastifyRequest, reply: FastifyReply, fallbacks?: readonly string[]): CountedCall {
   return { caller, prompt: '', requestId: id, activity, signal: abortWhenGone(reply), fallbacks }
 }

@@ -11,19 +11,22 @@ import { Agreement, CommitMessage, Confirmation, Goal, Paths, PlanMessage, Previ
 import { visitorOf } from '../sessions/visitor.ts'
 import { SessionId } from './sessions.ts'
 
-/** The replies of routes that continue a plan. */
+/** The schemas of the replies of routes that continue a plan: 202 while the plan still runs. */
 const goesOn = { 200: PlanReply, 202: PlanReply }
 
 const WAITS = 'Waits up to 30 s for the plan to wait again; then 202, and `GET /api/sessions/{id}/events` has the rest. ' +
   '`Idempotency-Key` makes a request that is sent again count once.'
 
-/** The list of a plan's events for the description of the API; docs/plans.md has the fields of each. */
+/** The events of a plan, for the description of the API; docs/plans.md has the fields of each. */
 const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the stages `preview`, `applied`, `undone` and `redone`, ' +
   '`approval`, `command` of checks, `memory`, `error`, `log` and `done`.'
 
 /** The routes of plans: a model proposes changes of files, which can be applied, undone and redone. */
 export function planRoutes (app: App, { door, sessionKinds: { plans }, planPreviews }: Pick<Service, 'door' | 'sessionKinds' | 'planPreviews'>): void {
-  /** Answers when the plan waits again, or after 30 s. @param code the status of the reply when the plan waits, or has ended */
+  /**
+   * Answers when the plan waits for the user again or has ended, at the latest after 30 s. @param code the status of a reply that came in
+   * time
+   */
   async function answer (request: FastifyRequest, reply: FastifyReply, enter: (visitor: Visitor) => Promise<Progress>, code = 200) {
     const progress = await enter(visitorOf(request, reply))
     reply.code(progress.isOpen ? 202 : code)

@@ -45,7 +45,7 @@ const PromptReply = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply)
 })
 
-/** The author of a change that was made in the store itself, where nobody's name is kept. */
+/** The author of a change that another program made in the store itself, which keeps no names. */
 const STORE = 'store'
 
 /** The routes that list and read prompts. */

@@ -15,7 +15,7 @@ const PublishedReply = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'What was noticed: warnings and hints' })
 })
 
-/** The query parameters about a new version of a prompt; other kinds have no versions to keep them with. */
+/** The query parameters that describe a new version of a prompt; entries of other kinds have no versions. */
 const AboutQuery = Type.Object({
   note: Type.Optional(Type.String({ maxLength: 1000, description: 'Of a prompt: what has changed, kept with its version' })),
   source: Type.Optional(Type.String({ maxLength: 500, description: 'Of a prompt: where it comes from, such as `git:8c2ae82`' }))

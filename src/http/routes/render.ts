@@ -44,7 +44,9 @@ export interface RenderRouteOptions {
   readonly choosePrompt: ChoosePrompt
 }
 
-/** The routes that render a prompt with variables; its tools are called, called and recorded, or replaced by recordings. */
+/**
+ * The routes that render a prompt with variables. Its tools are called, called and recorded, or replaced by default or recorded results.
+ */
 export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt }: RenderRouteOptions): void {
   const withTools = { live: renderPrompt, record: recordings.record, stub: recordings.stub }
 

@@ -31,10 +31,12 @@ const SessionQuery = Type.Object({
 
 const Page = Type.Object({ sessions: Type.Array(SessionSummary), next: Type.Optional(Type.String()) })
 
-/** The most transitions of one audit, and the size of the buffer through which it is sent, in bytes. */
+/**
+ * The most transitions (recorded steps of a session) that one audit lists, and the size of the buffer through which it is sent, in bytes.
+ */
 const [MAX_AUDIT, AUDIT_BUFFER] = [1000, 64 * 1024]
 
-/** The schema of an audit: a list, whose JSON is sent as a stream. */
+/** The schema of the audit of a session: a list of its transitions (recorded steps), whose JSON is sent as a stream. */
 const Audit = Type.Unsafe<Readable>(Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown({ description: '`{id, kind, digest, subject}`: the subject names the tool, the command, the check, the question to the model' })), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) })))
 
 const Messages = Type.Object({
@@ -55,7 +57,7 @@ const Input = Type.Object({
   action: Type.Optional(Type.Object({ name: Type.String({ maxLength: 100, description: 'As `skip`, `undo`: each kind of session has its own' }), data: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Empty when it is left out' })) }))
 })
 
-/** The routes that all kinds of sessions share. */
+/** The routes for sessions of every kind: dialogues with agents, runs of skills, plans and terminals. */
 export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick<Service, 'sessions' | 'sessionStarts' | 'door'>): void {
   app.get('/api/sessions', {
     config: { role: 'run' },
@@ -154,7 +156,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessionStarts.fork(caller, params.id, query.upTo))))
 }
 
-/** The JSON of an audit, in parts. */
+/** The JSON of an audit, written transition by transition. */
 async function * auditText (transitions: AsyncGenerator<Transition>, limit: number): AsyncGenerator<string> {
   let count = 0
   yield '['

@@ -18,7 +18,7 @@ const Cancelled = Type.Object({ message: Type.String() })
 
 type Enter = (visitor: Visitor) => Promise<Progress>
 
-/** Makes the message for a skill that waits for another kind of call. @param state the state of the skill */
+/** Makes the error message for a call that does not fit what the skill waits for. @param state the state of the skill */
 type NotNow = (state: string) => string
 
 const CONFLICTS: Readonly<Record<'input' | 'result' | 'continue', NotNow>> = {
@@ -27,15 +27,15 @@ const CONFLICTS: Readonly<Record<'input' | 'result' | 'continue', NotNow>> = {
   continue: state => `Skill is in state '${state}', not 'idle'`
 }
 
-/** The description of status 500 below /api/skills. */
+/** The meaning of status 500 below /api/skills, for the description of the API. */
 const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could not be asked, said nothing that can be read, or its budget is used up.'
 
-/** The replies of routes that continue a skill. */
+/** The schemas of the replies of routes that continue a skill. */
 const goesOn = skillTurn(SkillTurnData)
 
-/** The routes of runs of skills, in the protocol that their clients speak. */
+/** The routes that run skills, in the protocol of the clients that already use them. */
 export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills } }: Pick<Service, 'door' | 'terminals' | 'sessionKinds'>): void {
-  /** Answers when the skill waits again, or after 30 s. @throws SKILL_FAILED */
+  /** Answers when the skill waits for the user again or has ended, at the latest after 30 s. @throws SKILL_FAILED */
   async function answer<Data> (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: Progress) => Data) {
     const progress = await enter(visitorOf(request, reply))
     const { session, isOpen, isOwn } = progress
@@ -44,7 +44,10 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
     return successWith(describe(progress))
   }
 
-  /** Does work that is possible only while the skill waits for it. @throws SKILL_NOT_WAITING when it waits for something else */
+  /**
+   * Waits for a call that is allowed only while the skill waits for it, and says so in its error. @throws SKILL_NOT_WAITING when the skill
+   * does not wait for this call
+   */
   async function whileWaiting (visitor: Visitor, id: string, notNow: NotNow, work: Promise<Progress>): Promise<Progress> {
     try {
       return await work
@@ -71,7 +74,7 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
 
   app.post('/api/skills/:id/message', {
     config: { role: 'run', fails: [...DRIVES_SESSION, ...RUNS_SKILL] },
-    schema: { tags: ['Skills'], operationId: 'answerSkill', summary: 'Answer a question of a skill', description: `An empty answer skips a question that is optional. Where \`aiResponse.isInterrupted\` is true, \`again\` runs the command again, \`skip\` does without it, and anything else is what it printed. ${FAILS}`, params: SkillSessionId, body: MessageBody, response: goesOn }
+    schema: { tags: ['Skills'], operationId: 'answerSkill', summary: 'Answer a question of a skill', description: `An empty answer skips a question that is optional. Where \`aiResponse.isInterrupted\` is true, \`again\` runs the command again, \`skip\` does without it, and anything else is what it printed. Where \`aiResponse.isBusy\` is true, \`again\` tries again, \`without\` does without the terminal, \`skip\` leaves the command out, and anything else is for the model. ${FAILS}`, params: SkillSessionId, body: MessageBody, response: goesOn }
   }, (request, reply) => say(request, reply, request.params.id, { text: request.body.userMessage }, CONFLICTS.input))
 
   app.post('/api/skills/:id/command-result', {

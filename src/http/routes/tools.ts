@@ -62,11 +62,11 @@ const CallReply = Type.Object({
 
 export interface ToolRouteOptions {
   readonly tryTool: TryTool
-  /** The states in which the tools of registrations are prepared, by id of the registration. */
+  /** The states of preparation (such as connecting) of the tools, by id of the registration. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
 }
 
-/** The routes that list tools, show their state, and call one by hand. */
+/** The routes that list tools, show their state, and call a tool by hand. */
 export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions): void {
   app.get('/api/tools', {
     config: { role: 'read', headers: ['link'] },
@@ -84,7 +84,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
   }, (request, reply) => {
     const { id, definition, diagnostics, callable, isRegistered } = findTool(request.generation, request.params.id)
     const preparation = callable?.state() ?? toolStates().get(id)
-    // A tool that an MCP server offers has no key of its own in the store, and so no tag.
+    // A tool that an MCP server offers has no key of its own in the store, and so no entity tag.
     if (isRegistered) reply.header('etag', entityTag(contentHash(definition.registration)))
     const registration = withoutCredentials(definition.registration, definition.headers)
     return {

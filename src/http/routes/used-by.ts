@@ -18,7 +18,7 @@ const kinds: ReadonlyArray<{ used: Used, missing: ErrorCode, params: typeof Prom
   { used: 'prompts', missing: 'PROMPT_NOT_FOUND', params: PromptId, operationId: 'listPromptUsers', summary: 'Prompts that include a prompt as a partial' }
 ]
 
-/** The routes that tell which entries use an entry. */
+/** The routes that list the prompts which use an entry: a shared variable, a tool or a prompt. */
 export function usedByRoutes (app: App, { findUsers }: { findUsers: FindUsers }): void {
   for (const { used, missing, params, operationId, summary } of kinds) {
     app.get(`/api/${used}/:id/used-by`, {

@@ -5,7 +5,7 @@ import { ConfigError, type Config } from '../../config/config.ts'
 import { type Access } from './access.ts'
 import { hostNames } from './host-names.ts'
 
-/** Makes the rules of access from the configuration. @throws ConfigError that names the variable and shows no hash */
+/** Makes the rules of access from the configuration. @throws ConfigError that names the wrong variable, and shows no hash of a token */
 export async function accessFrom (config: Config, log: Log): Promise<Access> {
   const { API_TOKENS: tokens, API_TOKENS_FILE: path } = config
   const defaults = { requests: config.RATE_LIMIT_REQUESTS || undefined, tokens: config.RATE_LIMIT_TOKENS || undefined }
@@ -28,7 +28,10 @@ function openFile (file: TokenFile): Access {
   }
 }
 
-/** Reads the origins whose pages may call the service. @throws ConfigError when `CORS_ORIGINS` has something else than origins */
+/**
+ * Reads from the configuration the origins whose pages may call the service. @throws ConfigError when `CORS_ORIGINS` has anything but
+ * origins
+ */
 export function corsOrigins ({ CORS_ORIGINS: text }: Config): readonly string[] {
   const origins = listed(text)
   const wrong = origins.find(origin => !URL.canParse(origin) || new URL(origin).origin !== origin)

@@ -8,18 +8,20 @@ import { type App } from '../base/app-types.ts'
 import { subprotocolToken } from '../base/protocol.ts'
 import { checkHost, checkLocalWrite, checkOrigin, type OpenAccess } from './browser-guard.ts'
 
-/** Roles that change something: where no tokens are configured, only requests from this machine have them. */
+/** The roles that may change entries or run sessions. In a service without tokens, only requests from this machine have these roles. */
 const GUARDED: ReadonlySet<Role> = new Set<Role>(['write', 'run', 'approve', 'admin', 'terminal'])
 
-/** The rules of access: callers need a token, or everyone who can reach the service is let in. */
+/**
+ * The rules of access. In the mode `tokens` every caller needs a token; in the mode `open` everyone who can reach the service is let in.
+ */
 export type Access =
   | { readonly mode: 'tokens', /** Stops following the token file. */ readonly close?: () => void } & TokenHolders
   | { readonly mode: 'open' } & OpenAccess
 
 /**
- * Refuses requests whose Host header names a host that is not the service's own, on every route, where no tokens are
- * configured. With tokens, the check is not needed: a page that abuses DNS has no token, and learns only what open routes
- * tell anybody.
+ * Adds a check of the Host header to every route, if the service asks for no tokens: a request that names another host is refused. The
+ * check stops pages that point their own domain name at this service, so that the browser lets them read its answers (DNS rebinding). With
+ * tokens it is not needed, as such a page has no token.
  * @throws HOST_NOT_ALLOWED
  */
 export function guardHosts (app: App, access: Access): void {
@@ -35,10 +37,10 @@ export function guardHosts (app: App, access: Access): void {
 }
 
 /**
- * Identifies the caller of a request and checks its role, before the body is read. From then on the request has its
- * `caller`, and its `generation` shows only what that caller may see. Routes without a role are open to all; there, an
- * unknown token counts as no token. The reply names the revision of the generation, unless prompts are hidden from the
- * caller: a new revision would reveal that a hidden entry has changed.
+ * Adds the check who calls and whether the route's role is allowed, before a body is read. From then on the request has its `caller`, and
+ * its `generation` (the snapshot of all entries) shows only what that caller may see. Routes without a role are open to all; there, an
+ * unknown token counts as no token. The reply names the revision of the snapshot, unless prompts are hidden from the caller: a new revision
+ * would reveal that a hidden entry has changed.
  * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN, ROLE_MISSING, ORIGIN_FOREIGN, WRITE_NOT_LOCAL
  */
 export function guardAccess (app: App, access: Access): void {
@@ -89,8 +91,8 @@ export function requireCaller ({ caller, headers, socket }: FastifyRequest, acce
 }
 
 /**
- * Checks a request where no tokens are configured: a request that some page makes the browser send must not pass for the
- * user's own.
+ * Checks a request to a service that asks for no tokens, and gives its caller. A request that a foreign page makes the browser send must
+ * not pass for the user's own.
  */
 function anyone ({ headers, method, socket }: FastifyRequest, role: Role | undefined, access: OpenAccess): Caller {
   if (role !== undefined && method !== 'GET' && method !== 'HEAD') checkOrigin(headers, access)

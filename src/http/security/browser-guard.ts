@@ -2,14 +2,14 @@ import { type IncomingHttpHeaders } from 'node:http'
 import { hostNotAllowed, originForeign, writeNotLocal } from '../../base/errors.ts'
 import { type HostNames } from './host-names.ts'
 
-/** Headers by which a proxy says that it speaks for somebody else. */
+/** The headers by which a proxy says for whom it sends a request. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
-/** The hosts and origins that are accepted where no tokens are configured. */
+/** The hosts and origins that a service without tokens accepts, so that no foreign page can use it through a visitor's browser. */
 export interface OpenAccess {
-  /** The names that the service may be called by. */
+  /** The host names under which the service may be called. */
   readonly hosts: HostNames
-  /** Origins that CORS lets in. */
+  /** The origins from which pages may call the service (CORS). */
   readonly origins: ReadonlySet<string>
 }
 

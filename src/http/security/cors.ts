@@ -1,14 +1,14 @@
 import { type App } from '../base/app-types.ts'
 
-/** Headers of replies that a page may read. */
+/** The reply headers that a page of another origin may read. */
 const EXPOSED = ['etag', 'link', 'retry-after', 'x-prompt-label', 'x-prompt-revision', 'x-prompt-version', 'x-registry-revision', 'x-request-id',
   'x-should-retry', 'x-usage-estimate',
   ...['requests', 'tokens'].flatMap(rated => [`x-ratelimit-limit-${rated}`, `x-ratelimit-remaining-${rated}`, `x-ratelimit-reset-${rated}`])]
 
 /**
- * Lets pages of these origins call, with a token that they hold themselves: cookies are never taken. They may send any
- * header: OpenAI's client adds a dozen of its own. Without origins, no CORS headers are sent, and browsers keep pages of
- * other origins out.
+ * Lets pages of the given origins call the service, with a token that they hold themselves: cookies are never accepted. The pages may send
+ * any header, since OpenAI's client adds a dozen of its own. Without origins no CORS headers are sent, and browsers keep pages of other
+ * origins out.
  * See https://github.com/fastify/fastify-cors.
  */
 export async function allowOrigins (app: App, origins: readonly string[]): Promise<void> {

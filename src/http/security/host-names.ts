@@ -3,21 +3,20 @@ import { isIPv4, isIPv6 } from 'node:net'
 /** A host as a URL or a `Host` header names it, with or without a port. */
 const HOST = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/
 
-/** The names that this service may be called by. */
+/** The host names under which this service may be called. */
 export interface HostNames {
-  /** @param host as a `Host` header has it, with or without a port */
+  /** Whether a host may be in a request. @param host as a `Host` header has it, with or without a port */
   allow (host: string): boolean
 }
 
 /**
- * The accepted hosts: IP addresses, `localhost`, names below `localhost`, and the given names. Nobody else can make one of
- * them point to this service. Names below `localhost` are never looked up: https://www.rfc-editor.org/rfc/rfc6761#section-6.3.
- *
+ * Makes the check of host names. It accepts IP addresses, `localhost`, names below `localhost`, and the given names: a stranger's domain
+ * name can be none of these. Names below `localhost` are never looked up: https://www.rfc-editor.org/rfc/rfc6761#section-6.3.
  * @param names further host names, without ports
  */
 export function hostNames (names: readonly string[]): HostNames {
   const given = new Set(names.map(name => name.toLowerCase()))
-  // Nearly every request names the same host, and reading it takes a hundredth of a render.
+  // The last accepted host is kept: nearly every request names the same one, and parsing it takes a hundredth of a render.
   let last: string | undefined
   return {
     allow (host) {

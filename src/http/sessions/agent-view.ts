@@ -9,7 +9,7 @@ const TurnError = Type.Object({
   message: Type.String()
 })
 
-/** The schema of a turn of a dialogue in replies. */
+/** The schema of the result of one turn of a dialogue: what the user reads, and the agent's answer. */
 export const TurnReply = Type.Object({
   id: Type.String({ description: 'Of the session' }),
   stdout: Type.Array(Type.String(), { description: 'What the user reads, line by line' }),
@@ -22,7 +22,7 @@ export const TurnReply = Type.Object({
   result: Type.Unknown({ description: 'The outcome of each step as a code, and the messages so far' })
 })
 
-/** Describes the result of a turn. */
+/** Describes the result of a turn for the reply. */
 export function describeTurn ({ children, session: { id, status, engine: { view: { stateName, result } } }, stdout }: Progress): JsonObject {
   const { answer = null, value, error = null } = (result ?? {}) as JsonObject
   return {

@@ -22,7 +22,7 @@ export const ApprovalView = Type.Object({
   lastOutput: Type.Optional(Type.String({ description: 'The end of what the last command printed' }))
 })
 
-/** How an approval was decided. */
+/** The schema of a person's decision about an approval. */
 export const Decision = Type.Object({
   decision: oneOf(['approve', 'reject']),
   by: Type.String({ description: 'Name of a token' }),
@@ -31,7 +31,7 @@ export const Decision = Type.Object({
   reason: Type.Optional(Type.String())
 })
 
-/** An approval in a reply. */
+/** An approval in the form of replies. */
 export const viewApproval = describeApproval
 
 export function viewDecision ({ decision, by, at, command, reason }: Decided): Static<typeof Decision> {

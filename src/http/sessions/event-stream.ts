@@ -14,7 +14,7 @@ const HEARTBEAT = 15_000
 /** How long the service waits for a reader that does not read, in ms. Then it closes the stream; the reader comes back by the id of its last event. */
 const PATIENCE = 30_000
 
-/** The schema of a stream of events. */
+/** The schema of a stream of a session's events. */
 export const EventStream = Type.String({
   description: 'Events of a session. `event` is its type, `id` its place, `data` JSON with `at`, the time, and: ' +
     '`stdout` {text, effect}, `message` {role, content, effect, value} or {text, isFinal}, `ask` {text, required}, `step` {step, max}, ' +
@@ -27,13 +27,13 @@ export const EventStream = Type.String({
 export interface StreamOptions<R> {
   /** Id of the last event that the reader has; left out for all. */
   readonly after?: EventId | undefined
-  /** Makes the last event, when the session has nothing more to follow. */
+  /** Makes the last event of the stream, from the value with which the session's own events end. */
   readonly describeEnd?: (end: R) => { readonly event: string, readonly data: JsonObject }
 }
 
 /**
- * Turns a session into server-sent events. Each event has its type, and the id `seq.n` behind which a reader can resume; live
- * events have no id and are not repeated. When the session cannot be read on, the last event is `error`.
+ * Turns the transitions of a session into server-sent events. Each event has a type, and an id `seq.n` (transition and place in it) behind
+ * which a reader can resume; live events have no id and are not repeated. If the session cannot be read on, the last event is `error`.
  */
 export function eventStream<R> (followed: AsyncGenerator<Followed, R>, options: StreamOptions<R> = {}): PassThrough {
   const stream = new PassThrough({ highWaterMark: FREE_UNREAD })
@@ -70,7 +70,10 @@ async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed,
   }
 }
 
-/** Waits until the reader has read what it was sent. @returns false when that takes too long, or when too much waits for all readers together */
+/**
+ * Waits until the reader has read what it was sent. @returns false when that takes too long, or when the unread bytes of all readers exceed
+ * their bound
+ */
 async function isDrained (stream: PassThrough, closed: AbortSignal): Promise<boolean> {
   const release = holdUnread(stream.writableLength)
   if (release === undefined) return false
@@ -100,13 +103,13 @@ function eventText (event: string, data: JsonObject): string {
   return `event: ${event}\ndata: ${stringifyJson(data)}\n\n`
 }
 
-/** What the reader is told of an error. Of an unexpected error a reader learns no details. */
+/** The code and the message of an error for the reader of a stream. An unexpected error shows no details. */
 function reasonOf (error: unknown): JsonObject {
   const { code, message } = error instanceof ServiceError ? error : { code: 'INTERNAL', message: 'The stream ended unexpectedly; go on behind its last id' }
   return { code, message, at: timeOf(Date.now()) }
 }
 
-/** The place of an event in its session. */
+/** The place of an event in its session: the number of the transition, and its place among the events of that transition. */
 export interface EventId {
   readonly seq: number
   readonly n: number

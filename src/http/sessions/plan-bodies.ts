@@ -2,7 +2,9 @@ import { Type } from '../../base/schema-builder.ts'
 import { PLAN_CONFIRMS } from '../../registry/kinds/plan/plan-kind.ts'
 import { oneOf } from '../base/schemas.ts'
 
-/** A workspace as the operator's file names it: a name can be no path. */
+/**
+ * The schema of the name of a workspace (a folder whose files plans may change), as the operator's file has it. A name cannot be a path.
+ */
 export const WorkspaceName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Name of a workspace in the operator\'s file', examples: ['shop'] })
 
 /** The body that gives the goal of a plan. */
@@ -18,7 +20,7 @@ export const Goal = Type.Object({
   report: Type.Optional(Type.String({ maxLength: 500_000, description: 'Output of a failed check, a log: the files of its tracebacks are read first' }))
 }, { additionalProperties: false, examples: [{ goal: 'plan: исправь тест', workspace: 'shop' }] })
 
-/** The body that confirms a diff. */
+/** The body by which the user agrees to a diff. */
 export const Agreement = Type.Object({
   digest: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of the diff that was shown; without it the one that waits' }))
 }, { additionalProperties: false })
@@ -28,13 +30,13 @@ export const CommitMessage = Type.Object({
   message: Type.Optional(Type.String({ maxLength: 4000, description: 'The summary of the change without it' }))
 }, { additionalProperties: false })
 
-/** The body that selects paths of a change. */
+/** The body that selects which files of a change are undone or redone. */
 export const Paths = Type.Object({
   paths: Type.Optional(Type.Array(Type.String({ maxLength: 240 }), { minItems: 1, maxItems: 10_000, description: 'Of the change; all of them without it' })),
   dryRun: Type.Optional(Type.Boolean({ description: 'Only tells what it would come to now: `files` and `conflicts`; nothing is written' }))
 })
 
-/** The query parameters that select a page of a change. */
+/** The query parameters that select a page of a plan's change, or one side of one file. */
 export const PreviewQuery = Type.Object({
   after: Type.Integer({ minimum: 0, maximum: 100_000, default: 0, description: 'How many paths come before the first' }),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'A page may have fewer, and says how many come after it' }),

@@ -15,7 +15,10 @@ const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREA
 
 const CONFLICT = oneOf(['changed', 'gone', 'there', 'filled'])
 
-/** The schema of a plan in replies: AgentPlan of the protocol, with the state of its session. */
+/**
+ * The schema of a plan (changes of files that a model proposes) in replies: what its protocol calls AgentPlan, with the state of its
+ * session.
+ */
 export const PlanReply = Type.Object({
   id: Type.String({ description: 'Of the session' }),
   status: SessionStatus,
@@ -55,7 +58,7 @@ export const PlanReply = Type.Object({
   }))
 })
 
-/** The schema of the result of an undo or redo that is only tried. */
+/** The schema of the result of an undo or redo with `dryRun`, which writes nothing. */
 export const DryTurnReply = Type.Object({
   dryRun: Type.Literal(true),
   files: Type.Array(Change, { description: 'What would be as it was before, or as it was made' }),
@@ -78,7 +81,7 @@ export const PreviewReply = Type.Object({
   confirm: PlanReply.properties.confirm
 })
 
-/** One side of one file of a change. */
+/** The schema of the text of one file of a change, before or after it. */
 export const PreviewText = Type.Object({
   path: Type.String(),
   side: oneOf(['before', 'after']),
@@ -123,7 +126,7 @@ export function describePreview (session: Session, { files, more }: Page) {
 /** The most paths that one reply lists. */
 const MAX_LISTED = 500
 
-/** The confirmation that a plan waits for, if any. */
+/** The confirmation that a plan waits for: of a diff, of deletions or of a commit; empty if it waits for none. */
 function confirmOf (session: Session): { readonly confirm?: Waiting } {
   const { held } = resultOf(session, PLAN)
   if (held !== undefined) {
@@ -145,7 +148,7 @@ function listed (name: 'paths' | 'deletes', all: readonly string[]): Pick<Waitin
   return { [name]: all.slice(0, MAX_LISTED), ...(more > 0 ? { more } : {}) }
 }
 
-/** An object without the members that are undefined. */
+/** A copy of an object without the members whose value is undefined. */
 function withDefined<T extends object> (members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
 }

@@ -10,7 +10,7 @@ const STATUSES = ['running', 'waiting_input', 'waiting_approval', 'completed', '
 
 export const SessionStatus = oneOf([...STATUSES], { description: 'What it is doing; the last four are ends' })
 
-/** A session as lists show it. */
+/** The schema of a session in lists. */
 export const SessionSummary = Type.Object({
   id: Type.String(),
   definition: Type.String({ description: 'What it runs, as `agents/helper`' }),

@@ -5,7 +5,7 @@ export const SkillSessionId = Type.Object({ id: Type.String({ maxLength: 512, de
 
 const text = (maxLength: number, description: string) => Type.String({ maxLength, description })
 
-/** The fields that name the command which the user was shown: a decision is refused when another command waits by now. */
+/** The fields that name the command which the user was shown. If another command waits by the time the decision arrives, it is refused. */
 const SHOWN = {
   approvalId: Type.Optional(text(100, '`approval.id` of what was shown')),
   digest: Type.Optional(text(100, '`approval.digest` of what was shown'))
@@ -15,7 +15,7 @@ const SHOWN = {
 const MAX_TEXT = 100_000
 const MAX_OUTPUT = 1_000_000
 
-/** The body that starts a skill. */
+/** The body of the request that starts a skill. */
 export const StartBody = Type.Object({
   terminalSessionId: Type.Optional(text(200, 'Where commands run: a terminal of yours, or a target of the operator\'s file; `manual` leaves them to you')),
   skillId: Type.String({ minLength: 1, maxLength: 512, description: 'As `GET /api/skills` has it' }),
@@ -28,7 +28,7 @@ export const StartBody = Type.Object({
   maxSteps: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'No more than the skill itself has' }))
 }, { examples: [{ terminalSessionId: 'manual', skillId: 'git-quick-commit' }] })
 
-/** The result of a command that the user has run. */
+/** The body with the result of a command that the user has run by hand. */
 export const ResultBody = Type.Object({
   stdout: nullable(Type.String({ maxLength: MAX_OUTPUT })),
   stderr: nullable(Type.String({ maxLength: MAX_OUTPUT })),

@@ -24,7 +24,7 @@ const SkillRow = Type.Object({
   target: Type.String()
 })
 
-/** The schema of the skills that are files on a target, and not registered. */
+/** The schema of the skills that were found as files on a target (a machine), rather than registered. */
 export const SkillsOfTarget = Type.Object({
   skills: Type.Array(SkillRow),
   problems: Type.Array(Type.Object({ target: Type.String(), path: Type.Optional(Type.String()), source: Type.Optional(Source), reason: Type.String() }), { description: 'What is not offered, and why' })

@@ -9,10 +9,10 @@ import { type Session } from '../../session/session.ts'
 import { ApprovalView, viewApproval } from './approval-view.ts'
 import { nullable, oneOf } from '../base/schemas.ts'
 
-/** The most that the shown messages of a skill may have together, in UTF-16 units of their JSON; older messages are left out. */
+/** The largest size of a skill's messages in one reply, in UTF-16 units of their JSON; older messages are left out. */
 const MAX_MESSAGES = 1024 * 1024
 
-/** The schema of the model's reply, as `parseSkillResponse` reads it; after an interrupted command, the service's own question. */
+/** The schema of the model's reply, as `parseSkillResponse` reads it; after a command that was interrupted or not run, the service's own question. */
 const AiResponse = Type.Object({
   type: oneOf(['CMD', 'ASK', 'MESSAGE', 'DONE']),
   content: Type.String({ description: 'With its tag' }),
@@ -21,14 +21,15 @@ const AiResponse = Type.Object({
   required: Type.Optional(Type.Boolean({ description: 'Whether the question needs an answer' })),
   message: Type.Optional(Type.String()),
   fallback: Type.Optional(Type.Boolean({ description: 'The model did not say that it is a command' })),
-  isInterrupted: Type.Optional(Type.Boolean({ description: 'The service asks: nobody knows whether `command` was done. `again` runs it again, `skip` does without it, anything else is what it printed' }))
+  isInterrupted: Type.Optional(Type.Boolean({ description: 'The service asks: nobody knows whether `command` was done. `again` runs it again, `skip` does without it, anything else is what it printed' })),
+  isBusy: Type.Optional(Type.Boolean({ description: 'The service asks: `command` was not run, since its terminal was busy for too long. `again` tries again, `without` runs it and all further ones without the terminal, `skip` leaves it out, anything else is for the model' }))
 })
 
 const State = oneOf(['idle', 'waiting_cmd', 'waiting_user', 'done', 'cancelled', 'failed', 'expired'])
 
 /** The schema of a skill's state after a call that continues it. */
 export const SkillTurnData = Type.Object({
-  aiResponse: nullable(AiResponse, { description: 'What the model said last, or what is asked about a command that was interrupted; null before that' }),
+  aiResponse: nullable(AiResponse, { description: 'What the model said last, or what is asked about a command that was interrupted, or not run; null before that' }),
   state: State,
   step: Type.Integer(),
   text: Type.String({ description: 'What it ended with' }),
@@ -51,7 +52,7 @@ export const SkillStartData = Type.Object({
   ...SkillTurnData.properties
 })
 
-/** The schema of a skill's session as a whole. */
+/** The schema of a skill that runs, as a whole. */
 export const SkillData = Type.Object({
   terminalSessionId: Type.String({ description: 'Where it was started: a terminal, a target, or `manual`' }),
   serverId: Type.Union([Type.String(), Type.Null()], { description: 'The target on which its commands run; null where its user runs them' }),
@@ -80,7 +81,7 @@ export const SkillOutputData = Type.Object({ lastOutput: Type.String({ descripti
 
 type Message = Static<typeof SkillData>['messages'][number]
 
-/** The state of a skill in the protocol: that of its engine, or the status of a session that was ended from outside. */
+/** The state of a skill in the words of its protocol: the engine's state or, for a session that was ended from outside, its status. */
 export function stateOf ({ status, engine }: Session): Static<typeof State> {
   if (status === 'cancelled' || status === 'expired' || status === 'failed') return status
   return engine.view.stateName as Static<typeof State>
@@ -149,7 +150,7 @@ function approvalIn (session: Session): Static<typeof ApprovalView> | null {
   return waiting === undefined ? null : viewApproval(waiting)
 }
 
-/** The last text of a skill that has ended; empty before its end. */
+/** The last text of a skill that has ended; empty until then. */
 export function textOf (session: Session): string {
   return session.status === 'cancelled' ? 'Cancelled by user' : resultOf(session, SKILL).text
 }

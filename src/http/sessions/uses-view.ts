@@ -3,7 +3,7 @@ import { type Generation } from '../../registry/generation/generation.ts'
 import { type Use } from '../../service/sessions/reading/uses.ts'
 import { type Start } from '../../session/model.ts'
 
-/** The schema of the entries that a session has used. */
+/** The schema of the uses of a session: how often it has asked models, called tools and run commands. */
 export const UsesReply = Type.Object({
   definition: Type.String({ description: 'What it runs, as `agents/helper`' }),
   revision: Type.String({ description: 'Of the definition that it began with' }),
@@ -17,7 +17,7 @@ export const UsesReply = Type.Object({
   }))
 })
 
-/** Describes the entries that a session has used. @param generation the caller's view of the registry */
+/** Describes what a session has used. @param generation the entries (as they are now) that the caller may see */
 export function describeUses ({ definition, revision }: Pick<Start, 'definition' | 'revision'>, { definitions }: Generation, uses: readonly Use[]) {
   const end = definition.indexOf('/')
   const current = definitions.get(definition.slice(0, end))?.get(definition.slice(end + 1))?.hash

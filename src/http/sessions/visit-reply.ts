@@ -7,7 +7,7 @@ import { EventStream, eventStream } from './event-stream.ts'
 import { type MediaReply } from '../base/schemas.ts'
 import { visitorOf } from './visitor.ts'
 
-/** Whether a caller prefers events to JSON, by its `Accept`. A caller that takes both equally gets JSON. */
+/** Whether a request prefers server-sent events to JSON, by its `Accept` header. A request that takes both equally gets JSON. */
 export function wantsEvents (accept = ''): boolean {
   const qualities = new Map(accept.toLowerCase().split(',').map(each => {
     const [type = '', ...parameters] = each.split(';').map(part => part.trim())
@@ -17,17 +17,17 @@ export function wantsEvents (accept = ''): boolean {
   return (qualities.get('text/event-stream') ?? 0) > (qualities.get('application/json') ?? 0)
 }
 
-/** A call that enters a session, and the description of its result for the reply. */
+/** A call that drives a session, such as a message to it, and how its result is described in the reply. */
 export interface Visit {
   readonly enter: (visitor: Visitor) => Promise<Progress>
   readonly describe: (progress: Progress) => JsonObject
-  /** Whether the session begins with the visit. */
+  /** Whether the call starts the session. */
   readonly isStart?: boolean
 }
 
 /**
- * Answers when the session waits again, or after 30 s. A caller that prefers events gets them as they come. Its last event is
- * `turn`, with the JSON that other callers get.
+ * Makes the call, and answers when the session waits for the user again or has ended, at the latest after 30 s. A request that prefers
+ * events gets them as they come; the last event is `turn`, with the JSON that other requests get.
  */
 export async function answerVisit (door: SessionDoor, request: FastifyRequest, reply: FastifyReply, visit: Visit): Promise<FastifyReply> {
   const { enter, describe, isStart = false } = visit
@@ -41,7 +41,7 @@ export async function answerVisit (door: SessionDoor, request: FastifyRequest, r
   return await sendEvents(reply, events)
 }
 
-/** The reply of a call that enters a session: JSON, or a stream of events. */
+/** The schema of the reply of a call that drives a session: JSON, or a stream of events. */
 export function turnReply (schema: TSchema): MediaReply {
   return {
     description: 'What the turn came to; with `Accept: text/event-stream` its events, as they come',

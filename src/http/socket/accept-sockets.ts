@@ -1,24 +1,26 @@
+import { EventEmitter } from 'node:events'
+import { type IncomingMessage, type Server } from 'node:http'
+import { type Socket } from 'node:net'
 import websocket from '@fastify/websocket'
 import { type WebSocket } from 'ws'
 import { type App } from '../base/app-types.ts'
-import { routeOtherUpgrades } from './other-upgrades.ts'
 import { PROTOCOL } from '../base/protocol.ts'
 
-/** The largest frame, in bytes. */
+/** The largest WebSocket frame that a client may send, in bytes. */
 const MAX_FRAME = 256 * 1024
 
-/** How long a client may take to say goodbye when the service goes away, in ms. */
+/** How long a client may take to close its socket when the service stops, in ms. */
 const GOODBYE = 1000
 
 /**
- * Lets routes be WebSockets. It must be registered before all hooks that may refuse a request. When a hook answers an upgrade,
- * Node no longer owns the connection, and this plugin closes it.
+ * Lets routes be WebSockets. The plugin must be registered before all hooks that may refuse a request: if a hook answers a request for an
+ * upgrade, Node no longer owns the connection, and this plugin closes it.
  */
 export async function acceptSockets (app: App): Promise<void> {
   await app.register(websocket, {
     options: { server: routeOtherUpgrades(app.server), maxPayload: MAX_FRAME, handleProtocols: offered => offered.has(PROTOCOL) ? PROTOCOL : false },
     errorHandler (error, socket, request) {
-      // A frame was too large or invalid, or the client is gone. The library `ws` closes with the right code.
+      // The frame was too large or invalid, or the client has gone. The library `ws` closes the socket with the right code.
       request.log.debug({ err: error }, 'a socket was closed')
       socket.close()
     },
@@ -33,4 +35,29 @@ export async function acceptSockets (app: App): Promise<void> {
 function leave (client: WebSocket): void {
   client.close(1001, 'the service is going away')
   setTimeout(() => { client.terminate() }, GOODBYE).unref()
+}
+
+/**
+ * Passes requests for a WebSocket on to the listeners of the emitter that is returned. A request for any other upgrade is served as if it
+ * had not asked, which HTTP allows (RFC 9110, 7.8): Java's client asks every server for h2c, also with a POST. Without this function Node
+ * would leave the body of such a request unread as soon as anything listens to upgrades.
+ */
+function routeOtherUpgrades (server: Server): Server {
+  const websockets = new EventEmitter()
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    if (request.headers.upgrade?.toLowerCase() === 'websocket') websockets.emit('upgrade', request, socket, head)
+    else serveAgain(server, request, socket, head)
+  })
+  return websockets as Server
+}
+
+/** Lets the server read a request anew, with its head written again in front of its body but without the header `upgrade`. */
+function serveAgain (server: Server, { method = '', url = '', httpVersion, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): void {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`]
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = [rawHeaders[index], rawHeaders[index + 1]]
+    if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${name.toLowerCase() === 'connection' ? value.replace(/\bupgrade\b,?\s*/i, '') : value}`)
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
+  server.emit('connection', socket)
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The rate at which one client may type, in bytes a second, and the most bytes that it may send at once. */
+/** The rate at which one client may type into a terminal, in bytes a second, and the most bytes that it may send at once. */
 export const KEYS_A_SECOND = 64 * 1024
 
-/** Delays keys that a client sends too fast. */
+/** Slows down a client that types into a terminal faster than the allowed rate. */
 export class KeyRate {
   #left = KEYS_A_SECOND
   #since = performance.now()

@@ -9,25 +9,25 @@ import { FREE_UNREAD, holdUnread } from '../sessions/unread.ts'
 /** How often the service pings a client, in ms. A client that does not answer is cut off. */
 const HEARTBEAT = 30_000
 
-/** How many bytes a client may leave unread. Beyond that it is cut off; it comes back and goes on behind its last event. */
+/** How many bytes a client may leave unread. Beyond that it is cut off; it connects again and resumes behind its last event. */
 const MAX_BEHIND = 1024 * 1024
 
-/** The code with which a socket is closed when its token is gone, and the status of HTTP that means the same. */
+/** The WebSocket code with which a socket is closed when its token has been revoked, and the HTTP status that means the same. */
 const [TOKEN_GONE, UNAUTHORIZED] = [4401, 401]
 
-/** How many frames of one client may wait to be handled, and how many characters of those that are no requests. */
+/** How many frames of one client may wait to be handled, and how many characters the waiting frames with typed keys may have. */
 const MAX_WAITING = 100
 const MAX_WAITING_LENGTH = 1024 * 1024
 
-/** Takes the frames of one client, one after the other. */
+/** Handles the frames of one client, one after the other. */
 export interface FrameHandler {
   /** Handles one frame. @throws ServiceError, which the client is told */
   take (frame: JsonObject): Promise<void>
-  /** The frame that tells of an error. */
+  /** The frame that tells the client of an error. */
   errorOf (error: ServiceError, frame: JsonObject | undefined): JsonObject
   /** Whether a frame does not count as a request: a typed key, or a change of the terminal's size. */
   isNoRequest (frame: JsonObject): boolean
-  /** Checks that the client may still do what it does; called every second. */
+  /** Checks that the client still has the rights for what it has open; called every second. */
   look (): void
   close (): void
 }
@@ -39,7 +39,7 @@ export interface ConnectionOptions {
   readonly log: FastifyBaseLogger
 }
 
-/** One client's WebSocket: JSON frames in turn, each of which counts as a request. */
+/** The WebSocket of one client. Its JSON frames are handled in turn, and each counts as a request against the client's limit. */
 export class SocketConnection {
   readonly #socket: WebSocket
   readonly #options: ConnectionOptions
@@ -48,7 +48,7 @@ export class SocketConnection {
   #handler: FrameHandler | undefined
   #turn = Promise.resolve()
   #isAlive = true
-  /** Ends the count of what the client has not read. */
+  /** Gives back the room that the client's unread bytes take among those of all readers. */
   #release = (): void => {}
 
   constructor (socket: WebSocket, options: ConnectionOptions) {
@@ -80,7 +80,7 @@ export class SocketConnection {
     return this.#socket.bufferedAmount
   }
 
-  /** Ends the connection of a client that does not read. */
+  /** Cuts off a client that does not read. */
   cut (): void {
     this.#socket.terminate()
   }
@@ -120,7 +120,7 @@ export class SocketConnection {
   }
 
   async #take (frame: JsonObject | undefined, isRequest: boolean, handler: FrameHandler): Promise<void> {
-    // The socket was closed while the frame waited: nobody wants it handled any more.
+    // The client has left while the frame waited: nobody wants an answer any more.
     if (this.#socket.readyState !== this.#socket.OPEN) return
     try {
       if (isRequest) this.#count()
@@ -130,7 +130,9 @@ export class SocketConnection {
     }
   }
 
-  /** Tells the client of an error. A client whose token is gone learns only that. @param frameOf makes the frame that tells of the error */
+  /**
+   * Tells the client of an error. A client whose token has been revoked gets only the end of its socket. @param frameOf makes the frame
+   */
   fail (error: unknown, frameOf: (error: ServiceError) => JsonObject): void {
     const known = error instanceof ServiceError ? error : undefined
     if (known?.statusCode === UNAUTHORIZED) return this.close(TOKEN_GONE, known.message)
@@ -138,7 +140,7 @@ export class SocketConnection {
     this.send(frameOf(known ?? new ServiceError('INTERNAL', 500, 'Something went wrong')))
   }
 
-  /** Closes the socket of a client whose token is gone. */
+  /** Closes the socket if the client's token has been revoked. */
   look (): void {
     try {
       this.#options.client.caller()

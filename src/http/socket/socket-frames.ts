@@ -14,7 +14,7 @@ import { SocketTerminal } from './socket-terminal.ts'
 /** The most sessions that one socket follows at a time. */
 const MAX_FOLLOWED = 100
 
-/** The services that handlers of frames need. */
+/** The parts of the service that handlers of frames need. */
 export type SocketServices = SkillServices & Pick<Service, 'sessions' | 'terminals'>
 
 export interface SocketFramesOptions {
@@ -24,7 +24,10 @@ export interface SocketFramesOptions {
   readonly services: SocketServices
 }
 
-/** The frames of one client: those of terminals, those of skills, and `subscribe` and `unsubscribe` for every session. */
+/**
+ * Makes the handler of one client's frames: those of terminals, those of skills, and `subscribe` and `unsubscribe`, which follow any
+ * session.
+ */
 export function openSocketFrames ({ connection, client, log, services }: SocketFramesOptions): FrameHandler {
   const closing = new AbortController()
   const followed = new Map<string, AbortController>()
@@ -33,7 +36,7 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
   const terminal = new SocketTerminal({ connection, client, terminals: services.terminals })
   const skill = new SocketSkill({ connection, client, services, follow, signal: closing.signal, onLost, terminal: () => terminal.id })
 
-  /** Requires the role `run`: a caller with only the role `terminal` may open the socket too. @throws ROLE_MISSING */
+  /** Refuses a caller without the role `run`, since the socket may also be opened with the role `terminal` alone. @throws ROLE_MISSING */
   function requireRun (): void {
     const { name, roles } = client.caller()
     if (!roles.has('run')) throw roleMissing(name, 'run', [...roles])
@@ -52,7 +55,7 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
     void pump(events, id, leaving.signal).finally(() => { if (followed.get(id) === leaving) followed.delete(id) })
   }
 
-  /** Ends the following of a session. A later `subscribe` begins where the client wants. */
+  /** Stops following a session. A later `subscribe` begins where its frame says. */
   function unsubscribe ({ sessionId }: JsonObject): void {
     const id = textOf(sessionId, 'sessionId')
     followed.get(id)?.abort()
@@ -70,7 +73,7 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
     }
   }
 
-  /** Ends the following of a session that is no longer the client's, or that could not be read. */
+  /** Tells the client that a session can no longer be followed: the client has lost the right to it, or it could not be read. */
   function onLost (error: unknown, type: 'error' | 'skill_error'): void {
     if (error instanceof ServiceError && error.statusCode < 500) return connection.fail(error, frameOf(type))
     log.warn({ err: error }, 'a session could not be followed')
@@ -97,7 +100,10 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
   }
 }
 
-/** Makes the frame that tells of an error. Where another approval waits by now, the frame has it; of a terminal that is elsewhere, where. */
+/**
+ * Makes the frame for an error. If another approval waits by now, the frame contains it; for a terminal that another process holds, the
+ * frame says where.
+ */
 function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonObject {
   return error => {
     const { code, message, details } = error

@@ -22,7 +22,7 @@ import { skillFrames } from './skill-frames.ts'
 import { type SocketConnection } from './socket-connection.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** The services that skills over sockets need. */
+/** The parts of the service that skills over a WebSocket need. */
 export type SkillServices = Pick<Service, 'door' | 'sessionKinds' | 'publisher' | 'offers' | 'terminals'>
 
 /** The unchecked members of a received frame. */
@@ -32,17 +32,17 @@ export interface SocketSkillOptions {
   readonly connection: SocketConnection
   readonly client: Client
   readonly services: SkillServices
-  /** Follows a session behind a transition, until the client is gone. @throws SESSION_NOT_FOUND */
+  /** Follows a session from a transition on, until the client has left. @throws SESSION_NOT_FOUND */
   readonly follow: (id: string, after: number) => Promise<AsyncGenerator<Followed>>
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal
-  /** Called when the following of a session ends before the session does. */
+  /** Called when a session can no longer be followed although it has not ended. */
   readonly onLost: (error: unknown, type: 'skill_error') => void
   /** The id of the terminal that the client has open, if any. */
   readonly terminal: () => string | undefined
 }
 
-/** Runs skills for one client, one at a time, by frames of the protocol. */
+/** Runs skills for one client over its WebSocket, one skill at a time. */
 export class SocketSkill {
   readonly #options: SocketSkillOptions
   #session: string | undefined
@@ -53,7 +53,7 @@ export class SocketSkill {
     this.#options = options
   }
 
-  /** Handles a frame of skills. @returns whether the frame is one of skills @throws ServiceError */
+  /** Handles a frame that concerns skills. @returns false for any other frame @throws ServiceError */
   async take (frame: JsonObject): Promise<boolean> {
     const { type } = frame
     const take = typeof type === 'string' && Object.hasOwn(this.#frames, type) ? this.#frames[type] : undefined
@@ -87,7 +87,10 @@ export class SocketSkill {
     return this.#options.services.sessionKinds.skills
   }
 
-  /** The client as a visitor of its session, for one frame. It never waits for a result, since it follows the session already. */
+  /**
+   * The client as the sender of one frame. Its calls return at once, without waiting for a result, as the client follows the session
+   * anyway.
+   */
   get #visitor (): Visitor {
     const { client: { requestId }, signal } = this.#options
     return { caller: this.#caller, requestId, signal, patience: 0 }
@@ -134,7 +137,10 @@ export class SocketSkill {
     for (const { type, data } of notices) if (type === 'approval') this.#shown = data['decision'] === undefined ? data['id'] as string : undefined
   }
 
-  /** A typed text may be a command to the service itself. Such a command is about the approval that the client was shown last. */
+  /**
+   * Handles a text that the client has typed. Words such as `skill:skip` are for the service itself, and mean the approval that the client
+   * was shown last; any other text goes to the skill.
+   */
   async #hear (text: string, { approvalId, digest }: JsonObject): Promise<void> {
     const word = text.trim().toLowerCase()
     if (word === 'skill:cancel') return await this.#cancel()
@@ -151,7 +157,7 @@ export class SocketSkill {
     await this.#door.say(this.#skills, this.#visitor, this.#current(), { action: { name: 'command_result', data: { stdout: printed, stderr, exitCode } } })
   }
 
-  /** Skips a command. The owner of a session may do that; only an approver may let the command run. */
+  /** Skips the proposed command. The owner of a session may do that; only an approver may let a command run. */
   async #skip (frame: Frame): Promise<void> {
     await this.#door.refuse(this.#skills, this.#visitor, this.#current(), { action: { name: 'skip', data: {} } }, shownIn(frame))
   }
@@ -213,7 +219,7 @@ export class SocketSkill {
   }
 }
 
-/** Reads the approval that a frame is about. @throws REQUEST_INVALID */
+/** Reads which approval a frame decides about. @throws REQUEST_INVALID */
 function shownIn ({ approvalId, digest }: Frame): Shown {
   return { approvalId: optional(approvalId, 'approvalId'), digest: optional(digest, 'digest') }
 }
@@ -223,17 +229,17 @@ function optional (value: Json | undefined, name: string): string | undefined {
   return value === undefined ? undefined : textOf(value, name)
 }
 
-/** Where to look for a skill that is not registered; `undefined` for nowhere. */
+/** The place in which to look for a skill that is not registered; `undefined` to look only among registered skills. */
 function sourceOf (source: Json | undefined): SkillSource | undefined {
   return source === 'project' || source === 'remote' ? source : undefined
 }
 
-/** The target whose skills are meant; `undefined` where none is named. @throws REQUEST_INVALID */
+/** Reads the target (a machine) whose skills are meant; `undefined` if the frame names none. @throws REQUEST_INVALID */
 function placeOf (target: Json | undefined): string | undefined {
   return target === undefined || target === null || target === MANUAL ? undefined : textOf(target, 'target')
 }
 
-/** Reads the way in which commands are to be run. @throws REQUEST_INVALID */
+/** Reads who runs the commands of a skill: the user, or the service with or without approval. @throws REQUEST_INVALID */
 function executionOf (text: string): Execution {
   const execution = EXECUTIONS.find(each => each === text)
   if (execution === undefined) throw requestInvalid(`execution: expected ${EXECUTIONS.join(', ')}, got ${JSON.stringify(text)}`, { part: 'frame' })

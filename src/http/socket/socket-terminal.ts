@@ -9,7 +9,7 @@ import { textOf } from './frame-fields.ts'
 import { type SocketConnection } from './socket-connection.ts'
 import { KeyRate } from './key-rate.ts'
 
-/** The most keys in one frame, in bytes. */
+/** The most typed keys that one frame may carry, in bytes. */
 const MAX_KEYS = 64 * 1024
 
 /** The types of frames that do not count as requests. */
@@ -21,7 +21,7 @@ export interface SocketTerminalOptions {
   readonly terminals: TerminalDoor
 }
 
-/** Connects one client to a terminal, one at a time. */
+/** Connects one client to a terminal (a shell on a target), one terminal at a time. */
 export class SocketTerminal {
   readonly #options: SocketTerminalOptions
   readonly #rate = new KeyRate()
@@ -40,7 +40,7 @@ export class SocketTerminal {
     return NO_REQUESTS.has(type)
   }
 
-  /** Handles a frame of terminals. @returns whether the frame is one of terminals @throws ServiceError */
+  /** Handles a frame that concerns terminals. @returns false for any other frame @throws ServiceError */
   async take (frame: JsonObject): Promise<boolean> {
     const { type } = frame
     const take = typeof type === 'string' && Object.hasOwn(this.#frames, type) ? this.#frames[type] : undefined
@@ -48,13 +48,13 @@ export class SocketTerminal {
     return take !== undefined
   }
 
-  /** Ends the terminal when its reader may not type there any more. */
+  /** Disconnects the client from its terminal if it has lost the right to type there. */
   look (): void {
-    // The reader is told by the end of the terminal.
+    // The error is not needed here: the client learns of it by the frame that ends the terminal.
     void this.#open?.check().catch(() => {})
   }
 
-  /** Leaves the terminal open when its client is gone. */
+  /** Leaves the terminal when its client has gone; the shell stays open. */
   close (): void {
     this.#open?.leave()
     this.#open = undefined
@@ -107,7 +107,10 @@ export class SocketTerminal {
     seat.take()
   }
 
-  /** Does something that the reader may have lost the right to: the end of the terminal tells it so, of a lost token that of the socket. */
+  /**
+   * Runs a step that may fail because the client has lost its right to the terminal. Such an error is dropped, as the client gets the frame
+   * that ends the terminal; only an unknown token is thrown, which ends the whole socket.
+   */
   async #unlessGone (work: () => Promise<void>): Promise<void> {
     try {
       await work()

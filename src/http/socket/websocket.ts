@@ -20,7 +20,10 @@ export type SocketOptions = SocketServices & {
   readonly registry: { readonly generation: Generation }
 }
 
-/** `GET /ws`: sessions over a WebSocket. @param origins further origins whose pages may connect, beside the service's own */
+/**
+ * The route `/ws`: sessions and terminals over a WebSocket. @param origins further origins whose pages may connect, beside the service's
+ * own
+ */
 export function socketRoutes (app: App, services: SocketOptions, origins: readonly string[]): void {
   const allowed = { origins: new Set(origins) }
   /** The open connections, each with the name of its caller. */
@@ -42,7 +45,7 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
     config: { role: 'run', orRole: 'terminal' },
     onRequest (request, _reply, done) {
       try {
-        // CORS does not hold for WebSockets: a page may connect to any host, and only the service can refuse it.
+        // Browsers let any page open a WebSocket to any host, whatever CORS says, so the service itself must check the origin.
         checkOrigin(request.headers, allowed)
         checkRoom(request.caller.name)
         done()

@@ -1,19 +1,21 @@
 import { isJsonObject, type Json, type JsonObject, type MutableObject, setMember, stringifyJson } from '../../base/json.ts'
 
-/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
+/**
+ * The keywords of JSON Schema whose value is one schema; the next two lists have those with a list of schemas, and with schemas by name.
+ */
 const SCHEMA: ReadonlySet<string> = new Set([
   'items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'unevaluatedItems', 'unevaluatedProperties'
 ])
 const SCHEMAS: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
-/** Keywords whose value stays as it is. */
+/** The keywords of JSON Schema whose value contains no schema, and is copied unchanged. */
 const PLAIN: ReadonlySet<string> = new Set([
   'type', 'enum', 'const', 'title', 'description', 'default', 'examples', 'format', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum',
   'multipleOf', 'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties', 'required', 'dependentRequired', 'minContains', 'maxContains', 'readOnly', 'writeOnly', 'deprecated'
 ])
 
-/** Keywords of draft 2020-12 that draft-07 does not know: in a draft-07 schema they mean nothing, and may hold any value. */
+/** Keywords of JSON Schema 2020-12 that draft-07 does not know: in a draft-07 schema they mean nothing, and are dropped. */
 const NEWER: ReadonlySet<string> = new Set([
   'prefixItems', '$defs', 'dependentSchemas', 'unevaluatedItems', 'unevaluatedProperties', 'dependentRequired', 'minContains', 'maxContains', 'deprecated'
 ])
@@ -43,7 +45,7 @@ export function portableSchema (schema: JsonObject, place: string): JsonObject {
   }
 
   function convertKeyword (keyword: string, value: Json): Json | undefined {
-    // Tools that look for references everywhere would take a member of a value for one.
+    // A value that contains `$ref` is dropped: tools that search a whole document for references would take it for one.
     if (PLAIN.has(keyword)) return typeof value === 'object' && stringifyJson(value).includes('"$ref"') ? undefined : value
     if (keyword === '$ref') return typeof value === 'string' && leadsToSchema(schema, value) ? place + value.slice(1) : undefined
     if (SCHEMA.has(keyword) && !Array.isArray(value)) return convert(value)
@@ -53,7 +55,7 @@ export function portableSchema (schema: JsonObject, place: string): JsonObject {
   }
 }
 
-/** Whether a reference is a pointer, not an anchor, to a schema that the rewritten schema still has. */
+/** Whether a reference is a JSON pointer (not an anchor) to a schema that is still there after the rewriting. */
 function leadsToSchema (root: JsonObject, reference: string): boolean {
   if (reference !== '#' && !reference.startsWith('#/')) return false
   const segments = reference === '#' ? [] : reference.slice(2).split('/').map(unescape)

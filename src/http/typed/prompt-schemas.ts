@@ -6,9 +6,9 @@ import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import { portableSchema } from './portable-schema.ts'
 
 /**
- * The schema of a prompt's `variables`: its parameters, of which those with a default are optional; where the prompt declares
- * none, the names that its text reads.
- * @param place the place of the schema in the document
+ * Makes the schema of a prompt's `variables`: its declared parameters, of which those with a default are optional; for a prompt that
+ * declares none, the names that its templates read.
+ * @param place the place of the schema in the OpenAPI document
  */
 export function variablesSchema (prompt: Prompt, { everyPrompt }: Generation, environs: EnvironNames, place: string): JsonObject {
   const { parameters } = prompt.entry

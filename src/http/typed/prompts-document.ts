@@ -6,10 +6,12 @@ import { createSlices } from '../../runtime/slices.ts'
 import { ErrorReply } from '../base/schemas.ts'
 import { answerSchema, variablesSchema } from './prompt-schemas.ts'
 
-/** The longest JSON of the operations of one document, in UTF-16 units; further prompts are on the next page. */
+/** The largest size of one document that describes prompts, in UTF-16 units; further prompts come in the next document. */
 const MAX_LENGTH = 4 * 1024 * 1024
 
-/** An OpenAPI document of the first of the given prompts, as many as fit. */
+/**
+ * One page of prompts as an OpenAPI document, from which clients can generate typed calls. It holds as many of the given prompts as fit.
+ */
 export interface PromptsDocument {
   readonly text: string
   /** The number of prompts in the document: at least one, if any were given. */
@@ -47,9 +49,9 @@ const SHARED_SCHEMAS = {
 }
 
 /**
- * Describes prompts as an OpenAPI 3.1 document: each has an operation that renders it and one that asks the model, with the
- * types of its own variables and answer. The work is done in slices, so that other requests are served meanwhile.
- * @param prompts the prompts with the ids that requests name them by, sorted
+ * Describes prompts as an OpenAPI 3.1 document. Each prompt has two operations, one that renders it and one that asks the model with it,
+ * with the types of its own variables and answer. The work is done in slices, between which other requests are served.
+ * @param prompts sorted, each with the id by which requests name it
  */
 export async function describePrompts (
   prompts: ReadonlyArray<readonly [id: string, prompt: Prompt]>,
@@ -85,7 +87,9 @@ export async function describePrompts (
   return { text: stringifyJson(document), count }
 }
 
-/** Gives every prompt a name that code generators can use for functions; when two ids give one name, the later name gets a number. */
+/**
+ * Gives each prompt a name that is valid for a function, for code generators. If two ids become the same name, the later one gets a number.
+ */
 class OperationNames {
   readonly #taken = new Set<string>()
 
@@ -162,7 +166,7 @@ function json (schema: JsonObject): JsonObject {
   return { 'application/json': { schema } }
 }
 
-/** The schema of a chat completion. @param content the schema of its message's content */
+/** The schema of a chat completion. @param content the schema of the text that the model writes */
 function completionOf (content: JsonObject): JsonObject {
   const message = { type: 'object', properties: { role: { type: 'string' }, content } }
   const choice = { type: 'object', properties: { message, finish_reason: { type: ['string', 'null'] } } }

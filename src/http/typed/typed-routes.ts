@@ -17,7 +17,7 @@ const DocumentQuery = Type.Object({ prefix, after, label, limit: Type.Integer({ 
 
 const DocumentReply = Type.Unknown({ description: 'An OpenAPI document' })
 
-/** The route that describes the caller's prompts as typed operations, for generators of clients. */
+/** The route that describes the caller's prompts as an OpenAPI document, from which tools generate typed clients. */
 export function typedRoutes (app: App, { environs }: { readonly environs: VisibleEnvirons }): void {
   app.get('/api/openapi/prompts.json', {
     config: { role: 'read', headers: ['etag', 'link'] },
@@ -38,7 +38,8 @@ export function typedRoutes (app: App, { environs }: { readonly environs: Visibl
     const page = ids.slice(0, query.limit).map(id => [id, prompts.get(id) as Prompt] as const)
     const { text, count } = await describePrompts(page, generation, visibleEnvirons(environs, caller))
     rowsOf(request, reply, count, ids, id => id)
-    // The tag is a hash of the text, not of the generation: names of shared variables change the text too.
+    // The tag is a hash of the text, not the revision of the registry: names of shared variables change the text, too, and do not change
+    // the revision.
     const tag = contentHash(text)
     reply.header('etag', entityTag(tag))
     const { noneMatches } = readPrecondition(request.headers)
@@ -47,7 +48,7 @@ export function typedRoutes (app: App, { environs }: { readonly environs: Visibl
   })
 }
 
-/** The prompts that a label serves, each in its version of most weight; prompts without the label are left out. */
+/** The prompts that have a label, each in the version that gets most of the label's requests; other prompts are left out. */
 function servedUnder ({ prompts, releases }: Generation, label: string): ReadonlyMap<string, Prompt> {
   if (label === LATEST) return prompts
   const served = new Map<string, Prompt>()

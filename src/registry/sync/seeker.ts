@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { type Store, StoreError } from '../../store/store.ts'
 
 /** The greatest number of keys that the store is asked for at a time; further ones are not asked for. */
 const MAX_UNDER_WAY = 64
@@ -12,14 +13,16 @@ const MAX_ABSENT = 10_000
  * keys as they like: so each key is asked for at most once a second, and only few at a time.
  */
 export class Seeker {
-  readonly #ask: (key: string) => Promise<boolean>
+  readonly #store: Pick<Store, 'has'>
+  readonly #load: (key: string) => Promise<void>
   readonly #underWay = new Map<string, Promise<boolean>>()
   // The bound is a sum of sizes of 1, because the cache would reserve half a megabyte at once for a maximum number of entries.
   readonly #absent = new LRUCache<string, true>({ maxSize: MAX_ABSENT, sizeCalculation: () => 1, ttl: ABSENT_MS })
 
-  /** @param ask whether the store has a key; loads the key before it answers, if so; must not reject */
-  constructor (ask: (key: string) => Promise<boolean>) {
-    this.#ask = ask
+  /** @param load loads the entry of a key that the store has */
+  constructor (store: Pick<Store, 'has'>, load: (key: string) => Promise<void>) {
+    this.#store = store
+    this.#load = load
   }
 
   /** Asks for a key, unless that is not due. @returns whether the key was found, and is loaded by now */
@@ -33,5 +36,17 @@ export class Seeker {
     }).finally(() => this.#underWay.delete(key))
     this.#underWay.set(key, answer)
     return answer
+  }
+
+  /** Asks the store for one key. In an outage nothing is found: whoever reads the whole store reports the outage. */
+  async #ask (key: string): Promise<boolean> {
+    try {
+      const [exists] = await this.#store.has([key])
+      if (exists === true) await this.#load(key)
+      return exists === true
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      return false
+    }
   }
 }

@@ -2,14 +2,14 @@ import { answerInvalid, type Violation } from '../../base/errors.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../base/json.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 
-/** The name of the whole answer in paths of violations, such as `answer.score`. */
+/** The name of a model's whole answer in the paths of violations, such as `answer.score`. */
 const ROOT = 'answer'
 
-/** How many violations of an answer a problem lists. */
+/** How many violations of its schema the description of a wrong answer lists. */
 const MAX_TOLD = 10
 
 /**
- * Checks the answers of a whole reply against the form that the prompt declares for them.
+ * Checks a model's answers in a whole reply against the JSON schema that the prompt declares for them.
  * @throws ANSWER_INVALID with every violation
  */
 export function checkAnswer (promptId: string, schema: AnswerSchema, reply: JsonObject): void {
@@ -19,7 +19,8 @@ export function checkAnswer (promptId: string, schema: AnswerSchema, reply: Json
 }
 
 /**
- * Checks the messages of a reply. A message that calls tools, or says that the model refuses, is no answer and is not checked.
+ * Checks the messages of a model against the JSON schema that the prompt declares for answers. A message that calls tools, or in which the
+ * model refuses, is no answer and is not checked.
  * @throws ANSWER_INVALID with every violation
  */
 export function checkMessages (promptId: string, { compiled }: AnswerSchema, messages: readonly Json[]): void {
@@ -32,8 +33,8 @@ export function checkMessages (promptId: string, { compiled }: AnswerSchema, mes
 }
 
 /**
- * Reads the first choice of a whole reply as an answer of a declared form. It gives the value or the problem; for a message that calls
- * tools or refuses, which is no answer, neither.
+ * Reads the first choice of a whole reply as JSON of a given schema. The result has the value, or the problem with it; it has neither for a
+ * message that calls tools or refuses, which is no answer.
  */
 export function answerIn (compiled: AnswerSchema['compiled'], { choices }: JsonObject): { value: Json } | { problem: string } | Record<never, never> {
   const choice = Array.isArray(choices) ? choices[0] as Json | undefined : undefined

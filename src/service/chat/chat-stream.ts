@@ -6,7 +6,7 @@ import { errorEvent } from '../../llm/stream/error-event.ts'
 import { type Frame } from '../../llm/stream/frame.ts'
 import { UpstreamError, UpstreamRefusal } from '../../llm/upstream-error.ts'
 
-/** An answer as it is being written. */
+/** The answer of a model as a stream of events, while it is being written. */
 export interface ChatStream {
   /** Server-sent events, up to `[DONE]` or one error event; destroy it when the client leaves. */
   readonly events: Readable
@@ -20,7 +20,7 @@ export function chatStream (events: AsyncIterable<Buffer>, signal: CallerSignal)
   return { events: Readable.from(withErrorEvent(events, signal), { objectMode: false }) }
 }
 
-/** The frames of a model's stream, one by one; ends without an error when the caller has left. */
+/** The frames (events) of a model's stream, one by one. They end without an error when the caller has left. */
 export async function * readFrames ({ frames }: FrameStream, signal: CallerSignal): AsyncGenerator<Frame, void> {
   try {
     for await (const list of frames) yield * list

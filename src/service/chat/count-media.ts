@@ -1,14 +1,14 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
-/** The tokens that one part of each type counts as, such as `image_url`; only the operator can know what his models take. */
+/** How many tokens one part of a message counts as, by its type, such as `image_url`. The operator sets this, as only he knows what his models take. */
 export type MediaTokens = ReadonlyMap<string, number>
 
-/** Parts that are texts, which the estimate of tokens has counted. */
+/** The types of message parts that are texts: their tokens are estimated from their length instead. */
 const TEXTS: ReadonlySet<unknown> = new Set(['text', 'refusal'])
 
 /**
- * The tokens of everything in messages that is no text.
- * @param uncounted the error for a part whose tokens are not known
+ * The tokens of all pictures, sounds and files in messages.
+ * @param uncounted makes the error for a type of part whose tokens are not known
  */
 export function countMedia (messages: readonly JsonObject[], costs: MediaTokens, uncounted: (type: string) => Error): number {
   let tokens = 0

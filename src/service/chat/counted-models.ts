@@ -10,10 +10,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { estimateInputTokens, tokensOf } from './estimate-tokens.ts'
 import { readUsage, type TokenUsage, type UsageCounter } from './usage-counter.ts'
 
-/** One call, with the caller and the prompt that its tokens are counted for. */
+/** One call of a model, with the caller and the prompt to which its tokens are charged. */
 export interface CountedCall extends CallOptions {
   readonly caller: Caller
-  /** Id of the prompt; `''` when the caller wrote the messages without a prompt. */
+  /** The id of the prompt; `''` when the caller wrote the messages without a prompt. */
   readonly prompt: string
 }
 
@@ -22,16 +22,16 @@ export interface CountedReply extends ModelReply {
   readonly usage: TokenUsage
 }
 
-/** The answers of counted calls, by kind of operation. */
+/** The results of calls whose tokens are counted, by kind of call; see `Answers`. */
 export interface CountedAnswers extends Answers {
   readonly chat: CountedReply
   readonly embeddings: CountedReply
 }
 
-/** Called with the tokens that a call of a caller has used, once they are known. */
+/** Called with the tokens that a model call has used, once they are known, to charge them to the caller. */
 export type OnUsage = (caller: Caller, usage: TokenUsage) => void
 
-/** Asks the service's models. The tokens of every call are counted, whichever part of the service makes it. */
+/** The models that the service can ask. The tokens of every call are counted here, whichever part of the service makes it. */
 export class CountedModels {
   readonly #models: ModelClient | undefined
   readonly #counter: UsageCounter
@@ -43,20 +43,20 @@ export class CountedModels {
     frames: operation => this.#askStream(operation)
   }
 
-  /** @param models `undefined` when none is configured: every call then throws LLM_NOT_CONFIGURED */
+  /** Wraps the client of the models. @param models `undefined` when none is configured: every call then throws LLM_NOT_CONFIGURED */
   constructor (models: ModelClient | undefined, counter: UsageCounter, onUsage: OnUsage = () => {}) {
     this.#models = models
     this.#counter = counter
     this.#onUsage = onUsage
   }
 
-  /** The client of the models. @throws LLM_NOT_CONFIGURED */
+  /** The client that asks the models. @throws LLM_NOT_CONFIGURED */
   requireConfigured (): ModelClient {
     if (this.#models === undefined) throw modelNotConfigured()
     return this.#models
   }
 
-  /** Asks a model, and counts the tokens. Throws as `Ask` does, and LLM_NOT_CONFIGURED. */
+  /** Asks a model, and counts the tokens of the call. Throws as `Ask` does, and LLM_NOT_CONFIGURED. */
   ask<Kind extends OperationKind> (operation: Operation<Kind, CountedCall>): Promise<CountedAnswers[Kind]> {
     return this.#byKind[operation.kind](operation)
   }
@@ -82,7 +82,7 @@ export class CountedModels {
     return stream
   }
 
-  /** Counts the input of a call without an answer that a provider has taken: once, since its retries are not the caller's. */
+  /** Asks a model. If the call fails after a provider has accepted it, its input tokens are counted, too, but only once: retries are the service's own. */
   async #ask<Kind extends OperationKind> ({ kind, request, call }: Operation<Kind, CountedCall>): Promise<Answers[Kind]> {
     const models = this.requireConfigured()
     const tally = beginTally()
@@ -118,7 +118,7 @@ function nameOf (request: ModelRequest): string {
   return typeof request['model'] === 'string' ? request['model'] : '(default)'
 }
 
-/** The bytes of the texts that the model has written, as UTF-8, counted as in a stream. */
+/** The size of the texts that the model has written in a reply, in bytes as UTF-8, counted as for a stream. */
 function bytesOfReply ({ choices }: JsonObject): number {
   if (!Array.isArray(choices)) return 0
   return choices.reduce((sum: number, choice: Json) => {

@@ -19,7 +19,7 @@ export function estimateInputTokens (request: JsonObject): number {
   return texts + inputTokens(input) + declared
 }
 
-/** The input of embeddings: texts, or the tokens of texts as numbers, which callers may send in their place. */
+/** The tokens of the input of an embeddings request: texts, or lists of numbers, which are texts that the caller has turned into tokens already. */
 function inputTokens (input: Json): number {
   const numbers = Array.isArray(input) ? input.flat().filter(each => typeof each === 'number').length : 0
   return numbers + tokensOf(contentBytes(input))

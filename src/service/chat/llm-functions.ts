@@ -3,15 +3,15 @@ import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import { type Log } from '../../base/log.ts'
 import { type CountedModels } from './counted-models.ts'
 
-/** The two calls of a model's API for programs that want an error as a value and not as an exception. */
+/** The two calls of a model's API for programs that want an error as a return value rather than an exception. */
 export interface LlmFunctions {
   /**
-   * A chat completion. The payload must have `messages`; `model` may be left out.
-   * @param verbose logs the payload before, and the response after
+   * Asks for a chat completion. The payload must have `messages`; `model` may be left out.
+   * @param verbose logs the payload before the call, and the response after it
    * @returns the completion as the API gives it, or `{ error }` with the reason
    */
   post_chat_completions (payload: JsonObject, verbose?: boolean): Promise<JsonObject>
-  /** Embeddings. The payload must have `input`; else this is like `post_chat_completions`. */
+  /** Asks for embeddings. The payload must have `input`; otherwise this is like `post_chat_completions`. */
   post_embeddings (payload: JsonObject, verbose?: boolean): Promise<JsonObject>
 }
 
@@ -24,7 +24,7 @@ export interface LlmFunctionsOptions {
   readonly defaultEmbeddingModel: string
 }
 
-/** Makes the two calls. They have the same retries, limits and routing as all calls of models that the service makes. */
+/** Makes the two functions that ask a model. They go through the same retries, limits and choice of provider as all model calls of the service. */
 export function createLlmFunctions ({ models, log, caller, defaultModel, defaultEmbeddingModel }: LlmFunctionsOptions): LlmFunctions {
   async function post (kind: 'chat' | 'embeddings', required: string, model: string, payload: JsonObject, verbose: boolean): Promise<JsonObject> {
     // A payload without the required member is refused before a model is asked. The caller's payload is never changed.
@@ -47,7 +47,7 @@ export function createLlmFunctions ({ models, log, caller, defaultModel, default
   }
 }
 
-/** The request with a model. @param model is set when the request names none; `''` leaves the choice to the provider */
+/** Adds a model to a request that names none. @param model the model's name; `''` leaves the choice to the provider */
 export function withDefaultModel (request: JsonObject, model: string): JsonObject {
   const { model: asked = null } = Object.hasOwn(request, 'model') ? request : {}
   return asked !== null || model === '' ? request : { ...request, model }

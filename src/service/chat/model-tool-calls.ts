@@ -10,12 +10,12 @@ import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type ToolErrorCode } from '../../tool/call/tool-error.ts'
 import { type CountedCall } from './counted-models.ts'
 
-/** The longest arguments that a step shows, in UTF-16 units. Longer ones are left out. */
+/** The longest arguments of a tool call that an explanation shows, in UTF-16 units. Longer ones are left out. */
 const MAX_SHOWN_ARGUMENTS = 16 * 1024
 
-/** One finished call of a tool by a model. */
+/** One call of a tool that a model has made, after it is over. */
 export interface ToolStep {
-  /** Number of the model's turn that asked for the call, from 1. */
+  /** The number of the model's turn in which it asked for the call, from 1. */
   readonly turn: number
   /** The tool's id. */
   readonly tool: string
@@ -27,19 +27,19 @@ export interface ToolStep {
   readonly error?: ToolErrorCode
 }
 
-/** The settings and receivers of one turn's calls. */
+/** The settings for the tool calls that a model asks for in one turn, and the functions that are told about them. */
 export interface TurnOptions {
   readonly turn: number
   readonly call: CountedCall
   readonly callTool: ToolCaller['call']
   readonly onStep: (step: ToolStep) => void
-  /** Called with the result message of each call as soon as the call is over. An error that it throws ends the turn. */
+  /** Called with the message that answers a call as soon as the call is over. An error that it throws ends the turn. */
   readonly onAnswer: (message: JsonObject) => void
 }
 
 /**
- * Makes the calls of one turn concurrently, each under its tool's own policy. It gives the messages with the results for the model, in the
- * order of the model's calls. A failed call gives a message too, so that the model can go on without the result.
+ * Makes all tool calls that a model asks for in one turn, at the same time, each with the limits of its tool. It gives the messages with
+ * the results for the model, in the order of the calls. A failed call gives a message, too, so that the model can go on without its result.
  * @throws TOOL_FAILED when a call fails and the tool's registration says that this ends the chat
  */
 export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<string, CallableTool>, options: TurnOptions): Promise<JsonObject[]> {
@@ -68,7 +68,7 @@ export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<st
   })))
 }
 
-/** Runs several pieces of work concurrently, and gives their results. When one fails, the others are aborted. */
+/** Runs several pieces of work at the same time, and gives their results. When one fails, the others are aborted. */
 async function together<T> (limit: AbortSignal, begin: (signal: AbortSignal) => ReadonlyArray<Promise<T>>): Promise<T[]> {
   const over = new AbortController()
   try {

@@ -1,25 +1,25 @@
 import { type CallableTool } from '../../registry/generation/generation.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
-/** The registered tools that a model is offered as functions. */
+/** The registered tools that a chat lets its model call, as functions of OpenAI's API. */
 export interface OfferedTools {
   /** The `tools` of the request: first those that the caller or the prompt's defaults declare, then the service's own. */
   readonly declarations: readonly Json[]
-  /** The service's own tools, by the function name that the model calls. */
+  /** The registered tools that the service calls for the model, by the name of the function that the model knows. */
   readonly byName: ReadonlyMap<string, CallableTool>
-  /** Names of the functions that the request declares itself. The caller carries out calls of these. */
+  /** The names of the functions that the request itself declares. Calls of these are left to the caller. */
   readonly others: ReadonlySet<unknown>
   /** How many times the model is asked at most. */
   readonly maxTurns: number
 }
 
-/** Names of functions have at most so many characters: https://platform.openai.com/docs/api-reference/chat/create */
+/** The longest name that a function may have, in characters: https://platform.openai.com/docs/api-reference/chat/create */
 const MAX_NAME = 64
 
 /**
- * Offers tools to a model as functions, beside those that the request declares itself. If two have the same name, the request's own
- * function is meant.
- * @returns `undefined` when there is nothing to offer
+ * Offers registered tools to a model as functions, beside those that the request declares. Of two functions with one name, the request's
+ * own is kept.
+ * @returns `undefined` when there is no tool to offer
  */
 export function offerTools (tools: readonly CallableTool[], request: JsonObject, maxTurns: number): OfferedTools | undefined {
   const given = Array.isArray(request['tools']) ? request['tools'] as readonly Json[] : []
@@ -38,7 +38,7 @@ function declare (name: string, { definition }: CallableTool): JsonObject {
   return { type: 'function', function: { name, description, parameters: parameters?.schema ?? { type: 'object' } } }
 }
 
-/** The function name of a tool for models. They take ASCII only, while names in templates may have letters of any language. */
+/** The name of a tool as a function for models, which accept ASCII only, while names in templates may have letters of any language. */
 function functionName (name: string): string {
   return name.replace(/[^\w-]/g, '_').slice(0, MAX_NAME)
 }

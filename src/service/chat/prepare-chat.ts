@@ -3,7 +3,6 @@ import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { type Prompt } from '../../registry/generation/generation.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 import { type JsonObject } from '../../base/json.ts'
-import { checkConversation } from './conversation.ts'
 import { type CountedCall } from './counted-models.ts'
 import { countMedia, type MediaTokens } from './count-media.ts'
 import { estimateInputTokens } from './estimate-tokens.ts'
@@ -12,13 +11,13 @@ import { splitFields } from './split-fields.ts'
 import { type ToolStep } from './model-tool-calls.ts'
 import { offerTools, type OfferedTools } from './offered-tools.ts'
 
-/** A request to chat: a render request, and the fields that go to the model beside the messages. */
+/** A request to chat with a prompt: a request to render it, and the fields that go to the model beside the messages. */
 export interface ChatRequest extends RenderRequest {
   /** Fields of the OpenAI request; they win over the prompt's `defaults`. */
   readonly fields: JsonObject
   /** Aborts when the caller has left. */
   readonly signal: CallerSignal
-  /** Called with every call that the model makes of a tool, when it is over. */
+  /** Called with every tool call of the model, when it is over. */
   readonly onToolStep?: (step: ToolStep) => void
 }
 
@@ -29,23 +28,23 @@ export interface PreparedChat {
   readonly call: CountedCall
   /** The form that the answer must have; `undefined` for any. */
   readonly answer: AnswerSchema | undefined
-  /** The tools that the model may call; `undefined` without a tool loop. */
+  /** The tools that the model may call; `undefined` if the prompt lets it call none. */
   readonly offered: OfferedTools | undefined
   readonly onToolStep: (step: ToolStep) => void
 }
 
-/** The services and settings that chats are prepared with. */
+/** The parts of the service, and the settings, that preparing a chat needs. */
 export interface PreparationOptions {
   readonly renderPrompt: RenderPrompt
-  /** Put before a prompt that is a single text; `''` for none. */
+  /** A system message put in front of a prompt that is a single text; `''` for none. */
   readonly systemMessage: string
-  /** The tokens of images and other parts that are no texts, for `maxInputTokens`. */
+  /** How many tokens images and other parts that are no texts count as, to check the prompt's `maxInputTokens`. */
   readonly mediaTokens: MediaTokens
   /** How long all turns of a chat may take together, in ms. */
   readonly total: number
 }
 
-/** Renders a prompt into the request that a model's API takes. */
+/** Renders a prompt, and makes the request for the model's API from it. */
 export async function prepareChat (request: ChatRequest, { renderPrompt, systemMessage, mediaTokens, total }: PreparationOptions): Promise<PreparedChat> {
   const { fields, fallbacks = undefined } = splitFields(withoutNulls(request.fields))
   checkConversation(request.history ?? [])
@@ -54,7 +53,7 @@ export async function prepareChat (request: ChatRequest, { renderPrompt, systemM
   const { chat } = prompt.entry
   const answer = Object.hasOwn(fields, 'response_format') ? undefined : chat.answer
   const messages = asMessages(rendering, systemMessage)
-  // Members of a spread come last where they can: to add one to a copy takes V8 some 2 µs.
+  // The spread members come last where possible: adding a member to a copied object takes V8 some 2 µs.
   const plain = { messages, ...chat.fields, ...(answer === undefined ? {} : { response_format: answer.responseFormat }), ...fields }
   const offered = chat.toolLoop === undefined ? undefined : offerTools(prompt.loopTools, plain, chat.toolLoop.maxTurns)
   if (offered !== undefined) checkChoices(plain)
@@ -73,12 +72,12 @@ export async function prepareChat (request: ChatRequest, { renderPrompt, systemM
   return { promptId: prompt.id, body, call, answer, offered, onToolStep: request.onToolStep ?? (() => {}) }
 }
 
-/** The fields without those that are null. A null field counts as left out: it does not remove a default of the prompt, nor the check of the answer. */
+/** The request's fields without those that are null. Null counts as left out: it removes neither a default of the prompt nor the check of the answer. */
 function withoutNulls (fields: JsonObject): JsonObject {
   return Object.values(fields).includes(null) ? Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) : fields
 }
 
-/** Refuses `n` other than 1 for a prompt whose model calls tools: only one conversation can go on. @throws REQUEST_INVALID */
+/** Refuses a request for several answers (`n` other than 1) if the model may call tools, as only one conversation can go on. @throws REQUEST_INVALID */
 function checkChoices ({ n = 1 }: JsonObject): void {
   if (n !== 1 && n !== null) throw requestInvalid('body: n must be 1 for a prompt whose model calls tools', { part: 'body', field: 'n' })
 }
@@ -93,4 +92,18 @@ function checkInput ({ id, entry }: Prompt, body: PreparedChat['body'], mediaTok
 function asMessages ({ prompt, messages }: Rendering, systemMessage: string): readonly JsonObject[] {
   const needsSystem = prompt.entry.definition.form === 'text' && systemMessage !== ''
   return needsSystem ? [{ role: 'system', content: systemMessage }, ...messages] : messages
+}
+
+/** Roles of the messages that a caller may add to a prompt's own. `system` is not among them: a caller must not add instructions. */
+const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool'])
+
+/**
+ * Checks the messages that a caller adds to a prompt's own.
+ * @throws REQUEST_INVALID that names the first one with another role
+ */
+function checkConversation (messages: readonly JsonObject[]): readonly JsonObject[] {
+  const index = messages.findIndex(message => !ROLES.has(message['role']))
+  if (index === -1) return messages
+  const field = `messages.${index}.role`
+  throw requestInvalid(`body: ${field} must be "user" or "assistant" or "tool": the prompt's publisher writes the others`, { part: 'body', field })
 }

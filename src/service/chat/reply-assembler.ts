@@ -2,10 +2,10 @@ import { isJsonObject, type Json, type JsonObject, type MutableObject, setMember
 import { type ChunkFrame } from '../../llm/stream/frame.ts'
 import { UpstreamError } from '../../llm/upstream-error.ts'
 
-/** The longest stream that is put together, in UTF-16 units. */
+/** The longest answer that is put together from its pieces, in UTF-16 units of the stream. */
 const MAX_LENGTH = 8 * 1024 * 1024
 
-/** One choice while its pieces come in. */
+/** One choice (one of several answers) of a streamed reply, while its pieces arrive. */
 interface Assembly {
   content: string
   readonly calls: AssembledCall[]
@@ -13,22 +13,22 @@ interface Assembly {
   readonly others: MutableObject
 }
 
-/** A tool call whose arguments come in pieces; other members are those of its first piece. */
+/** A tool call in a streamed reply, while the pieces of its arguments arrive. Its other members are those of its first piece. */
 interface AssembledCall {
   readonly index: Json | undefined
   readonly first: JsonObject
   arguments: string
 }
 
-/** Puts the chunks of a stream together into whole messages. */
+/** Puts the pieces of a streamed reply together into whole messages. */
 export class ReplyAssembler {
   readonly #choices = new Map<Json, Assembly>()
   #length = 0
 
   /**
-   * Adds a chunk to the messages.
-   * @returns whether the chunk is part of a tool call
-   * @throws UpstreamError when the messages become too large to be held
+   * Adds one piece (chunk) of the stream to the messages.
+   * @returns whether the piece belongs to a tool call
+   * @throws UpstreamError when the messages become too large to be held in memory
    */
   add ({ chunk, data }: ChunkFrame): boolean {
     this.#length += data.length
@@ -61,19 +61,19 @@ export class ReplyAssembler {
   }
 }
 
-/** Adds a piece to a member of a message. Texts and lists are joined; of any other value the latest counts. */
+/** Adds a piece to a member of a message. Texts and lists are joined; any other value replaces the one before. */
 function addPiece (members: MutableObject, name: string, piece: Json): void {
   if (piece === null || piece === '') return
   const known = Object.hasOwn(members, name) ? members[name] as Json : null
   if (typeof known === 'string' && typeof piece === 'string') setMember(members, name, known + piece)
-  // The list is the assembly's own: to copy it for every piece would take the square of its length.
+  // The list belongs to this message alone, so it can grow in place: copying it for each piece would take time in the square of its length.
   else if (Array.isArray(known) && Array.isArray(piece)) for (const each of piece as readonly Json[]) known.push(each)
   else setMember(members, name, Array.isArray(piece) ? [...piece as Json[]] : piece)
 }
 
 /**
- * Adds a piece to the tool call that it belongs to. Pieces of one call share an index. Some providers leave the index out, or give 0 to
- * every call: with these a call begins with an id of its own, which its other pieces may repeat.
+ * Adds a piece to the tool call that it belongs to. The pieces of one call share an index. Some providers leave the index out, or give 0 to
+ * every call: then a new id, which the following pieces may repeat, begins a new call.
  */
 function addCall (calls: AssembledCall[], piece: JsonObject): void {
   const { index, id } = piece

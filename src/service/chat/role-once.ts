@@ -2,8 +2,8 @@ import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringi
 import { type ChunkFrame, type Frame } from '../../llm/stream/frame.ts'
 
 /**
- * Passes the `role` of a streamed answer on only once. Every turn of a model begins with a role, but OpenAI's client for Python joins the
- * texts of all deltas, and would make `assistantassistant` of two. An event whose role is removed keeps only its data.
+ * Lets the `role` of a streamed answer pass only once. Every turn of a model begins with a role, but OpenAI's client for Python joins all
+ * texts that it is sent, and would make `assistantassistant` of two turns. An event from which the role is removed keeps only its data.
  */
 export class RoleOnce {
   #hasPassed = false
@@ -25,7 +25,7 @@ function hasRole (choice: Json): boolean {
   return isJsonObject(choice) && isJsonObject(choice['delta']) && Object.hasOwn(choice['delta'], 'role')
 }
 
-/** A chunk without its roles. It is made from the chunk's text, where numbers may have more digits than a double. */
+/** A chunk without its roles. It is parsed again from its text, so that numbers with more digits than a double keep all of them. */
 function withoutRoles ({ bytes, data }: ChunkFrame & { readonly bytes: Buffer }): Buffer {
   const chunk = parseChunk(data)
   if (chunk === undefined) return bytes
@@ -33,7 +33,7 @@ function withoutRoles ({ bytes, data }: ChunkFrame & { readonly bytes: Buffer })
   return Buffer.from(`data: ${stringifyJson({ ...chunk, choices: (choices as Json[]).map(withoutRole) })}\n\n`)
 }
 
-/** Parses a chunk with all digits; `undefined` for one that could not be written again, such as one with a number out of range. */
+/** Parses a chunk, keeping all digits of numbers; `undefined` for a chunk that could not be written as JSON again, such as one with a number out of range. */
 function parseChunk (data: string): JsonObject | undefined {
   try {
     return parseJson(data) as JsonObject

@@ -1,7 +1,7 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 
-/** The fields of a request, split into those for the model's API and those for the service. */
+/** The fields of a request, separated into those for the model's API and those that the service itself uses. */
 export interface SplitFields {
   /** The fields that go to the model's API. */
   readonly fields: JsonObject
@@ -11,8 +11,8 @@ export interface SplitFields {
 const MAX_FALLBACKS = 20
 
 /**
- * Separates the service's own fields, which never reach a model's API. A caller may choose the models to fall back to, like the model
- * itself. The tool loop and the limit on input are set by the prompt's publisher only.
+ * Separates the service's own fields of a request from those for the model's API. A caller may choose the models to fall back to, as it may
+ * choose the model. The tool loop (whether the model may call tools) and the limit on input are for the prompt's publisher alone.
  * @throws REQUEST_INVALID
  */
 export function splitFields (given: JsonObject): SplitFields {

@@ -11,12 +11,12 @@ import { type Turns } from './turns.ts'
 type OpenTurn = (request: JsonObject) => Promise<FrameStream>
 
 /**
- * Streams all turns of a chat as one answer: the text of every turn as it is written, a comment (`: tool id outcome …`, which clients
- * ignore) for every call that was made, and the last turn in full. Calls of the service's own tools, and the ends of the turns with
- * such calls, are left out, so the client sees one answer with one `[DONE]`.
+ * Streams a chat in which the model calls tools as one answer: the text of every turn as it is written, a comment (`: tool id outcome …`,
+ * which clients ignore) for every call that was made, and the last turn in full. Calls of registered tools, and the ends of the turns in
+ * which they are made, are left out, so that the client sees one answer with one `[DONE]`.
  */
 export async function streamTurns (turns: Turns, open: OpenTurn, chat: PreparedChat): Promise<ChatStream> {
-  // Before the first event a failure is an error like that of a whole reply.
+  // The first turn is opened before the stream begins, so that its failure is an ordinary error rather than an event.
   const first = await open(turns.request())
   return chatStream(allTurns(first, turns, open, chat), chat.call.signal)
 }
@@ -33,7 +33,7 @@ async function * allTurns (first: FrameStream, turns: Turns, open: OpenTurn, cha
     const message = reader.message()
     const calls = reader.isDone ? turns.callsIn(message) : []
     if (calls.length === 0) {
-      // The last turn is the answer; what the model wrote before its calls is not.
+      // Only the last turn is the answer; texts before tool calls are not checked against the prompt's schema.
       if (reader.isDone && answer !== undefined) checkMessages(promptId, answer, [message])
       yield * reader.held()
       return

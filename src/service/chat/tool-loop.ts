@@ -7,11 +7,11 @@ import { type PreparedChat } from './prepare-chat.ts'
 import { streamTurns } from './streamed-turns.ts'
 import { Turns } from './turns.ts'
 
-/** Lets a model call tools until it has an answer. */
+/** The loop in which a model calls tools until it has an answer. */
 export interface ToolLoop {
   /** Gives the reply of the last turn unchanged. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS, and the errors of a model */
   complete (chat: PreparedChat, offered: OfferedTools): Promise<CountedReply>
-  /** Streams all turns; see `streamTurns`. An error of the first turn before its first event is thrown. */
+  /** Streams all turns; see `streamTurns`. An error before the first event is thrown. */
   stream (chat: PreparedChat, offered: OfferedTools): Promise<ChatStream>
 }
 

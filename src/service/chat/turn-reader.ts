@@ -4,19 +4,19 @@ import { ReplyAssembler } from './reply-assembler.ts'
 import { type RoleOnce } from './role-once.ts'
 
 /**
- * Reads the stream of one turn, and says which frames the client may get now. From the first piece of a tool call on, frames are held back
- * until it is known whose tool it is: clients never see calls of the service's own. `[DONE]` is held back until it is known that this is
- * the last turn.
+ * Reads the stream of one turn of a model, and decides which frames (events) the client may get already. From the first piece of a tool
+ * call on, frames are held back until it is known whose tool it is, as clients never see calls of registered tools. `[DONE]` is held back
+ * until it is known that this is the last turn.
  */
 export class TurnReader {
   readonly #role: RoleOnce
   readonly #assembler = new ReplyAssembler()
   #held: Frame[] = []
   #isHolding = false
-  /** Whether the stream has ended with `[DONE]` and was not cut. */
+  /** Whether the stream has ended with `[DONE]`, rather than being cut. */
   isDone = false
 
-  /** @param role knows whether an earlier turn has passed a role on */
+  /** Makes the reader of one turn's stream. @param role removes the `role` from the streams of all turns but the first */
   constructor (role: RoleOnce) {
     this.#role = role
   }
@@ -24,7 +24,7 @@ export class TurnReader {
   /** Reads a frame. @returns the bytes that the client may get now @throws UpstreamError when the messages become too large to be held */
   read (frame: Frame): Buffer | undefined {
     if (frame.kind === 'done') this.isDone = this.#isHolding = true
-    // A turn that is cut passes on its error; the frames that are held back never reach the client.
+    // The error of a turn that is cut is passed on; the frames that are held back never reach the client.
     else if (frame.kind === 'error') return frame.bytes
     else if (frame.kind === 'chunk' && this.#assembler.add(frame)) this.#isHolding = true
     if (!this.#isHolding) return this.#role.pass(frame)
@@ -32,7 +32,7 @@ export class TurnReader {
     return undefined
   }
 
-  /** The message that the turn has added up to. */
+  /** The whole message of the turn, put together from its frames. */
   message (): JsonObject {
     return this.#assembler.messages()[0] ?? {}
   }

@@ -6,13 +6,13 @@ import { callForModel, type ToolStep } from './model-tool-calls.ts'
 import { type OfferedTools } from './offered-tools.ts'
 import { type PreparedChat } from './prepare-chat.ts'
 
-/** How many calls of tools all turns of one chat may make together, as many as a render. */
+/** How many tool calls a model may make in one chat, over all turns; a render has the same bound. */
 const MAX_CALLS = 100
 
 /** How much all turns of one chat may add to its messages, in bytes of their JSON. */
 const MAX_ADDED_BYTES = 8 * 1024 * 1024
 
-/** The conversation of one chat with its tools, turn by turn. */
+/** The conversation of a chat whose model calls tools, turn by turn. */
 export class Turns {
   readonly #chat: PreparedChat
   readonly #offered: OfferedTools
@@ -37,15 +37,15 @@ export class Turns {
   }
 
   /**
-   * The calls in a message that the service answers, also those of functions that nobody has declared. There are none when the message also
-   * calls a function that the caller has declared: then the caller has to answer.
+   * The tool calls of a message that the service answers, also calls of functions that nobody has declared. It answers none of them if the
+   * message also calls a function of the caller: then the caller has to answer.
    */
   callsIn (message: JsonObject): AskedCall[] {
     const calls = callsOf(message)
     return calls.every(({ name }) => name !== '' && !this.#offered.others.has(name)) ? calls : []
   }
 
-  /** Makes the calls of a message and adds both to the conversation. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS */
+  /** Makes the tool calls of a message, and adds the message and the results to the conversation. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS */
   async answer (message: JsonObject, calls: readonly AskedCall[], onStep: (step: ToolStep) => void): Promise<void> {
     const { promptId, call } = this.#chat
     const { maxTurns, byName } = this.#offered

@@ -1,7 +1,7 @@
 import { beginningOf } from '../../base/text.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 
-/** Tokens of one call. */
+/** The tokens that one call of a model has used. */
 export interface TokenUsage {
   readonly inputTokens: number
   readonly outputTokens: number
@@ -9,30 +9,33 @@ export interface TokenUsage {
   readonly isEstimate: boolean
 }
 
-/** What calls of one model with one prompt have used since the service was started. */
+/** What all calls of one model with one prompt have used since the service was started. */
 export interface UsageTotals {
   /** `''` for calls that came without a prompt. */
   readonly prompt: string
   readonly model: string
   readonly calls: number
-  /** Calls among them whose tokens are estimates. */
+  /** How many of the calls have tokens that are estimates. */
   readonly estimatedCalls: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Tokens among them, in and out, that are estimates. */
+  /** How many of the tokens, in and out, are estimates. */
   readonly estimatedTokens: number
 }
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** Callers may name any model, so the number of pairs is bounded, and so is the length of a name, in characters. */
+/**
+ * The most pairs of a prompt and a model that are counted one by one, and the longest name of a model, in characters: callers may name any
+ * model, so both are bounded.
+ */
 const MAX_PAIRS = 5000
 const MAX_MODEL_NAME = 200
 
-/** The name under which all pairs beyond the bound are counted. */
+/** The name under which all further pairs of a prompt and a model are counted together. */
 const OTHERS = '(others)'
 
-/** Counts what models are used for, per prompt and model. */
+/** Counts the calls and the tokens of models, by prompt and model. */
 export class UsageCounter {
   readonly #totals = new Map<string, Writable<UsageTotals>>()
 
@@ -43,7 +46,7 @@ export class UsageCounter {
     else this.#add(OTHERS, OTHERS, OTHERS, usage)
   }
 
-  /** All pairs, in the order in which they first came. */
+  /** The counts of all pairs of a prompt and a model, in the order in which they were first used. */
   read (): readonly UsageTotals[] {
     return Array.from(this.#totals.values(), totals => ({ ...totals }))
   }
@@ -63,7 +66,7 @@ export class UsageCounter {
   }
 }
 
-/** The usage that a provider sent, in OpenAI's shape; `undefined` when it is none. */
+/** The use of tokens that a provider has sent, in OpenAI's form; `undefined` for a value that has not that form. */
 export function readUsage (usage: Json | undefined): TokenUsage | undefined {
   if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) return undefined
   const { prompt_tokens: input, completion_tokens: output = 0 } = usage as JsonObject

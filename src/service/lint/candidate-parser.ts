@@ -2,20 +2,20 @@ import { lintBusy } from '../../base/errors.ts'
 import { type Candidate, type ParsedCandidate, tooComplex } from '../../registry/lint/parse-candidate.ts'
 import { createParserProcess } from '../../runtime/parser-process.ts'
 
-/** How long one candidate may be parsed, in ms. */
+/** How long the parsing of one candidate (an entry to be checked) may take, in ms. */
 const PARSE_MILLISECONDS = 5000
 
 const MAX_WAITING = 8
 
 export interface CandidateParser {
-  /** @throws LINT_BUSY when too many wait already */
+  /** Parses a candidate: an entry that is to be checked. @throws LINT_BUSY when too many candidates wait already */
   parse (candidate: Candidate): Promise<ParsedCandidate>
   close (): Promise<void>
 }
 
 /**
- * Makes a parser of candidates. It runs in a process of its own, which can be killed, since candidates come from strangers, and parses
- * one at a time.
+ * Makes a parser of candidates (entries to be checked). Candidates come from strangers, and parsing them may take forever, so it happens in
+ * a process of its own, which can be killed. It parses one at a time.
  * @param timeout for one candidate, in ms
  */
 export function createCandidateParser (timeout = PARSE_MILLISECONDS): CandidateParser {

@@ -6,26 +6,26 @@ import { overlaps } from '../../registry/needs/path-overlap.ts'
 import { isPromptPartial } from '../../registry/link/link-prompts.ts'
 import { linksOf } from '../../registry/needs/usage-index.ts'
 
-/** How many partials of one version are searched. */
+/** How many partials (included prompts) of one version of a prompt are searched. */
 const MAX_LOOKED_AT = 1000
 
-/** A label whose versions use a certain tool, prompt or shared variable. */
+/** A label of a prompt, such as `production`, whose versions use a certain tool, prompt or shared variable. */
 export interface ReleasedUser {
-  /** `review.short@production` */
+  /** The id of the prompt and the label: `review.short@production`. */
   readonly id: string
   readonly direct: boolean
   readonly through: readonly string[]
-  /** Those versions of the label that use the thing. */
+  /** The versions under the label that use the searched entry. */
   readonly versions: readonly number[]
 }
 
-/** The members of a prompt, or of a partial, in which uses are found. */
+/** The members of a prompt, or of a partial (an included prompt), that are searched for uses. */
 type Text = Pick<Prompt, 'id' | 'entry' | 'texts'> & Partial<Pick<Prompt, 'loopTools'>>
 
-/** Tells whether a text itself, without its partials, uses a certain thing. */
+/** Tells whether a text itself, leaving its partials aside, uses the entry that is searched for. */
 export type Uses = (text: Text, links: readonly Link[]) => boolean
 
-/** Finds the labels whose versions use a certain thing, in their own texts or in the partials that they are served with. */
+/** Finds the labels whose versions use a certain entry, in their own texts or in the partials that they include. */
 export async function findReleasedUsers ({ releases }: Pick<Generation, 'releases'>, uses: Uses): Promise<readonly ReleasedUser[]> {
   const slices = createSlices()
   const found: ReleasedUser[] = []
@@ -39,19 +39,19 @@ export async function findReleasedUsers ({ releases }: Pick<Generation, 'release
   return found
 }
 
-/** Uses of a tool by its id, or of all that a server offers below that. */
+/** Makes the test whether a text uses a tool. @param isServer whether the id is that of a server: then any tool that it offers counts */
 export function usesTool (id: string, isServer: boolean): Uses {
   const isMeant = (tool: string) => tool === id || (isServer && tool.startsWith(`${id}.`))
   return ({ entry, loopTools = [] }, links) => links.some(link => link.kind === 'tool' && isMeant(link.id)) ||
     (entry.chat.toolLoop?.tools !== undefined && loopTools.some(tool => isMeant(tool.id)))
 }
 
-/** Uses of a prompt as a partial, also of a version of it. */
+/** Makes the test whether a text includes a prompt as a partial, in any version. */
 export function usesPrompt (id: string): Uses {
   return (_text, links) => links.some(link => link.kind === 'partial' && idOf(link) === id)
 }
 
-/** Uses of a shared variable, of a part of it, or of something around it. */
+/** Makes the test whether a text reads a shared variable, a part of it, or a value that contains it. */
 export function usesEnviron (id: string): Uses {
   const wanted = id.split('.')
   return text => [...everyPath(text)].some(({ need }) => overlaps(need.path.split('.'), wanted))
@@ -73,7 +73,7 @@ function userOf ({ id, labels }: Release, label: string, uses: Uses): ReleasedUs
   return versions.length === 0 ? undefined : { id: `${id}@${label}`, direct, through: [...through].sort(), versions }
 }
 
-/** A version and all its partials. */
+/** The text of a version of a prompt, and those of all partials that it includes. */
 function textsOf (prompt: Prompt): readonly Text[] {
   const texts = new Map<Prompt['entry'], Text>([[prompt.entry, prompt]])
   for (const text of texts.values()) {

@@ -12,25 +12,25 @@ import { findReleasedUsers, type ReleasedUser, type Uses, usesEnviron, usesPromp
 import { findTool } from '../tools/try-tool.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** How many partials are named for one user, and how many are searched for them. */
+/** How many partials are named in one result, and how many are searched for it. */
 const MAX_THROUGH = 20
 const MAX_LOOKED_AT = 1000
 
-/** A prompt that uses something, or a label of one, `review.short@production`. */
+/** A prompt, or a label of one as `review.short@production`, that uses the entry in question. */
 export interface User {
   readonly id: string
-  /** Whether the prompt's own text uses the thing. */
+  /** Whether the prompt's own text uses the entry. */
   readonly direct: boolean
-  /** The partials that the prompt includes, directly or not, whose text uses the thing. */
+  /** The partials that the prompt includes, directly or not, whose text uses the entry. */
   readonly through: readonly string[]
-  /** For a label: the versions of the label that use the thing. */
+  /** For a label: those of its versions that use the entry. */
   readonly versions?: readonly number[]
 }
 
-/** The kinds of things whose users can be found. */
+/** The kinds of entries whose users can be found. */
 export type Used = 'environs' | 'tools' | 'prompts'
 
-/** A page of the users of one thing. */
+/** A request for one page of the prompts that use an entry. */
 export interface UsersRequest {
   readonly generation: Generation
   readonly caller: Caller
@@ -61,7 +61,7 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
   }
 }
 
-/** The prompts whose own text uses a thing. @throws a 404 for a thing that is not registered, STORE_UNAVAILABLE */
+/** The prompts whose own text uses an entry. @throws a 404 for an entry that is not registered, STORE_UNAVAILABLE */
 function directUsers (generation: Generation, index: UsageIndex, used: Used, id: string, environs: EnvironNames): ReadonlySet<string> {
   if (used === 'environs') {
     const module = firstSegment(id)
@@ -69,18 +69,18 @@ function directUsers (generation: Generation, index: UsageIndex, used: Used, id:
   }
   if (used === 'prompts') return index.prompts.get(findPrompt(generation, id).id) ?? new Set()
   if (findTool(generation, id).callable !== undefined) return index.tools.get(id) ?? new Set()
-  // A server is used through the tools that it offers, which are registered below it.
+  // A server of tools is used through the tools that it offers, whose ids begin with its own.
   return new Set([...index.tools].flatMap(([each, users]) => each.startsWith(`${id}.`) ? [...users] : []))
 }
 
-/** The test for uses of a registered thing. */
+/** Makes the test whether a version of a prompt uses an entry. */
 function usesOf (generation: Generation, used: Used, id: string): Uses {
   if (used === 'environs') return usesEnviron(id)
   if (used === 'prompts') return usesPrompt(id)
   return usesTool(id, generation.tools.get(id)?.callable === undefined)
 }
 
-/** The direct users, and all prompts that include one of them. */
+/** The prompts that use the entry themselves, and all prompts that include one of them. */
 async function withIncluders (direct: ReadonlySet<string>, { prompts }: UsageIndex): Promise<ReadonlySet<string>> {
   const slices = createSlices()
   const all = new Set(direct)

@@ -19,34 +19,34 @@ import { type CandidateParser } from './candidate-parser.ts'
 import { requireLoaded } from '../missing-entries.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** The id of a prompt that was sent without one. No key in the store can have this id. */
+/** The id of a prompt that was sent to be checked without an id. No key in the store can have it. */
 const UNNAMED = '(unnamed)'
 
-/** How many diagnostics one reply has: a candidate can be wrong in more places than anybody reads. */
+/** How many diagnostics one reply has: an entry can be wrong in more places than anybody reads. */
 const MAX_DIAGNOSTICS = 200
 
-/** An entry that is checked before it is registered, in the form in which it would be stored. */
+/** An entry that is to be checked before it is registered, in the form in which it would be stored. */
 export interface LintRequest {
   readonly kind: Candidate['kind']
   readonly text: string
-  /** The id that a prompt would have: partials of the same module are found by it. */
+  /** The id that the prompt would have. A template may name partials of its own module (the first part of the id) without that part. */
   readonly id?: string | undefined
 }
 
-/** Checks a candidate, and gives its diagnostics. @throws STORE_UNAVAILABLE before the store was first read, LINT_BUSY */
+/** Checks an entry without registering it, and gives its diagnostics. @throws STORE_UNAVAILABLE before the store was first read, LINT_BUSY */
 export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly Diagnostic[]>
 
-/** The services that candidates are linted with. */
+/** The parts of the service that checking an entry needs. */
 export interface LinterOptions {
   readonly parser: CandidateParser
   readonly environs: VisibleEnvirons
   readonly versions: Pick<VersionReader, 'pinned'>
 }
 
-/** Makes the use case of lints: gives the diagnostics that the registry would have for an entry, without registering it. */
+/** Makes the check that lints an entry: it gives the diagnostics that the registry would have for it, without registering it. */
 export function createLinter ({ parser, environs: all, versions }: LinterOptions): LintCandidate {
   return async function lintCandidate (generation, { kind, text, id = UNNAMED }, caller) {
-    // Linked with nothing, every tool and partial would be unknown.
+    // Before the store was read every tool and partial would be reported as unknown.
     requireLoaded(generation)
     const environs = visibleEnvirons(all, caller)
     const parsed = await parser.parse({ kind, id: toPath(id), text })
@@ -60,7 +60,7 @@ export function createLinter ({ parser, environs: all, versions }: LinterOptions
     const diagnostics: Diagnostic[] = [...parsed.diagnostics]
     if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
     diagnostics.push(...findToolProblems(parsed.toolUses ?? [], generation))
-    // An extension is accepted though a tool that it needs is missing, so that extensions may come in any order.
+    // A missing tool is only a warning for an extension, so that an extension and the tools that it needs may be published in any order.
     for (const { kind: brought, id: of, toolUses } of parsed.broughtUses ?? []) {
       diagnostics.push(...asWarnings(findToolProblems(toolUses, generation)).map(diagnostic => ofContributed(brought, of, diagnostic)))
     }
@@ -77,14 +77,17 @@ function * chained (...maps: ReadonlyArray<ReadonlyMap<string, unknown>>): Gener
   for (const map of maps) yield * map.keys()
 }
 
-/** Links candidates. A name is searched first among the candidates, then among registered prompts, then among pinned versions. */
+/**
+ * Links entries that are only checked: finds the partials and tools that they name. A partial is searched among the checked entries, then
+ * among registered prompts, then among versions that are named by number.
+ */
 export async function linkCandidates (
   generation: Generation,
   entries: ReadonlyArray<Prompt['entry']>,
   pinned: Pinned = new Map()
 ): Promise<ReadonlyMap<string, Prompt>> {
   const candidates = new Map(entries.map(entry => [entry.id, entry]))
-  // What is registered keeps its partials, also those that the caller does not see.
+  // A registered prompt keeps all its partials, also those that are hidden from the caller.
   const seenBy = (from: Prompt['entry']) => candidates.get(from.id) === from ? generation.prompts : generation.everyPrompt
   const linker = new Linker({ get: (id, from) => candidates.get(id) ?? seenBy(from).get(id)?.entry ?? pinned.get(id) }, callableTools(generation))
   const slices = createSlices()
@@ -97,8 +100,8 @@ export async function linkCandidates (
 }
 
 /**
- * The partials beyond the patterns of a caller's token. The name as it is written must be within them: a name without its module may stand
- * for another prompt tomorrow, when prompts come and go, and for one that the caller must not see.
+ * Errors for the partials that the caller's token may not see. The name as it is written must be allowed: a short name, without its module,
+ * may mean another prompt tomorrow, and one that the caller must not see.
  */
 function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generation, { prompts: patterns }: Caller): Diagnostic[] {
   if (patterns === undefined) return []
@@ -107,7 +110,7 @@ function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generati
     return patterns.allows(name) && (patterns.allows(sibling) || !everyPrompt.has(sibling))
   }
   return entry.compiled.texts.flatMap(({ where, references }, text) => references
-    // A partial that must be linked and is not has a diagnostic already.
+    // A partial that must exist and does not has a diagnostic already.
     .filter((reference, index) => isPartial(reference) && (isOptional(reference) || texts[text]?.links[index] !== undefined))
     .filter(({ name }) => !isWithin(withoutPin(toPath(name), everyPrompt)))
     .map(({ name, line, column }): Diagnostic => ({
@@ -121,12 +124,12 @@ function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generati
     })))
 }
 
-/** The name of a prompt without a version or label behind it. */
+/** The id in a reference to a prompt, without `@` and the version or label behind it. */
 function withoutPin (name: string, prompts: Generation['everyPrompt']): string {
   return prompts.has(name) ? name : readReference(name)?.id ?? name
 }
 
-/** An extension's own diagnostics have those of its prompts' parse already. */
+/** The diagnostics of an extension's prompt, without those that the parse of the extension has reported already. */
 function beyondParse ({ id, entry }: Prompt, found: readonly Diagnostic[]): Diagnostic[] {
   return found.filter(diagnostic => !entry.diagnostics.includes(diagnostic)).map(diagnostic => ofContributed(PROMPTS, id, diagnostic))
 }

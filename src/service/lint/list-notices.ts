@@ -16,11 +16,11 @@ import { keyToPath } from '../../store/keys.ts'
 /** How many diagnostics the list has for one entry. */
 const MAX_DIAGNOSTICS = 50
 
-/** An entry about which something was noticed. */
+/** An entry that has diagnostics, with the list of them. */
 export interface Notice {
-  /** Its place in the listing: `entries/…`, then `extensions/…`, `prompts/…`, `releases/…`, `tools/…`, and other kinds. */
+  /** The place of the entry in the listing: `entries/…`, then `extensions/…`, `prompts/…`, `releases/…`, `tools/…`, and other kinds. */
   readonly cursor: string
-  /** The key in the store, for an entry whose stored value is not the one that is served. */
+  /** The key in the store, for an entry that cannot be served as it is stored. */
   readonly key?: string
   readonly id?: string
   readonly state: string
@@ -31,19 +31,22 @@ export interface Notice {
 export interface NoticesRequest {
   readonly generation: Generation
   readonly caller: Caller
-  /** The cursor of the entry before the first one; `''` for the first page. */
+  /** The cursor of the last entry on the page before; `''` for the first page. */
   readonly after: string
   readonly limit: number
 }
 
 export type ListNotices = (request: NoticesRequest) => Promise<readonly Notice[]>
 
-/** An entry, with a function that finds its diagnostics. */
+/** An entry that may have diagnostics, with the function that finds them. */
 interface Subject extends Omit<Notice, 'diagnostics'> {
   find (): readonly Diagnostic[]
 }
 
-/** Lists every entry about which something was noticed. Works in slices: lints of all prompts take longer than a request may be kept waiting. */
+/**
+ * Makes the listing of all entries that have diagnostics. The work is done in slices, between which other requests are served, as checking
+ * all prompts takes long.
+ */
 export function createNoticeList (registry: Registry, keyPrefix: string): ListNotices {
   return async function listNotices ({ generation, caller, after, limit }) {
     const slices = createSlices()
@@ -64,7 +67,7 @@ export function createNoticeList (registry: Registry, keyPrefix: string): ListNo
 function * subjects (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string, callersOf: CallersOf): Generator<Subject> {
   const { extensions, prompts, everyPrompt, releases, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
-  // A caller who sees a shared variable need not see what is below it.
+  // A variable that is no object gives way to variables below its name. That is not told to a caller who may not see the ones below.
   const isKept = ({ key, diagnostics }: EntryProblem) =>
     diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, registry.environs.prefix))
   const visible = registry.problems().filter(problem => isVisibleKey(problem.key, { keyPrefix, kinds: registry.kinds }, generation, caller) && !isKept(problem))
@@ -86,7 +89,7 @@ function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject
   return { cursor: `entries/${key}`, key, state: servesLastGood ? 'stale' : isFatal ? 'rejected' : 'noticed', find: () => diagnostics }
 }
 
-/** The labels whose versions cannot run, such as one that needs a tool that is gone. */
+/** The labels that mean a version which cannot run, such as one that needs a tool that is gone. */
 function * ofRelease ({ id: prompt, labels }: Release): Generator<Subject> {
   for (const label of [...labels.keys()].sort()) {
     const broken = labels.get(label)?.find(version => version.prompt.state !== 'valid')?.prompt
@@ -101,7 +104,7 @@ function ofPrompt ({ id, state }: Prompt, find: () => readonly Diagnostic[]): Su
 
 const orders = new WeakMap<ReadonlyMap<string, unknown>, readonly unknown[]>()
 
-/** The things of a generation by id; sorted once, since that takes milliseconds for many. */
+/** The entries of a map in the order of their ids. The order is kept for the next call, since sorting many entries takes milliseconds. */
 function sorted<T> (things: ReadonlyMap<string, T>): readonly T[] {
   const known = orders.get(things) ?? [...things.keys()].sort().map(id => things.get(id))
   orders.set(things, known)

@@ -5,7 +5,10 @@ import { type CallTool } from '../render/call-tool.ts'
 import { recordedValue } from '../render/replay-environment.ts'
 import { stubTools } from '../render/stub-tools.ts'
 
-/** Makes a stand-in for tools: a recorded call gives its recorded result, any other the default of its tool. No tool is called. */
+/**
+ * Makes the function that answers tool calls in a preview without calling a tool: a recorded call gives its recorded result, any other call
+ * the default of its tool.
+ */
 export function knownTools (generation: Generation, recorded: readonly RecordedCall[]): CallTool {
   const known = new Map(recorded.map(call => [toolCallKey(call.tool, call.arguments), call]))
   const stub = stubTools(generation)

@@ -14,18 +14,18 @@ export interface Mistake extends PlacedDiagnostic {
   readonly field?: string
 }
 
-/** The mistake that a diagnostic of the registry tells the prompt's author. */
+/** Turns a diagnostic of an entry into a mistake that is shown to the author of the prompt. */
 export function mistakeOf (diagnostic: Diagnostic): Mistake {
   const { field, line } = diagnostic
   return { ...placed(diagnostic), ...(field === undefined || line !== undefined ? {} : { field: pointerOf(field) }) }
 }
 
-/** A JSON pointer (RFC 6901). */
+/** Writes a path as a JSON pointer (RFC 6901): `/messages/0`. */
 function pointerOf (steps: ReadonlyArray<string | number>): string {
   return steps.map(step => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-/** Facts that the errors of a render may have. */
+/** The details that an error of a render may have. */
 interface Facts extends Pick<TextName, 'part' | 'member'> {
   readonly missing?: readonly MissingPath[]
   readonly violations?: readonly Violation[]
@@ -37,8 +37,8 @@ interface Facts extends Pick<TextName, 'part' | 'member'> {
 }
 
 /**
- * The mistakes behind a failed render; `undefined` when neither text nor variables caused the failure, but the service's state: a
- * timeout, or a store that cannot be reached.
+ * The mistakes behind a failed render. `undefined` if neither the prompt nor its variables caused the failure, but the state of the
+ * service: a timeout, or a store that cannot be reached.
  */
 export function mistakesOfRender (error: ServiceError): readonly Mistake[] | undefined {
   const { code, message, statusCode } = error

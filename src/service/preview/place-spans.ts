@@ -3,26 +3,26 @@ import { type Span } from '../../template/explain/origin.ts'
 import { type Tag, scanTags } from '../../template/syntax/tags.ts'
 import { type Explanation, type ExplainedMessage, type MessageSpan } from '../render/explanation.ts'
 
-/** A stretch of a text: offsets in UTF-16 units from the text's beginning; `to` is one after the last unit. */
+/** A range of a text, as offsets in UTF-16 units; `to` is the offset behind the last unit. */
 export interface Stretch {
   readonly from: number
   readonly to: number
 }
 
-/** A span with its places, as an editor marks them. */
+/** A span (a piece of a rendered message) with its range in the output and in the template, so that an editor can highlight both. */
 export interface PlacedSpan extends MessageSpan {
   /** The span's place in the rendered message; in a message of parts, its place in the text of its part and member. */
   readonly output: Stretch
-  /** The tag, or the piece of text, that wrote it, in the message's template; left out for what a partial wrote. */
+  /** The tag, or the piece of plain text, of the message's template that wrote the span; left out for a span that a partial (an included prompt) wrote. */
   readonly source?: Stretch
 }
 
-/** An explanation whose spans have their places. */
+/** An explanation of a rendered prompt whose spans have their ranges; see PlacedSpan. */
 export interface PlacedExplanation extends Omit<Explanation, 'messages'> {
   readonly messages: ReadonlyArray<Omit<ExplainedMessage, 'spans'> & { readonly spans: readonly PlacedSpan[] }>
 }
 
-/** Adds to each span its places in the output and in the template. */
+/** Adds to each span of an explanation its ranges in the output and in the template. */
 export function placeSpans (explanation: Explanation, { entry: { definition, compiled } }: Prompt): PlacedExplanation {
   return {
     ...explanation,
@@ -48,7 +48,7 @@ export function placeSpans (explanation: Explanation, { entry: { definition, com
   }
 }
 
-/** The tags and the pieces of text of one template, by the places that spans have. */
+/** Finds which tag, or which piece of plain text, of a template wrote a span. */
 class TemplatePlaces {
   readonly #text: string
   readonly #lines: readonly number[]
@@ -69,7 +69,7 @@ class TemplatePlaces {
     return { from: offset, to: this.#text.startsWith(text, offset) ? offset + text.length : end }
   }
 
-  /** The index of the last tag that begins at an offset or before; -1 for none. */
+  /** The index of the last tag that begins at an offset or before it; -1 for none. */
   #lastTagAt (offset: number): number {
     let low = -1
     let high = this.#tags.length - 1
@@ -82,7 +82,7 @@ class TemplatePlaces {
   }
 }
 
-/** The offset after a tag. A tag that begins with three braces ends with three. */
+/** The offset behind a tag. A tag that begins with three braces ends with three, too. */
 function endOf (text: string, { start, inner }: Tag): number {
   const end = Math.min(start + inner.length + 4, text.length)
   return inner.startsWith('{') && text[end] === '}' ? end + 1 : end

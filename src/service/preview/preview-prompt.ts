@@ -35,13 +35,18 @@ export interface PreviewRequest {
   /** The text of the prompt, as it would be stored. */
   readonly text: string
   readonly variables: JsonObject
-  /** Whether tools are called. `live`: they are, and the reply has a bundle. `known`: no tool is called. */
+  /** The conversation so far, as messages of the caller, like those of a render. @default none */
+  readonly history?: readonly JsonObject[] | undefined
+  /**
+   * How tools are treated. `live`: they are called, and the reply has a bundle (a recording). `known`: none is called; calls are answered
+   * from the recording in `known`, or by defaults.
+   */
   readonly tools: 'live' | 'known'
-  /** The bundle whose tool calls are known. Only these calls are read from it. */
+  /** A bundle (a recorded render) whose tool calls are used as answers. Nothing else is read from it. */
   readonly known?: Pick<Bundle, 'tools'> | undefined
   readonly requestId: string
   readonly activity?: Activity | undefined
-  /** Whether nobody waits for the reply any more. */
+  /** Whether the client has left, so that nobody waits for the reply. */
   readonly isGone?: () => boolean
 }
 
@@ -52,9 +57,9 @@ export interface Preview {
   readonly mistakes: readonly Mistake[]
   /** The variables and tools that the prompt needs; left out when its text cannot be read. */
   readonly needs?: PromptNeeds
-  /** The rendered text or messages. Left out when there is an error, like the members below. */
+  /** The rendered text or messages. This and all further members are left out when there is an error. */
   readonly rendered?: string | readonly RenderedMessage[]
-  /** The explanation of the render. Also left out when it is larger than `?explain=true` allows. */
+  /** The explanation of the render; left out if it is larger than an explanation may be. */
   readonly explanation?: PlacedExplanation
   /** The bundle of the render; only with live tools. */
   readonly bundle?: Bundle
@@ -62,12 +67,12 @@ export interface Preview {
 
 type Rendered = Pick<Preview, 'rendered' | 'explanation' | 'bundle'>
 
-/** Previews a prompt. @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
+/** Renders a prompt that is being written, without storing it. @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
 export type PreviewPrompt = (request: PreviewRequest) => Promise<Preview>
 
-/** The services that previews are made with. */
+/** The parts of the service that a preview needs. */
 export interface PreviewerOptions {
-  /** Lints in a parser process that only previews use. */
+  /** Checks the prompt. Its texts are parsed in a process that only previews use. */
   readonly lintCandidate: LintCandidate
   readonly languages: readonly Language[]
   readonly versions: Pick<VersionReader, 'pinned'>
@@ -77,8 +82,9 @@ export interface PreviewerOptions {
 }
 
 /**
- * Makes the use case of previews: renders a prompt without storing it, for callers who may publish it. A separate process parses the
- * prompt first, to find texts that take too long. The others are then rendered like registered prompts, within the same limits.
+ * Makes the function that previews a prompt: it renders the prompt without storing it, for callers who may publish it. A separate process
+ * parses the prompt first and can be killed, since some texts take too long to parse. After that the prompt is rendered like a registered
+ * one, within the same limits.
  */
 export function createPreviewer ({ lintCandidate, languages, versions, environs, renderPrompt, recordings }: PreviewerOptions): PreviewPrompt {
   async function read (generation: Generation, path: string, text: string): Promise<Prompt | undefined> {
@@ -92,7 +98,7 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
     }
   }
 
-  /** A render that is too large only because it is explained is repeated without an explanation. */
+  /** Renders with an explanation or, if only the explanation makes the render too large, once more without one. */
   async function renderAsFarAsExplained (request: PreviewRequest, candidate: Prompt): Promise<Rendered> {
     try {
       return await render(request, candidate, true)
@@ -103,10 +109,10 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
   }
 
   async function render (request: PreviewRequest, candidate: Prompt, isExplained: boolean): Promise<Rendered> {
-    const { generation, caller, variables, tools, known, requestId, activity } = request
+    const { generation, caller, variables, history, tools, known, requestId, activity } = request
     let explanation: Explanation | undefined
     const onExplained = isExplained ? (found: Explanation) => { explanation = found } : undefined
-    const asked = { generation, caller, id: candidate.id, candidate, variables, requestId, activity, onExplained }
+    const asked = { generation, caller, id: candidate.id, candidate, variables, history, requestId, activity, onExplained }
     const renderWithKnown = () => renderPrompt({
       ...asked,
       environment: { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) }
@@ -128,7 +134,7 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
     const found = await lintCandidate(generation, { kind: promptKind.key, id, text }, caller)
     if (isGone?.() === true) throw clientClosed()
     const mistakes = found.map(mistakeOf)
-    // A prompt that was too complex for the lint's process is not parsed in this one.
+    // A prompt that was too complex for the process that checked it is not parsed in this one.
     if (found.some(({ code, severity }) => code === 'TOO_COMPLEX' && severity === 'error')) return { id, mistakes }
     const prompt = await read(generation, id, text)
     if (prompt === undefined || prompt.state === 'invalid') return { id, mistakes }

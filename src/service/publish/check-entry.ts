@@ -8,7 +8,7 @@ import { MAX_VALUE_BYTES } from '../../store/store.ts'
 import { type ToolReader } from '../../tool/definition/tool-reader.ts'
 import { type LintCandidate } from '../lint/lint-candidate.ts'
 
-/** How many segments a key may have that is written: as many as one of a shared variable. */
+/** How many segments the key of a published entry may have; a name of a shared variable may have as many. */
 const MAX_SEGMENTS = 32
 
 /** An entry that is checked before it is stored. */
@@ -16,16 +16,16 @@ export interface Candidate extends NewEntry {
   readonly kind: Kind
 }
 
-/** Gives the diagnostics that the registry would have for an entry. An error means that the entry, or a prompt that it brings, would not run. */
+/** Checks an entry as the registry would, and gives the diagnostics. An error among them means that the entry, or a prompt that it brings, would not run. */
 export type CheckEntry = (generation: Generation, entry: Candidate, caller: Caller) => Promise<readonly Diagnostic[]>
 
-/** What checking needs of the rest of the service. */
+/** The parts of the service that checking an entry needs. */
 export interface EntryCheckOptions {
   readonly lintCandidate: LintCandidate
   readonly toolReader: ToolReader
 }
 
-/** Makes the check of entries. It uses the same code that reads an entry once it is stored. */
+/** Makes the check of entries before they are stored. It runs the same code that reads an entry from the store. */
 export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptions): CheckEntry {
   return async function checkEntry (generation, { kind, id, text }, caller) {
     const unusable = findUnstorable(id, text)
@@ -45,7 +45,7 @@ export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptio
   }
 }
 
-/** The reasons, for entries of any kind, why a store cannot hold a text under an id; none if it can. */
+/** The reasons why a store cannot hold a text under an id, whatever the kind of the entry; none if it can. */
 export function findUnstorable (id: string, text: string): readonly Diagnostic[] {
   return [...misnamed(id), ...tooLong(text)]
 }

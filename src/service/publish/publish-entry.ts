@@ -16,7 +16,7 @@ import { type Audit } from '../audit.ts'
 import { type CheckEntry } from './check-entry.ts'
 import { changedSince, expectation, holds, isUnconditional, type Precondition } from '../precondition.ts'
 
-/** How often a change is tried when others write the same key at the same moment. */
+/** How often a change is tried again while others write the same key. */
 const MAX_ATTEMPTS = 5
 
 /** A request to change one entry. */
@@ -29,14 +29,14 @@ export interface EntryChange {
   readonly requestId: string
 }
 
-/** A request to store an entry, with the generation that the entry is checked against. */
+/** A request to store an entry, with the snapshot of all entries (the generation) against which it is checked. */
 export interface EntryPublication extends EntryChange {
   readonly generation: Generation
   /** The text that is to be stored. */
   readonly text: string
-  /** The publisher's remarks, for the version if one is recorded. */
+  /** The publisher's remarks on the change, kept with the version if one is recorded. */
   readonly about?: VersionAbout
-  /** Whether the entry is recorded as a version even if this process records none by default. */
+  /** Whether the entry becomes a version of its prompt even if this process does not record versions by default. */
   readonly isVersion?: boolean
 }
 
@@ -52,7 +52,7 @@ export interface PublishedEntry {
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
-/** What publishing needs of the rest of the service. */
+/** The parts of the service, and the settings, that publishing needs. */
 export interface PublisherOptions {
   readonly store: Store
   readonly registry: Pick<Registry, 'follow'>
@@ -67,7 +67,7 @@ export interface PublisherOptions {
 /** Stores and removes entries for programs that have no access to the store, be it Redis or a folder. */
 export interface Publisher {
   /**
-   * Stores an entry that the registry will accept; when it resolves, this process serves it.
+   * Stores an entry if the registry will accept it. Once the promise resolves, this process serves the entry.
    * @throws ENTRY_FORBIDDEN, ENTRY_INVALID, ENTRY_CHANGED, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE
    */
   publish (publication: EntryPublication): Promise<PublishedEntry>
@@ -86,8 +86,8 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
   }
 
   /**
-   * Reads a value, checks the caller's precondition, and changes the value only if it is still the one that was read. If another writer,
-   * such as redis-cli, was faster, it tries again.
+   * Changes a stored value: reads it, checks the caller's precondition, and writes only if the value is still the one that was read. If
+   * another writer, such as redis-cli, was faster, it tries again.
    */
   async function change<T extends WriteOutcome | RemoveOutcome> (
     { kind, precondition }: EntryChange,

@@ -37,7 +37,7 @@ export interface ReleasesOptions {
   readonly audit: Audit
 }
 
-/** A request about the releases of one prompt. */
+/** A request about the versions and labels (the releases) of one prompt. */
 export interface ReleaseRequest {
   readonly generation: Generation
   readonly caller: Caller
@@ -45,7 +45,7 @@ export interface ReleaseRequest {
   readonly id: string
 }
 
-/** A change of a prompt's releases. */
+/** A request to change the versions or labels of a prompt. */
 export interface ReleaseChange extends ReleaseRequest {
   readonly requestId: string
   readonly note?: string | undefined
@@ -54,24 +54,24 @@ export interface ReleaseChange extends ReleaseRequest {
 /** The versions and labels of a prompt, as the store has them now. */
 export interface ReleaseHistory {
   readonly record: ReleaseRecord
-  /** The version that is served to requests without a label; `undefined` when that content is not recorded as a version. */
+  /** The number of the version that is served when a request names no label; `undefined` if that content was never recorded as a version. */
   readonly latest: number | undefined
-  /** The ETag of the record; `undefined` when the prompt has no record. */
+  /** The ETag of the record (the list of versions and labels); `undefined` for a prompt without a record. */
   readonly tag: string | undefined
 }
 
-/** A version as it is stored. */
+/** A version of a prompt, with its content. */
 export interface StoredVersion {
   readonly note: VersionNote
   readonly entry: Json
-  /** Diagnostics of the version, checked against the registry of now. */
+  /** Diagnostics of the version, checked against the entries that are registered now. */
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
-/** The wanted target of a label: a version, several versions with weights, or the content that is served to requests without a label. */
+/** What a label is to mean: a version, several versions with weights, or `latest`, the content that is served when a request names no label. */
 export type WantedTarget = LabelTarget | typeof LATEST
 
-/** The use cases of releases: reads the versions and labels of prompts, and changes them. */
+/** Reads and changes the versions and labels (the releases) of prompts. */
 export class Releases {
   readonly #options: ReleasesOptions
 
@@ -98,7 +98,7 @@ export class Releases {
     return { note, entry, diagnostics: diagnostics.map(placed) }
   }
 
-  /** Records the content that is served to requests without a label as a version. @throws PROMPT_NOT_FOUND and the errors of a change */
+  /** Records the prompt's current content, which is served when a request names no label, as a version. @throws PROMPT_NOT_FOUND and the errors of a change */
   async freeze (change: ReleaseChange): Promise<VersionNote> {
     const id = this.#authorize(change)
     const { record } = await this.#change(id, {}, async read => await this.#frozen(change, id, read.record))
@@ -108,7 +108,8 @@ export class Releases {
   }
 
   /**
-   * Moves a label, by one change of one key. If the target is `latest`, its content is recorded as a version first.
+   * Moves a label to another version, by one write of one key. If the target is `latest`, the prompt's current content is recorded as a
+   * version first.
    * @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, VERSION_NOT_FOUND, ENTRY_INVALID for a version that could not run now, ENTRY_CHANGED
    */
   async setLabel (change: ReleaseChange, label: string, wanted: WantedTarget, precondition: Precondition): Promise<ReleaseHistory> {
@@ -164,7 +165,7 @@ export class Releases {
     })
   }
 
-  /** Removes a version for good, for example one with a secret in it. @throws VERSION_NOT_FOUND, VERSION_LABELLED */
+  /** Removes a version for good, for example one that contains a secret. @throws VERSION_NOT_FOUND, VERSION_LABELLED */
   async removeVersion (change: ReleaseChange, n: number): Promise<void> {
     const { caller, requestId, note } = change
     const id = this.#authorize(change)
@@ -174,7 +175,8 @@ export class Releases {
     await this.#change(id, {}, async ({ record }) => {
       const labels = [...record.labels].filter(([, target]) => sharesOf(target).some(({ version }) => version === n)).map(([label]) => label)
       if (labels.length > 0) throw versionLabelled(id, n, labels)
-      // An unrecorded text below the next number was left by an earlier removal. A later one is about to be recorded.
+      // A text whose number was given out and which is in no record was left behind by an earlier removal, so it may go. A higher number
+      // belongs to a version that is just being recorded.
       if (!record.versions.some(version => version.n === n) && (isThere !== true || n >= record.next)) throw versionNotFound(id, n, [...record.labels.keys()])
       const versions = record.versions.filter(version => version.n !== n)
       return versions.length === record.versions.length ? record : { ...record, versions }
@@ -197,7 +199,7 @@ export class Releases {
     if (this.#options.protectedLabels.has(label) && !roles.has('admin') && labels?.has(label) !== true) throw labelProtected(name, label)
   }
 
-  /** Reads a record, changes it, and stores it if it is still the one that was read. If another writer was faster, it tries again. */
+  /** Changes the record of a prompt's releases: reads it, and writes the changed record only if nobody else has written it meanwhile; else it tries again. */
   async #change (id: string, precondition: Precondition, make: (read: ReadRecord) => Promise<ReleaseRecord>): Promise<Pick<ReleaseHistory, 'record' | 'tag'>> {
     const { records, registry } = this.#options
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
@@ -216,7 +218,7 @@ export class Releases {
     throw entryChanged(key, tag, undefined)
   }
 
-  /** The record, with the content that is served to requests without a label added as a version. */
+  /** The record with the prompt's current content added as a version, unless it is one already. */
   async #frozen (change: ReleaseChange, id: string, record: ReleaseRecord): Promise<ReleaseRecord> {
     const { store, keyPrefix } = this.#options
     const latest = await this.#latest(change, id)
@@ -224,7 +226,7 @@ export class Releases {
     return await addVersion(store, keyPrefix, id, record, latest, factsOf(change.caller, { note: change.note }))
   }
 
-  /** The content stored under the prompt's own key. If there is none, the content that is served: from an extension, or from a key in another spelling. */
+  /** The content under the prompt's own key. Without one, the content that is served: it comes from an extension, or from a key in another spelling. */
   async #latest ({ generation }: ReleaseChange, id: string): Promise<NewVersion> {
     const { store, keyPrefix } = this.#options
     const [stored = { kind: 'missing' as const }] = await asked(store.read([pathToKey(id, kindPrefix(keyPrefix, promptKind.key))]))
@@ -235,7 +237,7 @@ export class Releases {
     return { entry: prompt.entry.definition.source, tag: prompt.entry.hash }
   }
 
-  /** Checks that a version could run now under a label. @throws VERSION_NOT_FOUND, ENTRY_INVALID */
+  /** Checks that a version could run now, before a label is moved to it. @throws VERSION_NOT_FOUND, ENTRY_INVALID */
   async #check (generation: Generation, id: string, record: ReleaseRecord, n: number, label: string): Promise<void> {
     const prompt = await this.#options.versions.read(generation, { id, record }, n, label)
     if (whyNotRunnable(prompt, generation) === undefined) return
@@ -259,21 +261,21 @@ export class Releases {
   }
 }
 
-/** The dotted id of a prompt. @throws PROMPT_NOT_FOUND for a prompt that does not exist for the caller */
+/** The dotted id of a prompt. @throws PROMPT_NOT_FOUND for a prompt that is hidden from the caller */
 function visibleId (generation: Generation, { prompts }: Caller, id: string): string {
   const path = toPath(id)
   if (prompts?.allows(path) === false) throw missingPrompt(generation, id)
   return path
 }
 
-/** Finds the note of a version in a record. @throws VERSION_NOT_FOUND */
+/** Finds what a prompt's record notes about a version: its author, time and remarks. @throws VERSION_NOT_FOUND */
 function noteOf (id: string, { versions, labels }: ReleaseRecord, n: number): VersionNote {
   const note = versions.find(version => version.n === n)
   if (note === undefined) throw versionNotFound(id, n, [...labels.keys()])
   return note
 }
 
-/** Checks the target of a label, and simplifies it: one version with all the weight becomes that version. @throws REQUEST_INVALID */
+/** Checks what a label is to mean, and simplifies it: a list with one version becomes that version. @throws REQUEST_INVALID */
 function tidied (target: LabelTarget): LabelTarget {
   const mistake = mistakeInTarget(target)
   if (mistake !== undefined) throw requestInvalid(`body: version: ${mistake}`, { part: 'body', field: 'version' })

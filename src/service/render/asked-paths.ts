@@ -1,10 +1,13 @@
 import { type Prompt } from '../../registry/generation/generation.ts'
 import { type Link, type LinkedPartial } from '../../template/language.ts'
 
-/** How many partials are searched at most, so that a wrong request stays cheap. */
+/** How many partials (included prompts) are searched at most: a wrong request must stay cheap. */
 const MOST_PARTIALS = 100
 
-/** Whether a prompt declares a parameter, or it or a partial reads a path or something below it; bare names are variables. */
+/**
+ * Whether a prompt takes a value at a path: it declares a parameter of that name, or it or a partial (an included prompt) reads the path or
+ * something below it. A name without `variables.` is taken for a variable.
+ */
 export function asksFor (prompt: Prompt, path: string): boolean {
   const bare = path.startsWith('variables.') ? path.slice('variables.'.length) : path
   if (prompt.entry.parameters?.names.has(bare) === true) return true

@@ -5,13 +5,13 @@ import { canonicalJson, type Json, JsonError, type JsonObject, MAX_JSON_DEPTH, p
 import { type Prompt } from '../../registry/generation/generation.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
 
-/** How much of the caller's facts an error shows, in characters. */
+/** How much of a caller's identity an error message shows, in characters. */
 const MAX_SHOWN = 200
 
 const json = (description: string) => Type.Unsafe<Json>(Type.Unknown({ description }))
 const jsonObject = (description: string) => Type.Unsafe<JsonObject>(Type.Object({}, { additionalProperties: true, description }))
 
-/** The answers that a render got about one name of the shared variables. A member that is missing was not asked for. */
+/** The schema of everything that a recorded render has learned about one name of a shared variable. A member that is missing was not asked for. */
 const RecordedEnvironSchema = Type.Object({
   name: Type.String({ description: 'Dotted path; empty for the root' }),
   exists: Type.Optional(Type.Boolean({ description: 'Whether that very key exists' })),
@@ -24,14 +24,14 @@ const RecordedEnvironSchema = Type.Object({
   gone: Type.Optional(Type.Boolean({ description: 'It had no value when it was read' }))
 }, { additionalProperties: false })
 
-/** One distinct tool call and its result. A call without `value` failed, and its tool has no default. */
+/** The schema of a recorded tool call and its result. A call without `value` failed, and its tool has no default. */
 const RecordedCallSchema = Type.Object({
   tool: Type.String({ description: 'Id of the tool' }),
   arguments: jsonObject('The arguments as they were mapped'),
   value: Type.Optional(json('What the call gave, or what stood in for it; left out for nothing'))
 }, { additionalProperties: false })
 
-/** Everything that a render depended on: the same prompt with the same bundle gives the same bytes. */
+/** The schema of a bundle: a recording of everything that a render depended on. The same prompt with the same bundle gives the same bytes. */
 export const BundleSchema = Type.Object({
   version: Type.Literal(2, { description: 'Of this format' }),
   prompt: Type.Object({ id: Type.String(), revision: Type.String() }, { additionalProperties: false }),
@@ -50,8 +50,8 @@ export type Bundle = Static<typeof BundleSchema>
 export type BundleContent = Omit<Bundle, 'hash'>
 
 /**
- * Completes a bundle with its hash.
- * @param limit the largest body of a request, in bytes: a replay sends the bundle in one
+ * Completes a bundle (a recorded render) with its hash.
+ * @param limit the largest body of a request, in bytes, since the bundle is sent in one to be rendered again
  * @throws RENDER_BUDGET when the bundle is too large for a request
  */
 export function sealBundle (content: BundleContent, limit: number): Bundle {
@@ -63,9 +63,9 @@ export function sealBundle (content: BundleContent, limit: number): Bundle {
 }
 
 /**
- * Checks that a bundle is whole, was made from this prompt as it is now, and may be replayed by this caller. The hash guards against
- * accidents, not against forgery. A forged bundle gains nothing: a replay shows only what the caller has sent, and only an admin can
- * replay the bundle of another caller.
+ * Checks that a bundle (a recorded render) is unchanged, belongs to this prompt as it is now, and may be rendered again by this caller. The
+ * hash guards against accidents, not against forgery. Forging gains nothing: a replay shows only what the caller has sent, and only an
+ * admin can replay what another caller has recorded.
  * @throws BUNDLE_INVALID, BUNDLE_STALE
  */
 export function checkBundle ({ hash, ...content }: Bundle, prompt: Prompt, caller: Caller): void {
@@ -79,7 +79,7 @@ export function checkBundle ({ hash, ...content }: Bundle, prompt: Prompt, calle
   if (content.prompt.revision !== prompt.revision) throw bundleStale(prompt.id, content.prompt.revision, prompt.revision)
 }
 
-/** Whether a caller may replay a bundle: an admin any, others only their own. Templates may show some callers more than others. */
+/** Whether a caller may render a bundle again: an admin any, others only what they recorded themselves, as templates may show some callers more than others. */
 function mayReplay ({ roles, facts }: Caller, { caller }: BundleContent): boolean {
   return roles.has('admin') || canonicalJson(caller) === canonicalJson(facts)
 }
@@ -88,14 +88,14 @@ function inShort (caller: JsonObject): string {
   return stringifyJson(caller).slice(0, MAX_SHOWN)
 }
 
-/** The error for a bundle that is too large for the body of a request. */
+/** The error for a bundle (a recorded render) that is too large for the body of a request. */
 export function bundleTooLarge (limit: number): ServiceError {
   return renderBudget('bytes of bundle', limit)
 }
 
 /**
- * A value as a replay will have it, written as JSON and read again. JSON does not keep some differences (`-0`, or `1e16` and its digits),
- * so the recorded render must not see them either.
+ * A value as it is after it was written as JSON and read again. JSON loses some differences (`-0`, or how `1e16` is written). A render that
+ * is recorded must not see them, since the render that replays it will not.
  * @throws RENDER_BUDGET for a value that nests too deeply to be read again
  */
 export function throughJson<T extends Json> (value: T): T {

@@ -6,29 +6,29 @@ import { type ToolOutcome, valueForRender } from '../../tool/call/outcome.ts'
 import { type CallOptions } from '../../tool/call/registered-tool.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 
-/** How long the results of all tools in one render, or in one chat, may be together, in UTF-16 units of JSON. Each of a hundred calls could give 1 MiB. */
+/** The largest size of all tool results of one render or one chat together, in UTF-16 units of JSON: each of its hundred calls could give 1 MiB. */
 export const MAX_RESULTS_SIZE = 8 * 1024 * 1024
 
-/** The value with which a render goes on after a call of a tool, and where the value came from. */
+/** The result of a tool call as a render uses it, and where the value came from. */
 export interface ToolAnswer extends TracedAnswer {
-  /** The tool's value, or what stands in for it. */
+  /** The tool's result or, after a failure, the default in its place. */
   readonly value: Value
-  /** The size of the tool's result, as in `ToolOutcome`; left out when no tool was asked. */
+  /** The size of the result, as in `ToolOutcome`; left out when no tool was asked. */
   readonly size?: number
 }
 
-/** Makes one call for a render; throws only when the render must end. */
+/** Calls a tool for a render. It throws only when the render must end; a failed call gives a default. */
 export type CallTool = (call: ToolCall, options: CallOptions) => Promise<ToolAnswer>
 
-/** Looks a call up in the cache. Gives the answer that another render got; `undefined` when the call must be made. */
+/** Looks for the result of an equal call in the cache; `undefined` if the tool must be called. */
 export type RecallTool = (call: ToolCall, activity?: Activity) => ToolAnswer | undefined
 
-/** Makes the function that calls tools for templates, under each tool's own policy. */
+/** Makes the function that calls tools for templates, each within its own limits (slots, timeout, retries). */
 export function callWith (tools: ToolCaller): CallTool {
   return async ({ tool, arguments: values }, options) => toAnswer(tool.name, await tools.call(tool, values, options))
 }
 
-/** Makes the function that looks calls up in the cache. A cached answer spares a render a pass, promises and a timer. */
+/** Makes the function that looks for results of tool calls in the cache. A cached result spares the render another pass over its templates. */
 export function recallWith (tools: ToolCaller): RecallTool {
   return (call, activity) => {
     const outcome = tools.recall(call, activity)

@@ -4,37 +4,37 @@ import { type ChosenPrompt } from '../versions/choose-prompt.ts'
 import { type Span, type TracedCall } from '../../template/explain/origin.ts'
 import { type Trace } from '../../template/explain/trace.ts'
 
-/** How the messages of a render came about. */
+/** The explanation of a rendered prompt: what each piece of its messages was made from. */
 export interface Explanation {
   readonly prompt: string
   /** The version of the prompt that was rendered; left out when it is no recorded version. */
   readonly version?: number
   readonly label?: string
-  /** The place of the request's key between 0 and 100, by which one of the label's versions was chosen; left out when it has only one. */
+  /** A number between 0 and 100, made from the request's key, by which one of the label's versions was chosen; left out for a label with only one version. */
   readonly bucket?: number
   /** The revision of the prompt, as in `GET /api/prompts/{id}`. */
   readonly revision: string
   readonly passes: ReadonlyArray<{ readonly durationMs: number }>
-  /** The calls of tools, to which sources refer by index. */
+  /** The calls of tools. Spans name a call by its index in this list. */
   readonly calls: readonly TracedCall[]
-  /** The functions of tools whose calls failed: their defaults, or nothing, stood in for what they give. */
+  /** The names of the functions whose tool calls failed, so that a default, or nothing, is in the output in place of the result. */
   readonly toolDefaults: readonly string[]
   /** The messages of the prompt, and the place where the caller's messages go. */
   readonly messages: readonly ExplainedMessage[]
 }
 
-/** A piece of a message. */
+/** A piece of a message, with its place in the template and what it was made from. */
 export interface MessageSpan extends Span, Pick<TextName, 'part' | 'member'> {}
 
 /** A message of a prompt, or the place for the caller's messages, which has no spans and no role. */
 export interface ExplainedMessage {
   readonly role?: string
   readonly placeholder?: 'history'
-  /** The pieces of the message's content, which is all of them joined. In a message of parts, the spans of one part and member make up its text. */
+  /** The pieces of the message. Joined, they are its content; in a message of parts, the pieces of one part and member are the text of that part. */
   readonly spans: readonly MessageSpan[]
 }
 
-/** The explanation of a render that is over. */
+/** Makes the explanation of a finished render from its trace. */
 export function explain (trace: Trace, { prompt, version, label, bucket }: ChosenPrompt, toolDefaults: readonly string[]): Explanation {
   return {
     prompt: prompt.id,

@@ -4,8 +4,8 @@ import { type Generation, type Prompt } from '../../registry/generation/generati
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 
 /**
- * Adds to the missing paths of a render the required parameters that are missing too but were not read before the render failed. Each
- * gets the place where the prompt or a partial first reads it.
+ * Adds required parameters that are missing to the paths that a failed render found missing, since a render stops before it has read
+ * everything. Each parameter gets the place where the prompt or a partial (an included prompt) first reads it.
  */
 export function withParameters (
   misses: readonly MissingPath[],

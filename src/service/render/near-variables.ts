@@ -4,24 +4,27 @@ import { type EnvironSource } from '../../template/run/environ-source.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { isObject, type Value } from '../../template/value.ts'
 
-/** Paths, and names of one object, that are looked at, and how long those may be, so that a wrong request stays cheap. */
+/**
+ * The most missing paths for which a similar name is searched, the most names of one object that are compared, and the longest name, in
+ * characters: a wrong request must stay cheap.
+ */
 const MOST_PATHS = 20
 const MOST_NAMES = 100
 const MAX_LENGTH = 100
-/** Below a branch with more shared variables than this nothing is looked for. */
+/** The most shared variables below a path for which similar names are searched there. */
 const MOST_SHARED = 1000
 
-/** Members of a body whose members are variables. */
+/** The names that the variables have in the body of a request. */
 const VARIABLES: ReadonlySet<string> = new Set(['variables', 'args'])
 
-/** The names that exist for a render, among which a misspelt one is searched for. */
+/** The names that a render could have used, among which a similar one is searched for a misspelt name. */
 export interface Present {
   readonly variables: JsonObject
   /** The whole body of the request, if variables are one of its members. */
   readonly body?: JsonObject | undefined
-  /** What the caller may see of the shared variables. */
+  /** The shared variables that the caller may see. */
   readonly environs: Pick<EnvironSource, 'cached' | 'hasBelow' | 'namesBelow'>
-  /** Whether the prompt itself reads a path, or a part of it. Such a path is not suggested for another one. */
+  /** Whether the prompt reads a path, or a part of it. Such a path is not suggested in place of another one. */
   readonly isAskedFor: (path: string) => boolean
 }
 
@@ -45,7 +48,7 @@ function nearName (path: string, present: Present): string | undefined {
   return near ?? (Object.hasOwn(variables, first) ? undefined : besideVariables(body, first))
 }
 
-/** Finds a variable that the body has in the wrong place: as a member of the body itself, or in an object that is not called `variables`. */
+/** Finds a variable that stands in the wrong place of the request's body: beside `variables`, or in an object of another name. */
 function besideVariables (body: JsonObject, name: string): string | undefined {
   if (Object.hasOwn(body, name)) return name
   const holder = Object.keys(body).slice(0, MOST_NAMES).find(each => {
@@ -55,7 +58,7 @@ function besideVariables (body: JsonObject, name: string): string | undefined {
   return holder === undefined ? undefined : `${holder}.${name}`
 }
 
-/** Finds a near name among shared variables: by the names below a branch, and in the value of a variable if it is in memory. */
+/** Finds a similar name among shared variables: among the names below a path, and in the value of a variable if that is in memory. */
 function nearShared (way: string, present: Present, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined) return undefined
   const { environs } = present
@@ -66,7 +69,7 @@ function nearShared (way: string, present: Present, [name, ...others]: readonly 
   return nearAmong(way, [...members], present, name) ?? nearBelow(way, environs.cached(way)?.value, present, [name, ...others])
 }
 
-/** Follows names into a value, and finds a near name for the first one that does not exist. */
+/** Follows a path into a value, and finds a name similar to the first one that does not exist. */
 function nearBelow (way: string, holder: Value | undefined, present: Present, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined || holder === undefined || !isObject(holder)) return undefined
   if (Object.hasOwn(holder, name)) return nearBelow(`${way}.${name}`, holder[name], present, others)

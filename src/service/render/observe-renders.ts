@@ -1,7 +1,7 @@
 import { ServiceError } from '../../base/errors.ts'
 import { lookUpPrompt, type RenderPrompt } from './render-prompt.ts'
 
-/** Wraps a renderer, so that it reports every render to the request's activity. */
+/** Wraps the render function, so that logs, metrics and traces are told of every render. */
 export function observeRenders (renderPrompt: RenderPrompt): RenderPrompt {
   return async request => {
     const { activity, generation, id, chosen } = request

@@ -11,7 +11,7 @@ import { Deadline } from '../../runtime/deadline.ts'
 import { missingEnviron } from '../missing-entries.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** The shared variables and the time limit of a reader. */
+/** The shared variables to read from, and the time that a read may take. */
 export interface EnvironReaderOptions {
   readonly environs: VisibleEnvirons
   /** How long a read may take, in ms. */
@@ -25,10 +25,13 @@ export interface EnvironRequest {
   readonly id: string
 }
 
-/** Reads the part of a shared variable that the caller may see. @throws ENVIRON_NOT_FOUND, ENVIRON_INVALID, STORE_UNAVAILABLE, RENDER_BUDGET */
+/**
+ * Reads a shared variable for a caller, without the parts that are hidden from that caller. @throws ENVIRON_NOT_FOUND, ENVIRON_INVALID,
+ * STORE_UNAVAILABLE, RENDER_BUDGET
+ */
 export type ReadEnviron = (request: EnvironRequest) => Promise<Json>
 
-/** Makes the reader. It gives one shared variable, or all variables below a path as one object, merged as templates see them. */
+/** Makes the reader of shared variables. It gives one variable, or all variables below a path merged into one object, as templates see them. */
 export function createEnvironReader ({ environs: all, timeout }: EnvironReaderOptions): ReadEnviron {
   return async function read ({ generation, caller, id }) {
     const environs = visibleEnvirons(all, caller)

@@ -5,21 +5,22 @@ import { bundleTooLarge, type BundleContent, type RecordedCall, type RecordedEnv
 import { type CallTool } from './call-tool.ts'
 import { type RenderEnvironment } from './render-environment.ts'
 
-/** An environment that records every answer that it gives to a render. */
+/** The environment of a render (its shared variables, tools and clock), wrapped so that all its answers are recorded. */
 export interface Recording {
   readonly environment: RenderEnvironment
-  /** The recorded answers, in an order that does not depend on which answer came first. */
+  /** All recorded answers, in an order that does not depend on timing. */
   learned (): Pick<BundleContent, 'now' | 'environs' | 'tools'>
 }
 
-/** Counts the size of an answer, and gives the answer back. @throws RENDER_BUDGET when the recording is full */
+/** Counts the size of an answer that is recorded, and returns the answer unchanged. @throws RENDER_BUDGET when the recording is too large */
 type Pay = <T>(learned: T) => T
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /**
- * Wraps an environment so that its answers are recorded. Every question is asked once: later passes get the same answer, as a replay will.
- * @param limit how much may be recorded, in bytes; beyond it the render ends with RENDER_BUDGET
+ * Wraps the environment of a render so that its answers are recorded. Each question is passed on once; later passes over the templates get
+ * the same answer again, as a replay will.
+ * @param limit the largest recording, in bytes; beyond it the render ends with RENDER_BUDGET
  */
 export function recordEnvironment ({ environs, callTool, now = new Date() }: RenderEnvironment, limit: number): Recording {
   const entries = new Map<string, RecordedEnviron>()
@@ -65,7 +66,7 @@ function recordEnvirons (live: EnvironSource, entries: Map<string, Writable<Reco
     namesBelow (name, most) {
       const entry = entryOf(name)
       const names = entry.names ?? live.namesBelow(name, most)
-      // Too many to be listed, which ends the render.
+      // There are too many names to be listed, which ends the render.
       if (names === undefined) return undefined
       entry.names ??= pay([...names])
       return entry.names

@@ -12,27 +12,27 @@ export interface RecordingsOptions {
   readonly renderPrompt: RenderPrompt
   readonly environs: VisibleEnvirons
   readonly callTool: RenderEnvironment['callTool']
-  /** The largest body of a request, in bytes: a bundle has to fit in. */
+  /** The largest body of a request, in bytes: a recording must fit into one. */
   readonly maxBody: number
 }
 
-/** A request to render a bundle again. Variables and a history may be given in place of the recorded ones. */
+/** A request to render again from a bundle (a recorded render). Variables and a conversation may be given in place of the recorded ones. */
 export interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'environment'> {
   readonly bundle: Bundle
   readonly variables: JsonObject | undefined
 }
 
-/** Renders that are recorded, replayed, or made without calling tools. */
+/** The ways to render other than live: recorded, replayed from a recording, or without calling tools. */
 export interface Recordings {
-  /** Renders with the live service, and gives a bundle of everything that the result depended on. */
+  /** Renders with live tools and variables, and records everything that the result depended on as a bundle. */
   record (request: RenderRequest): Promise<Rendering & { readonly bundle: Bundle }>
-  /** Renders from a bundle alone. @throws BUNDLE_INVALID, BUNDLE_STALE, BUNDLE_INCOMPLETE */
+  /** Renders from a bundle alone, without calling a tool or reading the store. @throws BUNDLE_INVALID, BUNDLE_STALE, BUNDLE_INCOMPLETE */
   replay (request: ReplayRequest): Promise<Rendering>
-  /** Renders with the defaults of all tools. */
+  /** Renders with the default of every tool, without calling one. */
   stub (request: RenderRequest): Promise<Rendering>
 }
 
-/** Wraps the renderer; how prompts are rendered does not change. */
+/** Makes the ways to render with recordings, around the ordinary render function. */
 export function createRecordings ({ renderPrompt, environs, callTool, maxBody }: RecordingsOptions): Recordings {
   const environmentFor = (caller: Caller, tools: RenderEnvironment['callTool']): RenderEnvironment => ({
     environs: visibleEnvirons(environs, caller),

@@ -9,20 +9,20 @@ import { MAX_RESULTS_SIZE, type ToolAnswer } from './call-tool.ts'
 import { type Deadline } from '../../runtime/deadline.ts'
 import { type RenderEnvironment } from './render-environment.ts'
 
-/** The environment of one render, its deadline, and what the render reports to. */
+/** What belongs to one render: its environment, its deadline, and the request for which it is made. */
 export interface RenderContext {
   readonly environment: RenderEnvironment
   readonly deadline: Deadline
   readonly requestId: string
   readonly activity: Activity | undefined
   readonly trace: Trace | undefined
-  /** Whether required parameters have not come. */
+  /** Whether required parameters are missing. Then the templates run only to find all other missing values. */
   readonly lacks: boolean
 }
 
 /**
- * The options of one run of templates. This is a class, since an object literal with a getter gives every object a hidden class of its own
- * (https://v8.dev/docs/hidden-classes), which keeps all of the render alive until the next full collection.
+ * The options of one render for the template engine. They are a class, since an object literal with a getter gives each object a hidden
+ * class of its own (https://v8.dev/docs/hidden-classes), which keeps the whole render in memory until the next full garbage collection.
  */
 export class RenderOptions implements RunOptions {
   readonly limits = DEFAULT_LIMITS
@@ -63,7 +63,7 @@ export class RenderOptions implements RunOptions {
     return (this.#signal ??= this.#context.deadline.toAbortSignal())
   }
 
-  /** The functions whose calls failed, so that a default or nothing took the place of their results. */
+  /** The names of the functions whose tool calls failed, so that a default, or nothing, took the place of the result. */
   get failedTools (): readonly string[] {
     return [...this.#failed ?? []]
   }
@@ -79,7 +79,7 @@ export class RenderOptions implements RunOptions {
     return answer === undefined ? undefined : this.#valueOf(call, answer)
   }
 
-  /** The value of an answer, whose size is counted. @throws RENDER_BUDGET when all results together are too large */
+  /** Takes the value from the answer of a tool, and adds its size to the total. @throws RENDER_BUDGET when all results together are too large */
   #valueOf (call: ToolCall, answer: ToolAnswer): Value {
     this.#results += answer.size ?? 0
     if (this.#results > MAX_RESULTS_SIZE) throw renderBudget('characters of tool results', MAX_RESULTS_SIZE)

@@ -34,16 +34,16 @@ export interface Rendering {
   readonly prompt: Prompt
   /** The rendered messages of the prompt, and those of the caller. */
   readonly messages: readonly RenderedMessage[]
-  /** How many passes over the templates it took. */
+  /** How many passes over the templates the render took: one more after each round of tool calls. */
   readonly passes: number
 }
 
-/** The services and settings that prompts are rendered with. */
+/** The parts of the service, and the settings, that a render needs. */
 export interface RendererOptions {
   readonly environs: VisibleEnvirons
   readonly callTool: RenderEnvironment['callTool']
   readonly recallTool?: RecallTool
-  /** The whole time of a render, in ms. */
+  /** The longest time of a render, in ms. */
   readonly timeout: number
 }
 
@@ -52,33 +52,36 @@ export interface RenderRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
-  /** The prompt, if a version or label has selected it already. @default the prompt that is served under `id` without a label */
+  /** The version of the prompt, if it has been chosen already, as by a label. @default the prompt that is served under `id` without a label */
   readonly chosen?: ChosenPrompt | undefined
-  /** A linked and valid prompt that is not stored. It is rendered in place of the registered one. */
+  /** A valid prompt that is not stored, as in a preview. It is rendered in place of a registered one. */
   readonly candidate?: Prompt | undefined
   /** The revision that the prompt must have. @default any */
   readonly revision?: string | undefined
   readonly variables: JsonObject
-  /** The caller's messages. They go where the prompt has a place for them, else after its own, and are never rendered. @default none */
+  /** The conversation so far, as messages of the caller. They go where the prompt has a place for them, else to the end, and are not rendered. @default none */
   readonly history?: readonly JsonObject[] | undefined
-  /** The whole body of the request, in which a missing variable is searched for. */
+  /** The whole body of the request, in which a missing variable is searched, as it may stand in the wrong place. */
   readonly body?: JsonObject | undefined
   readonly requestId: string
-  /** Is told of the render, and of the calls that it makes. */
+  /** The record of the request, which is told of the render and of its tool calls. */
   readonly activity?: Activity | undefined
-  /** When the request had arrived in full, on the clock of `performance.now()`. The deadline counts from then, waiting included. @default now */
+  /**
+   * The time at which the whole request had arrived, in ms of `performance.now()`. The deadline counts from there, waiting included.
+   * @default now
+   */
   readonly arrivedAt?: number | undefined
-  /** Called with the explanation of the messages. Without it, nothing is traced. */
+  /** Called with the explanation of the messages. Without this function nothing is traced, which is faster. */
   readonly onExplained?: ((explanation: Explanation) => void) | undefined
-  /** Called with the functions of tools whose calls failed, if any: their defaults, or nothing, took the place of their results. */
+  /** Called with the names of the functions whose tool calls failed, if any, so that defaults, or nothing, took the place of their results. */
   readonly onToolDefaults?: ((functions: readonly string[]) => void) | undefined
-  /** The environment to render with. @default the live service */
+  /** Where shared variables, results of tools and the clock come from. @default the live service */
   readonly environment?: RenderEnvironment
 }
 
 export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
-/** Makes the use case of renders: a prompt and variables become messages. */
+/** Makes the function that renders prompts: it turns a prompt and variables into messages. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
   return async function renderPrompt (request) {
     const { generation, caller, id, chosen, candidate, revision, variables: given, history = [], body } = request
@@ -125,7 +128,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
   }
 }
 
-/** The prompt of that id; `undefined` when there is none. */
+/** Finds a registered prompt by its id; `undefined` when there is none. */
 export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | undefined {
   return prompts.get(id) ?? prompts.get(toPath(id))
 }
@@ -141,13 +144,13 @@ export function findPrompt (generation: Generation, id: string, revision?: strin
   return requireRevision(prompt, id, revision)
 }
 
-/** Checks the revision of a prompt. @param revision the one that it must have; `undefined` for any @throws PROMPT_REVISION */
+/** Checks that a prompt has the expected revision (a hash). @param revision the expected one; `undefined` for any @throws PROMPT_REVISION */
 export function requireRevision (prompt: Prompt, id: string, revision: string | undefined): Prompt {
   if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
   return prompt
 }
 
-/** The error that an invalid or unlinked prompt answers with. */
+/** The error for a prompt that cannot be rendered, as it has mistakes or its tools or partials are missing; `undefined` for a valid prompt. */
 export function whyNotRunnable (prompt: Prompt, { findRejected }: Generation): ServiceError | undefined {
   if (prompt.state === 'valid') return undefined
   const mistakes = diagnosticsOf(prompt, findRejected).filter(diagnostic => diagnostic.severity === 'error')
@@ -163,19 +166,19 @@ function runnablePrompt (generation: Generation, id: string, revision: string | 
   return prompt
 }
 
-/** The variables of a render with their defaults filled in, and what is wrong with them. */
+/** The variables of a render, filled up with defaults, and what is wrong with them. */
 interface FilledVariables {
   readonly variables: JsonObject
-  /** Paths of required parameters that have not come and have no default. */
+  /** The paths of required parameters that the caller has not sent and that have no default. */
   readonly missing: readonly string[]
-  /** Violations of the variables that were given. They are listed here only if a required parameter is missing, too; else they are thrown. */
+  /** Errors in the values of variables. They are listed here only if a required parameter is missing, too; otherwise they are thrown. */
   readonly violations: readonly Violation[]
 }
 
 /**
- * Fills declared parameters with their defaults and checks them. Both take milliseconds for tens of thousands of variables.
- * A missing parameter is no error yet: the templates are run first, to find all other missing values and where each is used.
- * @throws VARIABLES_INVALID with all violations, where nothing is missing
+ * Fills declared parameters with their defaults, and checks them. Both take milliseconds for tens of thousands of variables. A missing
+ * parameter is no error yet: the templates run first, to find all other missing values and where each is used.
+ * @throws VARIABLES_INVALID with all violations, if no parameter is missing
  */
 async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: () => void): Promise<FilledVariables> {
   const { parameters } = prompt.entry
@@ -196,7 +199,7 @@ async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: 
   return { variables, missing, violations: violations.filter(({ path }) => !missing.includes(path)) }
 }
 
-/** Names of variables that only a default gives. */
+/** The names of the variables whose value is only a default. */
 function leftOut (variables: JsonObject, given: JsonObject): ReadonlySet<string> {
   return new Set(Object.keys(variables).filter(name => !Object.hasOwn(given, name)))
 }

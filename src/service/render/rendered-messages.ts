@@ -4,12 +4,12 @@ import { type Prompt } from '../../registry/generation/generation.ts'
 import { type StoredMessage } from '../../registry/kinds/prompt/stored-messages.ts'
 import { isOwnText, isTemplate, mapTexts, whyUnfit } from '../../registry/kinds/prompt/message-parts.ts'
 
-/** A rendered message of a prompt, or one of its caller's. */
+/** A message of a rendered prompt, or one that the caller has sent. */
 export type RenderedMessage = JsonObject & { readonly role: string, readonly content?: Json }
 
 /**
- * Puts the rendered texts of a prompt into its messages, and adds the caller's messages: where the prompt has a place for them, else at
- * the end. The caller's messages stay unchanged. A text part that was rendered to an empty text is left out.
+ * Puts the rendered texts of a prompt into its messages, and adds the caller's messages: at the place that the prompt has for them, else at
+ * the end. The caller's messages stay unchanged. A text part that is empty after rendering is left out.
  * @param texts the rendered texts, one for each of the prompt's texts
  * @throws PART_INVALID with every part that no model could take
  */
@@ -17,7 +17,7 @@ export function assembleMessages (prompt: Prompt, texts: readonly string[], hist
   const { messages } = prompt.entry.definition
   if (history.length > 0 || texts.length !== messages.length) return assemble(prompt, texts, history)
   const rendered: RenderedMessage[] = []
-  // Nearly all prompts have texts and nothing else.
+  // Nearly all prompts consist of texts only: this is the fast way for them.
   for (let index = 0; index < texts.length; index++) {
     const message = messages[index] as StoredMessage
     if (message.kind !== 'text') return assemble(prompt, texts, history)
@@ -43,7 +43,7 @@ function assemble ({ id, entry: { definition: { messages } } }: Prompt, texts: r
       const at = messages.length > 1 ? { messageIndex: index } : {}
       const filled = parts.map((part, number) => fillPart(part, () => texts[next++] as string, { ...at, part: number }, problems))
       const left = filled.filter(part => part['type'] !== 'text' || part['text'] !== '')
-      // An empty list is refused by most providers, where an empty text is not.
+      // The content is an empty text rather than an empty list, which most providers refuse.
       rendered.push({ ...rest, role, content: left.length === 0 ? '' : left })
     }
   }
@@ -51,7 +51,7 @@ function assemble ({ id, entry: { definition: { messages } } }: Prompt, texts: r
   return isPlaced ? rendered : [...rendered, ...said]
 }
 
-/** The reply to a request for a rendered prompt: a text if the prompt is one and there are no other messages, else the messages. */
+/** The reply to a render: the text, if the prompt is a single text and no other messages were sent, else the messages. */
 export function promptOrMessages (prompt: Prompt, messages: readonly RenderedMessage[]): string | readonly RenderedMessage[] {
   return prompt.entry.definition.form === 'text' && messages.length === 1 ? messages[0]?.content as string : messages
 }

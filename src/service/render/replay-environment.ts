@@ -7,9 +7,9 @@ import { type Bundle, type RecordedCall, type RecordedEnviron } from './bundle.t
 import { type RenderEnvironment } from './render-environment.ts'
 
 /**
- * Makes an environment that answers from a bundle, without calls and without the store. A render with other variables may ask for
- * something that the recorded one did not; the bundle has no answer to that.
- * @throws BUNDLE_INCOMPLETE from a question that the bundle has no answer to
+ * Makes the environment of a render that answers from a bundle (a recorded render), without calling tools and without the store. A render
+ * with other variables may ask for something that was not recorded.
+ * @throws BUNDLE_INCOMPLETE, from a question to which the bundle has no answer
  */
 export function replayEnvironment (bundle: Bundle): RenderEnvironment {
   const calls = new Map(bundle.tools.map(call => [toolCallKey(call.tool, call.arguments), call]))
@@ -42,12 +42,12 @@ function replayEnvirons (entries: ReadonlyMap<string, RecordedEnviron>): Environ
       if (entry?.gone === true) return undefined
       return { value: entry?.value ?? null, bytes: answer(name, 'bytes') }
     },
-    // Only names that were gone come here: everything else is in memory.
+    // Only names without a value arrive here; all recorded values are in memory already.
     fetch: async () => new Map()
   }
 }
 
-/** The value of a recorded call, marked as the result of a tool. */
+/** The result of a recorded tool call, marked as a tool's result. */
 export function recordedValue (call: RecordedCall): Value {
   if (call.value === undefined) return NOTHING
   markToolResult(call.value)

@@ -3,7 +3,7 @@ import { NOTHING } from '../../template/value.ts'
 import { defaultOf } from '../../tool/call/outcome.ts'
 import { type CallTool } from './call-tool.ts'
 
-/** Makes a stand-in for tools: every call gives the default of the tool's registration, and no tool is called. */
+/** Makes the function that answers each tool call with the default of the tool's registration, and calls no tool. */
 export function stubTools (generation: Generation): CallTool {
   return async ({ tool }) => {
     const definition = generation.tools.get(tool.id)?.definition

@@ -12,38 +12,38 @@ import { isWanted, type Wanted } from './kinds/session-kind.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isApprover, isOwn, isSessionId } from './rules/session-rights.ts'
 
-/** A person's answer to an approval. */
+/** A person's decision about an approval (an action of a session that only a person may allow), without the person's name. */
 export type Answer = Omit<PersonsAnswer, 'by'>
 
-/** An answer that names the approval that the person saw: by the approval's id, or by the digest of what was shown. */
+/** A decision that says what the person saw: by the id of the approval, or by the digest (hash) of what was shown. */
 export interface NamedAnswer extends Answer {
   readonly approvalId?: string | undefined
   /**
-   * Whether an answer to an approval that was decided before is refused when another approval waits by now. Without this, an answer
-   * that is sent again counts once, however often it comes.
+   * Whether a second answer to an approval that was decided already is refused once another approval waits. Without this, an answer that is
+   * sent again counts once, however often it arrives.
    */
   readonly isStrict?: boolean
 }
 
-/** A session, and the decision about one of its approvals. */
+/** A session after a person's decision, and that decision. */
 export interface Answered {
   readonly session: Session
   readonly decided: Decided
 }
 
-/** A session, and its approvals that wait for a person's decision. */
+/** A session, with its actions that wait for a person's decision. */
 export interface Waiting {
   readonly session: Session
   readonly held: readonly Approval[]
 }
 
-/** A page of approvals that wait for a person's decision. */
+/** A page of the approvals that wait for a person's decision. */
 export interface ApprovalPage {
   readonly approvals: readonly Approval[]
   readonly next: string | undefined
 }
 
-/** Which approvals are wanted. */
+/** Which approvals are to be listed. */
 export interface ApprovalQuery {
   /** How many sessions one page covers at most. */
   readonly limit: number
@@ -56,20 +56,20 @@ export interface ApprovalQuery {
 }
 
 /**
- * The approvals of sessions: effects that a session performs only when a person allows them. The owner of a session may refuse an
- * effect. To allow one takes the role `approve`, also in one's own session.
+ * The approvals of sessions: actions that a session performs only after a person has allowed them. The owner of a session may refuse an
+ * action. To allow one takes the role `approve`, also in one's own session.
  */
 export class Approvals {
   readonly #running: RunningSessions
   readonly #owners: () => readonly string[]
 
-  /** @param owners names of all who may own sessions */
+  /** Makes the approvals of all running sessions. @param owners gives the names of all who may own sessions */
   constructor (running: RunningSessions, owners: () => readonly string[]) {
     this.#running = running
     this.#owners = owners
   }
 
-  /** Lists the approvals that wait in all sessions that an approver may know of. @throws REQUEST_INVALID */
+  /** Lists the waiting approvals of all sessions that the caller may approve. @throws REQUEST_INVALID */
   async list (caller: Caller, { session: only, root, ...page }: ApprovalQuery): Promise<ApprovalPage> {
     return await this.#running.use(async ({ store, runner }) => {
       const { heads, next } = root !== undefined
@@ -82,7 +82,7 @@ export class Approvals {
     })
   }
 
-  /** Finds an approval, and its decision if it has one. @throws APPROVAL_NOT_FOUND */
+  /** Finds an approval by its id, with the decision if there is one. @throws APPROVAL_NOT_FOUND */
   async get (caller: Caller, approval: string): Promise<{ readonly approval: Approval, readonly decided: Decided | undefined }> {
     return await this.#running.use(async ({ runner }) => {
       const { session, effect } = await askedIn(runner, caller, approval)
@@ -95,7 +95,7 @@ export class Approvals {
   }
 
   /**
-   * Decides about an approval. An answer that the same person sends again counts once.
+   * Decides about an approval that is named by its id. The same answer, sent again by the same person, counts once.
    * @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED
    */
   async decide (caller: Caller, approval: string, answer: Answer): Promise<Answered> {
@@ -111,8 +111,8 @@ export class Approvals {
   }
 
   /**
-   * Decides about an approval of a session; `given` names which.
-   * @param wanted the kind that the session has to be of
+   * Decides about an approval of a given session; `given` says which.
+   * @param wanted the kind of sessions (agents, skills, plans) to which the session must belong
    * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED; APPROVAL_DECIDED,
    * APPROVAL_OUTDATED
    */
@@ -142,7 +142,7 @@ export function nothingWaits ({ id, status }: Session): Error {
   return ENDED.has(status) ? sessionEnded(id, status) : sessionBusy(id, status, 'nothing waits for an approval')
 }
 
-/** Finds the session and the effect of an approval, for a caller who may decide about it. @throws APPROVAL_NOT_FOUND */
+/** Finds the session and the effect (the action) to which an approval belongs, for a caller who may decide about it. @throws APPROVAL_NOT_FOUND */
 async function askedIn (runner: SessionRunner, caller: Caller, approval: string): Promise<{ readonly session: Session, readonly effect: string }> {
   const place = parseApprovalId(approval)
   const session = place && await runner.load(place.session)
@@ -161,7 +161,7 @@ function mayDecide (caller: Caller, session: Session): boolean {
 }
 
 /**
- * Checks the caller's role and the answer, then decides.
+ * Checks the caller's role and the answer, and records the decision.
  * @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED
  */
 async function decideAbout (runner: SessionRunner, caller: Caller, id: string, effect: string, answer: Answer): Promise<Answered> {
@@ -170,7 +170,7 @@ async function decideAbout (runner: SessionRunner, caller: Caller, id: string, e
   return await runner.decide(id, effect, { by: caller.name, ...answer })
 }
 
-/** Refuses a replacement command that is empty or that no shell can be given. @throws REQUEST_INVALID */
+/** Refuses an edited command that is empty, or that no shell could run. @throws REQUEST_INVALID */
 function refuseUnusable (command: string | undefined): void {
   if (command === undefined) return
   try {

@@ -15,10 +15,10 @@ import { type SessionStarts } from './session-starts.ts'
 import { type Follower, type Sessions } from './sessions.ts'
 import { settle, type Settled, untilSettled } from './settle.ts'
 
-/** How long a visitor waits for a session by default, in ms. */
+/** How long a request waits by default until a session waits for input again, in ms. */
 const PATIENCE = 30_000
 
-/** The sender of one request, one frame of a socket, or one line of a terminal. */
+/** Whoever drives a session by one request, one frame of a WebSocket, or one line at a terminal. */
 export interface Visitor {
   readonly caller: Caller
   /** The id of the request, for logs and traces. */
@@ -27,28 +27,28 @@ export interface Visitor {
   readonly key?: string | undefined
   /** Aborts when the visitor has left. */
   readonly signal: AbortSignal
-  /** How long the visitor waits for the session, in ms; 0 for one who follows its events. @default 30 s */
+  /** How long the visitor waits until the session waits for input again, in ms; 0 for one who follows the events anyway. @default 30 s */
   readonly patience?: number | undefined
 }
 
-/** The state of a session at the end of a visit. */
+/** The state of a session after a visitor's call. */
 export interface Progress extends Settled {
-  /** Number of the last transition before this visit: what the visit caused comes after it. */
+  /** The number of the last transition before the call; what the call caused has higher numbers. */
   readonly after: number
-  /** Whether the visitor may read all of the session. An approver who does not own it is shown only the approvals that wait. */
+  /** Whether the visitor owns the session. An approver who does not own it sees only the approvals that wait. */
   readonly isOwn: boolean
 }
 
-/** What a user sends to a session: a text, or an action that the session's engine knows. */
+/** Input of a user to a session: a text, or an action that this kind of session understands. */
 export interface UserInput {
   readonly text?: string | undefined
   readonly action?: Action | undefined
 }
 
-/** Names the approval that a visitor saw: by its id, or by the digest of what was shown. */
+/** The approval that a visitor saw, by its id or by the digest (hash) of what was shown. */
 export type Shown = Pick<NamedAnswer, 'approvalId' | 'digest'>
 
-/** Names an approval that a visitor allows, and the command that is to run in place of the one shown, if any. */
+/** The approval that a visitor allows, and, if the visitor has edited it, the command to run in place of the one that was shown. */
 export type Allowed = Shown & Pick<NamedAnswer, 'command' | 'isStrict'>
 
 export interface DoorOptions {
@@ -59,8 +59,8 @@ export interface DoorOptions {
 }
 
 /**
- * The only way from a request, a socket or a terminal into a session. Each visit checks once what the visitor may do, under the
- * visitor's own name. After that the session is read by its id.
+ * The one way by which requests, WebSockets and terminals reach sessions (dialogues with agents, runs of skills, plans). Each call checks
+ * what the visitor may do.
  */
 export class SessionDoor {
   readonly #options: DoorOptions
@@ -70,7 +70,7 @@ export class SessionDoor {
   }
 
   /**
-   * Starts a session of the given kind, and waits until it settles.
+   * Starts a session of the given kind, and waits until it waits for input or has ended.
    * @throws what `start` of the kind throws; TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE
    */
   async start<R> (kind: SessionKind<R>, visitor: Visitor, generation: Generation, request: R): Promise<Progress> {
@@ -79,14 +79,14 @@ export class SessionDoor {
     return await this.#settled(visitor, id, 0)
   }
 
-  /** Finds a session of the caller's own. @throws SESSION_NOT_FOUND */
+  /** Finds a session that the caller owns. @throws SESSION_NOT_FOUND */
   async get (wanted: Wanted, caller: Caller, id: string): Promise<Session> {
     return await this.#options.running.use(({ runner }) => ownSession(runner, caller, id, wanted))
   }
 
   /**
-   * Says something to a session of the visitor's own. In a skill, the text `skill:skip` skips the proposed command, and `skill:cancel`
-   * ends the skill.
+   * Sends a text or an action to a session that the visitor owns, and waits for what comes of it. In a skill, the text `skill:skip` skips
+   * the proposed command, and `skill:cancel` ends the skill.
    * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID
    */
   async say (wanted: Wanted, visitor: Visitor, id: string, { text = '', action }: UserInput): Promise<Progress> {
@@ -101,8 +101,9 @@ export class SessionDoor {
   }
 
   /**
-   * Allows an approval that waits in a session. Any caller with the role `approve` may do so, whoever owns the session.
-   * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED, APPROVAL_DECIDED, APPROVAL_OUTDATED
+   * Allows an action that waits for approval in a session. Any caller with the role `approve` may do so, whoever owns the session.
+   * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED, APPROVAL_DECIDED,
+   * APPROVAL_OUTDATED
    */
   async approve (wanted: Wanted, visitor: Visitor, id: string, allowed: Allowed): Promise<Progress> {
     const { session } = await this.#options.approvals.answer(visitor.caller, id, { ...allowed, decision: 'approve' }, wanted)
@@ -110,8 +111,8 @@ export class SessionDoor {
   }
 
   /**
-   * Refuses an approval that waits in a session of the visitor's own.
-   * @param otherwise what is said to the session instead when no approval waits
+   * Refuses an action that waits for approval in a session that the visitor owns.
+   * @param otherwise the input that is sent to the session instead, if nothing waits for approval
    * @param shown the approval that is refused. @default the first that waits now
    * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, REQUEST_INVALID, APPROVAL_DECIDED, APPROVAL_OUTDATED
    */
@@ -129,7 +130,7 @@ export class SessionDoor {
     return await this.#settled(visitor, id, session.seq - 1)
   }
 
-  /** Ends a session of the caller's own. @throws SESSION_NOT_FOUND, SESSION_BUSY */
+  /** Ends a session that the caller owns. @throws SESSION_NOT_FOUND, SESSION_BUSY */
   async cancel (wanted: Wanted, caller: Caller, id: string): Promise<Session> {
     return await this.#options.running.use(async ({ runner }) => {
       await ownSession(runner, caller, id, wanted)
@@ -138,9 +139,9 @@ export class SessionDoor {
   }
 
   /**
-   * The events of a session: those since a visit began, then each new one, until the session waits for somebody or has ended.
-   * @param who gives the visitor with his present rights; it is called before each event
-   * @throws SESSION_NOT_FOUND, as soon as the session is not the visitor's any more
+   * The events of a session since a visitor's call, then each new one, until the session waits for somebody or has ended.
+   * @param who looks the visitor's rights up again; called before each event
+   * @throws SESSION_NOT_FOUND, as soon as the visitor has lost the right to the session
    */
   async * events (who: Follower, { session: { id }, after, isOwn }: Progress, signal: AbortSignal): AsyncGenerator<Followed, Progress> {
     const { running, sessions } = this.#options

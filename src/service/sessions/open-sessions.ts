@@ -56,11 +56,11 @@ export interface OpenSessionsOptions {
   /** The callers who may own sessions, by name. @default one anonymous caller, for a service without tokens */
   readonly owners?: Owners | undefined
   readonly observer?: SessionObserver | undefined
-  /** Whether the log lines of sessions are written to the service's log, too. */
+  /** Whether the lines that sessions log are written to the service's log, too. */
   readonly logsLines: boolean
 }
 
-/** The sessions of the service, and the use cases by which callers reach them. */
+/** The sessions of the service, and everything by which callers reach them. */
 export interface SessionServices {
   readonly running: RunningSessions
   readonly sessions: Sessions
@@ -71,7 +71,7 @@ export interface SessionServices {
   readonly traces: Traces
 }
 
-/** Builds the use cases of running sessions, those of terminals and traces left out. @param owners names of all who may own sessions */
+/** Makes the ways by which callers reach sessions, without those to terminals and traces. @param owners gives the names of all who may own sessions */
 export function waysTo (running: RunningSessions, owners: () => readonly string[]): Omit<SessionServices, 'terminals' | 'traces'> {
   const [sessions, starts, approvals] = [new Sessions(running), new SessionStarts(running), new Approvals(running, owners)]
   return { running, sessions, sessionStarts: starts, approvals, door: new SessionDoor({ running, sessions, starts, approvals }) }
@@ -103,7 +103,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
       return { store: opened, engines: ENGINES, seals }
     },
     async isAnyOpen () {
-      // A store loads packages of its own. The names in a folder of sessions can be read without it.
+      // Loading the store's packages is avoided: the file names in a folder of sessions tell whether any is open.
       if (place.kind === 'memory' || (place.kind === 'directory' && !await hasOpenSessions(place.path))) return false
       return await (await openStore()).hasOpen()
     },
@@ -158,36 +158,36 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   return { ...ways, terminals, traces }
 }
 
-/** The reason why this machine can open no terminals, if there is one. The package for terminals is loaded here, at the first use. */
+/** The reason why this machine can open no terminals, if there is one. The package for terminals is loaded here, at first use. */
 async function whyNoPtys (): Promise<string | undefined> {
   const { loadPtys, NO_PTYS } = await import('../../exec/local-pty.ts')
   return await loadPtys() === undefined ? NO_PTYS : undefined
 }
 
-/** The folder for the files and recordings of terminals. */
+/** The folder in which files and recordings of terminals are kept. */
 function terminalFolder ({ STATE_DIR: folder }: Config): string {
   return join(resolve(folder), 'terminals')
 }
 
-/** Sets up the traces of sessions that are plans. */
+/** Makes the traces of plans: records of what a plan has read, asked and changed. */
 function tracesOf ({ sessions, door }: Pick<SessionServices, 'sessions' | 'door'>, { PAPAYU_TRACE_RAW: raw, LLM_BASE_URL: url }: Config): Traces {
   const logs: SessionLogs = {
     get: (caller, id) => door.get({ engines: [PLAN] }, caller, id),
     list: (caller, query) => sessions.list(caller, query),
     transitions: (caller, id) => sessions.transitions(caller, id)
   }
-  // Golden traces may be published, so they say the type of the provider and not its host.
+  // A trace may be published as a test case ("golden"), so it names the type of the provider and not its host.
   return new Traces({ logs, keepsRaw: raw === 1, provider: url.startsWith('builtin:') ? 'builtin' : 'openai-compatible' })
 }
 
-/** Makes a function that gives the workspaces. Their code is loaded at its first call, so a service that needs none does not load it. */
+/** Makes a function that gives the workspaces (folders whose files plans change). Their code is loaded at its first call: most services need none. */
 export function workspacesOf (operator: OperatorFile, { STATE_DIR: folder }: Config): () => Promise<Workspaces> {
   const state = resolve(folder)
   let loading: Promise<Workspaces> | undefined
   return async () => await (loading ??= import('../../files/workspaces.ts').then(({ Workspaces: Loaded }) => new Loaded(operator, state)))
 }
 
-/** Finishes, or takes back, changes of files that a crash of an earlier process has left unfinished, also for sessions that are never resumed. */
+/** Finishes, or takes back, the changes of files that a crash has left half done, also those of sessions that nobody resumes. */
 async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Promise<void> {
   const warn = (workspace: string, { message }: Error): void => {
     log.warn({ workspace, reason: message }, 'a change of files that was begun could not be brought to an end')
@@ -196,8 +196,8 @@ async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Pr
 }
 
 /**
- * Makes the executors, which run commands on the operator's targets. The service's own files are hidden from the commands.
- * @throws ConfigError when a workspace holds one of these files
+ * Makes the executors, which run commands on the operator's targets (machines). The service's own files are hidden from the commands.
+ * @throws ConfigError when a workspace contains one of these files
  */
 export function executorsOf (config: Config, operator: OperatorFile, log: Log): Executors {
   const place = placeOf(config)

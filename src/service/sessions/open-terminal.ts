@@ -8,13 +8,16 @@ export interface OpenTerminalOptions {
   readonly target: string
   readonly terminal: Terminal
   readonly reader: TerminalReader
-  /** Checks that the reader may still type into the terminal. @throws ServiceError when the reader may not */
+  /** Checks that the reader may still type into the terminal. @throws ServiceError if not */
   readonly check: () => void
   /** Ends the session of the terminal. */
   readonly end: (reason: string) => Promise<void>
 }
 
-/** An open terminal as its one reader uses it. Each use checks the reader's rights again; when they are gone, the terminal ends. */
+/**
+ * An open terminal, for the one client that is attached to it (its reader). Each call checks the reader's rights again; if they are gone,
+ * the terminal ends.
+ */
 export class OpenTerminal {
   readonly id: string
   readonly target: string
@@ -26,24 +29,24 @@ export class OpenTerminal {
     this.#options = options
   }
 
-  /** Attaches the reader to the terminal. A reader who was attached before is told that another one took over. */
+  /** Attaches the reader to the terminal. A reader who was attached before is told that another one has taken over. */
   take (): void {
     this.#options.terminal.attach(this.#options.reader)
   }
 
-  /** Types a text into the terminal. @throws ServiceError when the caller has no right to it any more; nothing is typed then */
+  /** Types a text into the terminal. @throws ServiceError, and types nothing, if the reader has lost the right to it */
   async keys (text: string): Promise<void> {
     await this.check()
     this.#options.terminal.keys(text)
   }
 
-  /** Changes the size of the terminal. @throws ServiceError when the caller has no right to it any more */
+  /** Changes the size of the terminal. @throws ServiceError if the reader has lost the right to it */
   async resize (size: Size): Promise<void> {
     await this.check()
     this.#options.terminal.resize(size)
   }
 
-  /** Ends the terminal, and throws, when its reader may not type into it any more. @throws ServiceError */
+  /** Ends the terminal and throws if the reader has lost the right to type into it. @throws ServiceError */
   async check (): Promise<void> {
     const { check, end } = this.#options
     try {
@@ -59,7 +62,7 @@ export class OpenTerminal {
     await this.#options.end(reason)
   }
 
-  /** Detaches the reader; the terminal stays open. */
+  /** Detaches the reader. The terminal stays open. */
   leave (): void {
     this.#options.terminal.detach(this.#options.reader)
   }

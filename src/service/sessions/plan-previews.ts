@@ -15,10 +15,10 @@ import { type SessionDoor } from './door.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isWanted } from './kinds/session-kind.ts'
 
-/** How much of a file's text is shown, in bytes. */
+/** How much of a file's text a preview shows, in bytes. */
 const MAX_TEXT = 1024 * 1024
 
-/** The content of one file before or after a change. */
+/** The content of one file of a plan's change, before or after it. */
 export interface PreviewText {
   readonly path: string
   readonly side: 'before' | 'after'
@@ -28,7 +28,7 @@ export interface PreviewText {
   /** The text of the file; left out for a binary file and for a content that is not kept any more. */
   readonly text?: string
   readonly isCut?: true
-  /** Set when the content is kept nowhere any more. */
+  /** Set when the content is stored nowhere any more, so that there is no text. */
   readonly isOutdated?: true
 }
 
@@ -42,7 +42,7 @@ export interface PlanPreviewsOptions {
   readonly loadWorkspaces: () => Promise<Workspaces>
 }
 
-/** Previews of the files that a plan changes, for people who look at a change before they agree to it. */
+/** Previews of the files that a plan changes, for a person who looks at the change before agreeing to it. */
 export class PlanPreviews {
   readonly #options: PlanPreviewsOptions
 
@@ -50,15 +50,15 @@ export class PlanPreviews {
     this.#options = options
   }
 
-  /** Finds a plan whose change the caller may look at: the caller's own, or, for an approver, one that waits for an approval. @throws SESSION_NOT_FOUND */
+  /** Finds a plan whose change the caller may look at: one of the caller's own or, for an approver, one that waits for approval. @throws SESSION_NOT_FOUND */
   async planFor (caller: Caller, id: string): Promise<Session> {
     const waiting = caller.roles.has('approve') ? await this.#waiting(caller, id) : undefined
     return waiting ?? await this.#options.door.get(PLANS, caller, id)
   }
 
   /**
-   * A page of the files that a plan's change touches: of the change that waits, or else of the one that was shown last.
-   * @param after how many paths come before the page
+   * Reads a page of the files that a plan changes: those of the change that waits or, if none does, of the one that was shown last.
+   * @param after how many files come before the page
    */
   async page (session: Session, after: number, limit: number): Promise<Page> {
     const { change, touched } = await this.#lastShown(session)
@@ -67,7 +67,7 @@ export class PlanPreviews {
     return await workspaces.page(workspaceOf(session), { session: session.id, change, touched, after, limit })
   }
 
-  /** The first MiB of one file before or after the change. @throws REQUEST_INVALID for a path that the change does not touch */
+  /** Reads the first MiB of one file before or after the change. @throws REQUEST_INVALID for a path that the change does not touch */
   async text (session: Session, path: string, side: 'before' | 'after'): Promise<PreviewText> {
     const { change, touched } = await this.#lastShown(session)
     const file = touched.find(each => each.path === path)
@@ -85,7 +85,7 @@ export class PlanPreviews {
   }
 
   /**
-   * A dry run of an undo or a redo of a plan: says what it would do now, and writes nothing.
+   * Tries an undo or a redo of a plan without writing anything: says what it would do now.
    * @param paths the files of the change to undo or redo. @default all of them
    * @throws SESSION_BUSY when there is nothing to undo or redo, REQUEST_INVALID for a path that the change does not touch
    */
@@ -107,33 +107,33 @@ export class PlanPreviews {
   }
 
   /**
-   * The change that waits, or else the last one that was shown, with the files that it touches. A waiting change lists these files itself; else they
-   * are in the newest preview of the log.
+   * The change of a plan that waits or, if none does, the last one that was shown, with the files that it touches. A waiting change lists
+   * these files itself; otherwise they are in the newest preview of the session's log.
    */
   async #lastShown (session: Session): Promise<{ readonly change: JsonObject, readonly touched: readonly Touched[] }> {
     const waiting = changeIn(session)
     if (waiting !== undefined) return { change: waiting, touched: shownIn(waiting) }
     const { eol } = startedAs(session.start, PLAN).setting
     const shown = await this.#options.running.use(async ({ store }) => await lastPreview(readShown(store, session.id, 0)))
-    // The contents of a change that was made are in the journal or on the disk, so its actions suffice here.
+    // The contents of a change that was made are in the journal or on the disk, so only its actions are given here.
     return { change: { do: { actions: resultOf(session, PLAN).actions.map(action => ({ ...action })), eol } }, touched: touchedIn(shown?.['shown']) }
   }
 }
 
-/** The change that waits for its user's consent or for an approval, if any. */
+/** The change of a plan that waits for its user's consent or for an approval; `undefined` if none does. */
 function changeIn (session: Session): JsonObject | undefined {
   const { held } = resultOf(session, PLAN)
   return held?.change ?? approvalsIn(session).find(({ content }) => content['kind'] === 'apply')?.content['change'] as JsonObject | undefined
 }
 
-/** The newest preview in a log. */
+/** The newest preview in the log of a plan. */
 async function lastPreview (transitions: AsyncIterable<Transition>): Promise<JsonObject | undefined> {
   let last: JsonObject | undefined
   for await (const transition of transitions) last = previewIn(transition).at(-1) ?? last
   return last
 }
 
-/** The files that a change touches, as its preview has shown them. */
+/** The files that a plan's change touches, as its preview has listed them. */
 export function shownIn (change: JsonObject): readonly Touched[] {
   const [wish] = Object.values(change)
   return touchedIn(isJsonObject(wish) ? wish['shown'] : undefined)

@@ -16,12 +16,12 @@ export interface RunningOptions {
   readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines, readonly seals: Seals }>
   /** Whether the store has sessions that have not ended. It loads as little code as it can. */
   readonly isAnyOpen: () => Promise<boolean>
-  /** Finishes, or takes back, changes of files that an earlier process has left unfinished. */
+  /** Finishes, or takes back, changes of files that an earlier process has left half done. */
   readonly mend: () => Promise<void>
   readonly performer: Performer
   /** The terminals that this process holds. @default none */
   readonly terminals?: HeldTerminals
-  /** What the operator's file allows now. */
+  /** The checks of what sessions may do, by the operator's file as it is now. */
   readonly circumstances: Circumstances
   /** Closes the store and the connections to targets. Called when no session runs any more. */
   readonly close: () => Promise<void>
@@ -33,7 +33,7 @@ export interface RunningOptions {
   readonly onSettled?: ((session: Session) => Promise<void>) | undefined
 }
 
-/** The store of the sessions, and the runner and engines that run them. */
+/** The opened store of sessions, with the engines and the runner that carry sessions on. */
 export interface Opened {
   readonly store: SessionStore
   readonly engines: Engines
@@ -41,7 +41,10 @@ export interface Opened {
   readonly runner: SessionRunner
 }
 
-/** Holds the store and the runner of sessions, from their first use to the end of the process. Before the first use neither is loaded. */
+/**
+ * Opens the sessions of the service at their first use, and holds them until the process ends: before that, neither their store nor their
+ * engines are loaded.
+ */
 export class RunningSessions {
   readonly #options: RunningOptions
   #opened: Promise<Opened> | undefined
@@ -52,20 +55,23 @@ export class RunningSessions {
     this.#options = options
   }
 
-  /** Resumes sessions and changes of files that earlier processes have left, before any request comes. Where there are none, nothing is loaded. */
+  /**
+   * Resumes, before any request arrives, the sessions and the changes of files that earlier processes have left unfinished. If there are
+   * none, nothing is loaded.
+   */
   begin (): void {
     const { mend, isAnyOpen } = this.#options
     void mend()
     this.#lookout = lookOut(async () => this.#opened !== undefined || await isAnyOpen(), () => this.use(async () => {}))
   }
 
-  /** The reason why sessions are unavailable now, if they are. */
+  /** The reason why sessions are unavailable now; `undefined` if they are available. */
   problem (): string | undefined {
     return this.#store === undefined ? this.#lookout?.problem() : this.#store.problem()
   }
 
   /**
-   * Calls `work` with the opened sessions; opens them first if need be.
+   * Opens the sessions if need be, and calls `work` with them.
    * @throws SESSIONS_UNAVAILABLE when their store cannot be reached, and what `work` throws
    */
   async use<T> (work: (opened: Opened) => Promise<T>): Promise<T> {

@@ -10,12 +10,12 @@ import { type Opened, type RunningSessions } from './running-sessions.ts'
 import { ownSession, requireAllowed, requireUsable } from './rules/session-rights.ts'
 import { MAX_COPIED, requireRoom, roomForCopies } from './rules/session-room.ts'
 
-/** Makes the start of a session (all that it begins with) from the id that the session will have. */
+/** Makes the recorded start of a session (everything that it begins with). @param session the id that the session will have */
 export type MakeStart = (session: string) => Promise<Omit<Start, 'owner'>> | Omit<Start, 'owner'>
 
 /**
- * Begins sessions: starts new ones, and forks existing ones. The sessions of one caller begin one after the other, so that the limit of open sessions
- * counts right.
+ * Begins sessions: new ones, and copies (forks) of existing ones. The sessions of one caller begin one after the other, so that the limit
+ * of open sessions is kept.
  */
 export class SessionStarts {
   readonly #running: RunningSessions
@@ -26,7 +26,8 @@ export class SessionStarts {
   }
 
   /**
-   * Starts a session, or gives the one that the same caller has started with the same idempotency key.
+   * Starts a session, or finds the one that the same caller has started with the same idempotency key.
+   * @param make makes the recorded start of the session
    * @param key the idempotency key of the request
    * @throws DEFINITION_NOT_FOUND, TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE, and what `make` throws
    */
@@ -43,7 +44,7 @@ export class SessionStarts {
   }
 
   /**
-   * Forks a session: makes a new one that goes on from a transition at which the old one waited.
+   * Forks a session: makes a copy that goes on from a transition (recorded step) at which the session waited.
    * @param upTo number of the last transition that may be copied. @default the last one of the session
    * @throws SESSION_NOT_FOUND, FORK_IMPOSSIBLE, TOO_MANY_SESSIONS, SESSION_ENDED
    */
@@ -51,7 +52,7 @@ export class SessionStarts {
     return await this.#running.use(async opened => {
       const session = await ownSession(opened.runner, caller, id)
       requireUsable(caller, session)
-      // A child's result goes to its parent, and no parent would wait for the copy of a child.
+      // A child session cannot be forked: its result goes to its parent, and no parent would wait for the copy.
       if (session.start.parent !== undefined) throw forkImpossible(id)
       return await this.#ofCaller.run(caller.name, () => forkWithin(opened, caller, id, upTo))
     })
@@ -74,7 +75,7 @@ function newId (): string {
   return randomUUID().replaceAll('-', '')
 }
 
-/** The id of a session that is made from an idempotency key: the same key of the same caller gives the same id. */
+/** Makes the id of a session from an idempotency key: the same key of the same caller gives the same id. */
 function idOfKey (caller: Caller, key: string): string {
   return createHash('sha256').update(JSON.stringify([caller.name, key])).digest('hex').slice(0, 32)
 }

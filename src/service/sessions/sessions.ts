@@ -14,10 +14,10 @@ import { type Use, usesIn } from './reading/uses.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isOwn, isSessionId, ownSession, requireOwn } from './rules/session-rights.ts'
 
-/** Gives the caller who follows a session, with the rights of now. The following ends with whatever error this function throws. */
+/** Gives the caller who follows a session's events, with the rights that the caller has now. An error that this function throws ends the events. */
 export type Follower = () => Caller
 
-/** A page of a list of sessions, the newest first. */
+/** A page of a list of sessions (dialogues with agents, runs of skills, plans), the newest first. */
 export interface SessionPage {
   readonly heads: ReadonlyArray<Head & Below>
   readonly next: string | undefined
@@ -32,14 +32,14 @@ export class Sessions {
   }
 
   /**
-   * Lists sessions, the newest first. Children are left out unless the query names their parent or root.
+   * Lists sessions, the newest first. Sessions that other sessions have started are left out, unless the query names their parent or root.
    * @throws REQUEST_INVALID for a cursor that no page has given
    */
   async list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage> {
     return await this.#running.use(async ({ store }) => {
       const { parent, root = parent } = query
       if (root !== undefined && !isSessionId(root)) return { heads: [], next: undefined }
-      // The store lists the descendants of a session by the root of their tree.
+      // The store finds the descendants of a session only by the root of their tree, so the root is looked up.
       const top = parent === undefined ? root : (await store.head(parent))?.root ?? root
       const wanted = { ...query, ...(top === undefined ? {} : { root: top }) }
       try {
@@ -67,9 +67,9 @@ export class Sessions {
   }
 
   /**
-   * Follows the events of a session after a transition.
-   * @param who gives the follower's present rights; it is called before each event
-   * @throws SESSION_NOT_FOUND before the first event, and as soon as the session is not the follower's any more
+   * Follows the events of a session behind a transition (recorded step).
+   * @param who gives the follower with the rights of now; called before each event
+   * @throws SESSION_NOT_FOUND before the first event, and as soon as the follower has lost the right to the session
    */
   async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
     return await this.#running.use(async ({ store, runner }) => {
@@ -82,7 +82,10 @@ export class Sessions {
     })
   }
 
-  /** The transitions of a session after a given one, read one by one as they are asked for. @throws SESSION_NOT_FOUND before the first */
+  /**
+   * The transitions (recorded steps) of a session behind a given one, read from the log one by one as they are asked for.
+   * @throws SESSION_NOT_FOUND before the first
+   */
   async audit (caller: Caller, id: string, after: number): Promise<AsyncGenerator<Transition>> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
@@ -120,7 +123,7 @@ export class Sessions {
   }
 }
 
-/** Passes events on while the session is the follower's own. @param owner of the session @throws SESSION_NOT_FOUND, and what `who` throws */
+/** Passes events on while the session belongs to its follower. @param owner of the session @throws SESSION_NOT_FOUND, and what `who` throws */
 async function * whileOwn (followed: AsyncGenerator<Followed>, who: Follower, id: string, owner: string): AsyncGenerator<Followed> {
   for await (const each of followed) {
     if (!isOwn(who(), { start: { owner } })) throw sessionNotFound(id)

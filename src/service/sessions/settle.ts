@@ -9,28 +9,28 @@ import { type Head } from '../../session/model.ts'
 import { type Below, openBelow, waitsForPeople } from './reading/below.ts'
 import { type RunningSessions } from './running-sessions.ts'
 
-/** A session that waits for somebody or has ended, or for which nobody waits longer, with the lines that it has shown since a transition. */
+/** The state of a session when a wait for it ends, with the lines that it has shown since a given transition. */
 export interface Settled {
   readonly session: Session
   /** Short lines that the session has shown to its user. */
   readonly stdout: readonly string[]
-  /** Whether the session still runs: the wait for it is over, or it waits only for people whom one of its descendants has asked. */
+  /** Whether the session still runs: the wait took too long, or the session waits only for people who were asked by its descendants. */
   readonly isOpen: boolean
   /** The session's children that have not ended. */
   readonly children: ReadonlyArray<Head & Below>
 }
 
-/** The limits of a wait for a session. */
+/** How long a call waits until a session waits for input or has ended. */
 export interface Patience {
-  /** Aborts when nobody waits any more. */
+  /** Ends the wait, as when the client leaves. */
   readonly signal: AbortSignal
-  /** How long the wait takes at most, in ms. With 0 there is no wait, and the lines that the session has shown are not read. */
+  /** The longest wait, in ms. With 0 there is no wait, and the lines that the session has shown are not read. */
   readonly patience: number
 }
 
 /**
- * Waits until a session waits for somebody or has ended. The caller of this function has already checked who may know of the session.
- * @param after number of the transition after which events are read
+ * Waits until a session waits for somebody or has ended. Who may know of the session must have been checked before.
+ * @param after number of the transition behind which events are read
  * @throws SESSIONS_UNAVAILABLE
  */
 export async function settle (running: RunningSessions, id: string, after: number, { signal, patience }: Patience): Promise<Settled> {

@@ -19,16 +19,16 @@ import { requireTerminalRole, targetForTerminal } from './rules/terminal-rights.
 import { type SessionStarts } from './session-starts.ts'
 import { OpenTerminal } from './open-terminal.ts'
 
-/** How many terminals one caller may have, in all processes. */
+/** How many open terminals one caller may have, over all processes. */
 const MAX_OF_CALLER = 4
 
-/** How many running sessions of a caller are searched for terminals. */
+/** How many running sessions of a caller are searched for those that are terminals. */
 const LOOKED = 200
 
-/** The kind of sessions that are terminals. */
+/** The kind of sessions that are terminals: shells into which a person types. */
 export const TERMINALS = { engines: [TERMINAL] }
 
-/** A terminal as lists show it. */
+/** A terminal in a list. */
 export interface TerminalRow {
   readonly terminalId: string
   readonly target: string
@@ -45,13 +45,16 @@ export interface TerminalDoorOptions {
   readonly starts: SessionStarts
   readonly terminals: Terminals
   readonly operator: OperatorFile
-  /** The URL of this process; empty when its operator has set none. */
+  /** The URL under which clients reach this process; empty if the operator has set none. */
   readonly at: string
   /** The reason why this machine can open no terminals, if there is one. */
   readonly whyNoPtys: () => Promise<string | undefined>
 }
 
-/** Opens, lists and ends terminals, and attaches readers. Only the token that has opened a terminal gets to it; admins do not. */
+/**
+ * Opens, lists and ends terminals (shells into which people type), and connects clients to them. Only the token that has opened a terminal
+ * can use it; admins cannot.
+ */
 export class TerminalDoor {
   readonly #options: TerminalDoorOptions
   readonly #ofCaller = new KeyedMutex()
@@ -61,8 +64,9 @@ export class TerminalDoor {
   }
 
   /**
-   * Opens a terminal, and waits for its first prompt.
-   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TOO_MANY_TERMINALS, TERMINAL_FAILED, TOO_MANY_SESSIONS, SESSIONS_UNAVAILABLE
+   * Opens a terminal, and waits until its shell shows a prompt.
+   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TOO_MANY_TERMINALS, TERMINAL_FAILED, TOO_MANY_SESSIONS,
+   * SESSIONS_UNAVAILABLE
    */
   async open (caller: Caller, name: string, { cols, rows }: Size): Promise<TerminalRow> {
     const { starts, terminals, operator, at, whyNoPtys } = this.#options
@@ -78,7 +82,7 @@ export class TerminalDoor {
         const session = await starts.start(caller, made => {
           id = made
           opening = terminals.expect(made)
-          // A session may fail to start, and nobody awaits `opening` then: its rejection must not count as unhandled.
+          // If the session fails to start, nobody waits for `opening`; without this its rejection would end the process.
           opening.catch(() => {})
           return {
             ...startWith(TERMINAL, { terminal: { target: name, cols, rows, at } }),
@@ -99,14 +103,14 @@ export class TerminalDoor {
     })
   }
 
-  /** The open terminals of a caller, in all processes. @throws ROLE_MISSING, SESSIONS_UNAVAILABLE */
+  /** The open terminals of a caller, over all processes. @throws ROLE_MISSING, SESSIONS_UNAVAILABLE */
   async list (caller: Caller): Promise<readonly TerminalRow[]> {
     requireTerminalRole(caller)
     return (await this.#runningOf(caller)).map(session => this.#rowOf(session))
   }
 
   /**
-   * Gives a reader the use of an open terminal of this process.
+   * Connects a client, as the terminal's reader, to an open terminal of this process.
    * @param who gives the caller with the rights of now
    * @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
    */
@@ -124,7 +128,7 @@ export class TerminalDoor {
   }
 
   /**
-   * Finds an open terminal of the caller's own in this process.
+   * Finds an open terminal of this process that belongs to the caller.
    * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
    */
   async find (caller: Caller, id: string): Promise<{ readonly terminal: Terminal, readonly target: string }> {
@@ -138,7 +142,7 @@ export class TerminalDoor {
   }
 
   /**
-   * The target of an open terminal of the caller's own, in any process; `undefined` when `id` is no id of a session.
+   * Finds the target (the machine) of an open terminal of the caller, in any process; `undefined` if `id` is not the id of a session.
    * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE
    */
   async targetOf (caller: Caller, id: string): Promise<string | undefined> {
@@ -149,16 +153,16 @@ export class TerminalDoor {
   }
 
   /**
-   * The output of a command that a user has run by hand. If the user sent none, it is the last output of the terminal in which the skill was
-   * started, if this process holds that terminal.
-   * @param place id of the terminal, or another place, in which the skill was started that proposed the command
-   * @param told the output that the user sent; empty for none
+   * The output of a command that a skill has proposed and the user has run by hand. If the user sent no output, it is what the terminal in
+   * which the skill was started has shown last, provided that this process holds that terminal.
+   * @param place where the skill was started: the id of a terminal, or another place
+   * @param told the output that the user has sent; empty for none
    */
   outputOf (caller: Caller, place: string, told: string): string {
     return told === '' ? this.#options.terminals.get(place, caller.name)?.lastOutput ?? '' : told
   }
 
-  /** Ends a terminal of the caller's own. @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
+  /** Ends a terminal that belongs to the caller. @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
   async end (caller: Caller, id: string): Promise<TerminalRow> {
     const session = await this.#own(caller, id)
     await this.#stop(id, `ended by ${caller.name === '' ? 'its user' : caller.name}`)
@@ -170,7 +174,7 @@ export class TerminalDoor {
     await this.#stop(id, 'nobody has used it', 'expiry')
   }
 
-  /** Stops the session of a terminal. The shell ends with its session, also when another process holds it. */
+  /** Stops the session of a terminal. Its shell ends with the session, also if another process holds it. */
   async #stop (id: string, reason: string, by: StopCause = 'cancel'): Promise<void> {
     this.#options.terminals.endsFor(id, reason)
     await this.#options.running.use(({ runner }) => runner.stop(id, by, reason))
@@ -191,7 +195,7 @@ export class TerminalDoor {
     })
   }
 
-  /** Loads the session of a terminal of the caller's own, open or ended. @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
+  /** Loads the session of a terminal that belongs to the caller, open or ended. @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
   async #own (caller: Caller, id: string): Promise<Session> {
     requireTerminalRole(caller)
     const session = isSessionId(id) ? await this.#options.running.use(({ runner }) => runner.load(id)) : undefined

@@ -9,22 +9,22 @@ import { type Bundle } from '../render/bundle.ts'
 import { type RenderPrompt } from '../render/render-prompt.ts'
 import { type ChoosePrompt, type ChosenPrompt } from '../versions/choose-prompt.ts'
 
-/** A request to run one case of a prompt's tests. */
+/** A request to run one test case of a prompt. */
 export interface CaseRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
-  /** The version that is tested. */
+  /** The version of the prompt that is tested. */
   readonly chosen: ChosenPrompt
   readonly testCase: TestCase
-  /** The recorded tool calls of the file that the case names. */
+  /** Recorded tool calls from which the tools of the prompt are answered, if the test case names a file of them. */
   readonly known?: Pick<Bundle, 'tools'> | undefined
   readonly requestId: string
   readonly activity?: Activity | undefined
   readonly signal: CallerSignal
 }
 
-/** The services that cases are run with. */
+/** The parts of the service that running test cases needs. */
 export interface CaseRunnerOptions {
   readonly renderPrompt: RenderPrompt
   readonly chatWithPrompt: ChatWithPrompt

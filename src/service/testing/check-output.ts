@@ -4,32 +4,32 @@ import { beginningOf } from '../../base/text.ts'
 import { type Assertion } from '../../registry/kinds/tests/test-cases.ts'
 import { compileSchema, SchemaError } from '../../tool/schema/schema.ts'
 
-/** How much of an output, or of the expected value, a reason quotes, in characters. */
+/** How much of an output, or of the expected value, the reason of a failure quotes, in characters. */
 const QUOTED = 200
 
-/** The output of a prompt under test: its text or its model's answer. */
+/** The output of a prompt that is tested: its rendered text, or the answer of its model. */
 export interface Output {
   readonly text: string
   /** How long the render or the model took, in ms. */
   readonly durationMs: number
 }
 
-/** The verdict on an assertion. */
+/** The verdict on one assertion of a test case. */
 export interface Verdict {
   readonly pass: boolean
-  /** Why the assertion fails. A judge gives a reason in any case. */
+  /** The reason why the assertion fails. A model that judges gives a reason in any case. */
   readonly reason: string
-  /** The score that a judge gave. */
+  /** The score that a judging model gave. */
   readonly score?: number
 }
 
-/** An assertion that the service checks itself, without a model as a judge. */
+/** An assertion that the service checks itself, without asking a model to judge. */
 export type PlainAssertion = Assertion & { readonly kind: Exclude<Assertion['kind'], 'llm-rubric'> }
 
-/** The error of an assertion that cannot be checked, such as one with an invalid pattern. */
+/** The error for an assertion that cannot be checked, such as one with an invalid pattern. */
 class UnusableAssertion extends Error {}
 
-/** Checks an output. It never throws: an assertion that cannot be checked fails, negated or not. */
+/** Checks an output against an assertion. It never throws: an assertion that cannot be checked fails, negated or not. */
 export function checkOutput (assertion: PlainAssertion, output: Output): Verdict {
   try {
     const missed = missIn(assertion, output)
@@ -41,7 +41,7 @@ export function checkOutput (assertion: PlainAssertion, output: Output): Verdict
   }
 }
 
-/** Why an output does not meet an assertion; `undefined` when it does. @throws UnusableAssertion */
+/** The reason why an output does not meet an assertion; `undefined` if it does. @throws UnusableAssertion */
 function missIn (assertion: PlainAssertion, output: Output): string | undefined {
   const { kind, value = '', threshold = 0 } = assertion
   const { text } = output
@@ -51,14 +51,14 @@ function missIn (assertion: PlainAssertion, output: Output): string | undefined 
     contains: () => text.includes(String(value)),
     icontains: () => text.toLowerCase().includes(String(value).toLowerCase()),
     'starts-with': () => text.startsWith(String(value)),
-    // A schema runs patterns in linear time, whoever wrote them.
+    // The pattern is checked by a JSON schema, which matches patterns in linear time, whoever wrote them.
     regex: () => violationsIn({ type: 'string', pattern: value }, text) === undefined,
     latency: () => output.durationMs <= threshold
   }[kind]()
   return holds ? undefined : `expected ${wanted(assertion)}, got ${found(assertion, output)}`
 }
 
-/** Whether an output equals a value. A value that is no text is compared as JSON, whatever its white space and order of members. */
+/** Whether an output equals the expected value. A value that is no text is compared as JSON, where white space and the order of members do not count. */
 function isEqual (value: Json, text: string): boolean {
   if (typeof value === 'string') return value === text
   const read = readJson(text)
@@ -71,7 +71,7 @@ function missInJson ({ value }: PlainAssertion, text: string): string | undefine
   return value === undefined ? undefined : violationsIn(value, read.json)
 }
 
-/** The violations of a schema by a value. @throws UnusableAssertion when the schema is invalid */
+/** How a value violates a JSON schema, in words; `undefined` if it does not. @throws UnusableAssertion when the schema is invalid */
 function violationsIn (schema: Json, value: Json): string | undefined {
   try {
     const violations = compileSchema(schema).validate(value, 'output')

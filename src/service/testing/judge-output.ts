@@ -5,11 +5,11 @@ import { type CaseRequest, type CaseRunnerOptions } from './case-request.ts'
 import { type Output, type Verdict } from './check-output.ts'
 import { answerIn } from './message-text.ts'
 
-/** How much of an answer is quoted that is no valid verdict, in characters. */
+/** How much of a judging model's answer is quoted if that is no valid verdict, in characters. */
 const QUOTED = 200
 
 /**
- * Judges an output by a chat with a stored prompt. The prompt gets `output` and `rubric` as variables, and its model answers
+ * Lets a model judge an output, by a chat with a stored prompt. That prompt gets `output` and `rubric` as variables, and its model answers
  * `{ pass, score, reason }`.
  * @throws the errors of a chat
  */

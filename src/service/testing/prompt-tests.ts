@@ -10,7 +10,7 @@ import { inTurn } from '../../runtime/fairness.ts'
 import { keyToPath, kindPrefix, pathToKey, toPath } from '../../store/keys.ts'
 import { type Store, StoreError, type StoredValue } from '../../store/store.ts'
 
-/** How many values are read at a time: each may have a MiB. */
+/** How many stored tests are read at a time: each may have a MiB. */
 const AT_A_TIME = 50
 
 /** The tests of a prompt as they are stored. */
@@ -22,22 +22,22 @@ export interface StoredTests {
   readonly tag: string
 }
 
-/** Tests in a listing. */
+/** The tests of one prompt in a listing. */
 export interface TestsRow {
   readonly id: string
-  /** How many cases the tests have; 0 for tests that cannot be read, which have no `tag` either. */
+  /** How many test cases there are; 0 for tests that cannot be read, which have no `tag` either. */
   readonly cases: number
   readonly tag: string | undefined
 }
 
-/** Something that is wrong with stored tests. */
+/** What is wrong with the stored tests of one prompt. */
 export interface TestsNotice {
   readonly id: string
   readonly key: string
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** The tests that are stored beside prompts. They are in no generation: each call reads the store. */
+/** The tests that are stored beside prompts. They are not kept in memory like other entries: each call reads the store. */
 export class PromptTests {
   readonly #store: Store
   readonly #prefix: string
@@ -67,13 +67,13 @@ export class PromptTests {
 
   /** The ids of prompts that have tests and that the caller may see, sorted. @throws STORE_UNAVAILABLE */
   async ids ({ prompts }: Pick<Caller, 'prompts'>): Promise<readonly string[]> {
-    // A listing goes through all keys of a Redis. Requests that come while one runs share its result.
+    // Listing goes through all keys of a Redis, so requests that arrive during a listing share its result.
     this.#listing ??= asked(this.#list()).finally(() => { this.#listing = undefined })
     const ids = await this.#listing
     return prompts === undefined ? ids : ids.filter(id => prompts.allows(id))
   }
 
-  /** Makes the rows of a listing. @param ids dotted @throws STORE_UNAVAILABLE */
+  /** Makes the rows of a listing. @param ids dotted ids of prompts @throws STORE_UNAVAILABLE */
   async rows (ids: readonly string[]): Promise<readonly TestsRow[]> {
     const rows: TestsRow[] = []
     for await (const { id, stored } of this.#values(ids)) {
@@ -85,7 +85,7 @@ export class PromptTests {
     return rows
   }
 
-  /** Notices about faulty tests: they cannot be read, or their prompt does not exist. @throws STORE_UNAVAILABLE */
+  /** Lists faulty tests: those that cannot be read, or whose prompt does not exist. @throws STORE_UNAVAILABLE */
   async notices ({ prompts }: Pick<Generation, 'prompts'>, caller: Pick<Caller, 'prompts'>): Promise<readonly TestsNotice[]> {
     const notices: TestsNotice[] = []
     for await (const { id, key, stored } of this.#values(await this.ids(caller))) {
@@ -108,7 +108,7 @@ export class PromptTests {
     for await (const keys of this.#store.scan(this.#prefix)) {
       for (const key of keys) {
         const id = keyToPath(key, this.#prefix)
-        // A key in another spelling does not have the tests of a prompt.
+        // A key in another spelling is never read as the tests of a prompt, so it is not listed.
         if (pathToKey(id, this.#prefix) === key) ids.add(id)
       }
     }

@@ -11,16 +11,16 @@ import { checkOutput, type Output, type PlainAssertion, type Verdict } from './c
 import { judgeOutput } from './judge-output.ts'
 import { answerIn, messageText } from './message-text.ts'
 
-/** The result of one assertion. */
+/** The result of one assertion of a test case. */
 export interface AssertionResult extends Verdict {
-  /** The type of the assertion as the case has it: `not-contains`. */
+  /** The type of the assertion as the test case writes it, such as `not-contains`. */
   readonly type: string
 }
 
-/** The result of a case. */
+/** The result of a test case. */
 export interface CaseResult {
   readonly pass: boolean
-  /** How long the prompt or its model took, in ms; judges do not count. */
+  /** How long the render or the model took, in ms; the time of judging models does not count. */
   readonly durationMs: number
   /** The output that the assertions checked; left out when there was none. */
   readonly output?: string
@@ -29,10 +29,10 @@ export interface CaseResult {
   readonly error?: { readonly code: string, readonly message: string }
 }
 
-/** Runs a case. @throws CLIENT_CLOSED, REQUEST_INVALID when the request lacks the recorded calls; any other failure is a result */
+/** Runs a test case. @throws CLIENT_CLOSED, REQUEST_INVALID when the request lacks the recorded calls; any other failure is a result */
 export type RunCase = (request: CaseRequest) => Promise<CaseResult>
 
-/** Runs cases of tests: each renders or asks once, and then every assertion looks at the same output. */
+/** Makes the function that runs test cases: it renders the prompt or asks its model once, and then checks all assertions on the same output. */
 export function createCaseRunner (options: CaseRunnerOptions): RunCase {
   return async function runCase (request) {
     const { testCase, signal } = request
@@ -53,7 +53,8 @@ export function createCaseRunner (options: CaseRunnerOptions): RunCase {
 }
 
 /**
- * The environment of a case: calls give recorded results, else the default of each tool. `undefined`, for `live`, is the live service.
+ * The environment in which the prompt of a test case is rendered: tool calls give recorded results, or else the default of the tool.
+ * `undefined` stands for the live service.
  * @throws REQUEST_INVALID
  */
 function environmentOf ({ testCase: { tools }, generation, caller, known }: CaseRequest, { environs }: CaseRunnerOptions): RenderEnvironment | undefined {
@@ -76,7 +77,7 @@ async function render (request: CaseRequest, environment: RenderEnvironment | un
 
 async function ask (request: CaseRequest, environment: RenderEnvironment | undefined, { chatWithPrompt }: CaseRunnerOptions): Promise<string> {
   const { chosen, testCase: { model }, signal } = request
-  // A tool that the model calls has no default, so that a chat cannot go on without live tools.
+  // A tool that a model calls has no default, so such a chat needs live tools.
   if (environment !== undefined && chosen.prompt.entry.chat.toolLoop !== undefined) {
     throw requestInvalid('the model of this prompt calls tools itself: a case with run: chat needs tools: live', { part: 'body', field: 'case' })
   }
@@ -103,7 +104,7 @@ function typeOf ({ kind, isNegated }: Assertion): string {
   return isNegated ? `not-${kind}` : kind
 }
 
-/** The error of a result for an expected failure. @throws every other error as it is */
+/** Turns an expected failure into the error of a result. @throws any other error unchanged */
 function failureOf (error: unknown): { readonly code: string, readonly message: string } {
   if (error instanceof ServiceError) return { code: error.code, message: error.message }
   if (error instanceof UpstreamRefusal) return { code: 'LLM_UPSTREAM', message: error.inWords }

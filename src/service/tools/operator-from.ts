@@ -5,10 +5,9 @@ import { createOperator, type Operator } from '../../tool/operator.ts'
 import { readTlsFiles } from './read-tls-files.ts'
 
 /**
- * What the operator of this service grants to tools, from the configuration and, for the addresses of modules, from what
- * they publish themselves.
- *
- * @param environment for the values of secrets, `TOOL_SECRET_NAME`
+ * Makes the rules by which tools may be called, as the operator has configured them. The addresses of modules (groups of tools) may also be
+ * published in shared variables.
+ * @param environment the environment variables, in which secrets stand as `TOOL_SECRET_NAME`
  * @throws ConfigError that names the variable
  */
 export function operatorFrom (config: Config, environs: EnvironSource, environment: Readonly<Record<string, string | undefined>>): Operator {
@@ -28,7 +27,7 @@ export function operatorFrom (config: Config, environs: EnvironSource, environme
   }
 }
 
-/** Modules publish where they are under `modules.{module}`. */
+/** The addresses of modules (groups of tools), which modules publish as the shared variables `modules.{module}`. */
 function moduleDirectory (environs: EnvironSource): ModuleDirectory {
   const path = (module: string) => `modules.${module}`
   return {

@@ -7,8 +7,8 @@ import { type TlsFiles } from '../../tool/tls.ts'
 const CERTIFICATES = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]+-----END \1-----/g
 
 /**
- * Reads and checks the operator's files for TLS connections to tools. Node itself ignores invalid authorities, and a key without a
- * certificate, and would report other faults only at the first call of a tool.
+ * Reads and checks the operator's files for TLS connections to tools. Node itself ignores invalid certificates of authorities, and a key
+ * without a certificate, and reports other faults only at the first call of a tool.
  * @throws Error that names the variable
  */
 export function readTlsFiles ({ TOOL_TLS_CA_FILE: caFile, TOOL_TLS_KEY_FILE: keyFile, TOOL_TLS_CERT_FILE: certFile }: Config): TlsFiles {
@@ -30,14 +30,14 @@ function readPem (variable: string, path: string, expected: string, parse: (pem:
   return pem
 }
 
-/** All certificates of a file. A damaged one is an error here, since Node would pass over it. */
+/** Parses all certificates of a file. A damaged one is an error here, whereas Node would skip it. */
 function parseCertificates (pem: Buffer): X509Certificate[] {
   const certificates = Array.from(pem.toString('latin1').matchAll(CERTIFICATES), ([text]) => new X509Certificate(text))
   if (certificates.length === 0) throw new Error('there is none in it')
   return certificates
 }
 
-/** `createSecureContext` accepts a key of another kind than the certificate's, so the certificate is asked first. */
+/** Checks that a key belongs to a certificate. `createSecureContext` would accept a key of another type, so the certificate is asked first. */
 function checkPair (key: Buffer, cert: Buffer): void {
   const variables = 'TOOL_TLS_KEY_FILE and TOOL_TLS_CERT_FILE'
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw new Error(`${variables}: expected the key of the certificate, got another one`)

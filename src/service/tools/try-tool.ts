@@ -9,13 +9,13 @@ import { Deadline } from '../../runtime/deadline.ts'
 import { missingTool } from '../missing-entries.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** How long a call by hand may take, in ms; a render has less. */
+/** How long a tool call that a person makes by hand may take, in ms; one in a render has less time. */
 const TOOL_CALL_TIMEOUT = 10_000
 
-/** The services that tools are called by hand with. */
+/** What is needed to call tools by hand. */
 export interface ToolTrialOptions {
   readonly tools: Pick<ToolCaller, 'call'>
-  /** How long a call may take, in ms. @default 10 s */
+  /** How long a tool call may take, in ms. @default 10 s */
   readonly timeout?: number
 }
 
@@ -26,15 +26,15 @@ export interface ToolTrialRequest {
   /** The arguments: an object by name, or a list in the order that the tool declares, as a template would give them. */
   readonly arguments: JsonObject | readonly Json[]
   readonly requestId: string
-  /** The activity to which the call is reported. */
+  /** The record of the request, which is told of the call. */
   readonly activity?: Activity | undefined
-  /** Aborts when the caller has left. */
+  /** Aborts when the client has left. */
   readonly signal: AbortSignal
 }
 
 export type TryTool = (request: ToolTrialRequest) => Promise<ToolOutcome>
 
-/** Calls a tool outside of a template, under the same policy: its timeout, cache, breaker and the rest hold. */
+/** Makes the function that calls a tool by hand, outside of a template but within the tool's own limits: its timeout, cache, circuit breaker and so on. */
 export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTrialOptions): TryTool {
   return async function tryTool ({ generation, id, arguments: given, requestId, activity, signal }) {
     const tool = callableTool(generation, id)
@@ -44,7 +44,7 @@ export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTri
     const deadline = new Deadline(timeout, performance.now(), signal)
     try {
       const outcome = await tools.call(tool, values, { signal: deadline.toAbortSignal(), requestId, activity, time: { deadline: deadline.at, whole: timeout } })
-      // Some things are only seen on the way out, such as a placeholder of the URL that got no text.
+      // Some wrong arguments are noticed only when the request is built, such as a placeholder of the URL for which there is no text.
       if (outcome.error?.code === 'ARGUMENTS_INVALID') throw toolArgumentsInvalid(tool.id, [{ path: 'arguments', message: outcome.error.message }])
       return outcome
     } finally {

@@ -9,35 +9,38 @@ import { toPath } from '../../store/keys.ts'
 import { missingPrompt } from '../missing-entries.ts'
 import { type VersionReader } from './version-reader.ts'
 
-/** The label, version and key of a request, which select a version of the prompt with the request's id. */
+/** The label, version or key by which a request chooses a version of a prompt. */
 export interface PromptWish {
   readonly label?: string | undefined
   readonly version?: number | undefined
-  /** A key, such as a user's id: the same key gets the same one of a label's versions each time. Without a key, chance decides. */
+  /**
+   * A key, such as the id of a user: if a label is divided among several versions, the same key always gets the same version. Without a
+   * key, chance decides.
+   */
   readonly key?: string | undefined
 }
 
-/** The prompt that a request gets. */
+/** The version of a prompt that a request gets. */
 export interface ChosenPrompt {
   readonly prompt: Prompt
-  /** The version that was chosen; `undefined` for a content that was never recorded as one. */
+  /** The number of the version; `undefined` for content that was never recorded as one. */
   readonly version: number | undefined
   readonly label: string | undefined
-  /** The place of the request's key between 0 and 100, by which the version was chosen; left out when there was nothing to choose. */
+  /** A number between 0 and 100, made from the request's key, by which the version was chosen; left out when there was nothing to choose. */
   readonly bucket?: number
 }
 
 /**
- * Finds the prompt that a request gets. The result is no promise unless the request asks for a version, which is read from the store.
+ * Chooses the version of a prompt for a request. The result is a promise only if the request names a version, which is read from the store.
  * @throws PROMPT_NOT_FOUND, LABEL_NOT_FOUND, VERSION_NOT_FOUND, REQUEST_INVALID for two different wishes, STORE_UNAVAILABLE
  */
 export type ChoosePrompt = (generation: Generation, caller: Pick<Caller, 'serve'>, id: string, wish: PromptWish) => ChosenPrompt | Promise<ChosenPrompt>
 
 export interface ChoiceOptions {
   readonly versions: Pick<VersionReader, 'read'>
-  /** The label for requests when neither the request nor its token sets one; empty for `latest`. */
+  /** The label for requests if neither the request nor its token names one; empty for `latest`. */
   readonly defaultLabel: string
-  /** Called when the prompt does not have the label of the token, or the default label. */
+  /** Called when the prompt has no such label as the token's or the default one, so that its latest version is served. */
   readonly onFallback?: (label: string) => void
 }
 
@@ -64,13 +67,16 @@ export function createPromptChoice ({ versions, defaultLabel, onFallback }: Choi
   }
 }
 
-/** Splits an id such as `review@production` into a prompt and its label or version. A prompt whose whole name is the id, with its `@`, comes first. */
+/**
+ * Splits an id such as `review@production` into the id of a prompt and its label or version. If a prompt has the whole text as its id, the
+ * text is not split.
+ */
 export function resolveId (generation: Generation, given: string): { readonly id: string, readonly label?: string, readonly version?: number } {
   if (!given.includes('@') || findLatest(generation, given) !== undefined) return { id: given }
   return readReference(given) ?? { id: given }
 }
 
-/** Combines the label and version in an id with those of the request. @throws REQUEST_INVALID when the two differ */
+/** Combines the label and the version in an id with those in the request. @throws REQUEST_INVALID when they differ */
 function wished (generation: Generation, given: string, { label, version }: PromptWish) {
   const named = resolveId(generation, given)
   if (named.label !== undefined && label !== undefined && named.label !== label) {

@@ -8,10 +8,10 @@ import { addVersion, asVersion, trimmed, type VersionFacts } from './add-version
 import { asked, checkOutcome, type ReadRecord, type RecordStore } from './record-store.ts'
 import { versionKey } from '../../registry/kinds/release/version-text.ts'
 
-/** How often a change is tried when others change the same prompt at the same moment. */
+/** How often a change is tried again while others change the same prompt. */
 export const MAX_ATTEMPTS = 20
 
-/** The author of a change by a caller without a name. */
+/** The author that is recorded for a change by a caller without a name. */
 const UNNAMED = 'anyone'
 
 /** The publisher's remarks on a version. */
@@ -21,7 +21,7 @@ export interface VersionAbout {
   readonly from?: number | undefined
 }
 
-/** The prompt that a publication stores under its plain key. */
+/** A request to store a prompt under its own key, and as a version. */
 export interface VersionPublication {
   readonly id: string
   readonly key: string
@@ -35,22 +35,22 @@ export interface VersionPublisherOptions {
   readonly store: Store
   readonly keyPrefix: string
   readonly records: RecordStore
-  /** The versions of a prompt that other prompts pin. */
+  /** The numbers of the versions of a prompt that other prompts include by number; these must be kept. */
   readonly pinsOf: (id: string) => readonly number[]
 }
 
 /** The result of a publication. */
 export interface PublishedVersion {
   readonly outcome: 'created' | 'replaced'
-  /** The number of the version; `undefined` when this process may not record versions. */
+  /** The number of the version that was recorded; `undefined` when this process may not record versions. */
   readonly version: number | undefined
-  /** The version that was served before. */
+  /** The number of the version that was served before. */
   readonly before: number | undefined
-  /** Keys that were written. */
+  /** The keys that were written. */
   readonly keys: readonly string[]
 }
 
-/** The note of a version that is made now, without number and tag. */
+/** Makes the note about a new version (its author, time and remarks), without number and tag. */
 export function factsOf ({ name }: Pick<Caller, 'name'>, { note, source, from }: VersionAbout = {}): VersionFacts {
   return {
     at: new Date().toISOString(),
@@ -61,23 +61,23 @@ export function factsOf ({ name }: Pick<Caller, 'name'>, { note, source, from }:
   }
 }
 
-/** The newest version whose content has this tag. */
+/** The number of the newest version whose content has a given tag (hash); `undefined` if none has. */
 export function versionWith ({ versions }: ReleaseRecord, tag: string | undefined): number | undefined {
   return versions.find(version => version.tag === tag)?.n
 }
 
-/** The result of a change of a record. */
+/** The result of recording a text as a version. */
 interface Recorded {
   /** The number of the version with the new text; `undefined` if there is no new text. */
   readonly version: number | undefined
-  /** The versions that the record keeps no longer. */
+  /** The numbers of the versions that were removed from the record, as it had too many. */
   readonly removed: readonly number[]
 }
 
 /**
- * Publishes prompts, and records each content as a version. A publication has three steps, each of which writes one key: it creates the
- * version's text; changes the record by compare-and-set; changes the prompt's own key by compare-and-set. A publication that ends
- * before the last step leaves a version that is recorded and was never live.
+ * Publishes prompts, and records each content as a version. A publication writes three keys, one after the other: it creates the text of
+ * the version; changes the record (list of versions) by compare-and-set; and changes the prompt's own key by compare-and-set. If it breaks
+ * off before the last step, there is a recorded version that was never served.
  */
 export class VersionPublisher {
   readonly #options: VersionPublisherOptions
@@ -106,8 +106,8 @@ export class VersionPublisher {
   }
 
   /**
-   * Removes a prompt's own key. With `isRecording`, a content that is in no version yet is recorded first.
-   * @returns whether the key had a value
+   * Removes the prompt under its own key. With `isRecording`, content that is in no version yet is recorded as one first.
+   * @returns whether there was a prompt under the key
    * @throws PROMPT_LABELLED and what `publish` throws
    */
   async withdraw ({ id, key, caller, precondition }: Omit<VersionPublication, 'text'>, isRecording: boolean): Promise<boolean> {
@@ -125,16 +125,16 @@ export class VersionPublisher {
     throw changedSince(promptKind, key, stored)
   }
 
-  /** Removes the texts of versions that no record lists any more. A failure is ignored, since a text that stays does no harm. */
+  /** Deletes the texts of versions that were removed from the record. A failure is ignored, since a text that stays does no harm. */
   async #clean (id: string, numbers: readonly number[]): Promise<void> {
     const { store, keyPrefix } = this.#options
     for (const n of numbers) await store.remove(versionKey(keyPrefix, id, n)).catch(() => undefined)
   }
 
   /**
-   * Records the stored text as a version of the author `store`, if no version has it yet, and then the caller's text.
+   * Records the stored text as a version by the author `store`, if it is in no version yet, and then the caller's text.
    * @param texts the stored value, and the new text if there is one
-   * @returns `undefined` when this process may not write versions, for example by an ACL that is older than versions
+   * @returns `undefined` when this process may not write versions, as with an access list (ACL) that is older than versions
    */
   async #record (
     id: string,
@@ -151,7 +151,7 @@ export class VersionPublisher {
         record = await addVersion(store, keyPrefix, id, record, found, factsOf({ name: 'store' }))
       }
       const given = next && asVersion(next)
-      // A text that the newest version has already is no new version.
+      // A text equal to the newest version does not become a new version.
       if (given !== undefined && record.versions[0]?.tag !== given.tag) record = await addVersion(store, keyPrefix, id, record, given, factsOf(caller, about))
       const version = versionWith(record, given?.tag)
       if (record === read.record) return { version, removed: [] }

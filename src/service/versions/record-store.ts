@@ -7,17 +7,17 @@ import { NO_RELEASES, parseReleaseRecord, type ReleaseRecord, stringifyRecord } 
 import { kindPrefix, pathToKey } from '../../store/keys.ts'
 import { type Expected, isWithheld, type RemoveOutcome, type Store, StoreError, type StoredValue, type WriteOutcome } from '../../store/store.ts'
 
-/** A record of releases as it was read from the store. */
+/** The record of a prompt's releases (its versions and labels), as it was read from the store. */
 export interface ReadRecord {
   readonly key: string
   readonly record: ReleaseRecord
-  /** The record's ETag; `undefined` when none is stored. */
+  /** The record's ETag; `undefined` if no record is stored. */
   readonly tag: string | undefined
-  /** The stored value that a change of the record has to find, for compare-and-set. */
+  /** The stored value that a change of the record must still find in the store (compare-and-set). */
   readonly expected: Expected
 }
 
-/** Reads and writes the records of releases. A record is one key in the store, changed by compare-and-set. */
+/** Reads and writes the records of prompts' versions and labels. A record is one key in the store, which is changed by compare-and-set. */
 export class RecordStore {
   readonly #store: Store
   readonly #prefix: string
@@ -27,7 +27,7 @@ export class RecordStore {
     this.#prefix = kindPrefix(keyPrefix, releaseKind.key)
   }
 
-  /** Reads the record of a prompt. @param id dotted @throws RELEASES_UNREADABLE, STORE_UNAVAILABLE */
+  /** Reads the record of a prompt. @param id the dotted id of the prompt @throws RELEASES_UNREADABLE, STORE_UNAVAILABLE */
   async read (id: string): Promise<ReadRecord> {
     const key = pathToKey(id, this.#prefix)
     const [stored = { kind: 'missing' } as StoredValue] = await asked(this.#store.read([key]))
@@ -43,8 +43,8 @@ export class RecordStore {
   }
 
   /**
-   * Stores a record, if the one that was read is still there.
-   * @returns the new record's ETag; `undefined` when another writer has changed the record since
+   * Stores a record, if the stored one is still the one that was read.
+   * @returns the new record's ETag; `undefined` if another writer has changed the record in the meantime
    * @throws STORE_READ_ONLY, STORE_UNAVAILABLE
    */
   async write ({ key, expected }: ReadRecord, record: ReleaseRecord): Promise<string | undefined> {
@@ -55,8 +55,8 @@ export class RecordStore {
 }
 
 /**
- * Turns the outcome of a write or removal into errors.
- * @returns whether the change was made: not when another value is stored than expected
+ * Turns an unsuccessful write or removal into an error.
+ * @returns false if another writer has changed the value in the meantime
  * @throws ENTRY_INVALID, STORE_READ_ONLY, STORE_UNAVAILABLE
  */
 export function checkOutcome (outcome: WriteOutcome | RemoveOutcome, key: string, variant: string): boolean {

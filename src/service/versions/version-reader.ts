@@ -14,10 +14,10 @@ import { parseVersion } from '../../registry/link/version-shelf.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { type Store, StoreError, type StoredValue } from '../../store/store.ts'
 
-/** How many versions one text may pin, directly or through other pinned versions. */
+/** How many versions one text may include by number, directly or through other versions. */
 const MAX_PINNED = 100
 
-/** Pinned versions of prompts, by the names that pin them: `review.system@7`. */
+/** Versions of prompts that other prompts include by number or label, by the names under which they are included: `review.system@7`. */
 export type Pinned = ReadonlyMap<string, PromptEntry>
 
 export interface VersionReaderOptions {
@@ -26,7 +26,7 @@ export interface VersionReaderOptions {
   readonly cache: TemplateCache
 }
 
-/** Reads versions from the store when a request or a pin names them: the registry holds only versions that have a label. */
+/** Reads versions of prompts from the store when a request or another prompt names them: only versions that have a label are kept in memory. */
 export class VersionReader {
   readonly #options: VersionReaderOptions
 
@@ -47,8 +47,8 @@ export class VersionReader {
   }
 
   /**
-   * Reads a version that a record lists, and links it.
-   * @param label the label whose versions its partials are linked to @default the partials that are served without a label
+   * Reads a version that is in a prompt's record, and links it with its partials (included prompts) and tools.
+   * @param label the label whose versions its partials are taken in @default the partials that are served without a label
    * @throws VERSION_NOT_FOUND, STORE_UNAVAILABLE
    */
   async read (generation: Generation, { id, record }: Pick<Release, 'id' | 'record'>, version: number, label?: string): Promise<Prompt> {
@@ -63,7 +63,7 @@ export class VersionReader {
     }
   }
 
-  /** Links an entry with the partials of a label. */
+  /** Links a prompt with its tools and its partials (included prompts), which are taken in the versions of a label. */
   async link (generation: Generation, entry: PromptEntry, label?: string): Promise<Prompt> {
     const { releases, everyPrompt } = wholeGeneration(generation)
     const pinned = await this.pinned(generation, [entry])
@@ -71,7 +71,7 @@ export class VersionReader {
     return new Linker({ get: id => labelled(id) ?? everyPrompt.get(id)?.entry ?? pinned.get(id) }, callableTools(generation)).link(entry)
   }
 
-  /** Reads the versions that the texts of entries pin. Those that cannot be read are left out. @throws STORE_UNAVAILABLE */
+  /** Reads the versions that the texts of prompts include by number or label. Versions that cannot be read are left out. @throws STORE_UNAVAILABLE */
   async pinned (generation: Generation, entries: readonly PromptEntry[]): Promise<Pinned> {
     const whole = wholeGeneration(generation)
     const found = new Map<string, PromptEntry>()
@@ -108,7 +108,7 @@ export class VersionReader {
 
 const callables = new WeakMap<Generation['tools'], ReadonlyMap<string, CallableTool>>()
 
-/** The tools that templates can call, by function name. */
+/** The tools that templates can call, by the names of their functions. */
 export function callableTools ({ tools }: Generation): ReadonlyMap<string, CallableTool> {
   const known = callables.get(tools)
   if (known !== undefined) return known

@@ -6,31 +6,33 @@ import { type Fact } from '../model.ts'
 import { type Session } from '../session.ts'
 import { type SessionLog } from '../session-log.ts'
 
-/** Adds the fact that `decide` gives to a session's log; adds nothing when it gives `undefined`. */
+/** Appends the fact that `decide` returns to a session's log; appends nothing when `decide` returns `undefined`. */
 export type Commit = (id: string, decide: (session: Session) => Fact | undefined) => Promise<Session>
 
-/** The approvals that sessions ask people for, and the answers to them. */
+/** The approvals of sessions: the questions to people whether effects (such as commands) may be performed, and their answers. */
 export class Approvals {
   readonly #log: SessionLog
   readonly #about: Circumstances['about']
   readonly #commit: Commit
 
-  /** @param about gives the present circumstances of an effect that a person is asked about */
+  /** Creates the approvals of all sessions in a log. @param about gives the circumstances, as they are now, of an effect that a person is asked about */
   constructor (log: SessionLog, about: Circumstances['about'], commit: Commit) {
     this.#log = log
     this.#about = about
     this.#commit = commit
   }
 
-  /** The approvals that a session waits for, with the present circumstances. */
+  /** The approvals of a session that wait for an answer, with the circumstances of now. */
   of (session: Session): readonly Approval[] {
     return approvalsIn(session, this.#about)
   }
 
   /**
-   * Decides about a held effect. An equal answer of the same person counts once, however often it comes.
-   * @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND; APPROVAL_OUTDATED when the content differs from what the person was shown;
-   * APPROVAL_DECIDED for an effect that was decided otherwise or by somebody else; both hold the approval that waits now; SESSION_ENDED
+   * Writes a person's decision about an effect that waits for an approval. An equal answer of the same person counts once, however often
+   * it comes.
+   * @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND, SESSION_ENDED; APPROVAL_OUTDATED when the content differs from what the person was
+   * shown; APPROVAL_DECIDED when the effect was decided otherwise, or by somebody else. The last two errors hold the approval that waits
+   * now
    */
   async decide (id: string, effect: string, answer: PersonsAnswer): Promise<{ readonly session: Session, readonly decided: Decided }> {
     let written: AnswerFact | undefined

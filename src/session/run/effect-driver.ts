@@ -17,11 +17,11 @@ export interface EffectDriverOptions {
   readonly watches: Watches
   readonly log: Log
   readonly commit: Commit
-  /** Called with a session's id when the end of one of its effects cannot be written. */
+  /** Called with a session's id when the outcome of one of its effects cannot be written to the log. */
   readonly onFailed: (id: string, error: unknown) => Promise<void>
 }
 
-/** Performs the effects that this process has begun, and writes to the log how each of them ended. */
+/** Performs the effects (model calls, commands …) that this process has begun, and writes to the session's log how each of them ended. */
 export class EffectDriver {
   readonly #options: EffectDriverOptions
 
@@ -29,27 +29,30 @@ export class EffectDriver {
     this.#options = options
   }
 
-  /** Performs an effect of a session; resolves when its end is written to the log. */
+  /** Performs an effect of a session; resolves when the outcome is written to the log. */
   async perform (session: Session, effect: ActiveEffect): Promise<void> {
     const { running, watches } = this.#options
     const { id } = session
     await running.run(id, effect.id, async signal => {
       watches.open(id)
       const outcome = await this.#outcomeOf(session, effect, signal)
-      // An aborted effect may have succeeded all the same, so its result is written. Its failure says nothing.
+      // An aborted effect may have succeeded all the same, so a result is written. A failure of an aborted effect only says that it was aborted.
       if (!signal.aborted || outcome.kind === 'result') await this.#end(id, effect, outcome)
       else if (outcome.kind === 'unknown') await this.#endUnconfirmed(id, effect)
     })
     if (!running.hasAny(id)) watches.close(id)
   }
 
-  /** Aborts effects that this process still performs though the session's log says that they have ended, or that another replica performs them. */
+  /** Aborts effects that this process still performs, though the session's log says that they have ended, or that another replica performs them. */
   abortStale ({ id, open }: Session): void {
     const { running, replica } = this.#options
     running.abort(id, effect => open.get(effect)?.by !== replica.id)
   }
 
-  /** Reports an aborted effect that may still run. Only for an ended session is that written; else the next replica marks the effect as unknown. */
+  /**
+   * Reports an aborted effect that may still run. It is written to the log only for an ended session; in another one, the next replica
+   * marks the effect as unknown.
+   */
   async #endUnconfirmed (id: string, effect: ActiveEffect): Promise<void> {
     const target = effect.kind === 'exec' ? effect.target : undefined
     const about = { session: id, effect: effect.id, kind: effect.kind, target }
@@ -67,8 +70,9 @@ export class EffectDriver {
   }
 
   /**
-   * Writes how an effect ended, as soon as the store can be reached.
-   * @param isWanted whether the end has to be written. @default only while the log says that this replica performs the effect
+   * Writes to the log how an effect ended, as soon as the store can be reached.
+   * @param isWanted whether the outcome has to be written.
+   * @default only while the log says that this replica performs the effect
    */
   async #end (id: string, effect: ActiveEffect, outcome: Outcome, isWanted = (session: Session): boolean => this.#isOwn(session, effect)): Promise<void> {
     const { replica: { closing }, commit, onFailed } = this.#options

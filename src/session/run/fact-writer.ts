@@ -11,11 +11,11 @@ import { LogLost, type SessionLog } from '../session-log.ts'
 import { type Append } from '../session-store.ts'
 import { type Residence } from './residence.ts'
 
-/** A replica is one of the processes that run sessions; this is the present process. */
+/** This process as a replica: one of the service processes that share the sessions of a store. */
 export interface Replica {
   /** A random id of this process. */
   readonly id: string
-  /** How long a replica may be silent before another one takes over its sessions, in ms. */
+  /** The length of a lease, in ms: how long a replica may be silent before another one takes over its sessions. */
   readonly lease: number
   /** Aborts when the process closes. */
   readonly closing: AbortSignal
@@ -28,13 +28,13 @@ export interface FactWriterOptions {
   readonly residence: Residence
   readonly gate: Gate
   readonly log: Log
-  /** Called with each transition that this process has written. */
+  /** Called with each transition (log entry) that this process has written. */
   readonly onWritten: (advanced: Advanced) => void
-  /** Called with the id of a session when the store has lost a part of its log. */
+  /** Called with the id of a session when the store has lost a part of the session's log. */
   readonly onLost: (id: string) => void
 }
 
-/** Adds facts to sessions: computes the transition that follows from a fact, and appends it to the log. */
+/** Adds facts (what happened: an input, a result) to sessions: computes the transition that follows from a fact, and appends it to the session's log. */
 export class FactWriter {
   readonly #options: FactWriterOptions
   readonly #mutex = new KeyedMutex()
@@ -43,7 +43,7 @@ export class FactWriter {
     this.#options = options
   }
 
-  /** Begins a session; gives the existing session when one was begun with this id already. @throws EngineUnknown, SessionStoreError */
+  /** Begins a session; returns the existing session when one with this id was begun already. @throws EngineUnknown, SessionStoreError */
   async start (id: string, start: Start): Promise<Session> {
     const { sessions, engines, residence, gate, onWritten } = this.#options
     return await this.exclusively(id, async () => {
@@ -62,10 +62,11 @@ export class FactWriter {
   }
 
   /**
-   * Adds a fact to a session. When another writer is first, the fact is computed anew, as often as needed. A cached session may
-   * be outdated: the store then refuses the append. "No fact", or an error of `decide`, is believed only of a freshly loaded session.
+   * Adds a fact to a session. When another writer is first, the fact is computed again for the new state, as often as needed. `decide`
+   * first sees a cached session, which may be outdated: the store then refuses the append. When `decide` returns no fact, or throws, for
+   * a cached session, it is asked again with a freshly loaded one.
    * @param decide gives the fact, or `undefined` to leave the session as it is
-   * @param isTaken whether the store has given the session to this replica
+   * @param isTaken whether the store has leased the session to this replica
    * @throws SESSION_NOT_FOUND, and SESSION_ENDED when a part of the log is lost; EngineDiverged, SessionStoreError; what `decide` throws
    */
   async commit (id: string, decide: (session: Session) => Fact | undefined, isTaken = false): Promise<Session> {
@@ -74,14 +75,14 @@ export class FactWriter {
       for (let known = isTaken ? undefined : sessions.peek(id); ; known = undefined) {
         const before = known !== undefined && wouldAdd(known, decide) ? known : await sessions.load(id)
         if (before === undefined) throw sessionNotFound(id)
-        // The previous driver may append after this replica takes the session. Its effects still run, so they are not lost.
+        // The previous driver may still append after this replica took the session. Its effects then still run, so they must not count as lost.
         if (isTaken && await sessions.driverOf(id) !== replica.id) return before
         const fact = decide(before)
         if (fact === undefined) return before
         const driver = driverOf(before)
         const isElsewhere = driver === undefined && await residence.of(before) === 'elsewhere'
         const drives = isTaken || (driver === undefined && !isElsewhere) || driver === replica.id || fact.kind === 'stopped'
-        // All running effects belong to one replica: effects that another replica had begun have to end first.
+        // All running effects of a session belong to one replica, so the effects that another replica had begun have to end first.
         const begins = drives && !this.#isClosed && !(isTaken && fact.kind === 'unknown')
         const advanced = advance(before, fact, begins ? gate : owingGate, this.#stamp())
         if (!await this.#append(advanced, before, drives, isElsewhere)) continue
@@ -91,12 +92,12 @@ export class FactWriter {
     })
   }
 
-  /** Runs `work` while this process adds nothing to the session. */
+  /** Runs `work` while this process appends nothing to the session's log. */
   async exclusively<T> (id: string, work: () => Promise<T>): Promise<T> {
     return await this.#mutex.run(id, work)
   }
 
-  /** Appends a transition. @param isElsewhere whether another process holds the session's terminal and so has to drive the session */
+  /** Appends a transition to a session's log. @param isElsewhere whether another process holds the session's terminal, and so has to drive the session */
   async #append (advanced: Advanced, before: Session, drives: boolean, isElsewhere: boolean): Promise<boolean> {
     const { sessions, log, onLost } = this.#options
     const { session } = advanced
@@ -121,7 +122,10 @@ export class FactWriter {
     return { at: Date.now(), token: randomUUID(), by: this.#options.replica.id }
   }
 
-  /** The replica that has to drive a session after this replica has written its last transition; `undefined` for none. */
+  /**
+   * The id of the replica that has to perform a session's effects after this replica has written its last transition; `undefined` while
+   * nothing is to be done.
+   */
   #driverOf (session: Session): string | undefined {
     return isWaiting(session) || this.#isClosed ? undefined : this.#options.replica.id
   }

@@ -3,7 +3,7 @@ import { type Refused } from '../engine.ts'
 import { type Action, ENDED, type Fact, type StopCause } from '../model.ts'
 import { acceptsInput, MAX_LOG_BYTES, openIn, type Session } from '../session.ts'
 
-/** The largest number of transitions at which a session still accepts an input. */
+/** The number of log entries from which on a session accepts no further input. */
 const MAX_TRANSITIONS = 10_000
 
 /** An input that a user sends to a session. */
@@ -16,7 +16,7 @@ export interface SessionInput {
 }
 
 /**
- * The fact for an input of a session's user; `undefined` when the session has this input already.
+ * Makes the fact (log entry) for an input of a session's user; `undefined` when the session has this input already.
  * @throws SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID, APPROVAL_OUTDATED, COMMIT_DISABLED
  */
 export function inputFact (session: Session, { id: input, by, text, action }: SessionInput): Fact | undefined {
@@ -31,7 +31,7 @@ export function inputFact (session: Session, { id: input, by, text, action }: Se
   return { kind: 'input', id: input, by, text, ...(action === undefined ? {} : { action }) }
 }
 
-/** The error for the sender of a refused input. */
+/** The error for the user whose input the session's engine refused. */
 function refusalOf ({ kind, message }: Refused, { id, status }: Session): ServiceError {
   switch (kind) {
     case 'busy': return sessionBusy(id, status, message)
@@ -41,7 +41,7 @@ function refusalOf ({ kind, message }: Refused, { id, status }: Session): Servic
   }
 }
 
-/** The fact that stops a session; `undefined` for a session that has ended. @throws SESSION_BUSY while files are written */
+/** Makes the fact (log entry) that stops a session; `undefined` for a session that has ended. @throws SESSION_BUSY while the session writes files */
 export function stopFact (session: Session, by: StopCause, reason: string): Fact | undefined {
   if (ENDED.has(session.status)) return undefined
   const isWriting = openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply' || effect.kind === 'commit')

@@ -1,10 +1,10 @@
 import { type Log } from '../../base/log.ts'
 import { type Renewed, type SessionStore, SessionStoreError } from '../session-store.ts'
 
-/** How often the store is asked for sessions that are due when it names no earlier time, in ms. */
+/** The longest time between two requests to the store for sessions that are due, in ms. The store may name an earlier time. */
 const POLL = 5000
 
-/** How many sessions are taken with one request at most. */
+/** The largest number of sessions that one request takes. */
 const TAKEN = 50
 
 export interface LeasesOptions {
@@ -24,7 +24,10 @@ export interface LeasesOptions {
   readonly track: (work: Promise<void>) => void
 }
 
-/** Renews the leases of the sessions that this replica drives, and takes sessions that are due: those without a driver, or that have waited too long. */
+/**
+ * Renews the leases of the sessions that this replica (service process) drives, and takes sessions that are due: those without a driver,
+ * and those that have waited too long for a person.
+ */
 export class Leases {
   readonly #options: LeasesOptions
   #poll: NodeJS.Timeout | undefined
@@ -72,7 +75,7 @@ export class Leases {
       await Promise.all(taken.ids.map(onTaken))
     } catch (error) {
       const { message } = error as Error
-      // The attempt is repeated again and again, and an equal error is logged once.
+      // The attempt is repeated every few seconds, so an equal error is logged only once.
       if (message !== this.#problem) log.warn({ reason: message }, 'no sessions could be taken that are due')
       this.#problem = message
     }

@@ -3,27 +3,30 @@ import { type Performer } from '../performer.ts'
 import { driverOf, isWaiting, type OpenEffect, openIn, owedNow, type Session } from '../session.ts'
 import { type RunningEffects } from './running-effects.ts'
 
-/** What a replica knows when it recovers a session: whether others may still drive it, and which effects run. */
-export interface Recovery {
+/**
+ * The knowledge of a replica (service process) that recovers a session: whether another replica may still drive the session, and which
+ * effects run in this process.
+ */
+export interface Knowledge {
   /** The id of the replica that recovers the session. */
   readonly replica: string
-  /** Whether this replica took the session because it was due: a replica that had begun effects of it is then gone. */
+  /** Whether this replica took the session because it was due. A replica that had begun effects of the session is then gone. */
   readonly isTaken: boolean
-  /** Whether the session has to be driven by this process. */
+  /** Whether this process has to drive the session, because the session runs in a terminal of this process. */
   readonly isHere: boolean
   readonly running: Pick<RunningEffects, 'has' | 'wasPerformed'>
   readonly isRepeatable: Performer['isRepeatable']
 }
 
 /**
- * The next fact in the recovery of a session. Effects that no replica performs any more are begun again, or end as unknown
- * where repeating could do harm; a session that has waited too long stops. `undefined` when there is nothing to do.
+ * The next fact (log entry) in the recovery of a session; `undefined` when there is nothing to do. Effects that no replica performs any
+ * more are begun again, or end as unknown where a repeat could do harm. A session that has waited too long is stopped.
  */
-export function factToGoOn (session: Session, recovery: Recovery): Fact | undefined {
-  const { replica, isTaken, isHere, running, isRepeatable } = recovery
+export function factToGoOn (session: Session, known: Knowledge): Fact | undefined {
+  const { replica, isTaken, isHere, running, isRepeatable } = known
   if (ENDED.has(session.status)) return undefined
-  const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, recovery))
-  // Effects that this replica began in an append that it gave up on, though the append had arrived: nobody performs them.
+  const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, known))
+  // Effects that this replica has begun in the log, but does not perform: the append arrived after this replica had given up on it.
   const undone = left.filter(({ by }) => by === replica)
   const lost = isTaken ? left.filter(({ by }) => by !== replica) : []
   const unknown = [...lost, ...undone.filter(({ effect }) => running.wasPerformed(session.id, effect.id))]
@@ -37,7 +40,7 @@ export function factToGoOn (session: Session, recovery: Recovery): Fact | undefi
   return isTaken && isOver ? { kind: 'stopped', by: 'expiry', reason: 'nobody answered in time' } : undefined
 }
 
-/** Whether a begun effect is not performed by this process. */
-function isLeft (id: string, { effect, by }: OpenEffect, { replica, running }: Recovery): boolean {
+/** Whether an effect that was begun is not performed by this process. */
+function isLeft (id: string, { effect, by }: OpenEffect, { replica, running }: Knowledge): boolean {
   return effect.kind !== 'wait' && !(by === replica && running.has(id, effect.id))
 }

@@ -2,20 +2,23 @@ import { ENDED } from '../model.ts'
 import { type Session } from '../session.ts'
 import { type SessionStore } from '../session-store.ts'
 
-/** The process that has to drive a session: this process, another one, or any one. */
+/** The process that has to drive a session (perform its effects): this one, another one, or any one. */
 export type Place = 'here' | 'elsewhere' | 'anywhere'
 
-/** The terminals that this process holds. */
+/** The terminals (shells that people type into) that this process holds, by the id of the terminal's session. */
 export interface HeldTerminals {
   has (terminal: string): boolean
 }
 
 export const NO_TERMINALS: HeldTerminals = { has: () => false }
 
-/** The type of the live message by which a process tells the holder of a terminal that it has started a session in that terminal. */
+/** The type of the live message by which a process tells the holder of a terminal that a session was started in that terminal. */
 export const IN_TERMINAL = 'terminal.session'
 
-/** Decides which process has to drive a session: a session in a terminal is driven by the process that holds the terminal. */
+/**
+ * Decides which process has to drive a session. A session in a terminal (a shell that a person types into) is driven by the process that
+ * holds the terminal.
+ */
 export class Residence {
   readonly #store: Pick<SessionStore, 'head'>
   readonly #held: HeldTerminals
@@ -25,7 +28,7 @@ export class Residence {
     this.#held = held
   }
 
-  /** Whether a session runs in a terminal of this process. */
+  /** Whether a session runs in a terminal of this process and has not ended. */
   isHere ({ start: { terminal }, status }: Pick<Session, 'start' | 'status'>): boolean {
     return terminal !== undefined && !ENDED.has(status) && this.#held.has(terminal)
   }

@@ -1,24 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { ServiceError } from '../../base/errors.ts'
 import { type Log } from '../../base/log.ts'
 import { type Advanced } from '../advance.ts'
 import { type Approval } from '../approval.ts'
 import { childId, openChildrenIn } from '../child.ts'
 import { type Decided, type PastApproval, type PersonsAnswer } from '../decide.ts'
-import { EngineDiverged, type Engines, EngineUnknown } from '../fold.ts'
+import { type Engines } from '../fold.ts'
 import { type Circumstances, createGate, NO_CIRCUMSTANCES } from '../gate.ts'
 import { ENDED, type Fact, type Start, type StopCause, type Transition } from '../model.ts'
 import { type Performer } from '../performer.ts'
 import { type Seals, UNSEALED } from '../seal.ts'
 import { isWaiting, type Session } from '../session.ts'
 import { SessionLog } from '../session-log.ts'
-import { type SessionStore, SessionStoreError } from '../session-store.ts'
+import { type SessionStore } from '../session-store.ts'
 import { Approvals } from './approvals.ts'
 import { EffectDriver } from './effect-driver.ts'
 import { FactWriter, type Replica } from './fact-writer.ts'
 import { inputFact, type SessionInput, stopFact } from './input-fact.ts'
 import { Leases } from './leases.ts'
-import { factToGoOn } from './left-effects.ts'
+import { Recovery } from './recovery.ts'
 import { type HeldTerminals, IN_TERMINAL, NO_TERMINALS, Residence } from './residence.ts'
 import { RunningEffects } from './running-effects.ts'
 import { Watches } from './watches.ts'
@@ -59,6 +58,7 @@ export class SessionRunner {
   readonly #log: SessionLog
   readonly #writer: FactWriter
   readonly #driver: EffectDriver
+  readonly #recovery: Recovery
   readonly #approvals: Approvals
   readonly #residence: Residence
   readonly #running = new RunningEffects()
@@ -88,7 +88,7 @@ export class SessionRunner {
     this.#approvals = new Approvals(this.#log, circumstances.about, commit)
     this.#watches = new Watches(
       store,
-      (id, seq) => { if (this.#isNews(id, seq)) this.#track(this.#recover(id, false)) },
+      (id, seq) => { if (this.#isNews(id, seq)) this.#track(this.#recovery.recover(id, false)) },
       ({ type, session }) => { if (type === IN_TERMINAL && typeof session === 'string') this.#track(this.#adopt(session)) }
     )
     this.#driver = new EffectDriver({
@@ -99,7 +99,18 @@ export class SessionRunner {
       watches: this.#watches,
       log,
       commit,
-      onFailed: async (id, error) => { await this.#failed(id, error) }
+      onFailed: async (id, error) => { await this.#recovery.failed(id, error) }
+    })
+    this.#recovery = new Recovery({
+      replica,
+      store,
+      sessions: this.#log,
+      writer: this.#writer,
+      driver: this.#driver,
+      performer,
+      running: this.#running,
+      residence: this.#residence,
+      log
     })
     this.#leases = new Leases({
       store,
@@ -107,8 +118,8 @@ export class SessionRunner {
       lease,
       log,
       driven: () => this.#running.sessions,
-      onRenewed: async ({ id, seq, isYours }) => { if (!isYours || this.#isNews(id, seq)) await this.#recover(id, false) },
-      onTaken: async id => { await this.#recover(id, true) },
+      onRenewed: async ({ id, seq, isYours }) => { if (!isYours || this.#isNews(id, seq)) await this.#recovery.recover(id, false) },
+      onTaken: async id => { await this.#recovery.recover(id, true) },
       track: work => { this.#track(work) }
     })
   }
@@ -227,79 +238,12 @@ export class SessionRunner {
     const session = await this.#log.load(id)
     if (session === undefined || !this.#residence.isHere(session)) return
     this.#watches.keep(id)
-    await this.#recover(id, false)
+    await this.#recovery.recover(id, false)
   }
 
   /** Whether a transition with this number is not known here yet. */
   #isNews (id: string, seq: number): boolean {
     return seq > (this.#log.peek(id)?.seq ?? 0)
-  }
-
-  /**
-   * Recovers a session: stops it when it has waited too long, begins those effects of a lost replica again that may be
-   * repeated, and begins owed effects.
-   * @param isTaken whether this replica took the session because it was due: a replica that had begun effects of it is then gone
-   */
-  async #recover (id: string, isTaken: boolean): Promise<void> {
-    try {
-      if (isTaken && await this.#isElsewhere(id)) return await this.#leaveToOthers(id)
-      for (let isOver = false; !isOver && !this.#isClosed;) {
-        let fact = undefined as Fact | undefined
-        this.#driver.abortStale(await this.#writer.commit(id, session => (fact = this.#factToGoOn(session, isTaken)), isTaken))
-        isOver = !isTaken || fact === undefined
-      }
-      if (isTaken) await this.#writer.exclusively(id, () => this.#giveBack(id))
-    } catch (error) {
-      await this.#failed(id, error)
-    }
-  }
-
-  #factToGoOn (session: Session, isTaken: boolean): Fact | undefined {
-    // An effect that ends because this process closes is left to the next process.
-    if (this.#isClosed) return undefined
-    const { performer } = this.#options
-    return factToGoOn(session, {
-      replica: this.#replica.id,
-      isTaken,
-      isHere: this.#residence.isHere(session),
-      running: this.#running,
-      isRepeatable: effect => performer.isRepeatable(effect)
-    })
-  }
-
-  async #isElsewhere (id: string): Promise<boolean> {
-    const session = await this.#log.load(id)
-    return session !== undefined && await this.#residence.of(session) === 'elsewhere'
-  }
-
-  /** Renews the lease of a taken session that another process has to drive, so that it is due again when the lease is over. */
-  async #leaveToOthers (id: string): Promise<void> {
-    const { id: replica, lease } = this.#replica
-    await this.#options.store.renew(replica, [id], lease)
-  }
-
-  /** Sets the due time of a taken session that only waits to the moment at which it has waited too long. */
-  async #giveBack (id: string): Promise<void> {
-    const session = this.#log.peek(id) ?? await this.#log.load(id)
-    if (session === undefined || !isWaiting(session)) return
-    const rest = session.updatedAt + session.start.budget.idle - Date.now()
-    await this.#options.store.renew(this.#replica.id, [id], Math.max(rest, 1))
-  }
-
-  /** Logs an error in the recovery of a session; ends the session when no replica could continue it. */
-  async #failed (id: string, error: unknown): Promise<void> {
-    const { message } = error as Error
-    // A replica that has the engine takes the session when it is due again.
-    if (error instanceof EngineUnknown) return
-    this.#options.log.warn({ session: id, reason: message }, 'a session could not be gone on with')
-    // The store comes back; all else would happen again to every replica that takes the session.
-    if (error instanceof SessionStoreError || error instanceof ServiceError || this.#isClosed) return
-    await this.#log.stopBroken(id, { code: error instanceof EngineDiverged ? 'ENGINE_DIVERGED' : 'ENGINE_FAILED', message }).catch(() => {})
-    this.#running.abort(id)
-  }
-
-  get #isClosed (): boolean {
-    return this.#closing.signal.aborted
   }
 
   /** Keeps track of background work, so that `close` can wait for it. */

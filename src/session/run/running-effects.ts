@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache'
 
-/** How many performed effects this process remembers. */
+/** The number of finished effects that this process remembers. */
 const REMEMBERED = 10_000
 
-/** The effects that this process performs now, by session, and the last ones that it has performed. */
+/** The effects (model calls, commands …) that this process performs now, by session, and the ids of the last ones that it has performed. */
 export class RunningEffects {
   readonly #controllers = new Map<string, Map<string, AbortController>>()
-  readonly #performed = new LRUCache<string, true>({ max: REMEMBERED })
+  // The bound is a sum of sizes of 1, because the cache would reserve memory at once for a maximum number of entries.
+  readonly #performed = new LRUCache<string, true>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
 
   /** The ids of sessions for which this process performs an effect now. */
   get sessions (): string[] {
@@ -21,19 +22,19 @@ export class RunningEffects {
     return this.#controllers.has(session)
   }
 
-  /** Whether this process remembers to have performed an effect. A log that has lost its end does not tell. */
+  /** Whether this process remembers that it has performed an effect. The log may not tell, when the store has lost its last entries. */
   wasPerformed (session: string, effect: string): boolean {
     return this.#performed.has(`${session}:${effect}`)
   }
 
-  /** Counts an effect as running while `work` lasts. */
+  /** Runs `work`, which performs an effect; the effect counts as running meanwhile. */
   async run (session: string, effect: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const controller = new AbortController()
     this.#performed.set(`${session}:${effect}`, true)
     const running = this.#controllers.get(session) ?? new Map<string, AbortController>()
     this.#controllers.set(session, running.set(effect, controller))
     await work(controller.signal)
-    // The same effect may have begun again meanwhile.
+    // The same effect may have begun again meanwhile, with another controller.
     if (running.get(effect) === controller) running.delete(effect)
     if (running.size === 0 && this.#controllers.get(session) === running) this.#controllers.delete(session)
   }

@@ -1,7 +1,10 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type SessionStore } from '../session-store.ts'
 
-/** Watches sessions for which this process performs effects, so that it hears of transitions that other replicas add, such as a stop or an approval. */
+/**
+ * Watches the sessions for which this process performs effects, so that the process hears of log entries that other replicas add, such as
+ * a stop or an approval.
+ */
 export class Watches {
   readonly #store: SessionStore
   readonly #onNews: (id: string, seq: number) => void
@@ -10,7 +13,11 @@ export class Watches {
   /** The ids of sessions that stay watched while no effect runs for them. */
   readonly #kept = new Set<string>()
 
-  /** @param onNews called with the number of a new transition, or `Infinity` when there may be new ones @param onLive called with each live message */
+  /**
+   * Creates an empty set of watches.
+   * @param onNews called with the number of a new log entry, or `Infinity` when there may be new ones
+   * @param onLive called with each live message
+   */
   constructor (store: SessionStore, onNews: (id: string, seq: number) => void, onLive: (live: JsonObject) => void = () => {}) {
     this.#store = store
     this.#onNews = onNews
@@ -34,7 +41,7 @@ export class Watches {
     const listener = { onAppend: (seq: number) => { this.#onNews(id, seq) }, onLive: this.#onLive, onGap: look }
     const watch = this.#store.watch(id, listener).catch(() => () => {})
     this.#open.set(id, watch)
-    // The listener has missed transitions that were added before the store began to watch.
+    // The listener has missed the log entries that were added before the store began to watch.
     void watch.then(look)
   }
 

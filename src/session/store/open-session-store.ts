@@ -1,11 +1,11 @@
 import { type Log } from '../../base/log.ts'
 import { type SessionStore } from '../session-store.ts'
 
-/** The place where sessions are kept, as the operator configured it. */
+/** The place where sessions are stored, as the operator configured it. */
 export type SessionPlace =
   | { readonly kind: 'memory' }
   | { readonly kind: 'directory', readonly path: string }
-  /** @see parseRedisUrl */
+  /** Redis, at the URL that the operator configured. @see parseRedisUrl */
   | { readonly kind: 'redis', readonly url: string, readonly sentinelPassword?: string, readonly keyPrefix?: string }
 
 export interface SessionStoreOptions {
@@ -21,7 +21,7 @@ const SEVEN_DAYS = 7 * 24 * 60 * 60_000
  * @throws SessionStoreError when the Redis URL has another shape
  */
 export async function openSessionStore (place: SessionPlace, { keep = SEVEN_DAYS, log }: SessionStoreOptions): Promise<SessionStore> {
-  // Each variant brings packages of its own, and a start pays for one of them only.
+  // Each kind of store needs packages of its own, so only those of the configured kind are loaded.
   switch (place.kind) {
     case 'memory': {
       const { createMemorySessionStore } = await import('./memory/memory-session-store.ts')

@@ -1,5 +1,4 @@
 import { askCluster } from './redis-cluster-read.ts'
-import { scanCluster } from './redis-cluster-scan.ts'
 import { changeInCluster } from './redis-cluster-write.ts'
 import { RedisCluster } from './redis-cluster.ts'
 import { type RedisConnection } from './redis-connection.ts'
@@ -8,6 +7,7 @@ import { keysExist, readValues } from './redis-read.ts'
 import { type RedisClusterPlace, type RedisTarget } from './redis-url.ts'
 import { removeValue, writeValue } from './redis-write.ts'
 import { StoreError, type Store } from '../store.ts'
+import { scanNode } from './redis-scan.ts'
 
 /** How often a few nodes are asked which node serves what, in ms, since a cluster does not report a failover. */
 const LOOK_MS = 1000
@@ -71,4 +71,23 @@ export function createRedisClusterStore (place: RedisClusterPlace, connect: (tar
       await cluster.close()
     }
   }
+}
+
+/**
+ * Lists the keys of all masters of a cluster that begin with `prefix`, batch by batch. Some keys come twice, and some may have been deleted
+ * meanwhile. A key whose slot moves can be missed: it leaves one node before that node is scanned, and comes to the other one after that was scanned.
+ * So when a slot moves meanwhile, all nodes are scanned a second time: a key that moves once stands still during one of the two scans.
+ * @throws StoreError when a node cannot be asked, or the nodes do not serve every slot exactly once
+ */
+async function * scanCluster (cluster: RedisCluster, prefix: string): AsyncGenerator<readonly string[]> {
+  const before = await cluster.census()
+  yield * scanAll(before.masters, prefix)
+  const after = await cluster.census()
+  if (before.signature === after.signature && !before.isMoving && !after.isMoving) return
+  yield * scanAll(after.masters, prefix)
+  await cluster.census()
+}
+
+async function * scanAll (masters: readonly RedisConnection[], prefix: string): AsyncGenerator<readonly string[]> {
+  for (const master of masters) yield * scanNode(master, prefix)
 }

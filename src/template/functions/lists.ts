@@ -3,7 +3,6 @@ import { inheritToolResult, isObject, NOTHING, type Value, type ValueObject } fr
 import { listArgument, textArgument } from './arguments.ts'
 import { chargeText, measureJson } from './cost.ts'
 import { type FunctionContext, type TemplateFunction } from './function.ts'
-import { compareForSorting } from './sorting.ts'
 
 const first: TemplateFunction = {
   name: 'first',
@@ -113,4 +112,31 @@ function grouped (list: readonly Value[], path: readonly string[], context: Func
   for (const group of result) inheritToolResult(group.items, list)
   inheritToolResult(result, list)
   return result
+}
+
+/**
+ * The order of `sortBy`: numbers, then texts by code units, then booleans (false first), then everything else,
+ * which is all equal. Integers of any size compare exactly.
+ */
+function compareForSorting (one: Value, other: Value): number {
+  const rank = rankOf(one)
+  const difference = rank - rankOf(other)
+  if (difference !== 0 || rank === LAST_RANK) return difference
+  return less(one, other) ? -1 : less(other, one) ? 1 : 0
+}
+
+const LAST_RANK = 3
+
+function rankOf (value: Value): number {
+  switch (typeof value) {
+    case 'number':
+    case 'bigint': return 0
+    case 'string': return 1
+    case 'boolean': return 2
+    default: return LAST_RANK
+  }
+}
+
+function less (one: Value, other: Value): boolean {
+  return (one as number) < (other as number)
 }

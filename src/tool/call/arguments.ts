@@ -4,9 +4,9 @@ import { type Parameters, propertiesOf } from '../schema/parameters.ts'
 import { type Violation } from '../../base/errors.ts'
 
 /**
- * Maps the arguments of a template's call to the tool's one object of arguments. Positional arguments go to the declared names in their order, named
- * ones to their names; a single object is taken as the whole. Defaults fill what is not given. It never throws, because a call that does not fit is a
- * failed call, and must not fail the render: a surplus argument is kept under `arguments[2]`, where `checkArguments` finds it.
+ * Maps the arguments of a tool call in a template to the one object that the tool takes. Positional arguments get the declared names in
+ * order, named ones keep their names, and a single object is taken as the whole. Defaults fill in what is missing. It never throws, since
+ * a wrong call must not fail the whole render: an argument without a name is kept as `arguments[2]`, which `checkArguments` reports.
  */
 export function mapArguments (parameters: Parameters | undefined, positional: readonly Json[], named: JsonObject): JsonObject {
   const sole = positional.length === 1 && Object.keys(named).length === 0 ? positional[0] as Json : null
@@ -20,7 +20,7 @@ export function mapArguments (parameters: Parameters | undefined, positional: re
   return withDefaults(parameters, given)
 }
 
-/** The reasons why a call cannot be made with these arguments. */
+/** Checks the arguments of a tool call. With any violation, the call is not made. */
 export function checkArguments (parameters: Parameters | undefined, mapped: JsonObject): Violation[] {
   const surplus = Object.keys(mapped).filter(name => SURPLUS.test(name))
   if (surplus.length > 0) return surplus.map(name => ({ path: name, message: `is one too many: ${takes(parameters)}` }))
@@ -46,7 +46,7 @@ function withDefaults (parameters: Parameters | undefined, given: JsonObject): J
   return whole
 }
 
-/** Whether a single object could be meant as the value of the first parameter, and not as the object of all arguments. */
+/** Whether an object may be meant as the value of the first parameter, instead of as all arguments. */
 function firstAdmitsObject ({ names, schema }: Parameters): boolean {
   const first = names[0]
   if (first === undefined) return false

@@ -1,37 +1,37 @@
 import { type BreakerPolicy } from './policy.ts'
 
-/** How an attempt to call a tool ended, as far as that tells whether the tool works. */
+/** The end of an attempt to call a tool, as the breaker counts it. `unknown` tells nothing about the tool. */
 export type AttemptEnd = 'success' | 'failure' | 'unknown'
 
-/** The state of a circuit breaker, as `GET /api/tools/{id}` shows it. */
+/** The state of a tool's circuit breaker, as `GET /api/tools/{id}` shows it. */
 export interface BreakerState {
-  /** `closed`: calls are made. `open`: no call is made. `half-open`: one call finds out whether the tool works again. */
+  /** The state. `closed`: calls are made. `open`: no call is made. `half-open`: one call is made, to find out whether the tool works again. */
   readonly state: 'closed' | 'open' | 'half-open'
-  /** How many of the last calls have failed. */
+  /** The number of failures among the last calls. */
   readonly failures: number
   readonly calls: number
 }
 
 /**
- * A circuit breaker: it stops the calls of a tool when too large a share of the last calls has failed, but only after a minimum number of calls, as
- * in Envoy and resilience4j. A few failures in a row are nothing unusual for a tool that is called a hundred times at once. The share is taken of at
- * most twice the minimum number of calls.
+ * A circuit breaker stops calls to a tool that mostly fails, for some time. It opens when the share of failures in the last calls is too
+ * large, as in Envoy and resilience4j: a few failures in a row are usual for a tool that gets a hundred calls at once. The share is taken
+ * from the last calls, at most twice the smallest number that is needed.
  */
 export class Breaker {
   readonly #policy: BreakerPolicy
   readonly #now: () => number
-  /** How the last calls ended, the oldest first: `true` for a failure. */
+  /** The ends of the last attempts, the oldest first: true for a failure. */
   #ends: boolean[] = []
   #openedAt: number | undefined
   #isProbing = false
 
-  /** @param now a clock in ms */
+  /** Creates a closed breaker. @param now the clock, in ms */
   constructor (policy: BreakerPolicy, now: () => number = () => performance.now()) {
     this.#policy = policy
     this.#now = now
   }
 
-  /** Begins an attempt to call the tool. @returns a function to call when the attempt has ended; `undefined` when the tool must not be called */
+  /** Begins an attempt, if the breaker allows it. @returns a function to call when the attempt has ended; `undefined` when the tool must not be called */
   begin (): ((end: AttemptEnd) => void) | undefined {
     if (this.#openedAt === undefined) return end => { this.#count(end) }
     if (this.#isProbing || this.#now() - this.#openedAt < this.#policy.coolDown) return undefined
@@ -45,7 +45,7 @@ export class Breaker {
   }
 
   #count (end: AttemptEnd): void {
-    // An attempt that ends after the breaker has opened had begun before. It says nothing that the next trial call will not show.
+    // An attempt that ends after the breaker has opened began before that. It is not counted: the next probe tells more.
     if (end === 'unknown' || this.#openedAt !== undefined) return
     const { minimumCalls, failureRate } = this.#policy
     this.#ends = [...this.#ends, end === 'failure'].slice(-2 * minimumCalls)

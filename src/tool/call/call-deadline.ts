@@ -9,16 +9,16 @@ const REASONS: DeadlineReasons = {
 }
 
 /**
- * Runs work under a signal that aborts, with a `ToolError`, when the time is over or the caller gives up. The work must settle soon after that: see
- * `untilAborted`.
- * @param milliseconds the time; `undefined` for as long as the caller waits
+ * Runs work with a signal that is aborted, with a `ToolError`, when the time is over or the caller gives up. The work has to settle soon
+ * after that: see `untilAborted`.
+ * @param milliseconds the time limit; `undefined` for as long as the caller waits
  * @throws ToolError `TIMEOUT` or `ABORTED`, or the work's own error
  */
 export async function withDeadline<T> (caller: AbortSignal, milliseconds: number | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   if (caller.aborted) throw reasonOf(caller)
   const deadline = new Deadline(milliseconds ?? Infinity, performance.now(), caller, REASONS)
   const signal = deadline.toAbortSignal()
-  // Node warns of many listeners on one signal. Every call of a render listens to the render's signal, and there may be a hundred calls.
+  // All calls of a render listen to the same signal, and there may be a hundred of them, so Node's limit of listeners is turned off.
   setMaxListeners(0, caller, signal)
   try {
     return await work(signal)
@@ -27,7 +27,7 @@ export async function withDeadline<T> (caller: AbortSignal, milliseconds: number
   }
 }
 
-/** The error for a call whose signal has aborted: the caller's time was over, or nobody waits for the call any more. */
+/** The error for a call whose signal was aborted: `TIMEOUT` when the caller's time was over, `ABORTED` when nobody waits for the call any more. */
 export function reasonOf ({ reason }: CallerSignal): ToolError {
   const isTimeout = reason instanceof Error && (reason.name === 'TimeoutError' || (reason as { code?: unknown }).code === 'RENDER_TIMEOUT')
   return isTimeout

@@ -6,47 +6,50 @@ import { type ToolPolicy } from './policy.ts'
 import { RecentDurations } from './recent-durations.ts'
 import { ToolError } from './tool-error.ts'
 
-/** The greatest number of calls that wait for a free slot. Further calls are refused at once. */
+/** The largest number of calls of one tool that wait for a free slot; further calls are refused at once. */
 const MAX_WAITING = 1000
 
-/** The wait before the first retry, in ms. Each further wait is three times as long. */
+/** The delay before the first retry of a call, in ms; each further delay is three times as long. */
 const FIRST_RETRY_DELAY = 25
 
-/** The share of the caller's time after which a tool without a timeout counts as failed when it has not answered. */
+/** The share of the caller's time after which a tool without a time limit of its own counts as failed. */
 const FAIR_SHARE = 0.8
 
-/** The time that a caller has, in ms. */
+/** The time that the caller of a tool has. */
 export interface CallerTime {
-  /** The end of the time, on the clock of `performance.now()`. */
+  /** The caller's deadline, on the clock of `performance.now()`, in ms. */
   readonly deadline: number
-  /** The whole time, counted from the caller's beginning. */
+  /** The caller's whole time, from the beginning on, in ms. */
   readonly whole: number
 }
 
 type Attempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
 
-/** Runs attempts to call a tool under the tool's policy: a limited number at a time, a circuit breaker, a timeout, and retries of failures that may pass. */
+/**
+ * A guard runs calls of one tool by its policy: it limits the calls at a time, asks the circuit breaker, sets the time limit, and retries
+ * after failures that pass.
+ */
 export interface Guard {
   /**
-   * Makes attempts until one succeeds or the policy ends them.
-   * @param attempt makes one attempt, which ends when its signal aborts; `ends` is when that will be, on the clock of `performance.now()`
-   * @param time `undefined` for a caller without a deadline
+   * Runs a call.
+   * @param attempt makes one attempt, until its signal aborts; `ends` is when that will be, on the clock of `performance.now()`
+   * @param time the caller's time; `undefined` for a caller without a deadline
    * @throws ToolError
    */
   run<T> (attempt: Attempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T>
-  /** The state of the breaker; `undefined` for a tool without one. */
+  /** The state of the circuit breaker; `undefined` for a tool without one. */
   breakerState (): BreakerState | undefined
 }
 
-/** Makes the guard of one tool, which also remembers how the tool's last calls went. */
+/** Makes the guard of one tool. It keeps what it learns about the tool, such as recent durations and failures. */
 export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurrency }: ToolPolicy): Guard {
   const slots = new Slots({ concurrency, queue: MAX_WAITING })
   const breaker = breakerPolicy && new Breaker(breakerPolicy)
   const durations = new RecentDurations()
 
   /**
-   * Refuses a call that cannot end within the caller's time. It would keep the tool busy for nobody, and the calls behind it waiting. A call that
-   * need not wait for a slot may be fast, so it is refused only if even the fastest recent call would be too late.
+   * Refuses a call that cannot end in the caller's time, by recent durations: it would keep the tool busy for nobody, and delay the calls
+   * behind it. A call that need not wait is refused only if even the fastest recent call took too long.
    */
   function refuseHopeless (time: CallerTime | undefined, ahead: number): void {
     const recent = time && durations.read()
@@ -101,8 +104,8 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
   }
 
   /**
-   * Whether a call had enough time before it was cut. A call that the caller's own deadline has cut short says nothing about the tool. A timer may
-   * fire up to 1 ms early.
+   * Whether an attempt had enough time before its caller's deadline ended it. If not, its timeout tells nothing about the tool. The 1 ms
+   * is added because a timer may fire early.
    */
   function hadItsTime (duration: number, { whole }: CallerTime): boolean {
     return duration + 1 >= (timeout ?? FAIR_SHARE * whole)

@@ -3,16 +3,16 @@ import { markToolResult, NOTHING, type Value } from '../../template/value.ts'
 import { type ToolDefinition } from '../definition/definition.ts'
 import { type ToolError } from './tool-error.ts'
 
-/** The outcome of one call of a tool. */
+/** The outcome of a call of a tool. */
 export interface ToolOutcome {
-  /** The result of the tool, or what replaces it when the call has failed. */
+  /** The result, or the value that replaces it after a failure. */
   readonly value: Value
-  /** The length of the result's JSON text, in UTF-16 units; 0 for what replaces a result. */
+  /** The length of the result's JSON text, in UTF-16 units; 0 after a failure. */
   readonly size: number
   readonly outcome: 'ok' | 'cached' | 'failed'
   /** The error of a failed call. */
   readonly error?: ToolError
-  /** Whether a render must end because of this call: the tool's registration says `onError: abort`. */
+  /** Whether a failed call has to end the render of the template, as the tool's registration says (`onError: abort`). */
   readonly abort: boolean
   readonly durationMs: number
 }
@@ -29,7 +29,7 @@ export function defaultOf ({ fallback }: ToolDefinition): Value {
   return fallback
 }
 
-/** The value with which a render goes on after a call. @throws TOOL_FAILED when the tool's registration says that the render must end */
+/** The value of a call with which the render of a template continues. @throws TOOL_FAILED when the tool's registration wants the render to end */
 export function valueForRender (name: string, { value, abort, error }: ToolOutcome): Value {
   if (abort) throw toolFailed(name, error?.message ?? 'unknown')
   return value

@@ -1,38 +1,38 @@
 import { type JsonObject } from '../../base/json.ts'
 
-/** What happens to a render when the call of a tool fails: the declared default or nothing takes the place of the result, or the render ends. */
+/** The reaction to a failed call of a tool: the registered default value, no value, or the end of the whole render. */
 export type OnError = 'default' | 'empty' | 'abort'
 
-/** The policy of a tool: how it is called. */
+/** The policy by which a tool is called: limits, retries, cache, and what happens on failure. */
 export interface ToolPolicy {
-  /** The time for the whole call with its retries, in ms; `undefined` for the time that is left of the render. */
+  /** The time limit of a call with its retries, from the time when it is sent, in ms; `undefined` for the time that is left of the render. */
   readonly timeout: number | undefined
-  /** Whether two calls have the same effect as one. That is true for a call that only reads, and for a tool that is registered as idempotent. */
+  /** Whether a repeated call has the same effect as one: true for a call that only reads, and for a tool registered as idempotent. */
   readonly isRepeatable: boolean
-  /** How many attempts may follow one with a failure that may pass. It is 0 unless the call is repeatable. */
+  /** The largest number of further attempts after a failure that may pass. It is 0 unless a call may be repeated. */
   readonly retries: number
-  /** How long a result is reused for equal arguments, in ms; 0 for only within the render that asked. */
+  /** The time for which a result is reused for equal arguments, in ms; 0 for only within the same render. */
   readonly cacheTtl: number
-  /** The settings of the circuit breaker, which stops calls to a tool that is down; `undefined` for none. */
+  /** The rule when to stop calling a tool that fails; `undefined` for never. */
   readonly breaker: BreakerPolicy | undefined
-  /** The greatest number of calls at a time. */
+  /** The largest number of calls at a time. */
   readonly concurrency: number
   readonly onError: OnError
-  /** Whether a result that violates the schema in `returns` makes the call a failed one. */
+  /** Whether a result that violates the declared `returns` makes the call fail. */
   readonly strictReturns: boolean
 }
 
 /** The settings of a circuit breaker. */
 export interface BreakerPolicy {
-  /** The share of the last calls that must have failed for the breaker to open. */
+  /** The share of failed calls, among the last ones, at which the breaker opens. */
   readonly failureRate: number
-  /** The number of calls that are needed to decide. The share is taken of at most twice as many. */
+  /** The smallest number of calls from which the share is taken; the largest is twice as many. */
   readonly minimumCalls: number
-  /** How long the breaker stays open before one call may try the tool again, in ms. */
+  /** The time after which an open breaker lets one call try again, in ms. */
   readonly coolDown: number
 }
 
-/** The defaults for what a tool's registration may leave out. */
+/** The defaults for those parts of a policy that a registration may leave out. */
 export interface PolicyDefaults {
   readonly timeout?: number
   readonly retries: number
@@ -42,7 +42,7 @@ export interface PolicyDefaults {
 
 export const DEFAULT_POLICY: PolicyDefaults = { retries: 0, breaker: { failureRate: 0.5, minimumCalls: 10, coolDown: 10_000 }, concurrency: 64 }
 
-/** Reads the policy from a tool's registration that fits `jsonschema/tool.json`. */
+/** Reads the policy of a tool from its registration, which has been validated against `jsonschema/tool.json`. */
 export function parsePolicy (registration: JsonObject, defaults: PolicyDefaults): ToolPolicy {
   const own = (name: keyof ToolPolicy | 'idempotent'): unknown => Object.hasOwn(registration, name) ? registration[name] : undefined
   const breaker = own('breaker')

@@ -3,50 +3,50 @@ import { withDeadline } from './call-deadline.ts'
 import { ToolError } from './tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** How long one attempt to prepare may take, in ms. */
+/** The time limit of one attempt to prepare, in ms. */
 const ATTEMPT = 10_000
 
-/** The wait before the attempt that follows a failed one, in ms. It is doubled after each further failure, up to the limit below. */
+/** The delay before the attempt after the first failure, in ms; it doubles with each further failure, up to the limit below. */
 const FIRST_DELAY = 500
 const MAX_DELAY = 60_000
 
-/** How long something prepared must last to count as a success, in ms. A server that dies at once is a failure, so that it is not restarted in a tight loop. */
+/**
+ * The shortest time for which something prepared has to last, in ms. If it ends sooner, that counts as one more failure, so that a server
+ * that dies at once is not restarted in a tight loop.
+ */
 const STABLE = 5000
 
 /** The state of a preparation. */
 export type PreparationState = 'preparing' | 'ready' | 'failed'
 
 /**
- * A resource that calls need and that takes long to get: a connection, the description of a service, a running process. It is prepared in the
- * background from the moment when this object is made, and again after each failure.
+ * A preparation gets something that calls of a tool need and that takes long: a connection, a description of a service, a running
+ * process. It begins in the background as soon as it is created, and is repeated while it fails.
  */
 export interface Preparation<T> {
   /**
-   * The prepared resource. A call waits for the first attempt only, because it has a render to finish.
-   * @throws ToolError with the reason why there is no resource
+   * The prepared thing. A call waits for the first attempt only: later, a render has no time to wait for more.
+   * @throws ToolError with the reason why there is nothing
    */
   get (): Promise<T>
-  /** Settles when the first attempt has ended, with or without success. */
+  /** Settles when the first attempt has succeeded or failed. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /**
-   * Prepares the resource anew, because the present one is lost or out of date. Does nothing when another one has been prepared already.
-   * @param lost the resource that the caller had
-   */
+  /** Begins to prepare again, since the prepared thing was lost or is out of date. @param lost the thing; when it was replaced before, nothing is done */
   renew (lost: T, reason: string): void
   close (): Promise<void>
 }
 
 export interface PreparationOptions<T> {
-  /** Makes one attempt. It closes what it has opened when the signal aborts. */
+  /** Makes one attempt. It has to close what it has opened when the signal is aborted. */
   readonly prepare: (signal: AbortSignal) => Promise<T>
-  /** Ends a prepared resource. */
+  /** Closes what was prepared, such as a connection. */
   readonly dispose: (prepared: T) => void | Promise<void>
-  /** Called with a failure, once while the same failure repeats. */
+  /** Called with the error of a failed attempt; once only, while the same error repeats. */
   readonly failed?: (error: Error) => void
 }
 
-/** Begins to prepare a resource. */
+/** Creates a preparation, which begins its first attempt at once. */
 export function createPreparation<T> ({ prepare, dispose, failed }: PreparationOptions<T>): Preparation<T> {
   const closing = new AbortController()
   let problem: ToolError | undefined
@@ -84,7 +84,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
     try {
       await dispose(value)
     } catch {
-      // An error of the old resource does not matter, because callers that used it have got an error already.
+      // The thing is lost anyway, and calls that used it have failed already, so the error is of no interest.
     }
   }
 

@@ -1,16 +1,16 @@
-/** How many durations are kept, and for how long in ms. Old ones are dropped, so that a tool that was slow a while ago is tried again. */
+/** The largest number of durations that are kept, and their largest age, in ms: a tool that was slow a while ago is tried again. */
 const KEPT = 32
 const MAX_AGE = 10_000
 
-/** The least number of durations from which a conclusion is drawn. */
+/** The smallest number of durations that allow an estimate. */
 const LEAST = 5
 
-/** How long the last calls of a tool have taken. */
+/** The durations of a tool's last calls, by which the next call's duration is estimated. */
 export class RecentDurations {
   readonly #now: () => number
   #durations: ReadonlyArray<{ readonly at: number, readonly milliseconds: number }> = []
 
-  /** @param now a clock in ms */
+  /** Creates an empty list of durations. @param now the clock, in ms */
   constructor (now: () => number = () => performance.now()) {
     this.#now = now
   }
@@ -19,7 +19,7 @@ export class RecentDurations {
     this.#durations = [...this.#durations.slice(1 - KEPT), { at: this.#now(), milliseconds }]
   }
 
-  /** The median and the least of the recent durations, in ms; `undefined` when there are too few. */
+  /** The median and the shortest of the recent durations, in ms; `undefined` when there are too few. */
   read (): { readonly median: number, readonly fastest: number } | undefined {
     const since = this.#now() - MAX_AGE
     const recent = this.#durations.filter(({ at }) => at >= since).map(({ milliseconds }) => milliseconds).sort((a, b) => a - b)

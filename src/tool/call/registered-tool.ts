@@ -17,28 +17,28 @@ import { redactJson } from '../../base/redact.ts'
 import { StatisticsCounter, type ToolStatistics } from './statistics.ts'
 import { ToolError } from './tool-error.ts'
 
-/** A tool that can be called: its definition, its connection, and what was learned from its calls. */
+/** A registered tool, ready to be called: its definition, the way to it, and what was learned from its calls. */
 export interface RegisteredTool extends LinkedTool {
   readonly definition: ToolDefinition
-  /** Makes one call under the tool's policy. Never rejects. */
+  /** Calls the tool once by its policy (limits, retries, cache). Never rejects: a failure is an outcome. */
   call (values: JsonObject, options: CallOptions): Promise<ToolOutcome>
-  /** The result that `call` would give at once, from the cache; `undefined` when the call must be made. @param callKey the `toolCallKey` of the call */
+  /** The outcome of an equal call from the cache of results; `undefined` when the call has to be made. @param callKey the `toolCallKey` of the call */
   recall (callKey: string, activity: Activity | undefined): ToolOutcome | undefined
   statistics (): ToolStatistics
   /** The state of the circuit breaker; `undefined` for a tool without one. */
   breakerState (): BreakerState | undefined
-  /** Whether the resource that the tool's calls need, such as a connection, is ready. */
+  /** The state of what the tool's calls need, such as a connection. */
   state (): PreparationState
 }
 
 export interface CallOptions {
-  /** Ends the call. When the caller's time is over, the reason's name is `TimeoutError`, or its code is `RENDER_TIMEOUT`. */
+  /** Ends the call when it is aborted. When the caller's time is over, the reason is named `TimeoutError`, or has the code `RENDER_TIMEOUT`. */
   readonly signal: AbortSignal
-  /** The time that the caller has. The tool is told its end where the protocol allows that. Left out for a caller who waits without end. */
+  /** The caller's time, which the tool is told where its protocol can; left out for a caller without a deadline. */
   readonly time?: CallerTime
-  /** The id of the HTTP request for which the call is made, for the log and for the tool. */
+  /** The id of the HTTP request to this service that led to the call, for the log and for the tool. */
   readonly requestId: string
-  /** The observer to which the call is reported. */
+  /** The observer of the request, which records the call for metrics and traces. */
   readonly activity?: Activity | undefined
 }
 
@@ -47,7 +47,7 @@ export interface ToolContext {
   readonly log: Log
 }
 
-/** Makes a callable tool from its definition and its connector. */
+/** Makes a registered tool from its definition and its connector (the way to reach it). */
 export function createRegisteredTool (definition: ToolDefinition, connector: Connector, { cache, log }: ToolContext): RegisteredTool {
   const { id, name, parameters, returns, policy, revision } = definition
   const guard = createGuard(policy)
@@ -60,12 +60,12 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     return redactJson(value, secrets)
   }
 
-  /** The key under which a result is cached. */
+  /** The key of a result in the cache. It has the tool's revision, so that a changed tool does not get old results. */
   function resultKey (callKey: string): string {
     return `${revision} ${callKey}`
   }
 
-  /** The checked result of a call. Arguments with a cached result are not checked again, because they were checked when it was obtained. */
+  /** Gets the checked result of a call, from the cache or from the tool. Arguments with a cached result are not checked again. */
   async function obtain (
     values: JsonObject,
     { signal, requestId, time }: CallOptions,

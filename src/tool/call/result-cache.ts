@@ -1,23 +1,23 @@
 import { LRUCache } from 'lru-cache'
 import { type Json } from '../../base/json.ts'
 
-/** The estimated memory of a cached result beside its key and value, in bytes, so that the number of very small results is bounded, too. */
+/** The estimated size of a cached result beside its key and value, in bytes. It keeps the number of very small results limited too. */
 const OVERHEAD = 200
 
-/** The result of a tool's call. */
+/** A result of a tool, as it is cached. */
 export interface Result {
   readonly value: Json
-  /** The length of the result's JSON text, in UTF-16 units. */
+  /** The length of the value's JSON text, in UTF-16 units. */
   readonly size: number
 }
 
-/** The cache of the results of all tools, by tool and arguments. Results of tools with `cacheTtl` are kept in it beyond their render. */
+/** The cache of the results of all tools, for those with a `cacheTtl`. The key is the tool's revision with the arguments. */
 export class ResultCache {
   readonly #results: LRUCache<string, Result>
   #hits = 0
   #misses = 0
 
-  /** @param bytes the bound of the memory of all results, counted as JSON */
+  /** Creates an empty cache. @param bytes the largest total size of the results, counted as JSON */
   constructor (bytes: number) {
     this.#results = new LRUCache({ maxSize: bytes })
   }
@@ -28,19 +28,19 @@ export class ResultCache {
     return known
   }
 
-  /** The cached result of a key. A miss is not counted, because the caller then calls `get`, which counts it. */
+  /** Looks up a result without counting a miss, for a caller that uses `get` next, which counts it. */
   recall (key: string): Result | undefined {
     const known = this.#results.get(key)
     if (known !== undefined) this.#hits++
     return known
   }
 
-  /** Keeps a result. @param ttl how long it is kept, in ms */
+  /** Stores a result. @param ttl how long it is kept, in ms */
   set (key: string, result: Result, ttl: number): void {
     this.#results.set(key, result, { ttl, size: key.length + result.size + OVERHEAD })
   }
 
-  /** The present contents, and the hits and misses since the start. */
+  /** The present size of the cache, and the hits and misses since the start. */
   statistics () {
     return { hits: this.#hits, misses: this.#misses, entries: this.#results.size, bytes: this.#results.calculatedSize }
   }

@@ -7,19 +7,16 @@ export interface ToolStatistics {
   readonly cached: number
   readonly errors: number
   readonly lastError: { readonly code: string, readonly message: string, readonly at: string } | undefined
-  /** The durations of the calls that were made, failed ones included, in ms; `undefined` before the first one. */
+  /** The durations of the calls that were really made, failed ones too, in ms; `undefined` before the first one. */
   readonly latency: { readonly mean: number, readonly p50: number, readonly p99: number, readonly max: number } | undefined
 }
 
-/**
- * The longest duration that is counted, in µs: ten minutes, and no call takes longer. With this bound and two significant figures a histogram takes
- * some 20 KB.
- */
+/** The longest duration that is recorded, in µs (ten minutes). With limits and two significant digits, a histogram takes about 20 KB. */
 const LONGEST = 600_000_000
 
 /** Counts the calls of one tool. */
 export class StatisticsCounter {
-  /** The histogram of durations, in µs. It is made for the first call, since most tools of a large registry are never called. */
+  /** The histogram of durations, in µs. It is created for the first call, since most tools of a large registry are never called. */
   #latency: RecordableHistogram | undefined
   #calls = 0
   #cached = 0

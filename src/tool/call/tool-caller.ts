@@ -12,50 +12,51 @@ import { type ToolSource } from './tool-source.ts'
 import { type ToolType } from '../tool-type.ts'
 
 export interface ToolCallerOptions {
-  /** The types of tools that definitions can have. */
+  /** The types of tools, to which the definitions belong. */
   readonly types: readonly ToolType[]
   readonly operator: Operator
   readonly log: Log
-  /** Called when an MCP server offers other tools than before. Registering the same definitions again then gives the new tools. */
+  /** Called when an MCP server offers other tools than before. To get these, the same definitions have to be registered again. */
   readonly changed?: () => void
-  /** The greatest size of one reply, in bytes. @default 1 MiB */
+  /** The largest size of a reply, in bytes. @default 1 MiB */
   readonly maxReply?: number
-  /** The bound of the cache of results of all tools, in bytes. @default 32 MiB */
+  /** The largest total size of cached results, of all tools together, in bytes. @default 32 MiB */
   readonly maxCache?: number
 }
 
-/** Calls registered tools. This object holds everything that outlives a call: connections, breakers, cached results, statistics. */
+/** The tool caller calls registered tools. It keeps all that outlives a call: connections, circuit breakers, cached results, statistics. */
 export interface ToolCaller {
   /**
-   * Replaces the registered tools by those of these definitions, and begins to connect to new ones. A definition whose revision is known keeps its
-   * tools with everything learned from their calls. Of two tools with one name, a registered one wins over one that an MCP server offers. Renders
-   * that began before can still call removed tools for a while.
+   * Makes these definitions the registered tools, in place of all earlier ones, and begins to connect to new ones. A definition that was
+   * registered before, with the same revision, keeps its tools and all that was learned about them. When a registered tool and one that
+   * an MCP server offers have the same name, the registered one is used. Renders that have begun with removed tools can still call them
+   * for a while.
    */
   register (definitions: readonly ToolDefinition[]): readonly RegisteredTool[]
-  /** Makes one call under the tool's policy, for templates and for `POST /api/tools/{id}/call`. Never rejects. */
+  /** Calls a tool once by its policy, for templates and for `POST /api/tools/{id}/call`. Never rejects: a failure is an outcome. */
   call (tool: LinkedTool, values: JsonObject, options: CallOptions): Promise<ToolOutcome>
-  /** The result that `call` would give at once, from the cache; `undefined` when the call must be made. */
+  /** The outcome of an equal call from the cache of results; `undefined` when the call has to be made. */
   recall (call: ToolCall, activity: Activity | undefined): ToolOutcome | undefined
-  /** The figures of the cache of results. */
+  /** The statistics of the cache of results. */
   cacheStatistics (): ReturnType<ResultCache['statistics']>
-  /** The state of each registration's resources, by the definition's id. */
+  /** The state of the preparation of each registration (preparing, ready, failed), by the tool's id. */
   states (): ReadonlyMap<string, PreparationState>
-  /** Waits until a first connection to every registered tool has been attempted. @param milliseconds the longest wait */
+  /** Waits until each registered tool has been connected to, or has failed once. @param milliseconds the longest wait */
   prepared (milliseconds: number): Promise<void>
-  /** Ends all connections and processes. */
+  /** Closes all connections, and ends all processes of MCP servers. */
   close (): Promise<void>
 }
 
 const MIB = 1024 * 1024
 
-/** How long the connections of a removed tool are kept, in ms: longer than any render runs. */
+/** The time for which the connections of a removed tool stay open, in ms: longer than any render. */
 const RETIREMENT = 30_000
 
 /** Makes the object that calls all tools. */
 export function createToolCaller ({ types, operator, log, changed = () => {}, maxReply = MIB, maxCache = 32 * MIB }: ToolCallerOptions): ToolCaller {
   const cache = new ResultCache(maxCache)
   const connections = new Map(types.map(type => [type.name, type.connect({ operator, log, maxReply, changed, cache })]))
-  /** The callable tools by the tools that templates link to; both are the same object. */
+  /** The registered tools, by the object that templates link to, which is the tool itself. */
   const registered = new WeakMap<LinkedTool, RegisteredTool>()
   const retired = new Map<ToolSource, NodeJS.Timeout>()
   let sources = new Map<string, ToolSource>()

@@ -1,4 +1,4 @@
-/** The codes of the reasons why the call of a tool failed. */
+/** The code of a failed tool call, for programs. */
 export type ToolErrorCode =
   | 'ARGUMENTS_INVALID'
   | 'RETURNS_INVALID'
@@ -17,21 +17,25 @@ export type ToolErrorCode =
   /** The tool itself reports that it has failed. */
   | 'TOOL_ERROR'
 
-/** The codes of failures after which nobody knows whether the tool has done what it was asked for. After all other failures it has not. */
+/** The codes of failures after which nobody knows whether the tool has done its work. After all others it has not. */
 const IN_DOUBT: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>(['TIMEOUT', 'UNREACHABLE', 'REPLY_INVALID', 'REPLY_TOO_LARGE', 'RETURNS_INVALID'])
 
-/** The error of a failed call. Its message has no secret, and no argument except in quoted words of the tool. */
+/** The error of a failed tool call. Its message has no secret, and no argument except in a quotation of the tool's own words. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   readonly code: ToolErrorCode
-  /** Whether the same call may succeed a moment later. Such failures are retried, and count for the breaker. */
+  /** Whether the same call may succeed a moment later. Such failures are retried, and count for the circuit breaker. */
   readonly transient: boolean
-  /** The message without the tool's own words; the log shows it. */
+  /** The message without the quotation of the tool's own words, for logs. */
   readonly summary: string
-  /** Whether the tool may have done what it was asked for in spite of the failure. */
+  /** Whether the tool may have done its work in spite of the failure. */
   readonly isInDoubt: boolean
 
-  /** @param facts further facts: `quote` has the tool's own words, which may repeat the arguments; `wasSent: false` means that the call was never sent */
+  /**
+   * Creates the error of a call.
+   * @param facts `quote` holds the tool's own words, which may repeat the arguments; `wasSent: false` means that the tool cannot have
+   * received the call
+   */
   constructor (
     code: ToolErrorCode,
     summary: string,
@@ -45,10 +49,10 @@ export class ToolError extends Error {
   }
 }
 
-/** The HTTP statuses below 500 that mean "try again later". */
+/** The HTTP statuses of a tool which mean that the call may be repeated later. */
 const TRANSIENT_STATUSES = new Set([408, 425, 429])
 
-/** The failure that an HTTP status stands for. */
+/** Makes the error of a tool that has answered with a failing HTTP status. */
 export function statusError (status: number, summary = `answered with status ${status}`): ToolError {
   return new ToolError('STATUS', summary, { transient: status >= 500 || TRANSIENT_STATUSES.has(status) })
 }

@@ -2,33 +2,30 @@ import { type Json } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { ToolError } from '../call/tool-error.ts'
 
-/** The base URLs of modules, which complete the relative URLs of tools. A module is the first part of a tool's id. */
+/** The base URLs of modules (programs that offer several tools), which complete the relative URLs in registrations. */
 export interface BaseUrls {
-  /** Whether a base URL of the module is known now. */
+  /** Whether a base URL of a module is known now. */
   knows (module: string | undefined): boolean
-  /** The module's base URL. @throws ToolError when none is known */
+  /** Finds the base URL of a module. @throws ToolError when none is known */
   of (module: string | undefined, signal: AbortSignal): Promise<URL>
 }
 
 export interface BaseUrlOptions {
-  /** The base URLs that the operator sets for modules: `TOOL_BASE_URLS`, `module=url,…`. */
+  /** The operator's base URLs by module, from the variable `TOOL_BASE_URLS`: `module=url,…` */
   readonly byModule: ReadonlyMap<string, URL>
-  /** The base URL for all other modules: `TOOL_BASE_URL`. */
+  /** The operator's base URL for all other modules, from the variable `TOOL_BASE_URL`. */
   readonly fallback?: URL
-  /** The addresses that modules publish in the shared variables `modules.{module}`: a text, or an object with `base_url`, `baseUrl` or `url`. */
+  /** The addresses that modules publish, each as a shared variable `modules.{module}`: a text, or an object with `base_url`, `baseUrl` or `url`. */
   readonly modules: ModuleDirectory
 }
 
-/** The shared variables `modules.*`, in which modules publish their addresses. */
+/** The shared variables `modules.*`, in which modules publish their own addresses. */
 export interface ModuleDirectory {
   has (module: string): boolean
   get (module: string, signal: AbortSignal): Promise<Json | undefined>
 }
 
-/**
- * Makes the look-up of base URLs: the operator's setting for the module comes first, then the address that the module publishes, then the operator's
- * setting for all others.
- */
+/** Makes the lookup of base URLs: first the operator's `byModule`, then what the module publishes, then the operator's `fallback`. */
 export function createBaseUrls ({ byModule, fallback, modules }: BaseUrlOptions): BaseUrls {
   return {
     knows: module => fallback !== undefined || (module !== undefined && (byModule.has(module) || modules.has(module))),
@@ -59,7 +56,10 @@ function publishedUrl (module: string, value: Json | undefined): URL | undefined
   }
 }
 
-/** Parses `TOOL_BASE_URLS`: `module=url,…`. @throws Error that names the entry, by its module where it has one. It shows no URL, which may have a password. */
+/**
+ * Reads the variable `TOOL_BASE_URLS`: `module=url,…`.
+ * @throws Error that names the entry, by its module if it has one. It shows no URL, since a URL may have a password.
+ */
 export function parseBaseUrls (text: string): ReadonlyMap<string, URL> {
   const entries = text.split(',').map(entry => entry.trim()).filter(entry => entry !== '')
   return new Map(entries.map((entry, index) => {
@@ -71,9 +71,9 @@ export function parseBaseUrls (text: string): ReadonlyMap<string, URL> {
 }
 
 /**
- * Parses a base URL that the operator has set.
- * @param place the name of the variable, and of the entry in it
- * @throws Error that names the place. It does not show the URL, which may have a password.
+ * Reads a base URL that the operator has set.
+ * @param place the variable, and the entry in it
+ * @throws Error that names the place. It does not show the URL, since a URL may have a password.
  */
 export function parseOperatorsUrl (place: string, text: string): URL {
   try {

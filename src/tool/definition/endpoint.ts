@@ -3,13 +3,13 @@ import { type CommonDefinition } from './definition.ts'
 import { type Operator } from '../operator.ts'
 import { type ToolPolicy } from '../call/policy.ts'
 
-/** The policy of a tool, without retries when a repeated call could do something twice that was meant once. */
+/** The policy of a tool without retries, unless a call may be repeated without harm. @param isRead whether calls of the tool only read */
 export function policyOf ({ policy }: CommonDefinition, isRead = false): ToolPolicy {
   const isRepeatable = isRead || policy.isRepeatable
   return { ...policy, isRepeatable, retries: isRepeatable ? policy.retries : 0 }
 }
 
-/** Checks the host of a tool's URL when the tool is registered, because a forbidden host would make every call fail. @throws Error with the reason */
+/** Checks the host of a tool when it is registered: refuses what would be refused at each call, such as a forbidden address. @throws Error with the reason */
 export function checkHost (host: string, common: CommonDefinition, operator: Operator): void {
   const refusal = operator.egress.refusal(host.replace(/:\d+$/, ''))
   if (refusal !== undefined) throw new Error(`url: ${refusal}`)
@@ -19,19 +19,19 @@ export function checkHost (host: string, common: CommonDefinition, operator: Ope
   }
 }
 
-/** A text member that the endpoint must have. @throws Error that names it */
+/** Reads a text that the endpoint of a registration must have. @throws Error that names the missing member */
 export function required (endpoint: JsonObject, name: string, type: string): string {
   const value = own(endpoint, name)
   if (typeof value !== 'string') throw new Error(`a ${type} tool needs a "${name}"`)
   return value
 }
 
-/** A member of an object from a stranger, if it is the object's own. */
+/** Reads a member of a stranger's object, only if it is the object's own. A name such as `constructor` then finds nothing inherited. */
 export function own (object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-/** Parses a member. The error of a bad one names the member. */
+/** Runs `parse`, and puts the name of the parsed member in front of its error. */
 export function about<T> (member: string, parse: () => T): T {
   try {
     return parse()

@@ -4,16 +4,16 @@ import { isSensitive, REDACTED } from '../../base/redact.ts'
 import { type Secrets } from './secrets.ts'
 import { ToolError } from '../call/tool-error.ts'
 
-/** A header of a tool's registration, in which references to secrets are not replaced yet. */
+/** A header that a registration declares for calls of its tool; references to secrets are not filled in yet. */
 export interface HeaderTemplate {
   readonly name: string
-  /** The value as it is registered: `Bearer ${secret:NAME}`. */
+  /** The value as registered, such as `Bearer ${secret:NAME}`. */
   readonly value: string
-  /** The names of the secrets to which the value refers. */
+  /** The names of the secrets that the value refers to. */
   readonly secrets: readonly string[]
 }
 
-/** The headers as they are sent, and the secrets in them. */
+/** The headers of a call as they are sent, and the secrets in them. */
 export interface ResolvedHeaders {
   readonly headers: Readonly<Record<string, string>>
   readonly secrets: readonly string[]
@@ -23,23 +23,20 @@ const REFERENCE = /\$\{secret:([A-Za-z_][A-Za-z0-9_]*)\}/g
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 
 /**
- * The headers that a registration must not set, because they belong to the connection or to this service:
+ * The headers that a registration cannot set, since they belong to the connection or to this service:
  * https://fetch.spec.whatwg.org/#forbidden-request-header
  */
 const RESERVED = new Set([
   'accept-encoding', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'
 ])
 
-/**
- * Parses the headers of a tool's registration.
- * @throws Error with the reason: a bad name or value, a reserved name, a secret that the operator has not defined
- */
+/** Reads the headers of a registration. @throws Error with the reason: a bad name or value, a reserved name, a secret that the operator has not defined */
 export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTemplate[] {
   return Object.entries(declared).map(([written, value]) => {
     const name = written.toLowerCase()
     if (!TOKEN.test(name) || RESERVED.has(name) || name.startsWith('proxy-') || name.startsWith('grpc-')) throw new Error(`header "${written}" cannot be set`)
     if (typeof value !== 'string' || !fitsHeader(value)) throw new Error(`header "${written}" holds characters that no header may hold`)
-    // A publisher who gets the registration, changes it and stores it again would overwrite the credential with its placeholder.
+    // Whoever edits what a GET has shown and stores it again would overwrite the real credential with this mark, so the mark is refused.
     if (value === REDACTED) throw new Error(`header "${written}" is ${REDACTED}, as it is shown: write the credential itself, or \${secret:NAME}`)
     const names = Array.from(value.matchAll(REFERENCE), match => match[1] as string)
     const unknown = names.find(secret => !secrets.has(secret))
@@ -49,12 +46,15 @@ export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTem
   })
 }
 
-/** The names of the headers that look like credentials in clear text. */
+/** The names of headers that look like credentials and are written in plain text, without a reference to a secret. */
 export function clearCredentials (headers: readonly HeaderTemplate[]): string[] {
   return headers.filter(({ name, secrets }) => isSensitive(name) && secrets.length === 0).map(({ name }) => name)
 }
 
-/** The registration as it may be shown to others: what looks like a credential in clear text is replaced. */
+/**
+ * A copy of a registration that may be shown to anyone who can read tools: values that look like credentials are replaced, so that only
+ * the publisher knows them.
+ */
 export function withoutCredentials (registration: JsonObject, headers: readonly HeaderTemplate[]): JsonObject {
   const clear = new Set(clearCredentials(headers))
   if (clear.size === 0) return registration
@@ -63,9 +63,9 @@ export function withoutCredentials (registration: JsonObject, headers: readonly 
 }
 
 /**
- * Puts the secrets into the headers.
+ * Fills the secrets into the headers of a call.
  * @param host the `host` or `host:port` to which the headers will be sent
- * @throws ToolError when a secret may not be sent to that host
+ * @throws ToolError when a secret is not bound to that host
  */
 export function resolveHeaders (templates: readonly HeaderTemplate[], secrets: Secrets, host: string): ResolvedHeaders {
   const used = new Set<string>()

@@ -1,6 +1,6 @@
 import { fitsHeader } from '../../base/text.ts'
 
-/** The secrets (credentials) that the operator defines for tools. Each may be sent to certain hosts only. */
+/** The secrets (credentials) that the operator lends to tools. Each may only be sent to certain hosts. */
 export interface Secrets {
   has (name: string): boolean
   /** The value of a secret, if it may be sent to `host`. */
@@ -9,12 +9,13 @@ export interface Secrets {
 
 interface Secret { readonly hosts: ReadonlySet<string>, readonly value: string }
 
-/** The least length of a secret, in characters. Replacing a shorter one in results would replace much else, too. */
+/** The shortest length of a secret, in UTF-16 units. Results of tools are searched for secrets, and a shorter text would be removed from them by accident. */
 const LEAST_LENGTH = 8
 
 /**
- * Parses the operator's secrets. `TOOL_SECRETS` says which secret may be sent to which hosts: `NAME=host|host:port,OTHER=host`. Each value is in a
- * variable of its own, `TOOL_SECRET_NAME`. A host without a port stands for all its ports.
+ * Reads the operator's secrets. The variable `TOOL_SECRETS` says to which hosts each secret may be sent:
+ * `NAME=host|host:port,OTHER=host`. Its value is in a variable of its own, `TOOL_SECRET_NAME`. A host without a port stands for all
+ * ports.
  * @throws Error that names the entry, never a value
  */
 export function parseSecrets (bindings: string, environment: Readonly<Record<string, string | undefined>>): Secrets {

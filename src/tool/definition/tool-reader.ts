@@ -5,7 +5,6 @@ import { type JsonPath } from '../../base/json-places.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { type CommonDefinition, type ToolDefinition } from './definition.ts'
-import { type Diagnostic } from './diagnostic.ts'
 import { clearCredentials, parseHeaders } from './headers.ts'
 import { type Operator } from '../operator.ts'
 import { type Parameters, parseParameters } from '../schema/parameters.ts'
@@ -14,32 +13,42 @@ import { parsePolicy } from '../call/policy.ts'
 import { type ToolType } from '../tool-type.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from '../schema/schema.ts'
 
-/** The result of parsing a tool's registration: a definition with advice, or the reasons why there is none. */
+/** A finding of a check of a tool's registration. An `error` rejects the registration; a warning or hint is advice. */
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning' | 'hint'
+  readonly code: string
+  readonly message: string
+  readonly hint?: string
+  /** The part of the registration that the finding is about. */
+  readonly field?: JsonPath
+}
+
+/** The result of reading a tool's registration: a definition with advice, or the reasons why there is none. */
 export interface ParsedDefinition {
   readonly definition: ToolDefinition | undefined
-  /** The advice about the definition, or errors when there is none. */
+  /** The findings; there are errors if and only if there is no definition. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Parses registrations of tools. */
+/** A tool reader turns registrations (JSON that publishers write) into definitions of tools. */
 export interface ToolReader {
   /**
-   * Parses one registration, in the flat form (`url`, `method`) or the nested one, where a member has the name of the tool's type. Never throws: any
-   * value gives a definition or a list of reasons.
-   * @param name the name of the function in templates: `codebase_lookup_ref`
-   * @param id the tool's id: `codebase.lookup_ref`
+   * Reads a registration, in the flat form (with `url` and `method`), or in the nested form with a member named like the tool's type.
+   * Never throws: the result is a definition, or a list of reasons.
+   * @param name the function's name in templates, such as `codebase_lookup_ref`
+   * @param id the tool's id, such as `codebase.lookup_ref`
    */
   read (name: string, id: string, value: Json): ParsedDefinition
   /**
-   * Warns when the address of a tool is not known at present. It is asked for apart from all other advice, because the addresses of modules change
-   * without their tools being registered anew.
+   * Advises when a tool with a relative URL has no base URL now. This is apart from all other advice, since modules come and go while the
+   * registration stays the same.
    */
   adviseOnAddress (definition: ToolDefinition): Diagnostic[]
 }
 
-/** Makes the parser of tool registrations. @param types the types that a tool can have @param operator what the operator of this service allows */
+/** Makes a tool reader. @param types the types of tools that it knows @param operator the permissions that the operator gives to tools */
 export function createToolReader (types: readonly ToolType[], operator: Operator): ToolReader {
-  /** The schema against which publishers can validate, too. It is compiled for the first tool, so that a store without tools starts sooner. */
+  /** The schema of registrations, which publishers can use too. It is compiled for the first registration, so that a service without tools starts sooner. */
   let schema: CompiledSchema | undefined
   return {
     read (name, id, value) {
@@ -66,10 +75,7 @@ export function createToolReader (types: readonly ToolType[], operator: Operator
   }
 }
 
-/**
- * The schema of registrations, without its conditions over several fields. Those are checked by the types of tools, with better messages than a
- * schema gives.
- */
+/** The published schema of registrations without its conditions across several fields: the types of tools check these, with better messages. */
 function readRegistrationSchema (types: readonly ToolType[]): Json {
   const { allOf: _conditions, ...schema } = readPublishedSchema<{ allOf: Json, properties: Record<'type', JsonObject> }>('tool')
   const { type } = schema.properties
@@ -80,7 +86,7 @@ function rejected (code: string, message: string, violation?: Violation): Parsed
   return { definition: undefined, diagnostics: [{ severity: 'error', code, message, ...(violation === undefined ? {} : { field: fieldOf(violation) }) }] }
 }
 
-/** Turns the path of a violation, `tool.headers["x-a"][0]`, into the names and indexes that lead from the registration to the wrong part. */
+/** Converts the path of a violation, such as `tool.headers["x-a"][0]`, to a list of names and indices within the registration. */
 function fieldOf ({ path }: Violation): JsonPath {
   return Array.from(
     path.slice('tool'.length).matchAll(/\.([^.[]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
@@ -106,7 +112,7 @@ function parseCommon (name: string, id: string, registration: JsonObject, operat
   }
 }
 
-/** Parses the part of a registration that depends on the tool's type. The type may be left out when a nested member names it, and when it is the first one. */
+/** Reads the part of a registration that depends on the tool's type. The type may be left out: it follows from the nested member, or is the first one. */
 function parseByType (types: readonly ToolType[], common: CommonDefinition, operator: Operator): ToolDefinition {
   const { registration } = common
   const named = text(registration, 'type')
@@ -125,7 +131,10 @@ function advise (definition: ToolDefinition): Diagnostic[] {
   }))
 }
 
-/** Parses `parameters` or `returns`. `[]` and `{}` declare a tool without parameters, and a missing member declares nothing. */
+/**
+ * Reads the declared parameters or results. `[]` and `{}` declare that there are none; a missing member declares nothing. The exception:
+ * `returns: []` counts as missing.
+ */
 function part (registration: JsonObject, name: 'parameters' | 'returns'): Parameters | undefined {
   const declared = own(registration, name)
   if (declared === undefined || (name === 'returns' && Array.isArray(declared) && declared.length === 0)) return undefined

@@ -5,42 +5,42 @@ import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { type GrpcDescription } from './grpc-definition.ts'
 import { restoreMaps } from './protobuf-maps.ts'
 
-/** The greatest number of statements in a description as Protocol Buffers text. The schema of registrations bounds the length of the text. */
+/** The largest number of statements in a service description in Protocol Buffers text. The length of the text is limited by the schema of registrations. */
 const MAX_STATEMENTS = 2000
 
 /**
- * The greatest number of fields of one message, and of all messages that a call needs. Adding a field takes protobufjs time in proportion to the
- * fields that exist.
+ * The largest number of fields in one message, and in all messages that a call needs. protobufjs takes time linear to the existing fields
+ * to add another one.
  */
 const MAX_MESSAGE_FIELDS = 300
 const MAX_FIELDS = 2000
 
-/** How much a value of an enum adds to the generated code, counted in fields. */
+/** The cost of one value of an enum in the generated code for a field, counted in fields. */
 const ENUM_VALUE_FIELDS = 0.2
 
-/** The greatest length of everything that a call needs, as JSON, in characters. */
+/** The largest description of a method and its messages, in characters of its JSON. */
 const MAX_DESCRIPTION = 512 * 1024
 
-/** A description of gRPC services, and the method that is looked for in it. */
+/** The question for a method: a description of services, and the service and method to find in it. */
 export interface MethodQuestion {
   readonly source: GrpcDescription
-  /** The name of the description's source in messages. */
+  /** The name of the description's source in messages, such as `"proto"`. */
   readonly origin: string
   readonly service: string
   readonly method: string
 }
 
-/** The description of a method as plain data, with only those messages that a call needs. */
+/** A gRPC method as plain data, with only the messages that a call needs. */
 export interface MethodDescription {
   readonly path: string
-  /** The full names of the messages for the request and the reply. */
+  /** The full names of the request message and the reply message. */
   readonly request: string
   readonly reply: string
   readonly nested: Readonly<Record<string, AnyNestedObject>>
 }
 
 /**
- * Finds a method in a description from a stranger. It must run in a process that can be killed, because protobufjs may take long.
+ * Finds a method in a stranger's description of gRPC services. Must run in a process that can be killed, since protobufjs may take long.
  * @throws Error with the reason why there is no method that can be called
  */
 export function describeMethod ({ source, origin, service, method }: MethodQuestion): MethodDescription {
@@ -58,7 +58,7 @@ export function describeMethod ({ source, origin, service, method }: MethodQuest
   return { path: `/${service}/${method}`, request: request.fullName, reply: reply.fullName, nested }
 }
 
-/** Finds a service by its full name. protobufjs would also find one whose name only ends in the given one. */
+/** Finds a service by its full name only; protobufjs also finds names that merely end in it. */
 function findService (root: NamespaceBase, name: string): Service | undefined {
   const found = root.lookup(name)
   return found?.fullName === `.${name}` && 'methods' in found ? found as Service : undefined
@@ -74,7 +74,7 @@ function parseDescriptorSet (bytes: Uint8Array, origin: string): INamespace {
 interface DescriptorSet { readonly file: ReadonlyArray<{ readonly messageType: readonly MessageDescriptor[] }> }
 interface MessageDescriptor { readonly name: string, readonly field: readonly unknown[], readonly nestedType: readonly MessageDescriptor[] }
 
-/** Checks the numbers of fields, before protobufjs would be busy with them for seconds. @throws Error when there are too many */
+/** Checks the number of fields in messages, before protobufjs would be busy with them for seconds. @throws Error for too many */
 function checkFields (messages: readonly MessageDescriptor[], origin: string): void {
   for (const { name, field, nestedType } of messages) {
     if (field.length > MAX_MESSAGE_FIELDS) throw tooManyFields(origin, name, field.length)
@@ -86,7 +86,7 @@ function tooManyFields (origin: string, message: string, fields: number): Error 
   return new Error(`a message of ${origin} has at most ${MAX_MESSAGE_FIELDS} fields; ${message} has ${fields}`)
 }
 
-/** Parses Protocol Buffers text. No file is read from the disk: the only imports are those that come with protobuf itself. */
+/** Parses a description in Protocol Buffers text. Nothing is read from the disk: only the files that come with protobuf itself can be imported. */
 function parseProto (text: string): INamespace {
   const statements = text.split(';').length - 1
   if (statements > MAX_STATEMENTS) {
@@ -101,12 +101,12 @@ function parseProto (text: string): INamespace {
   return root.resolveAll().toJSON()
 }
 
-/** The full names of the messages that some messages need: themselves, those within them, their enums, and the fields that extend them. */
+/** The full names of all that a method's messages need: themselves, the messages and enums in them, and the fields that extend them. */
 function neededBy (messages: readonly Type[], origin: string): Set<string> {
   const needed = new Set<Type | Enum>(messages)
   const names = new Set<string>()
   let total = 0
-  // Messages that are added during the loop are visited later by the same loop.
+  // Messages that are added here are visited later in the same loop.
   for (const each of needed) {
     names.add(each.fullName)
     if (!('fieldsArray' in each)) continue
@@ -127,7 +127,7 @@ function neededBy (messages: readonly Type[], origin: string): Set<string> {
   return names
 }
 
-/** The needed part of a namespace. A message that is not needed itself, but contains needed ones, is kept without its fields. */
+/** Reduces a namespace to what is needed. A message that is not needed, but contains one that is, stays without its fields. */
 function prune (nested: Readonly<Record<string, AnyNestedObject>>, path: string, needed: ReadonlySet<string>): Record<string, AnyNestedObject> {
   return Object.fromEntries(Object.entries(nested).flatMap(([name, member]): [string, AnyNestedObject][] => {
     const fullName = `${path}.${name}`

@@ -23,17 +23,20 @@ export interface GrpcConnectorOptions {
   readonly failed: (error: Error) => void
 }
 
-/** Makes the connector that calls a unary gRPC method over its server's channel. The messages of the method are found out when the tool is registered. */
+/**
+ * Makes the connector (the way to call a tool) for a unary gRPC method. All tools of one server share its channel. How the method's
+ * messages look is found out when the tool is registered.
+ */
 export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, servers, reader, openServer, failed }: GrpcConnectorOptions): Connector {
   let held: { readonly key: string, readonly target: GrpcTarget, readonly server: GrpcServer } | undefined
 
-  /** Finds the server of the tool. For a tool with a relative address it can change while the tool lives. */
+  /** Finds the tool's server. For a tool with a relative URL it can change, when the module of the tool moves. */
   async function locate (signal: AbortSignal) {
     const target = definition.target ?? targetOf(await baseUrls.of(definition.module, signal))
     const key = `${target.tls ? 'grpcs' : 'grpc'}://${target.host}:${target.port}`
     const last = held
     if (last?.key === key) return last
-    // The new server is noted before the wait below, so that of several calls at a time only one releases the old server.
+    // The new server is stored before the wait below, so that only one of several concurrent calls releases the old one.
     const next = held = { key, target, server: servers.acquire(key, () => openServer(target)) }
     if (last !== undefined) await servers.release(last.key)
     return next
@@ -80,7 +83,7 @@ function targetOf (base: URL): GrpcTarget {
   try {
     return parseGrpcTarget(base.protocol.slice(0, -1), base.host)
   } catch (error) {
-    // The error does not show the URL, because the caller of the tool may not be allowed to read it.
+    // The URL itself is not shown: a caller of the tool may not be allowed to read it.
     throw new ToolError('BASE_URL_MISSING', `the base URL of its module ${(error as Error).message}`)
   }
 }
@@ -116,7 +119,7 @@ const DEADLINE_EXCEEDED = 4
 const RESOURCE_EXHAUSTED = 8
 const UNAVAILABLE = 14
 
-/** Matches the messages of grpc-js that there was no connection over which a call could be sent. */
+/** The texts by which the gRPC client says that it had no connection, so that the call was never sent. */
 const NOT_CONNECTED = /^(?:No connection established|Name resolution failed)|ECONNREFUSED/
 
 function toToolError (error: ServiceError, signal: AbortSignal, secrets: readonly string[]): ToolError {

@@ -3,14 +3,14 @@ import { type CommonDefinition, type ToolDefinition } from '../definition/defini
 import { about, checkHost, own, policyOf, required } from '../definition/endpoint.ts'
 import { type Operator } from '../operator.ts'
 
-/** A tool that is a unary method (one request, one reply) of a gRPC service. */
+/** The definition of a tool that is a unary method of a gRPC service. */
 export interface GrpcDefinition extends ToolDefinition {
-  /** The server's address, `host:port`; `undefined` when the base URL of the tool's module gives it. */
+  /** The server's `host:port`; `undefined` when the base URL of the tool's module gives it. */
   readonly target: GrpcTarget | undefined
-  /** The name of the service, with its package: `translate.Translator`. */
+  /** The service's name with its package, such as `translate.Translator`. */
   readonly service: string
   readonly method: string
-  /** The description of the method's messages; `undefined` when the server is asked for it (reflection). */
+  /** The registered description of the service; `undefined` when the server is asked by reflection. */
   readonly source: GrpcDescription | undefined
 }
 
@@ -20,7 +20,7 @@ export type GrpcDescription =
   | { readonly kind: 'proto', readonly text: string }
   | { readonly kind: 'descriptor-set', readonly bytes: Uint8Array }
 
-/** Parses the gRPC part of a tool's registration. @throws Error with the reason why it is no gRPC tool */
+/** Reads the part of a registration that is about gRPC. @throws Error with the reason why this is no gRPC tool */
 export function parseGrpc (common: CommonDefinition, endpoint: JsonObject, operator: Operator): GrpcDefinition {
   const { target, path } = about('url', () => splitTarget(required(endpoint, 'url', 'grpc')))
   const [, service, method] = /^\/?([\w.]+)\/(\w+)$/.exec(own(endpoint, 'method') as string ?? path) ?? []
@@ -38,14 +38,17 @@ function grpcDescription (endpoint: JsonObject): GrpcDescription | undefined {
   return encoded === undefined ? undefined : { kind: 'descriptor-set', bytes: Buffer.from(encoded, 'base64') }
 }
 
-/** Splits an address: `host:port`, `grpc://host:port/package.Service/Method`, or a path alone, which is relative to the tool's module. */
+/**
+ * Splits a tool's URL into the server and the method's path. Forms: `host:port`, `grpc://host:port/package.Service/Method`, or only a
+ * path, which is relative to the tool's module.
+ */
 function splitTarget (url: string): { target: GrpcTarget | undefined, path: string } {
   if (url.startsWith('/')) return { target: undefined, path: url }
   const [, scheme = 'grpc', authority = '', path = ''] = /^(?:(grpc|grpcs|http|https):\/\/)?([^/?#@]+)(\/[^?#]*)?$/.exec(url) ?? []
   return { target: parseGrpcTarget(scheme, authority), path }
 }
 
-/** Parses the address of a gRPC server. @throws Error with the reason */
+/** Parses the address of a gRPC server. @throws Error with the reason why it is invalid */
 export function parseGrpcTarget (scheme: string, authority: string): GrpcTarget {
   const [, host, port] = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s{}%]+):(\d{1,5})$/.exec(authority) ?? []
   if (host === undefined || port === undefined || Number(port) === 0 || Number(port) > 65535) {

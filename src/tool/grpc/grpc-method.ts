@@ -16,20 +16,20 @@ export interface GrpcMethod {
   readonly replyType: Type
 }
 
-/** Parses descriptions of gRPC services in a child process, which can be killed. */
+/** Reads descriptions of gRPC services in a separate process, which is killed when that takes too long. */
 export type DescriptionReader = ParserProcess<MethodQuestion, MethodAnswer>
 
-/** How long parsing one description may take, in ms. */
+/** The time limit for reading one description, in ms. */
 const READ_MILLISECONDS = 5000
 
-/** Makes the parser of descriptions that all tools share. */
+/** Makes the description reader, which all gRPC tools share. */
 export function createDescriptionReader (): DescriptionReader {
   return createParserProcess({ entry: 'description-process', beside: import.meta.url, timeout: READ_MILLISECONDS })
 }
 
 /**
- * Finds the messages of a tool's method: by the description in its registration, otherwise by the server's reflection. protobufjs turns descriptions
- * into JavaScript, as ajv does with schemas, and with the same care: names enter the code as escaped literals.
+ * Finds the types of the messages of a tool's method, in the description in its registration, or by the server's reflection. protobufjs
+ * generates JavaScript from descriptions. That is safe, as with ajv and schemas: names enter the code only as escaped literals.
  * @throws ToolError with the reason why the method is not known, or not unary
  */
 export async function findMethod ({ source, service, method }: GrpcDefinition, client: () => Promise<Client>, reader: DescriptionReader): Promise<GrpcMethod> {
@@ -42,7 +42,7 @@ export async function findMethod ({ source, service, method }: GrpcDefinition, c
   return await build(answer.described)
 }
 
-/** Builds the types of the method's messages one by one, so that no message of a stranger takes longer than a slice of work. */
+/** Builds the protobufjs types of a method, message by message with pauses, so that a stranger's large description does not block the process. */
 async function build ({ path, request, reply, nested }: MethodDescription): Promise<GrpcMethod> {
   const { default: { Root } } = await import('protobufjs')
   const root = new Root()
@@ -54,7 +54,7 @@ async function build ({ path, request, reply, nested }: MethodDescription): Prom
   return { path, requestType: root.lookupType(request), replyType: root.lookupType(reply) }
 }
 
-/** Adds messages to a namespace as `addJSON` of protobufjs does, but with pauses. */
+/** Adds messages to a namespace like protobufjs' `addJSON`, but with pauses. */
 async function * addMessages (parent: NamespaceBase, nested: Readonly<Record<string, AnyNestedObject>>, slices: Slices): AsyncGenerator<Type> {
   const { default: { Enum, Field, Namespace, Type } } = await import('protobufjs')
   for (const [name, { nested: inner = {}, ...own }] of Object.entries(nested) as [string, INamespace][]) {
@@ -75,14 +75,14 @@ async function * addMessages (parent: NamespaceBase, nested: Readonly<Record<str
   }
 }
 
-/** Generates the code that reads and writes a message now. Otherwise the first call would have to do so for all messages at once. */
+/** Generates the code that reads and writes a message now, because otherwise the first call would generate it for all messages at once. */
 async function generate (type: Type, slices: Slices): Promise<void> {
   const uses = [() => type.setup(), () => type.fromObject({}), () => type.encode({}), () => decodeMessage(type, Buffer.alloc(0))]
   for (const use of uses) {
     try {
       use()
     } catch {
-      // An empty message with required fields is invalid, which does not matter here.
+      // An empty message is not valid when it has required fields; the code was generated all the same.
     }
     if (slices.isDue()) await slices.pause()
   }

@@ -3,10 +3,10 @@ import { type Reader, type Writer } from 'protobufjs'
 import { ToolError } from '../call/tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** The time for all questions to one server, in ms. */
+/** The time limit for all questions to one server, in ms. */
 const TIMEOUT = 5000
 
-/** The greatest number of files that describe a service and what it needs, and their size together in bytes. */
+/** The largest number of files that describe a service, with those that it needs, and their largest total size, in bytes. */
 const MAX_FILES = 200
 const MAX_BYTES = 1024 * 1024
 
@@ -22,18 +22,18 @@ const RESOURCE_EXHAUSTED = 8
 const UNIMPLEMENTED = 12
 const UNAVAILABLE = 14
 
-/** The members of a file's description that are read here. Other code parses the rest. */
+/** The description of one .proto file, as far as it is parsed here; `bytes` is the whole of it, unparsed. */
 interface DescribedFile { readonly name: string, readonly dependencies: readonly string[], readonly bytes: Uint8Array }
 
 /**
- * Asks a server (by gRPC reflection) for the file that describes a service, and for all files that this one needs.
- * @returns a FileDescriptorSet, not parsed
+ * Asks a gRPC server by reflection for the file that describes a service, and for all files that this one needs.
+ * @returns an unparsed FileDescriptorSet
  * @throws ToolError
  */
 export async function reflect (client: Client, service: string): Promise<Uint8Array> {
   const deadline = Date.now() + TIMEOUT
   let failure: unknown
-  // Many servers have only the older version. The two differ in the name of the package alone.
+  // Many servers only have the older version of reflection. The two differ only in the name of the package.
   for (const version of ['v1', 'v1alpha']) {
     try {
       return await collect((field, text) => ask(client, version, deadline, field, text), service)
@@ -51,7 +51,7 @@ async function collect (askFor: Ask, service: string): Promise<Uint8Array> {
   const { Reader, Writer } = await loadWire()
   const set = Writer.create()
   const described = new Set<string>()
-  /** The names of the files that are described or must be asked for, in the order in which they were found. */
+  /** The names of the files that are described already or have to be asked for, in the order in which they came up. */
   const known = new Set<string>()
   let size = 0
 
@@ -68,7 +68,7 @@ async function collect (askFor: Ask, service: string): Promise<Uint8Array> {
   }
 
   keep(await askFor(FILE_CONTAINING_SYMBOL, service))
-  // Files that an answer adds are visited later by the same loop.
+  // Names that an answer adds are visited later in the same loop.
   for (const name of known) if (!described.has(name)) keep(await askFor(FILE_BY_FILENAME, name))
   return set.finish()
 }
@@ -77,7 +77,7 @@ function tooManyFiles (service: string): ToolError {
   return new ToolError('UNKNOWN_METHOD', `the server describes ${service} in more than ${MAX_FILES} files`)
 }
 
-/** The first reply to one question. Each question is a call of its own, because some servers answer only one question per call. */
+/** Asks the server one question, and returns its first reply. Each question is a separate call, since some servers answer only one in a call. */
 async function ask (client: Client, version: string, deadline: number, field: number, text: string): Promise<Uint8Array> {
   const { Writer } = await loadWire()
   const pass = (bytes: Buffer) => bytes
@@ -118,7 +118,7 @@ function readError (reader: typeof Reader, bytes: Uint8Array): string {
   return [...members(reader, bytes, new Set([2]))].map(([, content]) => textOf(content)).at(-1) ?? ''
 }
 
-/** The wanted members of a message that are texts, bytes or messages. */
+/** Yields those members of an encoded message whose field numbers are wanted, and which are texts, bytes or messages. */
 function * members (reader: typeof Reader, message: Uint8Array, wanted: ReadonlySet<number>): Generator<[field: number, content: Uint8Array]> {
   const input = reader.create(message)
   try {
@@ -152,7 +152,7 @@ function describeFailure (error: ServiceError | ToolError, service: string): Too
     case RESOURCE_EXHAUSTED:
       return new ToolError('REPLY_TOO_LARGE', `describes ${service} in a message that is too large`, { quote })
     case UNAVAILABLE:
-      // The system's code, such as ECONNREFUSED, is only put into words.
+      // The system's code, such as ECONNREFUSED, is only in the text of the message.
       return unreachable({ code: /\bE[A-Z]{4,}\b/.exec(error.message)?.[0], message: error.message })
     default:
       return new ToolError('STATUS', `its reflection answered with gRPC status ${error.code}`, { quote })

@@ -6,17 +6,17 @@ import { type Egress, resolveHost } from '../egress.ts'
 import { createPreparation, type Preparation } from '../call/preparation.ts'
 import { type TlsFiles } from '../tls.ts'
 
-/** Loads the package grpc-js, which takes 180 ms. It is loaded when the first gRPC tool is registered, so that only services with such tools pay for it. */
+/** Loads the package grpc-js, which takes 180 ms. It is loaded when the first gRPC tool is registered, so that only services with such tools wait for it. */
 export const loadGrpc = () => import('@grpc/grpc-js')
 
-/** The least time between two look-ups of a server's host name, in ms. */
+/** The shortest time between two lookups of a server's name, in ms. */
 const RESOLVE_INTERVAL = 5000
 
-/** A gRPC server, with the one channel that all its tools share. */
+/** A gRPC server with its channel (connection), which all its tools share. */
 export interface GrpcServer {
-  /** The client of the channel. @throws ToolError while there is no channel */
+  /** The client that makes calls over the channel. @throws ToolError while there is no channel */
   client (): Promise<Client>
-  /** Looks up in the background whether the server's host name has other addresses by now. Called when the server cannot be reached. */
+  /** Looks up in the background whether the server's name has other addresses by now. To be called when the server cannot be reached. */
   resolveAgain (): void
   close (): Promise<void>
 }
@@ -24,8 +24,8 @@ export interface GrpcServer {
 interface Channel { readonly client: Client, readonly addresses: string }
 
 /**
- * Opens a channel to a gRPC server. The host name is resolved here and not by grpc-js, so that each address is checked by the egress policy, and the
- * channel goes to the very addresses that were checked. Proxies of the environment are ignored for the same reason.
+ * Opens a channel to a gRPC server. The name is resolved here, not by grpc-js, so that each address is checked by the egress policy and
+ * the channel goes to the very addresses that were checked. Proxies in the environment are ignored for the same reason.
  */
 export function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFiles, maxReply: number): GrpcServer {
   let looked = 0
@@ -42,7 +42,7 @@ export function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFi
         'grpc.enable_retries': 0,
         'grpc.max_receive_message_length': maxReply
       })
-      // The channel connects now, so that no render has to wait for it.
+      // The client is made to connect now, so that no render has to wait for that.
       client.getChannel().getConnectivityState(true)
       return { client, addresses }
     },
@@ -69,7 +69,7 @@ export function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFi
   }
 }
 
-/** The target in the form in which grpc-js writes addresses: https://github.com/grpc/grpc/blob/master/doc/naming.md */
+/** The addresses of a server in the form that grpc-js takes: https://github.com/grpc/grpc/blob/master/doc/naming.md */
 function describeAddresses (addresses: readonly LookupAddress[], port: number): string {
   const family = addresses[0]?.family
   const same = addresses.filter(address => address.family === family).map(({ address }) => `${bracketed(address)}:${port}`)
@@ -80,7 +80,7 @@ function bracketed (host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host
 }
 
-/** Makes one unary call with an encoded message. @throws ServiceError of grpc-js, or the reason of a signal that had aborted before */
+/** Makes one unary gRPC call, with a message that is encoded already. @throws ServiceError of grpc-js, or the reason of a signal that was aborted before */
 export function callUnary (
   client: Client,
   path: string,
@@ -90,7 +90,7 @@ export function callUnary (
   signal: AbortSignal
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // The caller may have left while the connection was made. Then the call must not be sent.
+    // The caller may have given up while the connection was made. Then nothing may be sent on its behalf.
     signal.throwIfAborted()
     const pass = (bytes: Buffer) => bytes
     const done = (error: ServiceError | null, bytes?: Buffer) => (error === null ? resolve(bytes as Buffer) : reject(error))

@@ -6,7 +6,7 @@ import { type GrpcDefinition, parseGrpc } from './grpc-definition.ts'
 import { createDescriptionReader } from './grpc-method.ts'
 import { createGrpcServer, type GrpcServer } from './grpc-server.ts'
 
-/** The type of tools that are unary methods of gRPC services. The tools of one server share its channel. */
+/** The type of tools that are unary methods of gRPC services. All tools of one server share its channel. */
 export const grpcType: ToolType<GrpcDefinition> = {
   name: 'grpc',
   parse: parseGrpc,

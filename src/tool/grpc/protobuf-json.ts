@@ -4,33 +4,36 @@ import { beginningOf } from '../../base/text.ts'
 import { isObject } from '../../template/value.ts'
 
 /**
- * How protobufjs turns messages into plain data: names as in the .proto file, zero values included, enums by name, bytes as base64; 64-bit integers
- * are converted afterwards.
+ * The options by which protobufjs converts a message to JSON: names as in the .proto file, zero values present, enums by name, bytes as
+ * base64. 64-bit integers are converted later.
  */
 const MAPPING: IConversionOptions = { defaults: true, enums: String, bytes: String, json: true }
 
-/** Encodes a message. @throws Error when the values do not fit the message */
+/** Encodes arguments as a protobuf message. @throws Error when the values do not fit the message */
 export function encodeMessage (type: Type, values: JsonObject): Buffer {
   return type.encode(type.fromObject(fromJson(values, type) as Record<string, unknown>)).finish() as Buffer
 }
 
-/** Decodes a message. @throws Error when the bytes are no such message */
+/** Decodes a protobuf message to JSON. @throws Error when the bytes are no such message */
 export function decodeMessage (type: Type, bytes: Buffer): Json {
   return toJson(type.toObject(type.decode(bytes), MAPPING), type)
 }
 
-/** Converts JSON into what protobufjs expects: 64-bit integers as text. A text that an enum does not have is refused, since protobufjs would send 0 for it. */
+/**
+ * Converts JSON for protobufjs, which takes 64-bit integers only as texts. Unknown texts of an enum are refused here, since protobufjs
+ * would send 0 for them.
+ */
 function fromJson (value: Json, type: Type | undefined, field?: Field): unknown {
   if (typeof value === 'bigint') return int64(value)
   if (Array.isArray(value)) return value.map(item => fromJson(item as Json, type, field))
   if (typeof value === 'string') checkEnumText(value, field)
   if (!isObject(value)) return value
   const members = convertMembers(value as JsonObject, type, writeKey, fromJson)
-  // The object has no prototype: protobufjs reads fields whether they are own or not, and would find a `constructor` in every object.
+  // protobufjs reads fields without asking whether they are the object's own, and would find a `constructor` in every object.
   return type === undefined ? members : Object.assign(Object.create(null) as object, members)
 }
 
-/** The greatest number of an enum's texts that an error names. */
+/** The largest number of an enum's texts that an error names. */
 const MAX_SHOWN_TEXTS = 20
 
 function checkEnumText (text: string, field: Field | undefined): void {
@@ -47,7 +50,7 @@ function int64 (value: bigint): string {
   return value.toString()
 }
 
-/** Converts a decoded message into plain data. 64-bit integers, which come as `Long`, keep every digit. */
+/** Converts a decoded message to JSON. 64-bit integers, which are `Long` objects, keep all their digits. */
 function toJson (value: unknown, type: Type | undefined): Json {
   if (typeof value !== 'object' || value === null) return value === undefined ? null : value as Json
   if (Array.isArray(value)) return value.map(item => toJson(item, type))
@@ -60,7 +63,7 @@ function toInteger (digits: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(digits)
 }
 
-/** Converts the members of a message, and the keys of members that are maps. */
+/** Converts the members of a message, and the keys of those members that are maps. */
 function convertMembers<From, To> (
   message: Readonly<Record<string, From>>,
   type: Type | undefined,
@@ -87,7 +90,7 @@ function messageOf (field: Field | undefined): Type | undefined {
   return type !== undefined && 'fields' in type ? type : undefined
 }
 
-/** The key of a map as protobufjs expects it: of a `map<bool, …>` it takes every key that is not empty for true. */
+/** Converts a map's key for protobufjs, which takes each key of a `map<bool, …>` that is not empty for true. */
 function writeKey (keyType: string, key: string): string {
   if (keyType !== 'bool' || key === 'true') return key
   if (key === 'false') return ''
@@ -97,7 +100,7 @@ function writeKey (keyType: string, key: string): string {
 const SIGNED = new Set(['int64', 'sint64', 'sfixed64'])
 const UNSIGNED = new Set(['uint64', 'fixed64'])
 
-/** The key of a map as JSON. protobufjs gives a 64-bit key as its 8 bytes, each as a character; only a key that was left out, and so is 0, comes as a digit. */
+/** Converts a map's key from protobufjs, which gives a 64-bit key as a text with its 8 bytes as characters, but a missing key (0) as a digit. */
 function readKey (keyType: string, key: string): string {
   if (key.length !== 8) return key
   const bytes = Buffer.from(key, 'latin1')

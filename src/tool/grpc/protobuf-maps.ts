@@ -1,8 +1,8 @@
 import { type AnyNestedObject, type IField, type IMapField, type INamespace, type IType } from 'protobufjs'
 
 /**
- * Restores the maps in a description of messages. A descriptor has a map as a repeated nested message, and protobufjs leaves it as a list of `{ key,
- * value }`: https://protobuf.dev/programming-guides/proto3/#backwards
+ * Restores the maps in a service description. A descriptor stores a map as a repeated nested message of `{ key, value }`, and protobufjs
+ * leaves it so: https://protobuf.dev/programming-guides/proto3/#backwards
  */
 export function restoreMaps<T extends INamespace> (described: T): T {
   const nested = Object.entries(described.nested ?? {}).map(([name, member]) => [name, restore(member)])

@@ -9,21 +9,21 @@ import { createRedactor, redactJson } from '../../base/redact.ts'
 import { statusError, ToolError } from '../call/tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** The greatest number of tools of one MCP server; further ones are ignored. */
+/** The largest number of tools of one server that are used. */
 const MAX_TOOLS = 500
 
-/** The time for finding out a server's protocol version, in ms, because old servers may not answer at all. */
+/** The time limit for learning a server's protocol version, in ms: old servers may not answer at all. */
 const PROBE_TIMEOUT = 2000
 
-/** The least time between two listings of a server's tools, in ms, however often the server reports a change. */
+/** The shortest time between two listings of a server's tools, in ms, however often the server says that they have changed. */
 const LISTING_INTERVAL = 5000
 
-/** The time for calls without a deadline of their own, in ms. */
+/** The time limit of a call that has no deadline, in ms. */
 const CALL_TIMEOUT = 60_000
 
-/** The connection to one MCP server, with the session that all its tools share. It is made once, and again when the session is lost. */
+/** The connection to one MCP server, with its session, which all tools of the server share. It is opened once, and again when the session is lost. */
 export interface McpConnection {
-  /** The tools that the server has listed last; `undefined` before its first listing. */
+  /** The tools that the server has listed last; `undefined` before the first listing. */
   tools (): readonly Tool[] | undefined
   /** Calls `listener` whenever the list of tools may have changed. @returns a function that ends this */
   watch (listener: () => void): () => void
@@ -37,20 +37,17 @@ export interface McpConnection {
 export interface McpConnectionOptions extends McpTransportOptions {
   readonly server: McpServer
   readonly headers: Readonly<Record<string, string>>
-  /** The secrets in the headers. */
+  /** The secrets in the headers, which are removed from the server's texts. */
   readonly secrets: readonly string[]
   readonly failed: (error: Error) => void
 }
 
-/** Connects to an MCP server over streamable HTTP, or to a process that is started here. */
+/** Connects to an MCP server: over streamable HTTP, or to a process that is started here. */
 export function createMcpConnection (options: McpConnectionOptions): McpConnection {
   const listeners = new Set<() => void>()
   let tools: readonly Tool[] | undefined
 
-  /**
-   * Takes in a list of tools. What a server says about its tools is shown, logged and quoted, so the secrets that were sent to the server are
-   * replaced first.
-   */
+  /** Stores a listing of the server's tools. Its texts are shown and logged, so the secrets that the server was sent are removed first. */
   function learn (listed: readonly Tool[]): void {
     tools = redactJson(listed.slice(0, MAX_TOOLS) as unknown as Json, options.secrets) as unknown as Tool[]
     for (const listener of listeners) listener()
@@ -68,11 +65,11 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   })
 
   async function call (name: string, values: JsonObject, { signal, timeLeft, traceparent }: Attempt): Promise<CallToolResult> {
-    // The client writes messages with JSON.stringify, which accepts no bigint. The long number of one caller must not count as a failure of the session.
+    // The client writes messages with JSON.stringify, which does not take a bigint. A caller's long number must not count as a failure of the session.
     if (holdsBigint(values)) throw new ToolError('ARGUMENTS_INVALID', 'an integer beyond 2^53 cannot be sent to an MCP server: send it as a text')
     const client = await session.get()
     try {
-      // All calls of a connection have the same headers, so the trace context of a call goes into the message.
+      // The headers of the connection are the same for all calls, so the trace context of a call is put into the message.
       const trace = traceparent === undefined ? {} : { _meta: { traceparent } }
       return await client.callTool({ name, arguments: values as Record<string, never>, ...trace }, { signal, timeout: timeLeft ?? CALL_TIMEOUT })
     } catch (error) {
@@ -101,13 +98,13 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
   const { Client } = await import('@modelcontextprotocol/client')
   const client = new Client({ name: 'ai-prompt-shell', version: '1.0.0' }, {
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_TIMEOUT } },
-    // The client answers no questions: a server that wants to ask a person or a model something has nobody to ask here.
+    // Questions of a server to a person or a model are not answered here.
     inputRequired: { autoFulfill: false },
     listChanged: { tools: { autoRefresh: false, onChanged: () => { listing.request() } } },
-    // Results are checked by the service's own validator, because that bounds what the schema of a stranger can do.
+    // The service's own validator checks results, since it limits what a stranger's schema can do.
     jsonSchemaValidator: { getValidator: acceptAll }
   })
-  // A failed listing is ignored: the next call will notice what is wrong.
+  // An error of the listing is ignored: the next call notices it.
   const listing = createThrottle(() => { client.listTools().then(({ tools }) => changed(tools), () => {}) }, LISTING_INTERVAL)
   const transport = await createMcpTransport(server, headers, options)
   try {
@@ -126,12 +123,12 @@ function acceptAll<T> (): JsonSchemaValidator<T> {
   return data => ({ valid: true, data: data as T, errorMessage: undefined })
 }
 
-/** The HTTP statuses by which a server says that it does not know the session: that of the protocol, and that of many servers. */
+/** The HTTP statuses by which a server says that it does not know the session: 404 by the protocol, and 400 of many servers. */
 const SESSION_LOST = new Set([404, 400])
 
 /**
- * The error for a failed call. Only an error that shows a lost session gets the code `UNREACHABLE`, because a caller who can make one call fail must
- * not end the calls of others.
+ * Describes the failure of a call. It is `UNREACHABLE` only when the session is certainly lost, since that ends the session for all: a
+ * caller who can make one call fail must not end the calls of others.
  */
 async function describeFailure (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
@@ -142,7 +139,7 @@ async function describeFailure (error: Error, secrets: readonly string[]): Promi
   const code = error instanceof SdkError ? error.code : undefined
   if (code === SdkErrorCode.RequestTimeout) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
   const isNoResult = code === SdkErrorCode.InvalidResult || code === SdkErrorCode.UnsupportedResultType || code === SdkErrorCode.ClientHttpUnexpectedContent
-  // These errors are thrown by JSON.parse and by the client's own schema of messages.
+  // These are the errors of JSON.parse, and of the client's own schema of messages.
   if (isNoResult || error instanceof SyntaxError || error.name.endsWith('ZodError')) {
     return new ToolError('REPLY_INVALID', 'sent a reply that is no result of a tool')
   }
@@ -154,8 +151,8 @@ function sessionLost (status: number): ToolError {
 }
 
 /**
- * The error for a session that could not be begun. Here every HTTP status is about the server's address. The error of the question for the protocol
- * version wraps the real one.
+ * Describes why a session could not be opened. Here each HTTP status is about the address. An error of the question for the protocol's
+ * version has the real error as its cause.
  */
 async function describeRefusal (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')

@@ -4,26 +4,26 @@ import { about, checkHost, own, policyOf } from '../definition/endpoint.ts'
 import { type Operator } from '../operator.ts'
 import { parseUrlTemplate } from '../rest/url-template.ts'
 
-/** A registered tool of an MCP server, or a whole MCP server. */
+/** The definition of a tool of an MCP server, or of a whole server with all its tools. */
 export interface McpDefinition extends ToolDefinition {
   readonly server: McpServer
-  /** The tool's name on the server; `undefined` for the whole server, whose tools become `{name}_{tool}`. */
+  /** The tool's name on the server; `undefined` for the whole server, whose tools are named `{name}_{tool}`. */
   readonly tool: string | undefined
-  /** Whether the server wraps the tool's result into an object `{"result": …}`, as its output schema shows. FastMCP does so. */
+  /** Whether the server wraps the tool's result in an object `{"result": …}`, as its output schema shows (FastMCP does so). */
   readonly wrapsResult?: boolean
 }
 
-/** The address of an MCP server: a URL, or the name of a command that the operator allows. */
+/** The place of an MCP server: an address, or the name of a command that the operator allows. */
 export type McpServer =
   | { readonly kind: 'http', readonly url: string }
   | { readonly kind: 'stdio', readonly command: string }
 
-/** Parses the MCP part of a tool's registration. @throws Error with the reason why it is no MCP tool */
+/** Reads the part of a registration that is about MCP. @throws Error with the reason why this is no MCP tool */
 export function parseMcp (common: CommonDefinition, endpoint: JsonObject, operator: Operator): McpDefinition {
   const server = mcpServer(endpoint, operator)
   if (server.kind === 'http') checkHost(new URL(server.url).host, common, operator)
   else if (common.headers.length > 0) throw new Error('a command takes no headers')
-  // The key mcp:{server}:{tool} names one tool of the server, the key mcp:{server} the whole server.
+  // A registration with the key mcp:{server}:{tool} is one tool of the server; with the key mcp:{server} it is the whole server.
   const [, ...segments] = common.id.split('.')
   const tool = own(endpoint, 'tool') as string | undefined ?? (segments.length > 1 ? segments.at(-1) : undefined)
   return { ...common, type: 'mcp', isRelative: false, server, tool, standsFor: tool === undefined ? 'an MCP server' : undefined, policy: policyOf(common) }

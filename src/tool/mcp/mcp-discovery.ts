@@ -7,11 +7,12 @@ import { type Parameters, parseParameters } from '../schema/parameters.ts'
 import { compileSchema, compileSchemaLater } from '../schema/schema.ts'
 
 /**
- * Makes the definitions for a registration from the tools that its server lists: one tool by name or, for a registration of the whole server, all
- * tools as `{function name}_{tool}`. What the registration itself says wins over the server. It works in slices.
- * @param rejected called for each tool that cannot be used
- * @param known the definitions of an earlier list, by their revisions: compiling the schemas of a hundred tools again would block everything else for
- * some time
+ * Makes the definitions of the tools that a registration stands for, from the list that its server offers: one tool by its name or, for a
+ * registration of the whole server, all tools as `{function name}_{tool}`. What the registration says itself overrides the server. Works
+ * with pauses.
+ * @param rejected called with each tool that cannot be used
+ * @param known definitions made from an earlier list, by revision; they are reused, since compiling the schemas of a hundred tools takes
+ * long
  */
 export async function discoverTools (
   registered: McpDefinition,
@@ -42,8 +43,8 @@ export async function discoverTools (
 }
 
 /**
- * The definition of one of all tools of a server. What the registration says about parameters and results is left out, because it cannot be about one
- * of many tools.
+ * Makes the definition of one of all tools of a server. Parameters and results in the server's registration are dropped, since they are
+ * not about a single tool.
  */
 function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
   const suffix = tool.name.replace(/[^\p{L}\p{Nd}_]/gu, '_')
@@ -59,8 +60,8 @@ function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
 }
 
 /**
- * Completes a definition by what the server says about the tool.
- * @param compile `compileSchemaLater` for one of many tools, because hardly any of them is ever called
+ * Completes a tool's definition with the description and schemas that the server offers.
+ * @param compile compiles schemas at once or, for a whole server, at the first call: of hundreds of tools hardly any is ever called
  * @throws SchemaError
  */
 function complete (definition: McpDefinition, tool: Tool, revision: string, compile: typeof compileSchema): McpDefinition {
@@ -77,8 +78,8 @@ function complete (definition: McpDefinition, tool: Tool, revision: string, comp
 }
 
 /**
- * The output schema of a tool without the object around the result. MCP's structured content is always an object, so servers wrap other results:
- * FastMCP gives `{"result": X}` for a function that returns X (https://gofastmcp.com/servers/tools#output-schemas).
+ * Finds the schema of a tool's real result. Structured content in MCP is always an object, so servers wrap other results: FastMCP gives
+ * `{"result": X}` for a function that returns X (https://gofastmcp.com/servers/tools#output-schemas).
  */
 function unwrapOutput (schema: Tool['outputSchema']): { readonly schema: unknown, readonly wrapsResult: boolean } {
   const properties = (schema?.properties ?? {}) as Readonly<Record<string, object>>

@@ -2,48 +2,54 @@ import { untilAborted } from '../../runtime/until-aborted.ts'
 import { ToolError } from '../call/tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** A request to an MCP server over streamable HTTP, and its reply: one body, or several streams of which each resumes the last. */
+/** An exchange is a request over streamable HTTP with its reply: a single body, or several streams, each of which resumes the one before. */
 export class McpExchange {
-  /** The id of the last event, after which a stream would be resumed. */
+  /** The id of the last event on the stream, after which the stream can be resumed. */
   lastEvent: string | undefined
-  /** The signal that aborts when nobody waits for the answer any more. */
+  /** Aborts when the reply is no longer waited for. */
   readonly signal: AbortSignal
   readonly #over = new AbortController()
   #isStream = false
-  /** The reason why there is no answer, if nothing follows what has come so far. */
+  /** The reason why the answer is missing, if nothing more comes. */
   #loss: ToolError | undefined
   #isAnswered = false
   #answer = () => {}
   readonly #answered = new Promise<void>(resolve => { this.#answer = resolve })
 
-  /** @param cancelled the signal that aborts when the one who waits for the answer leaves */
+  /** Creates the exchange of a request that is about to be sent. @param cancelled aborts when the caller no longer waits for the answer */
   constructor (cancelled: AbortSignal | undefined) {
     this.signal = cancelled === undefined ? this.#over.signal : AbortSignal.any([this.#over.signal, cancelled])
   }
 
-  /** Notes that the answer has come. */
+  /** Records that the answer has come. */
   answer (): void {
     this.#isAnswered = true
     this.#answer()
   }
 
-  /** Notes that the reply has ended. */
+  /** Records that nothing more will come. Without an answer, the exchange has failed. */
   end (): void {
     if (!this.#isAnswered) this.#over.abort(this.#loss ?? new ToolError('REPLY_INVALID', 'ended its reply without an answer'))
   }
 
-  /** Notes that nobody waits for the answer any more. */
+  /** Records that nobody waits for the answer any more. */
   cancel (): void {
     this.#over.abort()
   }
 
-  /** Waits for the answer to a request. A reply that is no stream has been read by then. @throws ToolError when the answer will not come */
+  /**
+   * Waits for the answer, after the request was sent. A reply that is not a stream has been read completely by then.
+   * @throws ToolError when the answer will not come
+   */
   async wait (): Promise<void> {
     if (!this.#isStream) this.end()
     await untilAborted(this.signal, this.#answered)
   }
 
-  /** Passes a stream on unchanged, and notes how it ends, which explains a missing answer. A stream that is too large is not resumed. */
+  /**
+   * Passes a stream on unchanged, and remembers how it ends, as the reason in case the answer is missing. A reply that is too large ends
+   * the exchange, so that it is not resumed.
+   */
   watch (stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
     this.#isStream = true
     this.#loss = undefined

@@ -9,12 +9,12 @@ import { ToolError } from '../call/tool-error.ts'
 
 type SendOptions = NonNullable<Parameters<StreamableHTTPClientTransport['send']>[1]>
 
-/** The header that tells `fetch` which request it sends, because the SDK does not. It is removed before the request is sent. */
+/** The name of a header by which `fetch` learns which request it sends, since the SDK does not say so. It is removed before the request is sent. */
 const EXCHANGE = 'x-mcp-exchange'
 
 /**
- * Makes the transport to an MCP server over streamable HTTP. When a reply ends without the answer, the SDK would let the request wait until its
- * deadline. Here `send` fails then, after the SDK has resumed what can be resumed:
+ * Makes the transport to an MCP server over streamable HTTP. When a reply ends without the answer, the SDK would wait until the request's
+ * deadline. In this transport `send` fails at once then, after the SDK has resumed what can be resumed:
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
 export async function createHttpTransport (url: URL, headers: Readonly<Record<string, string>>, agent: HttpAgent, maxReply: number): Promise<Transport> {
@@ -41,7 +41,7 @@ export async function createHttpTransport (url: URL, headers: Readonly<Record<st
   }
 
   const transport = new AnsweringTransport(url, {
-    // Redirects count as failures, as they do for restful tools.
+    // Redirects are failures, as with tools over HTTP: a reply must not choose the next address.
     requestInit: { headers, redirect: 'error' },
     fetch: async (address, init) => {
       const sent = new Headers(init?.headers as HeadersInit)
@@ -56,7 +56,7 @@ export async function createHttpTransport (url: URL, headers: Readonly<Record<st
   return transport
 }
 
-/** The options of a request, changed so that its exchange learns everything that the SDK reports about the reply. */
+/** Extends the options of a request, so that the SDK reports the progress of its reply to the exchange. */
 function watched (options: SendOptions, id: string, exchange: McpExchange): SendOptions {
   return {
     ...options,
@@ -73,13 +73,13 @@ function watched (options: SendOptions, id: string, exchange: McpExchange): Send
   }
 }
 
-/** The exchange of the request with an id, or of the request whose reply is being resumed. */
+/** Finds the exchange of a request by its id or, for a resumed reply, by the last event. */
 function findExchange (exchanges: ReadonlyMap<string, McpExchange>, id: string | null, lastEvent: string | null): McpExchange | undefined {
   if (id !== null) return exchanges.get(id)
   return lastEvent === null ? undefined : [...exchanges.values()].find(exchange => exchange.lastEvent === lastEvent)
 }
 
-/** A response with the same contents, whose body fails beyond a size. The transport then opens the stream of notifications again. */
+/** Copies a response with a body that fails beyond a size. If it is the stream of notifications, the transport opens that again. */
 function receive (response: Response, limit: number, exchange: McpExchange | undefined): Response {
   if (response.body === null) return response
   const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')

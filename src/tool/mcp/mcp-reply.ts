@@ -6,8 +6,8 @@ import { createRedactor } from '../../base/redact.ts'
 import { ToolError } from '../call/tool-error.ts'
 
 /**
- * Reads the result of an MCP tool: its structured content or, without any, its text (as JSON when the schema in `returns` asks for that). A result
- * with more than text gives the list of its content blocks.
+ * Reads the result of an MCP tool: its structured content if there is any, else its text (parsed as JSON when `returns` is not a text). A
+ * result with other content than text is returned as the list of its blocks.
  * @throws ToolError for a result that the server marks as an error, or that is too deep or too large
  */
 export function readMcpReply (

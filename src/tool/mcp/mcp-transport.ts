@@ -7,11 +7,11 @@ import { type StdioCommand } from './stdio-command.ts'
 export interface McpTransportOptions {
   readonly agent: HttpAgent
   readonly commands: ReadonlyMap<string, StdioCommand>
-  /** The greatest size of one message, in bytes. */
+  /** The largest size of a message, in bytes. */
   readonly maxReply: number
 }
 
-/** Makes the transport to an MCP server for one connection. It opens nothing yet. */
+/** Makes the transport for one connection to an MCP server. It opens nothing yet. */
 export async function createMcpTransport (
   server: McpServer,
   headers: Readonly<Record<string, string>>,
@@ -23,13 +23,14 @@ export async function createMcpTransport (
 }
 
 /**
- * Makes the transport to a process that runs the operator's command. The process gets the few environment variables that every program needs, and
- * none of the service's own.
+ * Makes the transport to an MCP server that is a process, started with the operator's command. The process gets only the few environment
+ * variables that every program needs, none of the service's own.
  */
 async function createStdioTransport (command: StdioCommand | undefined, maxReply: number): Promise<Transport> {
   if (command === undefined) throw new Error('the command is not one that the operator allows')
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
-  // To find out the protocol version, the client starts a second process beside a transport of exactly that class; for a subclass it asks the one process.
+  // The client would start a second process to learn the protocol's version, but only for a transport of exactly the class
+  // StdioClientTransport. With a subclass it asks the same process.
   class OneProcessTransport extends StdioClientTransport {}
   return new OneProcessTransport({ command: command.command, args: [...command.arguments], stderr: 'ignore', maxBufferSize: 2 * maxReply })
 }

@@ -5,13 +5,13 @@ import { type McpConnection } from './mcp-connection.ts'
 import { type McpDefinition, parseMcp } from './mcp-definition.ts'
 import { openMcpSource } from './mcp-source.ts'
 
-/** The type of tools that MCP servers offer. The tools of one server share its connection. */
+/** The type of tools that MCP servers offer. All tools of one server share its connection. */
 export const mcpType: ToolType<McpDefinition> = {
   name: 'mcp',
   parse: parseMcp,
   connect (resources) {
     const { operator } = resources
-    // Replies are streams, which may be silent for a long time.
+    // Replies are streams, which may be silent for a long time, so there is no time limit between two pieces.
     const agent = createHttpAgent(operator.egress, operator.tls, { bodyTimeout: 0 })
     const servers = new SharedPool<McpConnection>()
     return {

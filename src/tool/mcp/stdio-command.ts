@@ -1,12 +1,12 @@
-/** A command with which the operator allows MCP servers to be started. */
+/** A command by which the operator allows MCP servers to be started. */
 export interface StdioCommand {
   readonly command: string
   readonly arguments: readonly string[]
 }
 
 /**
- * Parses `MCP_STDIO_COMMANDS`: entries `name=command argument …`, separated by `;`. A word in double quotes may have blanks. A registration chooses a
- * command by its name, and can neither change nor extend it.
+ * Reads the variable `MCP_STDIO_COMMANDS`: entries `name=command argument …`, separated by `;`. A word in double quotes may have blanks.
+ * Registrations choose a command by its name, and can neither change nor extend it.
  * @throws Error that names the entry
  */
 export function parseStdioCommands (text: string): ReadonlyMap<string, StdioCommand> {

@@ -1,9 +1,9 @@
 import { holdsBigint, type Json, type JsonObject } from '../../base/json.ts'
 
-/** The objects and lists whose `bigint`s were replaced by numbers, each with its original. */
+/** The original values, with all digits, of objects and lists whose big integers were replaced by numbers. */
 const originals = new WeakMap<object, Json>()
 
-/** A copy of the value in which every `bigint` is the nearest number, which is an integer, too. It is needed, because the package ajv knows only numbers. */
+/** Replaces each `bigint` in a value by the nearest number, since the package ajv only knows numbers. The original value can be found again with `exactly`. */
 export function toNumbers (value: Json): Json {
   if (typeof value === 'bigint') return Number(value)
   if (typeof value !== 'object' || value === null || !holdsBigint(value)) return value
@@ -14,12 +14,12 @@ export function toNumbers (value: Json): Json {
   return numbers
 }
 
-/** The original of an object or list in which `bigint`s were replaced. */
+/** The original of an object or list that `toNumbers` has converted, with all digits of its integers; any other value as it is. */
 export function exactly (value: Json): Json {
   return typeof value === 'object' && value !== null ? originals.get(value) ?? value : value
 }
 
-/** The original value of a member. @param value the member in `parent`, where `bigint`s were replaced */
+/** The original value of a member, with all digits if it was a big integer. @param value the member's value in `parent`, which `toNumbers` has converted */
 export function exactMember (value: Json, parent: Json, name: string | number): Json {
   if (typeof value !== 'number') return exactly(value)
   const whole = exactly(parent)
@@ -27,7 +27,10 @@ export function exactMember (value: Json, parent: Json, name: string | number): 
   return typeof exact === 'bigint' && Number(exact) === value ? exact : value
 }
 
-/** Whether a number is a multiple of another one, as both are written in decimals. Their doubles may be off by a rounding. */
+/**
+ * Whether a number is a multiple of another one, in the decimal form in which both were written. Their floating-point forms may be
+ * rounded, so a tiny difference is allowed.
+ */
 export function isMultiple (value: number | bigint, step: number | bigint): boolean {
   const areIntegers = isInteger(value) && isInteger(step)
   if (isInteger(step) && !isInteger(value)) return false

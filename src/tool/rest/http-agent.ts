@@ -3,25 +3,25 @@ import { undici } from '../../runtime/undici.ts'
 import { type Egress, EgressError } from '../egress.ts'
 import { type TlsFiles } from '../tls.ts'
 
-/** The greatest number of connections to one origin at a time. */
+/** The largest number of connections to one origin at a time. */
 const MAX_CONNECTIONS = 128
 
-/** The time for opening one connection, in ms. */
+/** The time limit for opening a connection, in ms. */
 const CONNECT_TIMEOUT = 5000
 
 type Bounds = Pick<Agent.Options, 'maxResponseSize' | 'bodyTimeout'>
 
-/** A pool of HTTP connections, which is made when the first tool needs it. */
+/** A pool of HTTP connections, which is created for the first tool that needs it. */
 export interface HttpAgent {
   get (): Promise<Agent>
-  /** Ends all connections. */
+  /** Closes all connections. */
   close (): Promise<void>
 }
 
 /**
- * Makes the pool of HTTP connections. The egress policy checks every connection twice: its host as the URL writes it, and in `lookup` each address to
- * which the host resolves.
- * @param bounds the bounds of undici: `maxResponseSize` in bytes, `bodyTimeout` in ms between two pieces of a body
+ * Makes a pool of HTTP connections that obeys the egress policy (which addresses calls may go to). Each connection is checked twice: the
+ * host as it is written, and in `lookup` each address that the host resolves to.
+ * @param bounds limits of undici: `maxResponseSize` in bytes, `bodyTimeout` in ms between two pieces of a body
  */
 export function createHttpAgent (egress: Egress, tls: TlsFiles, bounds: Bounds): HttpAgent {
   let agent: Promise<Agent> | undefined

@@ -4,13 +4,13 @@ import { expectsStructure, type Parameters } from '../schema/parameters.ts'
 import { ToolError } from '../call/tool-error.ts'
 
 /**
- * Reads the reply of a tool over HTTP: JSON as data, text as text, an empty reply as null. HTML is refused, because gateways and login pages answer
- * with it in place of the tool.
+ * Reads the HTTP reply of a tool: JSON as data, text as text, an empty reply as null. HTML is refused, since it mostly comes from a
+ * gateway or login page in front of the tool.
  * @throws ToolError, or the error of the connection
  */
 export async function readReply ({ headers, body }: Dispatcher.ResponseData, returns: Parameters | undefined): Promise<Json> {
   const encoding = headers['content-encoding']
-  // The names of encodings have no case: https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1
+  // The names of content codings are compared without case: https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1
   if (encoding !== undefined && String(encoding).toLowerCase() !== 'identity') {
     throw new ToolError('REPLY_INVALID', `sent a compressed reply (${String(encoding)}) that was not asked for`)
   }
@@ -21,7 +21,7 @@ export async function readReply ({ headers, body }: Dispatcher.ResponseData, ret
   const isJson = type === 'application/json' || type.endsWith('+json')
   if (!isJson && !isText(type)) throw new ToolError('REPLY_INVALID', `sent a reply of type "${type}" instead of JSON or text`)
   const text = decode(bytes, /charset="?([\w-]+)/i.exec(declared)?.[1] ?? 'utf-8')
-  // Go's net/http sends JSON as text/plain unless the handler sets the type, so the schema of the reply decides.
+  // Go's net/http labels JSON as text/plain unless the handler says otherwise, so the declared schema of the reply decides.
   return isJson || expectsStructure(returns) ? parseReply(text) : text
 }
 
@@ -41,7 +41,7 @@ function parseReply (text: string): Json {
   try {
     return parseJson(text)
   } catch (error) {
-    // The parser's message may quote the reply, and so a secret in it. Only the place is shown.
+    // The parser's message may quote the reply, and the reply a secret, so only the place of the error is shown.
     throw new ToolError('REPLY_INVALID', `sent broken JSON${error instanceof JsonError ? /( at line.*)?$/.exec(error.message)?.[0] ?? '' : ''}`)
   }
 }

@@ -15,9 +15,9 @@ import { appendQuery, fillUrl } from './url-template.ts'
 const BODILESS = new Set(['GET', 'DELETE'])
 
 /**
- * Makes the connector that calls a tool over HTTP. Arguments fill the placeholders of the URL; the others go into the query or the JSON body. A
- * redirect counts as a failure and is not followed: a reply that could choose the next address would be a way around the egress policy, and around
- * the hosts to which secrets are bound. An API that moves must be registered anew.
+ * Makes the connector (the way to call a tool) for a tool over HTTP. Arguments fill the placeholders in the URL; the others go into the
+ * query or the JSON body. A redirect counts as a failure: if a reply could choose the next address, it could get around the egress
+ * policy, and around the hosts that secrets are bound to. An internal API that moves has to be registered again.
  */
 export function createRestfulConnector (definition: RestfulDefinition, agent: HttpAgent, baseUrls: BaseUrls, secrets: Secrets): Connector {
   async function call (values: JsonObject, attempt: Attempt): Promise<Reply> {
@@ -32,7 +32,7 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Ht
     const pool = await agent.get()
     let response: Dispatcher.ResponseData
     try {
-      // Compressed replies are refused, and so none is asked for: a small one may unpack to any size.
+      // Compressed replies are refused, since a small one may unpack to any size, so the request asks for none.
       response = await undici.request().call(pool, {
         ...request,
         signal,
@@ -45,7 +45,7 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Ht
       checkStatus(response)
       return await readReply(response, definition.returns)
     } catch (error) {
-      // This frees the connection; the rest of the body is of no use.
+      // The rest of the body is of no use, so the connection is closed.
       response.body.on('error', () => {}).destroy()
       throw toToolError(error, signal)
     }

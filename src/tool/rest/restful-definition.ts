@@ -4,7 +4,7 @@ import { about, checkHost, own, policyOf, required } from '../definition/endpoin
 import { type Operator } from '../operator.ts'
 import { parseUrlTemplate, type UrlTemplate } from './url-template.ts'
 
-/** A registered tool that is called over HTTP. */
+/** The definition of a tool over HTTP. */
 export interface RestfulDefinition extends ToolDefinition {
   readonly method: RestfulMethod
   readonly url: UrlTemplate
@@ -14,7 +14,7 @@ export type RestfulMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly RestfulMethod[]
 
-/** Parses the HTTP part of a tool's registration. @throws Error with the reason why it is no restful tool */
+/** Reads the part of a registration that is about HTTP. @throws Error with the reason why this is no tool over HTTP */
 export function parseRestful (common: CommonDefinition, endpoint: JsonObject, operator: Operator): RestfulDefinition {
   const text = required(endpoint, 'url', 'restful')
   const method = METHODS.find(each => each === (own(endpoint, 'method') ?? 'POST'))

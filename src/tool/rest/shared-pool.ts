@@ -1,11 +1,14 @@
-/** A resource that can be shared and must be closed in the end. */
+/** A thing that can be shared, and has to be closed when its last user has released it. */
 export interface Closable { close (): Promise<void> }
 
-/** Resources, such as connections, that several tools share. Each is made for the first tool that asks, and closed after the last tool has released it. */
+/**
+ * A pool of things, such as connections, that several tools share. Each is created for the first tool that asks for it, and closed when
+ * the last one has released it.
+ */
 export class SharedPool<T extends Closable> {
   readonly #entries = new Map<string, { readonly value: T, users: number }>()
 
-  /** Gives the resource with a key. Every `acquire` needs a `release`. */
+  /** Gets the thing with a key, and creates it if there is none. Each `acquire` needs a `release`. */
   acquire (key: string, create: () => T): T {
     const entry = this.#entries.get(key) ?? { value: create(), users: 0 }
     entry.users++

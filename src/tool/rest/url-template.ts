@@ -2,11 +2,11 @@ import { toUSVString } from 'node:util'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { ToolError } from '../call/tool-error.ts'
 
-/** A URL whose path and query may have `{placeholders}`. */
+/** A URL of a tool, whose path and query may have `{placeholders}` for arguments. */
 export interface UrlTemplate {
-  /** The scheme, host and port, `https://host:port`; `undefined` for a URL relative to the tool's module. */
+  /** The origin, `https://host:port`; `undefined` for a URL relative to the tool's module. */
   readonly origin: string | undefined
-  /** The path and the query. */
+  /** The path with the query. */
   readonly path: string
   /** The names of the placeholders. */
   readonly placeholders: readonly string[]
@@ -14,7 +14,10 @@ export interface UrlTemplate {
 
 const PLACEHOLDER = /\{([\p{L}_][\p{L}\p{Nd}_-]*)\}/gu
 
-/** Parses the URL of a tool's registration. The host can have no placeholder, because no request may choose where calls go. @throws Error with the reason */
+/**
+ * Parses the URL of a registration. The host cannot have a placeholder, since no argument may choose where calls go.
+ * @throws Error with the reason why the URL is invalid
+ */
 export function parseUrlTemplate (text: string): UrlTemplate {
   const absolute = /^([a-z][a-z0-9+.-]*):\/\/[^/?#]*/i.exec(text)
   if (absolute !== null && !/^https?$/i.test(absolute[1] as string)) throw new Error(`"${absolute[1]}" is no scheme for a restful tool: use http or https`)
@@ -35,15 +38,15 @@ function parseOrigin (text: string): string {
   return url.origin
 }
 
-/** Fills the placeholders of a URL with percent-encoded values. @throws ToolError when a value is missing, is no text, or would change the path */
+/** Fills arguments into the placeholders of a URL, percent-encoded. @throws ToolError when a value is missing, is an object, or would change the path */
 export function fillUrl (template: UrlTemplate, values: JsonObject): string {
   const filled = template.path.replace(PLACEHOLDER, (_match, name: string) =>
     encodeURIComponent(placeholderText(name, Object.hasOwn(values, name) ? (values[name] as Json) : null))
   )
-  // URL parsers take %2e for a dot, so encoding does not keep a segment that is only ".." from leaving the folder of the path.
+  // URL parsers take %2e for a dot, so encoding does not prevent a path segment from being `..`, which would climb up in the path.
   const climbs = filled.replace(/\?.*$/s, '').split('/').some(segment => /^(\.|%2e){1,2}$/i.test(segment))
   if (climbs) throw new ToolError('ARGUMENTS_INVALID', 'an argument would make a "." or ".." of a path segment')
-  // Letters of other alphabets in a registered URL are encoded as browsers do it.
+  // Letters of other alphabets in a registered URL are encoded as browsers do.
   return toUSVString(filled).replace(/[^\x21-\x7e]+/g, encodeURI)
 }
 
@@ -54,7 +57,7 @@ function placeholderText (name: string, value: Json): string {
   return toUSVString(String(value))
 }
 
-/** Appends arguments to a path as its query: a list repeats the name, an object becomes JSON, null is left out. */
+/** Appends arguments to a path as its query. A list repeats the name, an object becomes JSON, and null is left out. @param stringify writes JSON */
 export function appendQuery (path: string, values: JsonObject, stringify: (value: Json) => string): string {
   const text = (value: Json) => typeof value === 'object' ? stringify(value) : String(value)
   const query = new URLSearchParams(Object.entries(values).flatMap(([name, value]) =>

@@ -3,19 +3,16 @@ import { describeViolations, type Violation } from '../../base/errors.ts'
 import { type Json } from '../../base/json.ts'
 import { compileSchema } from './schema.ts'
 
-/** The contents of a file of the operator, checked, with the places of its parts. */
+/** The validated content of a YAML file of the operator, with the lines of its parts for messages. */
 export interface CheckedYaml {
   readonly value: Json
-  /**
-   * The line of a part of the file. If the part does not exist, it is the line of the innermost existing part on the way to it.
-   * @param path member names and indexes
-   */
+  /** The line number of a part or, when it does not exist, of the innermost existing part around it. @param path member names and indices */
   lineOf (path: ReadonlyArray<string | number>): number
 }
 
 /**
- * Parses YAML or JSON and checks it against a schema of this project. Aliases are followed within the library's bound.
- * @param root the name of the value in messages: `rules` gives `line 2: rules[0].reply must be string`
+ * Parses YAML or JSON, and validates it against a schema of this project. YAML aliases are followed up to the limit of the library.
+ * @param root the name of the whole value in messages: `rules` gives `line 2: rules[0].reply must be string`
  * @throws Error that names lines
  */
 export function parseCheckedYaml (text: string, schema: Json, root: string): CheckedYaml {
@@ -33,7 +30,7 @@ export function parseCheckedYaml (text: string, schema: Json, root: string): Che
     if (isNode(node) && node.range != null) return lines.linePos(node.range[0]).line
     return path.length === 0 ? 1 : lineOf(path.slice(0, -1))
   }
-  // The violations inside an if/then are reported by themselves; that of the wrapper adds nothing.
+  // A violation inside an if/then is reported by itself, so the additional one about the whole "then" is dropped.
   const violations = compileSchema(schema).validate(value, root).filter(({ message }) => message !== 'must match "then" schema')
   if (violations.length > 0) {
     throw new Error(violations.map(violation => `line ${lineOf(segmentsOf(violation))}: ${describeViolations([violation])}`).join('; '))

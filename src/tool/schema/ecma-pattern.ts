@@ -1,14 +1,14 @@
 import { RE2JS } from 're2js'
 
-/** The error that a regular expression is no valid pattern of ECMA-262, or cannot be run in linear time. */
+/** The error that a text is no ECMA-262 pattern (regular expression of JavaScript), or cannot be run in linear time. */
 class PatternError extends Error {
   override readonly name = 'PatternError'
 }
 
-/** The greatest number of repetitions that RE2 supports. */
+/** The largest count in a repetition that RE2, the linear-time engine, allows. */
 const MAX_REPEATS = 1000
 
-/** The names that RE2 has for general categories of characters, each with the long names that ECMA-262 allows, too. */
+/** The short names of the Unicode categories, which RE2 needs, by the long names that ECMA-262 allows too. */
 const CATEGORIES = new Map(Object.entries({
   C: ['Other'],
   Cc: ['Control', 'cntrl'],
@@ -57,7 +57,7 @@ const LAST_POINT = 0x10ffff
 
 const LINE_ENDS: readonly Range[] = [[0x0a, 0x0a], [0x0d, 0x0d], [0x2028, 0x2029]]
 
-/** The characters that `\d`, `\s` or `\w` stands for, without the flag `i`: https://tc39.es/ecma262/#sec-compiletocharset */
+/** The characters that `\d`, `\s` and `\w` stand for, without the flag `i`: https://tc39.es/ecma262/#sec-compiletocharset */
 const CLASSES: Readonly<Record<string, readonly Range[]>> = {
   d: [[0x30, 0x39]],
   s: [
@@ -92,13 +92,13 @@ const ESCAPE = new RegExp([
   '(?<boundary>[bB])', '(?<back>[1-9]|k<)', '(?<itself>[^\\da-zA-Z])'
 ].map(form => `\\\\(?:${form})`).join('|'), 'suy')
 
-/** A part of a character class: a code point, or the inside of a class of RE2. */
+/** A part of a pattern that matches one character: a code point, or the inside of a character class in RE2's syntax. */
 type Item = number | string
 
 /**
- * Translates a regular expression of ECMA-262, flag `u`, into the syntax of RE2. RE2's language looks alike, but is another one, so each character
- * and class is written out. Groups capture nothing, because nobody asks what they have matched. The older grammar without `u` is read, too: needless
- * backslashes before punctuation, and brackets that close nothing, stand for themselves.
+ * Translates an ECMA-262 pattern (as in JavaScript, with the flag `u`) to the syntax of RE2. The two languages look alike but differ, so
+ * each character and class is spelled out. Groups do not capture, since nobody needs what they matched. The older grammar without `u` is
+ * accepted too: needless backslashes before punctuation, and brackets that close nothing, stand for themselves.
  * @throws PatternError
  */
 export function toLinearPattern (pattern: string): string {
@@ -137,7 +137,7 @@ export function toLinearPattern (pattern: string): string {
     while (pattern[place] !== ']') {
       if (place >= pattern.length) throw new PatternError('it has a [ without its ]')
       const first = takeItem()
-      // A hyphen beside a class, or at the end, stands for itself.
+      // A hyphen at the end of a class, or next to another class such as `\d`, stands for itself.
       if (typeof first === 'number' && pattern[place] === '-' && pattern[place + 1] !== ']') {
         place++
         const last = takeItem()
@@ -194,7 +194,7 @@ export function toLinearPattern (pattern: string): string {
   return written
 }
 
-/** The meaning of an escape in a class, where `\b` is the backspace. Elsewhere `\b` is a boundary, which is handled before. */
+/** The meaning of an escape such as `\n` or `\d` as one character. `\b` is a backspace, because this is only called for it inside a class. */
 function itemOf ({ 0: text, groups = {} }: RegExpExecArray): Item {
   const { long, high, low, unit, byte, control, nul, property, set, white, boundary, itself } = groups
   if (set !== undefined) return setText(set)
@@ -224,7 +224,10 @@ function complement (ranges: readonly Range[]): Range[] {
   return Array.from({ length: edges.length / 2 }, (_gap, index): Range => [edges[2 * index] as number + 1, edges[2 * index + 1] as number - 1])
 }
 
-/** The RE2 form of a property of characters. ECMA-262 writes general categories and scripts in several ways, RE2 in one. */
+/**
+ * Translates a Unicode property such as `\p{Letter}` to RE2's name for it. ECMA-262 writes categories and scripts in several ways, RE2 in
+ * one, and RE2 has few other properties.
+ */
 function propertyText (text: string, expression: string): string {
   if (!isProperty(expression)) {
     throw new PatternError(`${text} is no property of ECMA-262${isProperty(`Script=${expression}`) ? `: write ${text.replace('{', '{Script=')}` : ''}`)

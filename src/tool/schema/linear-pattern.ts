@@ -3,20 +3,20 @@ import { RE2JS, RE2JSSyntaxException } from 're2js'
 import { toLinearPattern } from './ecma-pattern.ts'
 import { type WorkMeter } from './work-meter.ts'
 
-/** The greatest length of one pattern, in UTF-16 units. */
+/** The largest length of a pattern, in UTF-16 units. */
 const MAX_PATTERN = 500
 
-/** The greatest number of states of all automata of a schema together. Compiling takes about 1 µs for each. */
+/** The largest number of states in all automata of a schema together. Compiling takes about 1 µs for each. */
 const MAX_STATES = 20_000
 
-/** The cost of compiling a `\p{…}`, which has hundreds of ranges, and of a character of a written-out class, in states. */
+/** The compile time of a `\p{…}`, which has hundreds of ranges, and of each character of a translated pattern, counted in states. */
 const PROPERTY_STATES = 150
 const CHARACTER_STATES = 0.1
 
 /**
- * Makes the engine of regular expressions that ajv uses for `pattern` and `patternProperties` of one schema. Patterns are those of ECMA-262, as JSON
- * Schema demands. RE2 runs them in time linear to the text, whereas a backtracking `RegExp` can be made to run for ever. Look-around and back
- * references cannot be run in this way, and are refused when the schema is compiled.
+ * Makes the regular-expression engine that ajv uses for `pattern` and `patternProperties` of one schema. Patterns are ECMA-262, as JSON
+ * Schema defines. They are run by RE2 in time linear to the text, since a backtracking `RegExp` can be made to run for ever. Look-around
+ * and back references cannot be run that way, and are refused when the schema is compiled.
  */
 export function createPatternEngine (meter: WorkMeter): RegExpEngine {
   let states = 0
@@ -36,7 +36,7 @@ export function createPatternEngine (meter: WorkMeter): RegExpEngine {
         meter.tryPattern(text.length, size)
         return automaton.test(text)
       },
-      // ajv shares patterns within a schema by this text.
+      // ajv uses this text to recognise equal patterns in a schema.
       toString: () => pattern
     }
   }
@@ -47,7 +47,7 @@ function about<T> (pattern: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    // RE2 would quote its own form of the pattern, so only the description of the mistake is shown.
+    // RE2's whole message would quote the translated pattern, which the author does not know, so only its description is used.
     const reason = error instanceof RE2JSSyntaxException ? error.getDescription() : (error as Error).message
     throw new Error(`pattern "${pattern}" is not supported: ${reason}`)
   }

@@ -3,5 +3,5 @@ import { fixedValidators } from '../../base/fixed-validators.ts'
 
 const ajv = new Ajv2020({ strict: false, logger: false, validateFormats: false, code: { source: true, esm: true } })
 
-/** The function that checks whether a schema is a valid schema of draft 2020-12. The build replaces this module by code that was generated beforehand. */
+/** Validates JSON Schemas of draft 2020-12. The build replaces this module by code that is generated beforehand. */
 export const validators = fixedValidators(ajv, { metaschema: 'https://json-schema.org/draft/2020-12/schema' })

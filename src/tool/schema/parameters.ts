@@ -3,20 +3,20 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { compileSchema, SchemaError, type CompiledSchema } from './schema.ts'
 
-/** The parameters or the result of a tool or a prompt, in whichever form they were declared. */
+/** The declared parameters, or the declared result, of a tool or prompt, in whichever form they were written. */
 export interface Parameters {
-  /** The names in declared order. Positional arguments are assigned to them one by one. */
+  /** The names in declared order, by which positional arguments get their names. */
   readonly names: readonly string[]
-  /** The values for names that are not given. */
+  /** The default values, by name. */
   readonly defaults: JsonObject
-  /** The JSON Schema of the object of all parameters. */
+  /** The JSON Schema of the object with all values. */
   readonly schema: JsonObject
   readonly compiled: CompiledSchema
 }
 
 /**
- * Parses parameters in any of the forms that publishers write. The first is the list `[{ name, type, default, description, required }]`, where a
- * parameter without `default` is required unless it says `required: false`. The others are a JSON Schema, and a bare map of properties.
+ * Reads declared parameters in any of three forms: a list `[{ name, type, default, description, required }]`, in which a parameter
+ * without `default` is required unless `required: false`; a JSON Schema; or a bare map of properties.
  * @param compile `compileSchemaLater` for parameters that may never be used
  * @throws SchemaError
  */
@@ -38,7 +38,7 @@ function fromList (list: readonly Json[], compile: typeof compileSchema): Parame
   return fromSchema(objectSchema(properties, isRequired), compile, properties.map(([name]) => name))
 }
 
-/** Turns a bare map of properties into a JSON Schema. A member is the schema of a property, and may say `required: true` about it. */
+/** Turns a bare map of properties into a JSON Schema of an object. Each member is a schema, and may have `required: true`. */
 function fromMap (map: JsonObject): JsonObject {
   const properties = Object.entries(map).map(([name, item]): [string, JsonObject] => {
     if (!isObject(item)) throw new SchemaError(`"${name}" must be a JSON Schema`)
@@ -55,7 +55,7 @@ function objectSchema (properties: readonly [string, JsonObject][], isRequired: 
   }
 }
 
-/** The schema of a property, from a list item or a member of a map: without the members that are about the parameter itself. */
+/** The schema of one parameter: its list item or map member, without `name` and `required`, which are about the parameter. */
 function propertySchema (item: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(item).filter(([keyword, value]) => keyword !== 'name' && !(keyword === 'required' && typeof value === 'boolean')))
 }
@@ -68,36 +68,36 @@ function fromSchema (schema: JsonObject, compile: typeof compileSchema, names?: 
   return { names: names ?? Object.keys(properties), defaults: Object.fromEntries(defaults), schema, compiled }
 }
 
-/** The keywords that say what properties are, and not which of them must exist. */
+/** The keywords that describe properties, without those that say which properties are required. */
 const DESCRIBING = new Set(['$schema', '$id', '$defs', 'definitions', 'properties'])
 
-/** The violations of the defaults, each checked against the property to which it belongs. @param root the name of the object of all parameters */
+/** Checks the default values against the schemas of their properties. @param root the name of the object with all parameters, for messages */
 export function violationsOfDefaults ({ defaults, schema }: Parameters, root: string): readonly Violation[] {
   if (Object.keys(defaults).length === 0) return []
   try {
     return compileSchema(Object.fromEntries(Object.entries(schema).filter(([keyword]) => DESCRIBING.has(keyword)))).validate(defaults, root)
   } catch (error) {
-    // The schema refers to a part that was left out here, so nothing can be said about the defaults.
+    // A reference leads into a part of the schema that was left out, so nothing can be checked.
     if (error instanceof SchemaError) return []
     throw error
   }
 }
 
-/** The properties that a schema declares at its top. */
+/** The properties that a schema declares at its top level. */
 export function propertiesOf (schema: JsonObject): JsonObject {
   const properties = Object.hasOwn(schema, 'properties') ? schema['properties'] : undefined
   return properties !== undefined && isObject(properties) ? properties as JsonObject : {}
 }
 
-/** Whether the schema asks for something else than a text, so that a text must be read as JSON. */
+/** Whether the declared type is anything but a text, so that a text has to be parsed as JSON. */
 export function expectsStructure (parameters: Parameters | undefined): boolean {
   const type = parameters !== undefined && Object.hasOwn(parameters.schema, 'type') ? parameters.schema['type'] : undefined
   return typeof type === 'string' && type !== 'string'
 }
 
 /**
- * Whether an object is a JSON Schema, and not a bare map of properties. All members of a map are objects: `type` of a schema is a text, while `type`
- * of a map is a parameter called so.
+ * Whether a declaration is a JSON Schema, and not a bare map of properties. The members of such a map are all objects: `type` is a text
+ * in a schema, but a parameter of that name in a map.
  */
 function isSchema (declared: JsonObject): boolean {
   const own = (keyword: string) => Object.hasOwn(declared, keyword) ? declared[keyword] : undefined

@@ -3,12 +3,15 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { type WorkMeter } from './work-meter.ts'
 
 /**
- * The greatest length of a text with a format, such as an address, a date or a name. Formats with a function of their own, such as `uri` and `byte`,
- * take any length.
+ * The largest length of a text that is checked by a regular expression, in UTF-16 units: no address, date or name is longer. Formats
+ * checked by functions, such as `uri` and `byte`, take any length.
  */
 const MAX_FORMATTED = 4096
 
-/** The part of the format `url` before the host. The original finds it in quadratic time; the replacement, up to the path, in linear time. */
+/**
+ * The part of the regular expression for `url` that matches a user name before the host, which takes quadratic time, and its replacement
+ * that takes linear time.
+ */
 const ANY_USER = '(?:\\S+(?::\\S*)?@)?'
 const USER = '(?:[^\\s/]+@)?'
 
@@ -19,7 +22,7 @@ type Format = typeof fullFormats[keyof typeof fullFormats]
 
 const FORMATS = Object.entries<Format>({ ...fullFormats, url: URL_PATTERN }).map(([name, format]) => ({ name, format, check: checkOf(format) }))
 
-/** Adds the formats to an ajv. All of them take time linear to the text, which is paid for. */
+/** Adds the known formats, such as `date` and `email`, to an ajv. Each check takes time linear to the text, which the meter counts. */
 export function installFormats (ajv: Ajv.default, meter: WorkMeter): void {
   for (const { name, format, check } of FORMATS) {
     ajv.addFormat(name, check === undefined
@@ -31,7 +34,7 @@ export function installFormats (ajv: Ajv.default, meter: WorkMeter): void {
   }
 }
 
-/** The function that checks a text for a format; `undefined` for formats of numbers, and for formats that every text has. */
+/** The check of a format for texts; `undefined` for formats of numbers, and for formats that accept any text. */
 function checkOf (format: Format): ((text: string) => boolean) | undefined {
   if (format instanceof RegExp) return text => text.length <= MAX_FORMATTED && format.test(text)
   if (typeof format === 'function') return format

@@ -4,28 +4,28 @@ import { memberNames } from '../../template/member-names.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { type WorkMeter } from './work-meter.ts'
 
-/** The keywords of JSON Schema that have subschemas, in any draft. */
+/** The keywords that have subschemas, in all dialects of JSON Schema. */
 const APPLICATORS = [
   'allOf', 'anyOf', 'oneOf', 'not', 'if', 'properties', 'patternProperties', 'additionalProperties', 'propertyNames', 'dependentSchemas', 'dependencies',
   'items', 'prefixItems', 'additionalItems', 'contains', 'unevaluatedProperties', 'unevaluatedItems'
 ]
 
-/** The keywords that list all names of an object before they look at the first one. */
+/** The keywords for which a validation first lists all member names of an object. */
 const LISTING = ['patternProperties', 'additionalProperties', 'propertyNames', 'unevaluatedProperties', 'minProperties', 'maxProperties']
 
-/** The keywords that count the characters of a text. */
+/** The keywords for which a validation counts the characters of a text. */
 const COUNTING = ['minLength', 'maxLength']
 
 /**
- * Makes validations pay for work that grows with the value: each subschema that is applied, anew for each item and member, the names of objects, and
- * the lengths of texts. References, patterns and formats pay for themselves.
+ * Makes validations count the work that grows with the value: each subschema that is applied to an item or member, the names of objects,
+ * and the lengths of texts. References, patterns and formats count themselves.
  */
 export function installMeter (ajv: Ajv.default, meter: WorkMeter): void {
   const counterIn = ({ gen }: KeywordCxt) => gen.scopeValue('obj', { ref: meter })
   before(ajv, APPLICATORS, context => {
     const apply = context.subschema.bind(context)
     context.subschema = (applied, valid) => {
-      // The keyword `if` also applies the contents of `then` and `else`.
+      // For `if`, the applied subschema may also be `then` or `else`.
       const held = (context.parentSchema as JsonObject)[applied.keyword as string] as Json
       const subschema = applied.schemaProp === undefined ? held : (held as JsonObject)[applied.schemaProp]
       context.gen.code(_`${counterIn(context)}.applySubschema(${sizeOf(subschema as Json)})`)
@@ -41,7 +41,7 @@ export function installMeter (ajv: Ajv.default, meter: WorkMeter): void {
   })
 }
 
-/** Writes code into a validation before the code of each of the keywords. The definitions that are changed belong to one ajv alone. */
+/** Inserts code into the generated validation before the code of each given keyword. The keywords' definitions belong to this ajv alone. */
 function before (ajv: Ajv.default, keywords: readonly string[], write: (context: KeywordCxt) => void): void {
   for (const keyword of keywords) {
     const definition = ajv.getKeyword(keyword)
@@ -56,13 +56,13 @@ function before (ajv: Ajv.default, keywords: readonly string[], write: (context:
   }
 }
 
-/** The cost of a subschema itself: its keywords, with the names and values that they list. */
+/** The size of a subschema, as the work to apply it: its keywords, with the names and values that they list. */
 function sizeOf (subschema: Json): number {
   if (!isContainer(subschema)) return 1
   return Object.entries(subschema).reduce((size, [keyword, stated]: [string, Json]) => size + costOf(keyword, stated), 1)
 }
 
-/** The cost of a keyword. In an `enum` without objects and lists a value is found at once. */
+/** The work of one keyword. An `enum` without objects and lists costs 1, since a value is found in it at once. */
 function costOf (keyword: string, stated: Json): number {
   if (!isContainer(stated) || (keyword === 'enum' && !Object.values(stated).some(isContainer))) return 1
   return Object.keys(stated).length

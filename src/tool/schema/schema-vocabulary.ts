@@ -11,9 +11,9 @@ import { installMeter, isContainer } from './schema-metering.ts'
 import { type WorkMeter } from './work-meter.ts'
 
 /**
- * Replaces keywords of ajv with which the schema or value of a stranger could make it work without end. Work is metered. `enum` and `uniqueItems`
- * compare each value once instead of with every other value. `$dynamicRef` is refused. Numbers that must be equal, or multiples, are compared with
- * all their digits.
+ * Replaces parts of ajv with which a stranger's schema or value could keep it busy for ever. Work is metered. `enum` and `uniqueItems`
+ * compare each value once, instead of with every other one. `$dynamicRef` is refused. Numbers are compared as they were written, with all
+ * digits.
  */
 export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
   installFormats(ajv, meter)
@@ -27,7 +27,7 @@ export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
   installMeter(ajv, meter)
 }
 
-/** Replaces `uniqueItems`, so that it compares integers with all their digits. */
+/** Replaces the check of `uniqueItems` in an ajv by one that compares integers with all digits. */
 export function replaceUniqueItems (ajv: Ajv.default, meter?: WorkMeter): void {
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword(uniqueItems(meter))
@@ -43,18 +43,18 @@ function uniqueItems (meter: WorkMeter | undefined): FuncKeywordDefinition {
   }
 }
 
-/** A text that only equal values share. It is paid for after it was made, because its length is not known before. */
+/** A text that is equal only for equal values. The work is counted after it was made, since its length is not known before. */
 function textOf (value: Json, meter: WorkMeter | undefined): string {
   const text = canonicalJson(value)
   meter?.readText(text.length)
   return text
 }
 
-/** Checks a value. `parent` and `name` are the value's place, at which its integers are found with all digits. */
+/** A check of a value. With its parent and name, its original form with all digits can be found. */
 type Check = (value: Json, parent: Json, name: string | number) => boolean
 
 /**
- * A keyword of ajv with another check.
+ * Copies a keyword of ajv with another check.
  * @param checkOf makes the check from the keyword's value in the schema, with all digits; `undefined` keeps ajv's own check
  */
 function checkedBy (definition: CodeKeywordDefinition, checkOf: (stated: Json) => Check | undefined): CodeKeywordDefinition {
@@ -73,14 +73,14 @@ function multipleOf (step: Json): Check {
   return (value, parent, name) => isMultiple(exactMember(value, parent, name) as number | bigint, step as number | bigint)
 }
 
-/** The check of an `enum` with large integers; `undefined` without them, because ajv's own check is faster then. */
+/** A check for one of several values, when any of them is an integer that a floating-point number cannot hold; without one, ajv's own check is faster. */
 function oneOf (values: readonly Json[], meter: WorkMeter): Check | undefined {
   if (!values.some(holdsBigint)) return undefined
   const texts = new Set(values.map(canonicalJson))
   return (value, parent, name) => texts.has(textOf(exactMember(value, parent, name), meter))
 }
 
-/** The check of an `enum` of texts and numbers, in which a value is found at once. ajv would compare one after the other. */
+/** A check for one of several simple values, found in a set at once; ajv would compare them one after the other. */
 function among (values: readonly Json[]): Check | undefined {
   if (values.some(isContainer)) return undefined
   const known = new Set(values)
@@ -100,7 +100,7 @@ function meteredReference (meter: WorkMeter): CodeKeywordDefinition {
   }
 }
 
-/** Refuses a reference such as `#/constructor`, which ajv would follow into JavaScript's own objects. */
+/** Checks that a reference leads to a part of the schema. ajv would follow `#/constructor` into JavaScript's own objects. @throws Error when it does not */
 function checkPointer (reference: string, root: unknown): void {
   const segments = decodeURIComponent(reference.replace(/^[^#]*#?/, '')).split('/').slice(1).map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
   if (!segments.some(segment => segment in Object.prototype)) return

@@ -11,32 +11,32 @@ import { type Violation } from '../../base/errors.ts'
 import { toViolation } from './violation.ts'
 import { WorkError, WorkMeter } from './work-meter.ts'
 
-/** The greatest length of a schema as JSON, in UTF-16 units. */
+/** The largest length of a schema as JSON, in UTF-16 units. */
 const MAX_SCHEMA = 64 * 1024
 
-/** How deep a schema may nest. Each level becomes a level of generated code. */
+/** The deepest nesting of a schema. Each level becomes a level of generated code. */
 const MAX_SCHEMA_DEPTH = 40
 
-/** The greatest number of objects, lists, `true` and `false` in a schema. Each becomes code, and V8 takes long, or fails, to compile very much code at once. */
+/** The largest number of objects, lists and booleans in a schema. Each becomes code, and V8 takes long, or fails, to compile too much at once. */
 const MAX_PARTS = 1000
 
 const MAX_VIOLATIONS = 20
 
 /**
- * The greatest number of a value's members times those of its schema for which all violations are reported. Beyond it only the first one is, because
- * a list with up to one violation for each pair could fill the memory.
+ * The limit up to which all violations are listed: the number of members of the value, times that of the schema. Above it, only the first
+ * violation is reported, since a list with up to one violation for each pair could fill the memory.
  */
 const MAX_PAIRS_TOLD = 200_000
 
-/** The error that a JSON Schema cannot be used. Its message says why. */
+/** The error that a schema cannot be used; the message says why. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError'
 }
 
-/** A compiled JSON Schema. */
+/** A compiled JSON Schema, which validates values. */
 export interface CompiledSchema {
   /**
-   * The violations of the schema by a value, at most 20; none for a valid value. Never throws, and never changes the value.
+   * Validates a value. Returns at most 20 violations, none for a valid value. Never throws, and never changes the value.
    * @param root the name of the value in paths: `arguments` gives `arguments.list[0].name`
    */
   validate (value: Json, root?: string): Violation[]
@@ -63,8 +63,8 @@ export function compileSchema (schema: Json): CompiledSchema {
 }
 
 /**
- * Prepares a JSON Schema that may never be used, otherwise like `compileSchema`. It is checked now and compiled for the first value. If it cannot be
- * compiled then, every value has that as its violation.
+ * Compiles a stranger's JSON Schema that may never be used: it is checked now, but compiled with the first value. If it cannot be
+ * compiled then, every value has that violation.
  * @throws SchemaError
  */
 export function compileSchemaLater (schema: Json): CompiledSchema {
@@ -74,18 +74,18 @@ export function compileSchemaLater (schema: Json): CompiledSchema {
   return { validate: validator(checked, meter, () => (isValid ??= build(checked, meter, false))) }
 }
 
-/** A schema that is within the bounds, and valid by its metaschema. */
+/** A schema that is within its limits, and valid by its metaschema. */
 interface CheckedSchema {
   readonly plain: object | boolean
   readonly dialect: Dialect
-  /** The number of its members, at all levels. */
+  /** The number of members of the schema, at all levels. */
   readonly size: number
 }
 
 function checkSchema (schema: Json): CheckedSchema {
   if (typeof schema !== 'boolean' && !isObject(schema)) throw new SchemaError('a schema is an object or a boolean')
   const plain = toNumbers(schema) as object | boolean
-  // ajv would turn such a schema into a function that gives a promise. A promise would count as true here, and crash the process when it is rejected.
+  // ajv would turn such a schema into a function that returns a promise. A promise counts as true here, and crashes the process when it is rejected.
   if (typeof plain === 'object' && Object.hasOwn(plain, '$async')) throw new SchemaError('$async is not supported')
   const size = checkSize(plain)
   const dialect = chooseDialect(plain)
@@ -108,13 +108,13 @@ function validator (checked: CheckedSchema, meter: WorkMeter, checker: () => Val
       return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => toViolation(error, root))
     } catch (error) {
       if (error instanceof SchemaError) return [{ path: root, message: `cannot be checked: ${error.message}` }]
-      // A reference that leads to itself overflows the stack. Then, too, the value cannot be checked.
+      // A reference that leads to itself overflows the stack. Then the value cannot be checked either.
       return [{ path: root, message: error instanceof WorkError ? error.message : 'cannot be checked: its schema never ends' }]
     }
   }
 }
 
-/** The value in the form that ajv takes, with its place, at which keywords find its integers with all digits. */
+/** Wraps a value for ajv: its numbers are converted, and its place is given, where keywords find its integers with all digits. */
 function placed (value: Json) {
   const parentData = toNumbers({ value }) as { readonly value: Json }
   const instance = parentData.value
@@ -139,7 +139,7 @@ function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, al
     validateSchema: false,
     ownProperties: true,
     allErrors,
-    // Both options could make the code of a schema much smaller, in quadratic time, or much larger.
+    // Both options can make the generated code much smaller, but in quadratic time, or much larger.
     inlineRefs: false,
     code: { regExp: createPatternEngine(meter), optimize: false }
   })
@@ -153,9 +153,9 @@ function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, al
 
 const metaschemas = new Map<Dialect, InstanceType<Dialect>>()
 
-/** Checks a schema against the metaschema of its draft. All schemas share this ajv; they are mere data to it, and leave nothing behind. */
+/** Validates a schema against its metaschema. All schemas share one ajv for this, since to it they are plain data of which nothing is kept. */
 function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): void {
-  // The generated check does not know integers with all digits, so it may at most refuse too much.
+  // The generated validators do not know big integers, so at most they refuse too much; the full check below decides then.
   if ((Dialect === Ajv ? draft07 : draft2020).metaschema()(schema) === true) return
   let ajv = metaschemas.get(Dialect)
   if (ajv === undefined) {
@@ -177,7 +177,7 @@ function checkSize (schema: object | boolean): number {
   return count(schema, () => true)
 }
 
-/** Counts the members that pass a test, in a value and at all levels below. */
+/** Counts a value and all values in it, as far as `isCounted` accepts them. */
 function count (value: unknown, isCounted: (member: unknown) => boolean): number {
   const own = isCounted(value) ? 1 : 0
   return typeof value === 'object' && value !== null ? Object.values(value).reduce<number>((sum, member) => sum + count(member, isCounted), own) : own

@@ -3,7 +3,7 @@ import { type Violation } from '../../base/errors.ts'
 import { type Json, stringifyJson } from '../../base/json.ts'
 import { exactly } from '../rest/exact-numbers.ts'
 
-/** Puts an error of ajv into words for people. The name of a wrong member is put into the path, not into the message. */
+/** Converts an error of ajv to a violation in plain words. The name of a missing or unexpected member becomes a part of the path. */
 export function toViolation (error: ErrorObject, root: string): Violation {
   const path = root + error.instancePath.split('/').slice(1).map(segment => member(segment.replaceAll('~1', '/').replaceAll('~0', '~'))).join('')
   const params = error.params as Record<string, unknown>

@@ -1,28 +1,34 @@
-/** The work that every validation may do, however long it takes. So no honest value is refused because the process was stopped for a while. */
+/**
+ * The work that every validation may do without a look at the clock, in units: an honest value must not be refused because the process
+ * was suspended for a while.
+ */
 const FREE_WORK = 1_000_000
 
-/** How long a validation may go on after its free work, in ms. */
+/** The time for which a validation may go on after its free work, in ms. */
 const MAX_MILLISECONDS = 100
 
-/** The work for following a `$ref`, and for trying a pattern, beside that for the text. */
+/** The work of following a `$ref`, and of trying a pattern, in addition to the text that it reads. */
 const STEP_WORK = 100
 
-/** The work for applying a subschema, beside that for what it lists, and for reading a text, beside that for its characters. */
+/** The work of applying a subschema, in addition to what it lists, and of reading a text, in addition to its characters. */
 const SMALL_STEP_WORK = 10
 
-/** How many characters of a text are read for one unit of work. */
+/** The number of characters of a text that are read for one unit of work. */
 const CHARACTERS_PER_WORK = 4
 
-/** How much work is done between two checks of the clock, after the free work. */
+/** The work after which the clock is looked at again, once the free work is used up. */
 const WORK_PER_LOOK = 5000
 
-/** The number of states up to which an automaton is fast on any text, since the sets of states that it can be in are few, and are kept. */
+/** The number of states up to which an automaton is fast on any text, since it has few sets of states, and keeps them. */
 const SMALL_AUTOMATON = 12
 
-/** The greatest product of a text's length and the states of a larger automaton. With a new set of states at each character it takes a third of a second. */
+/**
+ * The largest product of a text's length and the states of a larger automaton. In the worst case, with a new set of states at each
+ * character, that takes a third of a second.
+ */
 const MAX_TEST = 2_000_000
 
-/** The error that checking a value took more work than any honest schema needs. */
+/** The error that a value takes more work to check than any honest schema needs. */
 export class WorkError extends Error {
   override readonly name = 'WorkError'
 
@@ -32,45 +38,45 @@ export class WorkError extends Error {
 }
 
 /**
- * Bounds the work of one validation. Each step is linear, but references that double (`allOf: [{$ref: a}, {$ref: a}]`), a thousand `contains` over a
- * long list, or patterns with a large automaton would block the event loop for seconds or minutes. The bound is on time, because the work of an
- * automaton cannot be predicted: it takes from 1 to 3,000 ns a character.
+ * Limits the work of one validation. Each step is linear, but references that double (`allOf: [{$ref: a}, {$ref: a}]`), a thousand
+ * `contains` over a long list, or patterns with a large automaton could block the process for seconds or minutes. The limit is on time,
+ * since the work of an automaton is not known before: it takes from 1 to 3,000 ns for a character.
  */
 export class WorkMeter {
   #spent = 0
   /** The time at which the free work was used up, on the clock of `performance.now()`. */
   #usedUpAt: number | undefined
-  /** How much work may be done before the clock is checked. */
+  /** The amount of work at which the clock is looked at next. */
   #nextLook = FREE_WORK
 
-  /** Begins a validation. */
+  /** Begins to count for a new validation. */
   reset (): void {
     this.#spent = 0
     this.#usedUpAt = undefined
     this.#nextLook = FREE_WORK
   }
 
-  /** Pays for following a reference. @throws WorkError */
+  /** Counts following a reference. @throws WorkError */
   followReference (): void {
     this.#charge(STEP_WORK)
   }
 
-  /** Pays for applying a subschema. @param size how much it lists @throws WorkError */
+  /** Counts applying a subschema. @param size the number of names and values that it lists @throws WorkError */
   applySubschema (size: number): void {
     this.#charge(SMALL_STEP_WORK + size)
   }
 
-  /** Pays for listing the names of an object. @throws WorkError */
+  /** Counts listing the names of an object. @throws WorkError */
   listNames (count: number): void {
     this.#charge(count)
   }
 
-  /** Pays for reading a text. @throws WorkError */
+  /** Counts reading a text. @throws WorkError */
   readText (length: number): void {
     this.#charge(SMALL_STEP_WORK + length / CHARACTERS_PER_WORK)
   }
 
-  /** Pays for trying a pattern, before it is tried. @throws WorkError */
+  /** Counts trying a pattern, before it is tried. @throws WorkError */
   tryPattern (length: number, states: number): void {
     const work = length * states
     if (states > SMALL_AUTOMATON && work > MAX_TEST) throw new WorkError()

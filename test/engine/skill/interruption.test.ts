@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { type JsonObject } from '../../../src/base/json.ts'
+import { type SkillSetting } from '../../../src/engine/skill/skill-state.ts'
+import { type ExecEffect } from '../../../src/session/model.ts'
 import { answerWith } from '../dialogue.ts'
-import { SkillDialogue } from './skill-dialogue.ts'
+import { calling, SkillDialogue } from './skill-dialogue.ts'
+
+const TERMINAL = 'd'.repeat(32)
 
 /** A skill whose command was proposed without a tag, which a person has edited, and which was interrupted. */
 function interrupted (): SkillDialogue {
@@ -35,6 +40,88 @@ describe('The question about a command that was interrupted', () => {
     assert.deepEqual(dialogue.fold().engine.view, dialogue.session.engine.view)
   })
 })
+
+/** A skill in a terminal whose line was never empty. */
+function busy (setting: Partial<SkillSetting> = {}): SkillDialogue {
+  const dialogue = new SkillDialogue({ target: 'web', inTerminal: TERMINAL, ...setting })
+  dialogue.end({ files: [] })
+  dialogue.end(answerWith({ content: '[CMD] ls' }))
+  dialogue.fail('the line of the terminal was not empty for too long, and nothing was run', 'TERMINAL_BUSY')
+  return dialogue
+}
+
+describe('The question about a command whose terminal was busy', () => {
+  it('is what clients are shown as the last reply, and the skill waits', () => {
+    const { result, session } = busy()
+    const question = 'The command "ls" was not run: the terminal was busy for too long. Answer "again" to try again, "without" to run it and all further ones without the terminal, "skip" to leave it out, or tell the model what to do instead.'
+    assert.deepEqual(result.reply, { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command: 'ls', isBusy: true })
+    assert.deepEqual([session.status, session.engine.view.stateName, result.pendingCommand], ['waiting_input', 'waiting_user', 'ls'])
+  })
+
+  it('is asked in the language of the skill', () => {
+    assert.match(JSON.stringify(busy({ language: 'ru' }).result.reply), /Команда .+ не выполнена: терминал слишком долго был занят/)
+  })
+
+  for (const words of ['again', 'снова', ' Skill:Again ']) {
+    it(`gives way to the command in the same terminal after ${JSON.stringify(words)}`, () => {
+      const dialogue = busy()
+      dialogue.say(words)
+      assert.deepEqual(execIn(dialogue), { command: 'ls', terminal: TERMINAL })
+    })
+  }
+
+  for (const words of ['without', 'без терминала', 'skill:without']) {
+    it(`gives way to the command, and all further ones, without the terminal after ${JSON.stringify(words)}`, () => {
+      const dialogue = busy()
+      dialogue.say(words)
+      assert.deepEqual(execIn(dialogue), { command: 'ls' })
+      dialogue.end({ outcome: 'exited', exitCode: 0, stdout: 'a', stderr: '', command: 'ls', cwd: '/srv' })
+      dialogue.end(answerWith({ content: '[CMD] pwd' }))
+      assert.deepEqual(execIn(dialogue), { command: 'pwd', cwd: '/srv' })
+    })
+  }
+
+  it('lets the model read that its command was skipped, and nothing of an interruption', () => {
+    const dialogue = busy()
+    dialogue.say('skip')
+    assert.equal(dialogue.skill.messages.at(-1)?.['content'], 'User skipped the command.\n\n[Step 2 of 100]')
+  })
+
+  it('lets the model read other words of its user', () => {
+    const dialogue = busy()
+    dialogue.say('look at the readme first')
+    assert.equal(dialogue.skill.messages.at(-1)?.['content'], 'User skipped the command.\nlook at the readme first\n\n[Step 2 of 100]')
+  })
+
+  it('is answered by calls as by texts', () => {
+    const dialogue = new SkillDialogue({ target: 'web', inTerminal: TERMINAL, protocol: 'tools' })
+    dialogue.end({ files: [] })
+    dialogue.end(calling(['run_command', { command: 'ls' }], ['run_command', { command: 'pwd' }]))
+    dialogue.fail('busy', 'TERMINAL_BUSY')
+    dialogue.say('again')
+    assert.deepEqual(execIn(dialogue), { command: 'ls', terminal: TERMINAL })
+    dialogue.fail('busy', 'TERMINAL_BUSY')
+    dialogue.say('skip')
+    assert.deepEqual(dialogue.skill.messages.slice(-2).map(({ role, content }) => [role, String(content).split('\n')[0]]), [['tool', 'User skipped the command.'], ['tool', 'Not run: the call before it has ended the list.']])
+  })
+
+  it('alone may be answered with the action to do without the terminal', () => {
+    const without = { name: 'without', data: {} }
+    assert.equal(busy().session.engine.refuses('', without), undefined)
+    assert.deepEqual(interrupted().session.engine.refuses('', without), { kind: 'busy', message: 'Skill is not waiting for a terminal' })
+  })
+
+  it('is the same in another replica', () => {
+    const dialogue = busy()
+    assert.deepEqual(dialogue.fold().engine.view, dialogue.session.engine.view)
+  })
+})
+
+function execIn (dialogue: SkillDialogue): JsonObject {
+  const { id: _id, kind, target: _target, origin: _origin, timeout: _timeout, ...place } = dialogue.effect() as ExecEffect
+  assert.equal(kind, 'exec')
+  return { ...place }
+}
 
 describe('A line of the log of a skill', () => {
   it('S-46 has the fields of the protocol', () => {

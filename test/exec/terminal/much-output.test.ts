@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { KEPT_OUTPUT, ShownOutput } from '../../../src/exec/terminal/shown-output.ts'
+import { noSshd, startOpenSsh, type TestSshd } from '../../helpers/sshd.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
-import { noPty, openTerminal } from './terminals-of-tests.ts'
+import { noPty, openTerminal, type Place } from './terminals-of-tests.ts'
+
+let server: TestSshd | undefined
+before(async () => { if (noSshd === false) server = await startOpenSsh() })
+after(() => server?.stop())
 
 /** How much is printed, in MiB; `npm run test:long` prints more. */
 const MEBIBYTES = Number(process.env['TERMINAL_MEBIBYTES'] ?? 64)
@@ -22,13 +30,6 @@ describe('Much output of a terminal', { skip: noPty }, () => {
     assert.ok(most - before < 200 * 1024 ** 2)
   })
 
-  it('is not in the way of a storm of sizes', async t => {
-    const { run, terminal } = await openTerminal(t, 'bare')
-    for (let n = 0; n < 1000; n++) terminal.resize({ cols: 1 + n % 500, rows: 1 + n % 100 })
-    terminal.resize({ cols: 80, rows: 24 })
-    assert.equal((await run('stty size')).stdout, '24 80\n')
-  })
-
   it('keeps 256 KiB for whoever attaches again, from the beginning of a line on', async t => {
     const { run, terminal } = await openTerminal(t, 'bare')
     await run('seq 1 200000')
@@ -39,6 +40,29 @@ describe('Much output of a terminal', { skip: noPty }, () => {
     assert.match(shown, /^\d{6}\r\n/)
   })
 })
+
+for (const [place, skip, at] of [['on this machine', noPty, (): Place => 'bare'], ['over OpenSSH', noSshd, (): Place => server as TestSshd]] as const) {
+  describe(`Output of a terminal ${place}`, { skip }, () => {
+    it('is whole though the size changes a thousand times meanwhile, and the last size is that of the shell', async t => {
+      const { run, terminal, folder } = await openTerminal(t, at())
+      let shown = ''
+      const running = run('n=0; until [ -e enough ]; do n=$((n+1)); echo "line $n"; done', { onOutput (text) { shown += text } })
+      await waitFor('the output', () => shown.includes('line 100\n'))
+      for (let n = 0; n < 1000; n++) {
+        terminal.resize({ cols: 1 + n % 500, rows: 1 + n % 100 })
+        await turn()
+      }
+      terminal.resize({ cols: 81, rows: 25 })
+      const before = shown.length
+      await writeFile(join(folder, 'enough'), '')
+      const { exitCode } = await running
+      t.diagnostic(`${before} characters came meanwhile`)
+      const lines = shown.replaceAll('\r', '').trimEnd().split('\n')
+      assert.deepEqual([exitCode, lines.findIndex((line, index) => line !== `line ${index + 1}`)], [0, -1])
+      assert.equal((await run('stty size')).stdout, '25 81\n')
+    })
+  })
+}
 
 describe('The output that is kept', () => {
   it('is all of it while it is short', () => {

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { realpath } from 'node:fs/promises'
+import { chmod, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext } from 'node:test'
 import { whyNoSandbox } from '../../../src/exec/bubblewrap.ts'
@@ -22,9 +22,9 @@ const why = await whyNoSandbox()
 export const noJail = noPty === false && why !== undefined ? `bubblewrap does not work here: ${why}` : noPty
 
 /** The shells that terminals are held to, and why one cannot be. */
-export const SHELLS = (['bash', 'dash', 'busybox'] as const).map(name => ({
+export const SHELLS = (['bash', 'bash-4.4', 'dash', 'busybox'] as const).map(name => ({
   name,
-  words: { bash: ['bash', '--noprofile', '--norc', '-i'], dash: ['dash', '-i'], busybox: ['busybox', 'ash', '-i'] }[name],
+  words: { bash: ['bash', '--noprofile', '--norc', '-i'], 'bash-4.4': ['bash-4.4', '--noprofile', '--norc', '-i'], dash: ['dash', '-i'], busybox: ['busybox', 'ash', '-i'] }[name],
   skip: spawnSync('sh', ['-c', `command -v ${name}`]).status === 0 ? false as const : `${name} is not installed`
 }))
 
@@ -50,6 +50,8 @@ const KEPT = 2 * 1024 * 1024
 export async function openTerminal (t: TestContext, place: Place, options: Partial<TerminalOptions> = {}): Promise<TestTerminal> {
   const folder = await createTemporaryFolder()
   const state = await createTemporaryFolder()
+  // Over SSH the shell may be another user's.
+  await chmod(folder.path, 0o755)
   const executor = executorAt(place, folder.path, state.path)
   const terminal = await Terminal.open({ name: 'web', size: { cols: 80, rows: 24 }, open: each => executor.openPty(each), ...options })
   let shown = ''

@@ -60,6 +60,21 @@ describe('a preview', () => {
     assert.deepEqual([partial.status, codes(partial), 'needs' in partial.json, 'rendered_prompt' in partial.json], [200, ['PARTIAL_UNKNOWN 1:3'], true, false])
   })
 
+  it('puts the caller\'s messages where the prompt has their place, else behind, and records them', async t => {
+    const { preview } = await startPreviews(t)
+    const messages = [{ role: 'user', content: 'Hi {{name}}' }, { role: 'assistant', content: 'Hello' }]
+    const placed = await preview({ prompt: { messages: [{ role: 'system', content: 'Be {{team.tone}}.' }, { placeholder: 'history' }, { role: 'user', content: 'Now.' }] }, messages, tools: 'live' })
+    assert.deepEqual(placed.json['rendered_prompt'], [{ role: 'system', content: 'Be kind.' }, ...messages, { role: 'user', content: 'Now.' }])
+    assert.deepEqual(placed.json['bundle']?.['history'], messages)
+    assert.deepEqual((await preview({ prompt: 'Be kind.', messages })).json['rendered_prompt'], [{ role: 'user', content: 'Be kind.' }, ...messages])
+  })
+
+  it('refuses a message of a role that no caller has', async t => {
+    const { preview } = await startPreviews(t)
+    const { status, json } = await preview({ prompt: 'x', messages: [{ role: 'system', content: 'x' }] })
+    assert.deepEqual([status, json['code']], [400, 'REQUEST_INVALID'])
+  })
+
   it('says which part of a prompt is wrong that is no text', async t => {
     const { preview } = await startPreviews(t)
     const reply = await preview({ prompt: { userPrompt: 'x', parameters: 7 } })

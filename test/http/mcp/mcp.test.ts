@@ -88,6 +88,18 @@ for (const era of ERAS) {
       assert.equal(failed.isError, true)
     })
 
+    it('renders a prompt with the conversation so far, and refuses what is none', async t => {
+      const placed = { messages: [{ placeholder: 'history' }, { role: 'user', content: 'Sum it up.' }] }
+      const client = await connect(t, await startService(t, { 'templates:team:sum': placed }, { API_TOKENS: TOKENS }), era)
+      const messages = [{ role: 'user', content: 'Hi {{x}}' }, { role: 'assistant', content: 'Hello' }]
+      const { content } = await client.callTool({ name: 'render_prompt', arguments: { id: 'team.sum', messages } })
+      assert.deepEqual(JSON.parse((content as Array<{ readonly text: string }>)[0]?.text ?? ''), [...messages, { role: 'user', content: 'Sum it up.' }])
+      for (const wrong of ['Hi', [{ content: 'Hi' }], [{ role: 'system', content: 'Hi' }], Array.from({ length: 1001 }, () => ({ role: 'user', content: 'Hi' }))]) {
+        const refused = await client.callTool({ name: 'render_prompt', arguments: { id: 'team.sum', messages: wrong } })
+        assert.deepEqual([refused.isError, JSON.stringify(refused.content).includes('at most 1000 messages')], [true, true])
+      }
+    })
+
     it('calls tools that are registered as callable, and no others', async t => {
       const { origin, requests } = await startRestfulToolServer(t)
       const tool = { url: `${origin}/echo`, method: 'POST', description: 'Echoes', parameters: [{ name: 'text', type: 'string' }] }

@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ANYONE } from '../../../src/access/caller.ts'
 import { followChildren } from '../../../src/service/sessions/perform/children.ts'
+import { childId, openChildrenIn } from '../../../src/session/child.ts'
 import { ENDED } from '../../../src/session/model.ts'
 import { type Performer } from '../../../src/session/performer.ts'
 import { SessionRunner } from '../../../src/session/run/runner.ts'
@@ -21,6 +22,8 @@ export interface CrashPlan {
   readonly keyPrefix: string
   readonly ids: readonly string[]
   readonly script: string
+  /** The tools whose calls wait for a person, who allows each. @default none */
+  readonly ask?: readonly string[]
   /** Where each effect that is done writes a line: session, effect, tool. */
   readonly done: string
   /** Whether the process kills itself, at its n-th append or effect, from 1. */
@@ -28,6 +31,7 @@ export interface CrashPlan {
 }
 
 const plan = JSON.parse(process.argv[2] as string) as CrashPlan
+const { ask = [] } = plan
 const log = quietLog()
 const real = plan.place.startsWith('redis:') ? createRedisSessionStore({ url: plan.place, keyPrefix: plan.keyPrefix, keep: 60_000, log }) : createDirectorySessionStore({ path: plan.place, keep: 60_000, log })
 const counts = { before: 0, after: 0, during: 0 }
@@ -62,6 +66,7 @@ const performer: Performer = {
 /** As the service does it: what a child starts with is its script. */
 const startChild = followChildren({
   startOf: async ({ session: parent, effect }) => scripted(effect.input.text, {
+    ask,
     parent: { session: parent.id, effect: effect.id, root: parent.id, depth: 1, line: [{ session: parent.id, definition: parent.start.definition }] }
   }),
   use: async work => await work({ store, runner })
@@ -79,9 +84,24 @@ async function patiently<T> (work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Allows what waits in the children of a session, at the ids of the children. */
+async function allowBelow (id: string): Promise<void> {
+  const session = await runner.load(id)
+  for (const { effect } of session === undefined ? [] : openChildrenIn(session)) {
+    const child = await runner.load(childId(id, effect.id))
+    for (const approval of child === undefined ? [] : runner.approvals(child)) {
+      // The answer to the call before this one may have been lost with its process.
+      await runner.decide(childId(id, effect.id), approval.effect, { by: 'bob', decision: 'approve' }).catch((error: Error) => { if (error instanceof SessionStoreError) throw error })
+    }
+  }
+}
+
 const runner: SessionRunner = new SessionRunner({ store, engines: SCRIPTED, performer, log, lease: 300 })
 runner.open()
-for (const id of plan.ids) await patiently(() => runner.start(id, scripted(plan.script)))
-while (!(await patiently(() => Promise.all(plan.ids.map(id => real.head(id))))).every(head => head !== undefined && ENDED.has(head.status))) await delay(5)
+for (const id of plan.ids) await patiently(() => runner.start(id, scripted(plan.script, { ask })))
+while (!(await patiently(() => Promise.all(plan.ids.map(id => real.head(id))))).every(head => head !== undefined && ENDED.has(head.status))) {
+  for (const id of ask.length === 0 ? [] : plan.ids) await patiently(() => allowBelow(id))
+  await delay(5)
+}
 await runner.close()
 await store.close()

@@ -26,6 +26,8 @@ type Moment = 'before' | 'after' | 'during'
 interface Scene {
   readonly title: string
   readonly script: string
+  /** The tools whose calls wait for a person. */
+  readonly ask?: readonly string[]
   /** The effects of a session in the order in which they are asked for, and whether they may be repeated. */
   readonly repeatable: readonly boolean[]
   /** Those of the session that the session starts. */
@@ -43,6 +45,14 @@ const SCENES: readonly Scene[] = [
     repeatable: [true, true, false],
     child: [false, true, false],
     moments: { before: SESSIONS * 8, after: SESSIONS * 8, during: SESSIONS * 5 }
+  },
+  {
+    title: 'leaves a child waiting for its person, and does what he allows at its id',
+    script: '?m > @asked+read:1,end work:3 > end',
+    ask: ['asked'],
+    repeatable: [true, true, false],
+    child: [true, false],
+    moments: { before: SESSIONS * 8, after: SESSIONS * 8, during: SESSIONS * 4 }
   }
 ]
 
@@ -87,7 +97,7 @@ describe('A process that is killed', { concurrency: true }, () => {
         await Promise.all(Array.from({ length: count }, (_, index) => limit(async () => {
           const name = `case-${++cases}`
           const isFolder = place === 'a folder'
-          const plan: CrashPlan = { place: isFolder ? join(folder.path, name) : redis.url, keyPrefix: `${name}:`, ids: Array.from({ length: SESSIONS }, () => newId()), script: scene.script, done: join(folder.path, `${name}.done`) }
+          const plan: CrashPlan = { place: isFolder ? join(folder.path, name) : redis.url, keyPrefix: `${name}:`, ids: Array.from({ length: SESSIONS }, () => newId()), script: scene.script, ask: scene.ask ?? [], done: join(folder.path, `${name}.done`) }
           const kills = killsOf(scene, at, index)
           assert.equal(await run({ ...plan, kill: kills[0] as typeof kills[0] & {} }), 'SIGKILL')
           // The second process has fewer moments left, and may end before it is killed.

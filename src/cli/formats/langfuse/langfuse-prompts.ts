@@ -3,7 +3,7 @@ import { isLabel, LATEST } from '../../../registry/kinds/release/release-record.
 import { listOf, objectOf, textOf } from '../../json-members.ts'
 import { templateFrom } from './langfuse-text.ts'
 
-/** One version of a prompt that is imported. */
+/** One version of a prompt that Langfuse has exported. */
 export interface ImportedVersion {
   readonly n: number
   readonly entry: JsonObject
@@ -12,24 +12,24 @@ export interface ImportedVersion {
   readonly note: string | undefined
 }
 
-/** A prompt that is imported. */
+/** A prompt that Langfuse has exported, with its versions and labels. */
 export interface ImportedPrompt {
   readonly id: string
-  /** The oldest first. */
+  /** The versions, the oldest first. */
   readonly versions: readonly ImportedVersion[]
   readonly labels: ReadonlyMap<string, number>
 }
 
-/** The prompts of an export, and remarks on the parts of it that have no place here. */
+/** The prompts of a Langfuse export, and remarks on what of it could not be taken over. */
 export interface LangfuseImport {
   readonly prompts: readonly ImportedPrompt[]
-  /** As `name: reason`. */
+  /** The remarks, each as `name: reason`. */
   readonly remarks: readonly string[]
 }
 
 interface PromptInMaking { readonly versions: ImportedVersion[], readonly labels: Map<string, number> }
 
-/** Settings of a model, as OpenAI's API has them; all else of a `config` is a program's own. */
+/** The members of a Langfuse `config` that are settings of a model in OpenAI's API; all other members are for the user's own programs. */
 const SETTINGS: ReadonlySet<string> = new Set([
   'model', 'temperature', 'top_p', 'max_tokens', 'max_completion_tokens', 'stop', 'seed', 'presence_penalty', 'frequency_penalty',
   'reasoning_effort', 'tools', 'tool_choice', 'parallel_tool_calls', 'response_format'
@@ -38,8 +38,8 @@ const SETTINGS: ReadonlySet<string> = new Set([
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 
 /**
- * Reads Langfuse's bulk export: a list of versions of prompts, or an object with such a list as `data` or `prompts`.
- * @returns `undefined` for what is none
+ * Reads a bulk export of Langfuse: a list of versions of prompts, or an object with such a list as `data` or `prompts`.
+ * @returns `undefined` for a value that is no export
  */
 export function readLangfuse (value: Json): LangfuseImport | undefined {
   const list = versionsIn(value)
@@ -80,7 +80,7 @@ function versionsIn (value: Json): readonly Json[] | undefined {
   return [value['data'], value['prompts']].find(each => Array.isArray(each)) as readonly Json[] | undefined
 }
 
-/** The id of a prompt by its name: `team/greet` becomes `team.greet`. */
+/** The id that a Langfuse name becomes: `team/greet` is `team.greet`. */
 function idOf (name: string): string {
   return name.replaceAll(/[/:\\]/g, '.').replaceAll(/^\.+|\.+$/g, '').replaceAll(/\.{2,}/g, '.')
 }

@@ -1,20 +1,26 @@
-/** A variable of Langfuse, or a reference to another prompt. https://langfuse.com/docs/prompt-management/features/composability */
+/**
+ * The parts of a Langfuse text that are not plain text: variables, references to other prompts, and braces.
+ * https://langfuse.com/docs/prompt-management/features/composability
+ */
 const TAGS = /(\\*)\{\{\s*([A-Za-z_][\w.]*)\s*\}\}|@@@langfusePrompt:name=([^|@]+)\|(label|version)=([^@|]+)@@@|(\\*)\{\{/g
 
 /**
- * A text of Langfuse as a template in Handlebars: `{{x}}` reads the variable x, and any other braces stay text, as they do there.
- * @param idOf the id of the prompt of a name
+ * Turns a text of Langfuse into a Handlebars template: `{{x}}` reads the variable x, and all other braces stay plain text, as in Langfuse.
+ * @param idOf gives the id of a prompt by its name in Langfuse
  */
 export function templateFrom (text: string, idOf: (name: string) => string): string {
   return text.replaceAll(TAGS, (_tag, slashes = '', variable?: string, name?: string, _by?: string, release?: string, before = '') => {
     if (variable !== undefined) return `${inFront(slashes)}{{variables.${variable}}}`
     if (name !== undefined) return `{{> "${idOf(name)}@${release ?? ''}"}}`
-    // The empty comment parts the backslashes of the text from that which makes text of the braces.
+    // The empty comment separates backslashes of the text from the backslash that makes the braces plain text.
     return before === '' ? '\\{{' : `${inFront(before)}{{!}}\\{{`
   })
 }
 
-/** Backslashes before a tag: Handlebars takes one away where there are two or more, and the tag for text where there is one. */
+/**
+ * The backslashes to write before a tag so that those of the text stay: of two or more, Handlebars removes one; a single one would turn the
+ * tag into plain text.
+ */
 function inFront (slashes: string): string {
   return slashes === '' ? '' : `${slashes}\\`
 }

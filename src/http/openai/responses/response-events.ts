@@ -4,10 +4,16 @@ import { begun, callItem, finished, headOf, messageItem, newId, refusalPart, typ
 /** A message of the response that the model is still writing. */
 interface OpenMessage { readonly id: string, readonly place: number, readonly parts: JsonObject[], kind: 'text' | 'refusal', text: string }
 
-/** A function call of the response that the model is still writing. All calls stay open to the end of the response, since their pieces may take turns. */
+/**
+ * A function call of the response that the model is still writing. All calls stay open until the end, since the model may write pieces of
+ * them in turns.
+ */
 interface OpenCall { readonly id: string, readonly place: number, readonly index: Json | undefined, readonly callId: Json, name: Json, arguments: string }
 
-/** Turns the chunks of a chat completion into the events of a streamed response. Each method gives the events to send now. */
+/**
+ * Translates the chunks of a chat completion into the events of a streamed response of OpenAI's Responses API. Each method gives the events
+ * to send now.
+ */
 export class ResponseEvents {
   readonly #body: JsonObject
   readonly #output: JsonObject[] = []
@@ -18,7 +24,7 @@ export class ResponseEvents {
   #reason: Json | undefined
   #usage: Json | undefined
 
-  /** @param body the request */
+  /** Begins the events of one response. @param body the request, parts of which a response repeats */
   constructor (body: JsonObject) {
     this.#body = body
   }
@@ -82,7 +88,7 @@ export class ResponseEvents {
       : this.#event('response.refusal.delta', added)
   }
 
-  /** Adds a piece of a call. A piece without an index, or with the id of a known call, belongs to the last call. */
+  /** Adds a piece of a function call. A piece without an index belongs to the last call; a piece with a new id begins another call. */
   * #call ({ index, id, function: given }: JsonObject): Generator<Buffer, void> {
     const { name = '', arguments: text } = isJsonObject(given) ? given : {}
     const latest = index === undefined ? this.#calls.at(-1) : this.#calls.findLast(call => call.index === index)

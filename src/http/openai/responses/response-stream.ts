@@ -5,7 +5,10 @@ import { EventScanner, type ServerSentEvent } from '../../../llm/stream/server-s
 import { type ChatStream } from '../../../service/chat/chat-stream.ts'
 import { ResponseEvents } from './response-events.ts'
 
-/** Turns the stream of a chat into that of a response: each chunk at once, comments unchanged. @param body the request */
+/**
+ * Translates the stream of a chat completion into that of OpenAI's Responses API: each chunk at once, comments unchanged. @param body the
+ * request
+ */
 export function responseStream ({ events }: ChatStream, body: JsonObject): ChatStream {
   return { events: Readable.from(translated(events, new ResponseEvents(body)), { objectMode: false }) }
 }
@@ -22,7 +25,7 @@ async function * translated (events: Readable, response: ResponseEvents): AsyncG
 }
 
 function * piecesOf (data: string, response: ResponseEvents): Generator<Buffer, void> {
-  // The client that reads the model's API has checked the form of every event already.
+  // No error is caught here: the code that reads the model's API has checked the form of every event.
   const chunk = JSON.parse(data) as Json
   if (!isJsonObject(chunk)) return
   const { error = null } = chunk

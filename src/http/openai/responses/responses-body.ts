@@ -6,7 +6,7 @@ const { prompt, variables, fallbacks } = CompletionBody.properties
 
 const items = (options: object) => nullable(Type.Array(Type.Object({}, { additionalProperties: true }), { maxItems: 1000 }), options)
 
-/** A request of OpenAI's Responses API, which may name a registered prompt. */
+/** The schema of a request of OpenAI's Responses API, which may name a registered prompt. */
 export const ResponsesBody = Type.Object({
   model: CompletionBody.properties.model,
   input: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Object({}, { additionalProperties: true }), { maxItems: 1000 }), Type.Null()], { description: 'A text, or messages, calls of functions and what they gave' })),
@@ -22,7 +22,7 @@ export const ResponsesBody = Type.Object({
   fallbacks
 }, { additionalProperties: true, examples: [{ model: 'prompt:greet', variables: { name: 'Ada' } }] })
 
-/** A response, whole or as a stream. */
+/** The schema of a reply of the Responses API, whole or as a stream. */
 export const responsesReply = {
   description: 'A response or, with `stream: true`, its events',
   content: {

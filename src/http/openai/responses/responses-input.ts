@@ -5,9 +5,9 @@ const NO_REFERENCES = 'is an item_reference, and no responses are stored: send t
   '@ai-sdk/openai does so with providerOptions: { openai: { store: false } }'
 
 /**
- * Turns the input of a Responses request into the messages of a chat.
- * @param isPrompts whether the request runs a registered prompt: callers add the conversation to it, but no instructions
- * @throws REQUEST_INVALID for input that a chat has no form for
+ * Turns the input of a request of the Responses API into the messages of a chat.
+ * @param isPrompts whether the request names a registered prompt: then messages may add to the conversation, but not instruct the model
+ * @throws REQUEST_INVALID for input that has no form in a chat
  */
 export function messagesFrom (input: Json, isPrompts: boolean): readonly JsonObject[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }]
@@ -42,7 +42,7 @@ function messageOf ({ role = 'user', content = '' }: JsonObject, index: number, 
   return { role, content: parts.length === 1 && first?.['type'] === 'text' ? first['text'] as Json : parts }
 }
 
-/** Adds a call. All calls of one turn go into one message of the assistant, which may hold a text too. */
+/** Adds a function call. All calls of one turn of the model go into one message of the assistant, which may have a text, too. */
 function addCall (messages: JsonObject[], { call_id: id = '', name = '', arguments: text = '' }: JsonObject): void {
   const call = { id, type: 'function', function: { name, arguments: text } }
   const last = messages.at(-1)

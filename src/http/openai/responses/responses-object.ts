@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { messageOf } from '../../../engine/shared/choice.ts'
 import { type CountedReply } from '../../../service/chat/counted-models.ts'
 
-/** The members that every response has. */
+/** The facts that the response of the Responses API has from its beginning. */
 export interface ResponseHead {
   readonly id: string
   /** The time of creation, in seconds since 1970. */
@@ -18,7 +18,7 @@ export function newId (prefix: string): string {
   return `${prefix}_${randomBytes(16).toString('hex')}`
 }
 
-/** The head of a new response. @param completion a whole chat completion, or its first chunk */
+/** The facts of a new response. @param completion a whole chat completion, or its first chunk */
 export function headOf (completion: JsonObject, body: JsonObject): ResponseHead {
   const model = [completion['model'], body['model']].find(each => typeof each === 'string') ?? ''
   return { id: newId('resp'), createdAt: Math.floor(Date.now() / 1000), model, body }
@@ -42,7 +42,7 @@ export function responseFrom ({ value, usage }: CountedReply, body: JsonObject):
   ], usageOf(value['usage'], usage))
 }
 
-/** A finished response. @param reason the `finish_reason` of the chat */
+/** The response once the model has finished. @param reason the `finish_reason` of the chat completion */
 export function finished (head: ResponseHead, reason: Json | undefined, output: readonly JsonObject[], usage: JsonObject | null): JsonObject {
   const cut = reason === 'length' ? 'max_output_tokens' : reason === 'content_filter' ? 'content_filter' : undefined
   const end = cut === undefined
@@ -51,7 +51,7 @@ export function finished (head: ResponseHead, reason: Json | undefined, output: 
   return { ...describe(head), ...end, output, usage }
 }
 
-/** A response whose model has written nothing yet. */
+/** The response before the model has written anything. */
 export function begun (head: ResponseHead): JsonObject {
   return { ...describe(head), status: 'in_progress', incomplete_details: null, output: [], usage: null }
 }
@@ -92,7 +92,7 @@ export function messageItem (id: string, content: readonly JsonObject[], status:
   return { type: 'message', id, status, role: 'assistant', content }
 }
 
-/** A call of a function. */
+/** A function call in a response. */
 export interface FunctionCall {
   readonly id: string
   /** The caller sends the result of the call under this id. */

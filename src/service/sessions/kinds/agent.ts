@@ -20,7 +20,7 @@ export interface AgentRequest {
 
 const MINUTE = 60_000
 
-/** The kind of sessions that are dialogues with agents. @param config has the language of agents that set none */
+/** Makes the kind of sessions that are dialogues with agents. @param config has the language of agents that set none */
 export function agentSessions ({ DEFAULT_LANGUAGE }: Pick<Config, 'DEFAULT_LANGUAGE'>): SessionKind<AgentRequest> {
   return {
     name: 'agents',
@@ -33,7 +33,7 @@ export function agentSessions ({ DEFAULT_LANGUAGE }: Pick<Config, 'DEFAULT_LANGU
   }
 }
 
-/** Makes the start of a dialogue. */
+/** Makes the recorded start of a dialogue: all settings of the agent and of the definitions that it can reach. */
 export function startDialogue (
   { id, revision, agent }: { readonly id: string, readonly revision: string, readonly agent: DialogueSetting },
   { tools, definitions, ask }: Reach,

@@ -18,29 +18,32 @@ import { type FoundProfile, seekProfile } from './seek-profile.ts'
 import { type SessionKind } from './session-kind.ts'
 import { traceIdOf } from '../trace/trace.ts'
 
-/** A request to start a plan. */
+/** A request to start a plan: a session in which a model proposes changes of files. */
 export interface PlanRequest {
   /** The goal in words; may be left out with `fix`. */
   readonly goal?: string | undefined
   /** The name of a workspace in the operator's file. */
   readonly workspace: string
-  /** The mode of the plan. It takes precedence over a mode that the words of the goal ask for. */
+  /** The mode of the plan: only plan, or also apply. It takes precedence over a mode in the words of the goal. */
   readonly mode?: PlanMode | undefined
   /** Id of the plan profile: dotted, or with `:`. @default the profile that `PAPAYU_PROFILE` names */
   readonly profile?: string | undefined
   /** The name of a check that runs before anything is planned. If it fails, the plan is to make it pass. */
   readonly fix?: string | undefined
-  /** When people confirm a change. It counts only where it is stricter than the operator's file and the profile. */
+  /** Which changes wait for a person's consent. It counts only if it is stricter than the operator's file and the profile. */
   readonly confirm?: PlanConfirm | undefined
-  /** A text that the goal is about: the output of a test, a log. */
+  /** A text to which the goal refers, such as the output of a failed test, or a log. */
   readonly report?: string | undefined
-  /** The profile itself, in place of its id. A child gets the profile as it was when its root session began. */
+  /** The profile itself, in place of its id. A plan that another session starts gets the profile as it was when the first session (the root) began. */
   readonly found?: FoundProfile | undefined
 }
 
 const BUDGET = { steps: 500, tokens: 2_000_000, idle: 24 * 60 * 60 * 1000 }
 
-/** The kind of sessions that are plans. A start throws WORKSPACE_NOT_FOUND too. @param operator the operator's file, of which each caller sees a part */
+/**
+ * Makes the kind of sessions that are plans. Their start throws WORKSPACE_NOT_FOUND, too. @param operator the operator's file, which says
+ * which workspaces each caller may use
+ */
 export function planSessions (operator: OperatorFile, config: Config): SessionKind<PlanRequest> {
   return {
     name: 'plans',
@@ -69,7 +72,7 @@ export function planSessions (operator: OperatorFile, config: Config): SessionKi
   }
 }
 
-/** Finds a registered plan profile. @throws DEFINITION_NOT_FOUND */
+/** Finds a registered plan profile (how plans are made and checked). @throws DEFINITION_NOT_FOUND */
 function profileOf (generation: Generation, given: string): FoundProfile {
   const { id, profile, hash } = findDefinition(generation, planKind, given)
   return { id, profile, revision: hash }
@@ -81,7 +84,7 @@ function refuseUnknownCheck (fix: string | undefined, { name, checks }: Workspac
   throw requestInvalid(`body: fix: "${fix}" is no check of the workspace "${name}", which has ${offered}`, { part: 'body' })
 }
 
-/** The members of a request that a plan's setting depends on, beside profile, workspace and configuration. */
+/** What a request says about a plan's settings, beside the profile and the workspace. */
 interface Asked {
   readonly traceId: string
   readonly asked: PlanConfirm | undefined
@@ -122,12 +125,15 @@ function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, 
   }
 }
 
-/** The strictest of the wishes: `PLAN_CONFIRMS` is in order from the strictest on. */
+/** The strictest of several wishes about when a person must consent. `PLAN_CONFIRMS` begins with the strictest. */
 function strictest (wanted: ReadonlyArray<PlanConfirm | undefined>): PlanConfirm {
   return PLAN_CONFIRMS.find(confirm => wanted.includes(confirm)) ?? 'diff'
 }
 
-/** The limits of plans that the configuration sets. With schema 2 a model may ask for context twice as often, since it may list folders first. */
+/**
+ * The limits of plans from the configuration. With version 2 of the answer's schema a model may ask for context twice as often, as it may
+ * list folders first.
+ */
 function limitsOf (config: Config, version: number): PlanLimits {
   return {
     ...DEFAULT_LIMITS,

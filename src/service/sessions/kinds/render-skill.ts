@@ -8,7 +8,7 @@ import { linkCandidates } from '../../lint/lint-candidate.ts'
 import { type RenderPrompt } from '../../render/render-prompt.ts'
 import { type Starter } from './session-kind.ts'
 
-/** Gives the text of a skill's body. A body that the skill declares to be a template is rendered. */
+/** Gives the body of a skill (its instructions to the model) as text. A body that is declared a template is rendered. */
 export type RenderSkill = (
   skill: Pick<SkillDefinition, 'id' | 'body' | 'isTemplate'>,
   variables: Readonly<Record<string, string>>,
@@ -16,8 +16,8 @@ export type RenderSkill = (
 ) => Promise<string>
 
 /**
- * Makes the renderer of skills' bodies. It renders a body as if it were a prompt, with the skill's parameters as variables, and with the
- * shared variables, tools and partials that the caller may see. Errors are those of rendering a prompt.
+ * Makes the function that renders bodies of skills. A body is rendered like a prompt: the skill's parameters are its variables, and it may
+ * use the shared variables, tools and partials that the caller may see. Errors are those of rendering a prompt.
  */
 export function createSkillRenderer (languages: readonly Language[], renderPrompt: RenderPrompt): RenderSkill {
   return async function renderSkill ({ id, body, isTemplate }, variables, { generation, caller, requestId }) {

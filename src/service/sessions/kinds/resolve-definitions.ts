@@ -1,37 +1,36 @@
 import { type Config } from '../../../config/config.ts'
 import { definitionsTooMany } from '../../../base/errors.ts'
-import { type JsonObject } from '../../../base/json.ts'
+import { type Json, type JsonObject } from '../../../base/json.ts'
 import {
-  type OfferedChild, type OfferedFunction, type OfferedTransfer, type ResolvedDefinition, type ResolvedDefinitions
+  type OfferedChild, type OfferedFunction, type OfferedTool, type OfferedTransfer, type ResolvedDefinition, type ResolvedDefinitions
 } from '../../../engine/shared/dialogue-start.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
 import { definitionsOf } from '../../../registry/generation/offered.ts'
 import { agentKind } from '../../../registry/kinds/agent/agent-kind.ts'
-import { type AgentChild, type AgentSetting, type ChildParameter } from '../../../registry/kinds/agent/agent-setting.ts'
+import { type AgentChild, type AgentSetting, type AgentTool, type ChildParameter } from '../../../registry/kinds/agent/agent-setting.ts'
 import { transferName } from '../../../registry/kinds/agent/parse-child.ts'
 import { skillKind } from '../../../registry/kinds/skill/skill-kind.ts'
-import { declareTools } from './declare-tools.ts'
 import { seekProfile } from './seek-profile.ts'
 
-/** How many definitions one session may reach, and how many bytes they may take in its log. */
+/** How many definitions one session may reach, and how many bytes they may take in its log, where they are recorded. */
 const [MOST, MOST_BYTES] = [16, 512 * 1024]
 
-/** How many definitions are counted at most. The error for more than this names this number. */
+/** How many reachable definitions are counted at most. The error for too many of them names no larger number. */
 const COUNTED = 1000
 
-/** The functions that an agent offers its model, and all definitions that the agent can reach through children and handoffs. */
+/** The functions that an agent offers its model, and all definitions (agents, skills, plan profiles) that it can start or hand over to. */
 export interface Reach {
   readonly tools: readonly OfferedFunction[]
   /** The definitions that the agent can reach; left out when there are none. */
   readonly definitions?: ResolvedDefinitions
-  /** Ids of tools, and names of definitions as `agents/helper`, of which each call waits for an approval. */
+  /** The ids of tools, and the names of definitions such as `agents/helper`, of which each call needs a person's approval. */
   readonly ask: readonly string[]
 }
 
 /**
- * Finds all definitions that an agent can call or hand over to, directly or through others, as they are now. A definition that does not
- * exist for the caller is not offered to the model, and neither is a tool that cannot be called.
- * @param generation the registry as the caller may see it
+ * Finds all definitions that an agent can call or hand over to, directly or through others, as they are now. The model is not offered a
+ * definition that the caller may not see, nor a tool that cannot be called.
+ * @param generation the snapshot of entries, without what is hidden from the caller
  * @throws DEFINITIONS_TOO_MANY
  */
 export function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_LANGUAGE: language }: Pick<Config, 'DEFAULT_LANGUAGE'>): Reach {
@@ -61,8 +60,9 @@ export function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_
 }
 
 /**
- * The definitions of a session that one of them can reach. It includes itself only where a cycle leads back to it.
- * @param key the name of that definition, as `agents/helper`
+ * The definitions, of those recorded in a session, that a given one of them can reach. The given one is among them only if a cycle leads
+ * back to it.
+ * @param key the name of the given definition, as `agents/helper`
  */
 export function withinReach (definitions: ResolvedDefinitions, key: string): ResolvedDefinitions {
   const reached = new Set<string>()
@@ -79,7 +79,7 @@ export function withinReach (definitions: ResolvedDefinitions, key: string): Res
   return Object.fromEntries(Object.entries(definitions).filter(([name]) => reached.has(name)))
 }
 
-/** The tools and definitions whose calls need an approval in a dialogue with an agent, also after a handoff to another agent. */
+/** The tools and definitions of which each call needs a person's approval in a dialogue, also after a handoff to another agent. */
 export function askOf (agent: AgentSetting, definitions: ResolvedDefinitions): readonly string[] {
   const asked = new Set<string>()
   const seen = new Set<string>()
@@ -110,7 +110,7 @@ function namedBy ({ children = [], handoffs = [] }: AgentSetting): string[] {
   return [...children.map(({ kind, id }) => `${kind}/${id}`), ...handoffs.map(id => `agents/${id}`)]
 }
 
-/** Finds a registered definition. @param key the name of the definition, as `agents/helper` */
+/** Finds a registered definition by its name. @param key the name, as `agents/helper` */
 function find (generation: Generation, key: string): Found | undefined {
   const [kind, id = ''] = key.split('/')
   if (kind === 'agents') {
@@ -151,7 +151,10 @@ function parametersOfSkill (params: Extract<Found, { kind: 'skills' }>['skill'][
   return Object.fromEntries(params.map(({ name, description, required }) => [name, { type: 'string', description, required }]))
 }
 
-/** The function that hands the dialogue over to another agent; `undefined` for one that is not in tools mode, since another engine runs it. */
+/**
+ * Makes the function by which a model hands the dialogue over to another agent; `undefined` for an agent that is not in the mode `tools`,
+ * since another engine runs it.
+ */
 function offeredTransfer (id: string, found: Found | undefined): OfferedTransfer | undefined {
   if (found?.kind !== 'agents' || found.agent.mode !== 'tools') return undefined
   const name = transferName(id)
@@ -168,4 +171,15 @@ function declared (name: string, description: string, parameters: Readonly<Recor
   const required = Object.entries(parameters).filter(([, each]) => each.required).map(([parameter]) => parameter)
   const schema = { type: 'object', properties, required, additionalProperties: false }
   return { type: 'function', function: { name, ...(description === '' ? {} : { description }), parameters: schema } }
+}
+
+/** Declares the tools of an agent to its model as functions. Tools that cannot be called now are left out. */
+function declareTools ({ tools: registered }: Generation, tools: readonly AgentTool[]): OfferedTool[] {
+  return tools.flatMap(({ name, tool, description }) => {
+    const definition = registered.get(tool)?.callable?.definition
+    if (definition === undefined) return []
+    const about = description ?? definition.description
+    const parameters = (definition.parameters?.schema ?? { type: 'object' }) as Json
+    return [{ name, tool, declaration: { type: 'function', function: { name, ...(about === undefined ? {} : { description: about }), parameters } } }]
+  })
 }

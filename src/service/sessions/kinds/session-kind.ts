@@ -3,10 +3,10 @@ import { type Generation } from '../../../registry/generation/generation.ts'
 import { type EngineKey } from '../../../session/engine.ts'
 import { type Start } from '../../../session/model.ts'
 
-/** The circumstances of a session's start: its caller, and the registry at that moment. */
+/** Who starts a session, and the registered entries at that moment. */
 export interface Starter {
   readonly caller: Caller
-  /** The registry as the caller may see it. */
+  /** The entries that the caller may see: a snapshot, which later changes leave as it is. */
   readonly generation: Generation
   /** The id that the session will have. */
   readonly session: string
@@ -14,23 +14,24 @@ export interface Starter {
   readonly requestId: string
 }
 
-/** One kind of sessions: its row in the table that the door reads. */
+/** One kind of sessions, such as dialogues with agents: how its sessions are started, and which engines run them. */
 export interface SessionKind<Request = never> {
-  /** The first part of the names of its definitions: `agents` in `agents/helper`. */
+  /** The first part of the names of the kind's definitions: `agents` in `agents/helper`. */
   readonly name: string
-  /** The engines that run its sessions: a session of another engine is of another kind. */
+  /** The engines that run the kind's sessions. By its engine a session is known to be of this kind. */
   readonly engines: readonly EngineKey[]
   /**
-   * Makes the start of a session: a copy of all that the session depends on, so that no later edit changes a running session.
+   * Makes the recorded start of a session: a copy of everything that the session depends on, so that no later edit changes a session that
+   * runs.
    * @throws DEFINITION_NOT_FOUND, REQUEST_INVALID, STORE_UNAVAILABLE, and errors that the kind documents itself
    */
   start (request: Request, starter: Starter): Promise<Omit<Start, 'owner'>> | Omit<Start, 'owner'>
 }
 
-/** A filter for sessions: those of one kind, or all. */
+/** The kind of sessions that a call accepts, or `any`. */
 export type Wanted = Pick<SessionKind, 'engines'> | 'any'
 
-/** Whether a session passes a filter. */
+/** Whether a session is of the kind that a call accepts. */
 export function isWanted ({ start: { engine } }: { readonly start: Pick<Start, 'engine'> }, wanted: Wanted): boolean {
   return wanted === 'any' || wanted.engines.some(({ name }) => name === engine)
 }

@@ -22,50 +22,53 @@ import { isForeignPath, type SkillSource, sourceOfPath } from '../offers/skill-p
 /** How long a skill waits for an answer before it expires, in ms: half an hour. */
 const IDLE = 30 * 60_000
 
-/** How many tokens of models one run of a skill may use. */
+/** How many tokens of models one run of a skill may use in all. */
 const TOKENS = 1_000_000
 
-/** The target's name for commands that the user runs. */
+/** The name in place of a target (a machine) if the user runs the skill's commands by hand. */
 export const MANUAL = 'manual'
 
-/** A request to run a skill. */
+/** A request to run a skill (instructions by which a model proposes commands). */
 export interface SkillRequest {
   /** Id of a registered skill, dotted or with `:`; or the folder of a skill that is not registered. */
   readonly id: string
-  /** The `path` of the skill in a list of skills: the path of its file, or the id of a registered skill. It takes precedence over `id`. */
+  /** The `path` that a list of skills shows: the path of a skill's file, or the id of a registered skill. It takes precedence over `id`. */
   readonly path?: string | undefined
-  /** Where on the target a skill is looked for that is not registered. */
+  /** Where on the target to look for a skill that is not registered: in the project, or in the user's home. */
   readonly source?: SkillSource | undefined
   readonly params: JsonObject
   /** The first message to the model, in place of `Execute skill: …`; empty to keep that. */
   readonly prompt: string
   /**
-   * Where commands run: `manual`, the id of an open terminal of the caller's own, or a target.
+   * Where commands run: `manual` (by hand), the id of an open terminal that the caller owns, or a target (a machine).
    * @default the skill's own, else the target that has its file, else `manual`
    */
   readonly target?: string | undefined
-  /** How commands are run. @default the skill's own way, else `approve` */
+  /** Who runs commands: the user, or the service with or without approval. @default the skill's own setting, else `approve` */
   readonly execution?: Execution | undefined
-  /** How many steps the run may take, from 1; the skill's own limit holds too. */
+  /** How many steps the run may take, from 1; the skill's own limit counts, too. */
   readonly maxSteps?: number | undefined
-  /** Whether a message is followed by the next step at once. */
+  /** Whether a message of the model is followed by the next step at once, without a word of the user. */
   readonly autoContinue: boolean
-  /** The skill itself, in place of its id and path. A child gets the skill as it was when its root session began. */
+  /**
+   * The skill itself, in place of its id and path. A skill that another session starts is the one that was recorded when the first session
+   * (the root) began.
+   */
   readonly found?: FoundSkill['skill'] | undefined
-  /** Whether another session starts the skill. Then no command runs unasked unless a rule of the operator allows it. */
+  /** Whether another session starts the skill. Then no command runs without approval unless a rule of the operator allows it. */
   readonly isChild?: true
 }
 
-/** The open terminals of callers. */
+/** The open terminals, as far as the start of a skill needs them. */
 export interface TerminalTargets {
   /**
-   * The target of a terminal of the caller's own; `undefined` when `id` cannot be the id of a terminal.
+   * Finds the target (the machine) of a terminal that the caller owns; `undefined` if `id` cannot be the id of a terminal.
    * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE
    */
   targetOf (caller: Caller, id: string): Promise<string | undefined>
 }
 
-/** The services that skills are started with. */
+/** The parts of the service that starting a skill needs. */
 export interface SkillKindOptions {
   readonly operator: OperatorFile
   /** Reads the texts that the system prompts of skills begin with. */
@@ -76,13 +79,13 @@ export interface SkillKindOptions {
   /** The model that carries out skills; empty for the service's default. */
   readonly model: string
   readonly renderSkill: RenderSkill
-  /** Has the language of skills that set none. */
+  /** The configuration, for the language of skills that set none. */
   readonly config: Pick<Config, 'DEFAULT_LANGUAGE'>
 }
 
 /**
- * The kind of sessions that are runs of skills. A start throws TARGET_NOT_FOUND, TARGETS_NOT_OFFERED, TERMINAL_NOT_FOUND and TERMINAL_GONE
- * too; for a body that is a template, also the errors of a render.
+ * Makes the kind of sessions that are runs of skills. Their start throws TARGET_NOT_FOUND, TARGETS_NOT_OFFERED, TERMINAL_NOT_FOUND and
+ * TERMINAL_GONE, too; for a body that is a template, also the errors of a render.
  */
 export function skillSessions ({ operator, readPrompts, foreignSkills, terminals, model, renderSkill, config }: SkillKindOptions): SessionKind<SkillRequest> {
   async function start (request: SkillRequest, { caller, generation, requestId }: Starter): Promise<Omit<Start, 'owner'>> {
@@ -120,7 +123,8 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
       revision: skill.hash,
       input: {},
       ...(setting.inTerminal === undefined ? {} : { terminal: setting.inTerminal }),
-      // Each step takes a question, its repair and its commands. One effect more reads what the target knows, and one is for a refusal of functions.
+      // Each step takes a question, its repair and its commands. Beyond these, one effect reads what the target knows, and one is for an
+      // API that refuses functions.
       budget: { steps: (options.protocol === 'tools' ? 2 + MAX_CALLS : 3) * maxSteps + 2, tokens: TOKENS, idle: IDLE },
       ask: [],
       commands: { rules: offered.rules, isAuto: execution === 'auto' && isChild !== true && target?.mayRunUnasked === true }
@@ -133,8 +137,8 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
   }
 
   /**
-   * The target that a request names, with the terminal if it names one.
-   * @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE for a terminal that is not the caller's own
+   * The target (the machine) that a request names, with the terminal if it names one.
+   * @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE for a terminal that the caller does not own
    */
   async function placeWanted ({ target: asked }: SkillRequest, caller: Caller): Promise<{ readonly wanted: string | undefined, readonly terminal?: string }> {
     const on = asked === undefined ? undefined : await terminals.targetOf(caller, asked)
@@ -154,26 +158,26 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
   return { name: 'skills', engines: [SKILL], start }
 }
 
-/** A skill, and the target that has its file if the skill is not registered. */
+/** A skill, with the target that has its file if it is not registered. */
 interface FoundSkill {
   readonly skill: Pick<SkillDefinition, 'id' | 'name' | 'description' | 'body' | 'isTemplate' | 'options' | 'hash'>
   readonly on?: string
 }
 
-/** The members of a skill's setting that say where commands run. @param terminal the terminal that the request names */
+/** The settings of a skill that say where its commands run. @param terminal the terminal that the request names */
 function placeOf (target: Target | undefined, terminal: string | undefined, execution: Execution): Pick<SkillSetting, 'terminal' | 'target' | 'inTerminal'> {
   const named = terminal ?? target?.name ?? MANUAL
   if (execution === 'manual') return { terminal: named, target: '' }
   return { terminal: named, target: target?.name ?? '', ...(terminal === undefined ? {} : { inTerminal: terminal }) }
 }
 
-/** The error for a target that does not exist for the caller. */
+/** The error for a target that the caller may not use, or that does not exist. */
 function missingTarget ({ targets }: OperatorFile, name: string): Error {
   return targets.size === 0 ? targetsNotOffered(name) : targetNotFound(name, nearMatches(name, targets.keys()))
 }
 
 /**
- * The given parameters: first those that the skill declares, in its order, then the others in the order of the request.
+ * The parameters of a skill as texts: first those that the skill declares, in its order, then the others in the order of the request.
  * @throws REQUEST_INVALID when a required one is missing
  */
 function parametersOf ({ options: { params } }: Pick<SkillDefinition, 'options'>, given: JsonObject): SkillSetting['parameters'] {

@@ -11,9 +11,9 @@ import { startDialogue } from './agent.ts'
 import { askOf, withinReach } from './resolve-definitions.ts'
 import { type SessionKinds } from './table.ts'
 
-/** The parent of a child session, its owner, and the effect that starts the child. */
+/** What is needed to start a child session (one that another session starts): its parent, the owner, and the effect that asks for it. */
 export interface ChildStarter {
-  /** The owner of the parent, as it is now. */
+  /** The owner of the parent, with the rights that he has now. */
   readonly caller: Caller
   readonly parent: Session
   readonly effect: ChildEffect
@@ -22,9 +22,10 @@ export interface ChildStarter {
 }
 
 /**
- * Makes the start of a child session. The child's definition is the one that was recorded when the root session started; targets,
- * workspaces and rights are those of now. Whatever needs an approval in the parent needs one in the child, too.
- * @param generation the registry of now
+ * Makes the recorded start of a child session, which another session starts. The child's definition is the one recorded when the first
+ * session (the root) began; targets, workspaces and rights are those of now. Whatever needs approval in the parent needs it in the child,
+ * too.
+ * @param generation the current snapshot of all entries
  * @throws DEFINITION_NOT_FOUND, REQUEST_INVALID, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND, and errors of the child's kind
  */
 export async function startOfChild (kinds: SessionKinds, generation: Generation, starter: ChildStarter): Promise<Start> {
@@ -61,7 +62,7 @@ async function makeStart (kinds: SessionKinds, generation: Generation, { caller,
   }
 }
 
-/** The definitions that a session can reach, as its start has them. Only a dialogue has any. */
+/** The definitions that a session can start or hand over to, as recorded at its start. Only dialogues with agents have any. */
 function definitionsIn (start: Start): ResolvedDefinitions {
   return start.engine === LOOP.name ? startedAs(start, LOOP).setting.definitions ?? {} : {}
 }

@@ -5,20 +5,20 @@ import { planSessions, type PlanRequest } from './plan.ts'
 import { type SkillKindOptions, type SkillRequest, skillSessions } from './skill.ts'
 import { type SessionKind } from './session-kind.ts'
 
-/** The kinds of sessions that the service has. */
+/** All kinds of sessions that the service can start. */
 export interface SessionKinds {
   readonly agents: SessionKind<AgentRequest>
   readonly skills: SessionKind<SkillRequest>
   readonly plans: SessionKind<PlanRequest>
 }
 
-/** The services and settings that the kinds of sessions are made with. */
+/** What the kinds of sessions need: parts of the service, the operator's file, and the configuration. */
 export interface SessionKindsOptions extends SkillKindOptions {
   readonly operator: OperatorFile
   readonly config: Config
 }
 
-/** Makes the table of the kinds of sessions. */
+/** Makes the kinds of sessions: dialogues with agents, runs of skills, and plans. */
 export function sessionKindsOf (options: SessionKindsOptions): SessionKinds {
   return { agents: agentSessions(options.config), skills: skillSessions(options), plans: planSessions(options.operator, options.config) }
 }

@@ -5,12 +5,15 @@ import { type Circumstances } from '../../../session/gate.ts'
 import { type ApplyEffect, type ExecEffect, type Start } from '../../../session/model.ts'
 import { type OpenEffect } from '../../../session/session.ts'
 
-/** Gives the present folder of each terminal that this process holds. */
+/** Gives the current folder of the shell in a terminal that this process holds. */
 export interface TerminalFolders {
   folderOf (terminal: string): string | undefined
 }
 
-/** The operator's present rules for effects. A session that began under an earlier file gets no more than the present file allows. */
+/**
+ * Makes the checks of what sessions may do, by the operator's file as it is now. A session that began under an earlier file gets no more
+ * than the present one allows.
+ */
 export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile, terminals: TerminalFolders = { folderOf: () => undefined }): Circumstances {
   return {
     commands: ({ target }) => ({ rules, isAuto: targets.get(target)?.mayRunUnasked === true }),
@@ -25,7 +28,7 @@ export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile, t
   }
 }
 
-/** The facts of a command that a person is shown: the folder or machine that it would run on, the sandbox, the network. */
+/** What a person is shown about a command before allowing it: the folder or machine on which it would run, the sandbox, the network. */
 function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | undefined, folderInTerminal: () => string): JsonObject {
   const cwd = terminal === undefined ? given : folderInTerminal()
   switch (target?.type) {
@@ -35,13 +38,16 @@ function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | un
   }
 }
 
-/** The folder in which a command in a terminal would begin. A process that does not hold the terminal gives the folder that was shown with the question. */
+/**
+ * The folder in which a command in a terminal would begin. A process that does not hold the terminal gives the folder that was shown when
+ * approval was asked.
+ */
 function folderIn ({ terminal = '' }: ExecEffect, terminals: TerminalFolders, open: OpenEffect | undefined): string {
   const shown = open?.question?.about['folder']
   return terminals.folderOf(terminal) ?? (typeof shown === 'string' ? shown : '')
 }
 
-/** The facts of a change that a person is shown: the checks that run after it, with their commands. */
+/** What a person is shown about a change of files before allowing it: the checks that run after it, with their commands. */
 function aboutChange ({ change }: ApplyEffect, { setting }: Start, workspace: Workspace | undefined): JsonObject {
   const { checks = [] } = setting as { readonly checks?: readonly string[] } | null ?? {}
   return Object.hasOwn(change, 'do') ? { checks: checks.map(name => ({ name, command: workspace?.checks.get(name) ?? '' })) } : {}

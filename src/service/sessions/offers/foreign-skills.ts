@@ -12,13 +12,13 @@ import { type ForeignPlace, placeAt, placesOf, SKILL_FILE, SKILL_FOLDERS, type S
 /** The longest file that can be a skill, in bytes. */
 const MAX_SIZE = 256 * 1024
 
-/** How many skills of one target are read; more are left out. */
+/** How many skills of one target (a machine) are read; more are left out. */
 const MAX_SKILLS = 200
 
-/** How much is read of all skills of a target together, in UTF-16 units. */
+/** How much text of all skills of one target is read together, in UTF-16 units. */
 const MAX_ALL = 4 * 1024 * 1024
 
-/** How long the service waits for a target, in ms. */
+/** How long the service waits until a target has answered, in ms. */
 const TIMEOUT = 5000
 
 const UNREADABLE = `it cannot be read: expected a file in UTF-8 of at most ${MAX_SIZE} bytes, and no link`
@@ -26,10 +26,13 @@ const UNREADABLE = `it cannot be read: expected a file in UTF-8 of at most ${MAX
 /** How many files are read at a time. OpenSSH allows 10 sessions a connection, and commands need some of them. */
 const READS = 4
 
-/** Defaults of skills on targets: they were written for the protocol of texts. `timeout` is how long a command may run, in seconds. */
+/**
+ * The options of skills that are files on a target: those were written for the older protocol, in which the model answers in plain text.
+ * `timeout` is how long a command may run, in seconds.
+ */
 const AS_OF_OLD = { protocol: 'text', timeout: 30 } as const
 
-/** A skill that nobody has registered: it stands in the project of a target, or in the home of its user there. */
+/** A skill that is a file on a target (a machine) rather than registered: in the target's project, or in the home of its user. */
 export interface ForeignSkill {
   readonly target: string
   readonly place: ForeignPlace
@@ -50,8 +53,8 @@ export interface ForeignSkillList {
 }
 
 /**
- * Skills that stand on targets, where the operator offers them. The files are read anew for each call. Their bodies are plain
- * text, never templates: who writes files of a project must not be able to render with the service's variables.
+ * The skills that are files on targets, on those targets where the operator allows it. Files are read anew for each call. Their bodies are
+ * plain text, never templates: someone who can write files of a project must not read the service's variables by a template.
  */
 export class ForeignSkills {
   readonly #executors: Pick<Executors, 'ofTarget'>
@@ -62,7 +65,7 @@ export class ForeignSkills {
 
   /**
    * Finds a skill on a target by its folder, or by the path of its file. Of skills with equal names, the first counts.
-   * @returns `undefined` for a skill that does not exist there, or not for this caller
+   * @returns `undefined` if there is no such skill, or if the caller may not run it
    * @throws DEFINITION_NOT_FOUND with the reason for a file that is no skill
    */
   async find (target: Target, source: SkillSource, wanted: string, caller: Caller): Promise<SkillDefinition | undefined> {
@@ -83,19 +86,19 @@ export class ForeignSkills {
       return executor === undefined ? { skills: [], problems: [] } : await listWith(executor, target, caller)
     } catch (error) {
       if (!(error instanceof ExecutorError)) throw error
-      // The message names the machine. Only callers who may approve commands there may know it.
+      // The error names the machine, which only callers with the role `approve` may know.
       const reason = caller.roles.has('approve') ? error.message : `target "${target.name}" cannot be reached`
       return { skills: [], problems: [{ target: target.name, reason }] }
     }
   }
 }
 
-/** Whether the operator offers the skills of a target. */
+/** Whether the operator's file allows to run the skills that are files on a target. */
 export function hasSkills (target: Target): boolean {
   return target.type === 'local' ? target.workspace.hasSkills : target.hasSkills
 }
 
-/** The target whose skills a caller means: the named one; without a name the only target that has skills. */
+/** The target whose skills a caller means: the named one or, without a name, the only target that has skills. */
 export function placeOfSkills ({ targets }: Pick<OperatorFile, 'targets'>, name: string | undefined): Target | undefined {
   if (name !== undefined) return targets.get(name)
   const all = [...targets.values()].filter(hasSkills)
@@ -136,14 +139,14 @@ async function listWith (executor: Executor, target: Target, caller: Caller): Pr
   return { skills, problems }
 }
 
-/** The skill of a file. @throws DEFINITION_NOT_FOUND with the reason when the file is no skill */
+/** Reads a skill from the text of its file. @throws DEFINITION_NOT_FOUND with the reason when the text is no skill */
 function usable (place: ForeignPlace, text: string): SkillDefinition {
   const defined = define(place, text)
   if (!(defined instanceof RejectedEntry)) return defined
   throw definitionNotUsable('skill', place.name, place.path, defined.diagnostics.map(inWords), defined.diagnostics.map(placed))
 }
 
-/** The skill of a file, or the reason why the file is no skill. */
+/** Reads a skill from the text of its file; gives the reason if the text is no skill. */
 function define (place: ForeignPlace, text: string): SkillDefinition | RejectedEntry {
   try {
     const skill = skillKind.define(idOf(place), text, 'direct')

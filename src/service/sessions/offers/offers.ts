@@ -7,7 +7,7 @@ import { type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.t
 import { type ForeignSkillList, type ForeignSkills, placeOfSkills } from './foreign-skills.ts'
 import { isForeignPath, type SkillSource, sourceOfPath } from './skill-places.ts'
 
-/** The targets, workspaces and skills on targets that the operator offers to the sessions of a caller. */
+/** What a caller may choose for a session: the targets (machines), the workspaces (folders), and the skills that are files on targets. */
 export class Offers {
   readonly #operator: OperatorFile
   readonly #foreignSkills: Pick<ForeignSkills, 'find' | 'list'>
@@ -26,8 +26,8 @@ export class Offers {
   }
 
   /**
-   * Lists the skills on a target that are not registered.
-   * @param name the target. Without it, the only target that offers skills is taken; if there are several, the list is empty
+   * Lists the skills that are files on a target.
+   * @param name the target. Without it, the only target that has skills is taken; if there are several, the list is empty
    * @throws TARGET_NOT_FOUND
    */
   async skills (caller: Caller, name?: string): Promise<ForeignSkillList> {
@@ -39,9 +39,9 @@ export class Offers {
   }
 
   /**
-   * Finds one skill on a target that is not registered.
-   * @param wanted its folder, or the path of its file
-   * @returns `undefined` where there is none
+   * Finds one skill that is a file on a target.
+   * @param wanted the folder of the skill, or the path of its file
+   * @returns `undefined` when there is none
    * @throws DEFINITION_NOT_FOUND with the reason for a file that is no skill
    */
   async skill (caller: Caller, target: string | undefined, source: SkillSource | undefined, wanted: string): Promise<SkillDefinition | undefined> {

@@ -1,7 +1,7 @@
-/** Where the service looks for a SKILL.md that nobody has registered: in the project, or in the home of a remote machine. */
+/** Where a skill (a SKILL.md) that is not registered is looked for: in the target's project, or in the home of a user on a remote machine. */
 export type SkillSource = 'project' | 'remote'
 
-/** The folders of skills of each source. Of two skills with equal names, the one in the earlier folder counts. */
+/** The folders in which skills are searched, for each place. Of two skills with equal names, the one in the earlier folder counts. */
 export const SKILL_FOLDERS: Readonly<Record<SkillSource, readonly string[]>> = {
   project: ['.kosmos-panel/skills', '.agents/skills', '.claude/skills'],
   remote: ['~/.config/kosmos-panel/skills']
@@ -9,26 +9,29 @@ export const SKILL_FOLDERS: Readonly<Record<SkillSource, readonly string[]>> = {
 
 export const SKILL_FILE = 'SKILL.md'
 
-/** The name of a skill: its folder, which may be nested. A name has no dots, so that it leads to no other place. */
+/** The pattern of a skill's name: its folder, which may be nested. It has no dots, so that `..` cannot lead to another place. */
 const NAME = /^[\w-]{1,64}(?:\/[\w-]{1,64}){0,7}$/
 
-/** Where a skill is on its target. */
+/** The place of a skill's file on its target. */
 export interface ForeignPlace {
   readonly source: SkillSource
-  /** Its folder below the folder of skills: `git/quick-commit`. */
+  /** The folder of the skill below the folder of skills: `git/quick-commit`. */
   readonly name: string
-  /** Path of its file, relative to the project or the home. */
+  /** The path of the skill's file, relative to the project or the home. */
   readonly path: string
 }
 
-/** Where a skill may stand. @param wanted its folder, or the path of its file or folder @returns none for a text that is neither */
+/**
+ * The places at which a skill's file may be. @param wanted the skill's folder, or the path of its file or folder @returns no place for a
+ * text that is neither
+ */
 export function placesOf (source: SkillSource, wanted: string): readonly ForeignPlace[] {
   const at = placeAt(source, wanted)
   if (at !== undefined) return [at]
   return NAME.test(wanted) ? SKILL_FOLDERS[source].map(folder => placeIn(source, folder, wanted)) : []
 }
 
-/** The place that a path names; `undefined` for a path that is not below the folders of skills. */
+/** The place of a skill's file from its path; `undefined` for a path outside the folders of skills. */
 export function placeAt (source: SkillSource, path: string): ForeignPlace | undefined {
   const plain = path.replace(/^\.?\//, '')
   const folder = SKILL_FOLDERS[source].find(each => plain.startsWith(`${each}/`))
@@ -37,12 +40,12 @@ export function placeAt (source: SkillSource, path: string): ForeignPlace | unde
   return NAME.test(name) ? placeIn(source, folder, name) : undefined
 }
 
-/** Whether a path of a skill is one of a target, rather than the id of a registered one. */
+/** Whether a skill is named by a path on a target, rather than by the id of a registered skill. */
 export function isForeignPath (path: string): boolean {
   return path.includes('/')
 }
 
-/** Where the path of a skill says that it is. */
+/** Whether the path of a skill leads to a project, or to the home of a user. */
 export function sourceOfPath (path: string): SkillSource {
   return path.startsWith('~') ? 'remote' : 'project'
 }

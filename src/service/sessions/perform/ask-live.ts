@@ -10,18 +10,18 @@ import { type TokenUsage } from '../../chat/usage-counter.ts'
 import { type LiveAnswer } from './live-answer.ts'
 
 /**
- * Waits between attempts at a stream that broke off, in ms. There is one more attempt than waits. The client of the model itself
- * tries a stream again that fails before its first event.
+ * The waits before a model's stream that broke off is asked for again, in ms; there is one more attempt than waits. A stream that fails
+ * before its first event is repeated by the client of the model itself.
  */
 const WAITS = [100, 300]
 
-/** A complete answer of a model, and the tokens that it took. */
+/** The whole answer of a model, and the tokens that it took. */
 export interface WholeAnswer {
   readonly value: JsonObject
   readonly usage: TokenUsage
 }
 
-/** A request to a model, and the receivers of its answer while the answer is being written. */
+/** A request to a model, and the functions that are told of its answer while it is being written. */
 export interface LiveAsking {
   readonly models: CountedModels
   readonly request: JsonObject
@@ -32,9 +32,9 @@ export interface LiveAsking {
 }
 
 /**
- * Asks a model for an answer as a stream, passes each part on, and gives the complete answer. A stream that breaks off is retried. An
- * API without streams is asked for a whole reply.
- * @throws as `CountedModels.ask`, UpstreamError when every attempt broke off
+ * Asks a model for its answer as a stream, passes each piece on, and gives the whole answer at the end. A stream that breaks off is asked
+ * for again. An API that cannot stream is asked for a whole reply.
+ * @throws as `CountedModels.ask`; UpstreamError when every attempt broke off
  */
 export async function askLive (asking: LiveAsking): Promise<WholeAnswer> {
   const { models, request, call, live } = asking
@@ -72,12 +72,12 @@ async function attemptLive ({ models, request, call, live, onProgress }: LiveAsk
   return { value: replyOf(assembler), usage: usageOfStream(request, await stream.ended) }
 }
 
-/** The streamed answer in the shape of a whole reply of OpenAI's API. */
+/** The streamed answer in the form of a whole reply of OpenAI's API. */
 function replyOf (assembler: ReplyAssembler): JsonObject {
   return { object: 'chat.completion', choices: assembler.messages().map((message, index) => ({ index, message, finish_reason: 'stop' })) }
 }
 
-/** The text that a chunk adds to the first choice. */
+/** The text that a piece of the stream adds to the first choice. */
 function textIn ({ choices }: JsonObject): string {
   const choice = Array.isArray(choices) ? (choices as readonly Json[]).find(each => isJsonObject(each) && (each['index'] ?? 0) === 0) : undefined
   const delta = isJsonObject(choice) ? choice['delta'] : undefined
@@ -85,21 +85,21 @@ function textIn ({ choices }: JsonObject): string {
   return typeof content === 'string' ? content : ''
 }
 
-/** Whether an error means that the API gives no streams: it says so, or its reply was no stream. */
+/** Whether an error means that the API cannot stream: it says so, or its reply was no stream. */
 function refusesStreams (error: unknown): boolean {
   if (error instanceof UpstreamRefusal) return /\bstream(?:ing|s|_options)?\b/i.test(error.inWords)
   return error instanceof ServiceError && /is not an event stream/.test(error.message)
 }
 
-/** A time limit for a stream: its signal aborts when no part comes for a time, or when the whole takes too long. */
+/** A time limit for a stream: its signal aborts when no piece arrives for a time, or when the whole takes too long. */
 export interface PartLimit {
   readonly signal: CallerSignal
-  /** Says that a part has come, so that the wait for the next one begins anew. */
+  /** Says that a piece has arrived, so that the wait for the next one begins anew. */
   progressed (): void
   end (): void
 }
 
-/** Limits the time between two parts of a stream. @param signal limits the time of the whole stream @param between the longest time between two parts, in ms */
+/** Limits the time between two pieces of a stream. @param signal limits the whole stream @param between the longest time between two pieces, in ms */
 export function limitParts (signal: CallerSignal, between: number): PartLimit {
   const silence = new AbortController()
   const timer = setTimeout(() => { silence.abort(new DOMException('nothing came in time', 'TimeoutError')) }, between)

@@ -9,7 +9,7 @@ import { type Outcome } from '../../../session/performer.ts'
 import { type Session } from '../../../session/session.ts'
 import { clipped } from './clipped.ts'
 
-/** The outcome of a child session that has ended, as its parent gets it, with the steps and tokens that the child has used. */
+/** The outcome of a child session (one that another session started) for its parent, with the steps and tokens that the child has used. */
 export function outcomeOfChild (child: Session): Outcome {
   const { status, used: { steps, tokens }, start: { definition } } = child
   const spent = { steps, tokens }
@@ -26,7 +26,7 @@ function wordsFor (child: Session): string {
   return why === '' ? 'has failed' : `has failed: ${why}`
 }
 
-/** The result of a completed child: the answer of an agent, the last text of a skill, the changes of a plan. */
+/** The result of a completed child session: the answer of an agent, the last text of a skill, or the changes of a plan. */
 function resultOfChild (child: Session): Json {
   switch (child.start.engine) {
     case LOOP.name: {

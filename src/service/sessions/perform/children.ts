@@ -12,26 +12,27 @@ import { tellOfChild } from '../reading/asked-below.ts'
 import { outcomeOfChild } from './child-outcome.ts'
 import { type Perform, type Performing } from './performer.ts'
 
-/** The store and the runner of sessions. */
+/** The opened store of sessions, and the runner that carries sessions on. */
 interface Opened {
   readonly store: SessionStore
   readonly runner: SessionRunner
 }
 
-/** The services that child sessions are started and followed with. */
+/** What is needed to start child sessions and to follow them. */
 export interface ChildrenOptions {
-  /** Makes the start of a child session. @param id the id that the child will have @throws ServiceError with the reason why the child cannot start */
+  /** Makes the recorded start of a child session. @param id the id that the child will have @throws ServiceError with the reason why the child cannot start */
   readonly startOf: (performing: Performing<ChildEffect>, id: string) => Promise<Start>
-  /** Calls `work` with the store and the runner. */
+  /** Opens the sessions if need be, and calls `work` with their store and runner. */
   readonly use: <T>(work: (opened: Opened) => Promise<T>) => Promise<T>
 }
 
 /**
- * Starts child sessions, and follows each to its end. The id of a child is made from its parent and its effect, so an effect that is
- * performed again finds the child that it has started before. When a process stops, the next one follows the child on.
+ * Makes the performer that starts child sessions, and waits for each to end. The id of a child is made from its parent and the effect that
+ * asks for it: if the effect is performed again, the child that was started before is found. When a process stops, the next one goes on
+ * waiting.
  */
 export function followChildren ({ startOf, use }: ChildrenOptions): Perform<ChildEffect> {
-  // The store is tried again while it cannot be reached: an outage must not fail the child.
+  // While the store cannot be reached it is asked again: an outage must not fail the child.
   return async performing => await use(async ({ store, runner }) => await patiently(performing.signal, async () => {
     const { session, effect, signal } = performing
     const id = childId(session.id, effect.id)
@@ -48,7 +49,7 @@ export function followChildren ({ startOf, use }: ChildrenOptions): Perform<Chil
   }))
 }
 
-/** The start of the child, or the failure that keeps it from starting. */
+/** The recorded start of a child session, or the failure that keeps it from starting. */
 async function tryToStart (startOf: ChildrenOptions['startOf'], performing: Performing<ChildEffect>, id: string): Promise<Start | Outcome> {
   try {
     return await startOf(performing, id)
@@ -58,7 +59,7 @@ async function tryToStart (startOf: ChildrenOptions['startOf'], performing: Perf
   }
 }
 
-/** Tells those who follow the parent what its child waits for. */
+/** Tells the followers of a parent session what its child waits for. */
 class ChildWatch {
   readonly #opened: Opened
   readonly #performing: Performing<ChildEffect>
@@ -73,7 +74,7 @@ class ChildWatch {
 
   async take (each: Followed): Promise<void> {
     if ('live' in each) {
-      // News of the child's own children is passed on, so that it reaches the followers of every session above.
+      // News about the child's own children is passed on, so that it reaches the followers of all sessions above.
       if (each.live['type'] === 'child') this.#performing.publish(each.live)
       return
     }
@@ -82,7 +83,7 @@ class ChildWatch {
     await this.tell()
   }
 
-  /** Publishes the state of the child when it has changed; the first time only if the child waits for a person. */
+  /** Publishes the state of the child if that has changed; the first time only if the child waits for a person. */
   async tell (): Promise<void> {
     const { effect, publish } = this.#performing
     if (ENDED.has(this.#child.status)) return

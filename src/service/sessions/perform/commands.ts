@@ -7,10 +7,10 @@ import { type WorkspaceLocks } from './files.ts'
 import { LiveOutput } from './live-output.ts'
 import { type Perform, type Performing } from './performer.ts'
 
-/** How much of a command's stdout, and of its stderr, the log keeps, in bytes. */
+/** How much of a command's stdout and of its stderr the session's log keeps, in bytes each. */
 const KEPT = 64 * 1024
 
-/** Runs commands on targets. The session's gate has checked each command before, by the operator's present rules. */
+/** Makes the performer that runs commands on targets (machines). Each command has been checked before against the operator's rules. */
 export function runCommandsOn (executors: Executors, { targets }: OperatorFile, lockOf: WorkspaceLocks): Perform<ExecEffect> {
   return async performing => {
     const { effect, signal } = performing
@@ -22,7 +22,7 @@ export function runCommandsOn (executors: Executors, { targets }: OperatorFile, 
   }
 }
 
-/** Runs checks: commands of a workspace that the operator's file defines by name. */
+/** Makes the performer that runs checks: commands to which the operator's file gives names, such as the tests of a workspace. */
 export function runChecksIn (executors: Executors, { workspaces }: OperatorFile, lockOf: WorkspaceLocks): Perform<CheckEffect> {
   return async performing => {
     const { effect: { workspace, check }, signal } = performing
@@ -37,12 +37,12 @@ function notOffered (code: string, what: string): Outcome {
   return { kind: 'failure', code, message: `the operator of this service offers no ${what}` }
 }
 
-/** The members of an effect that a run of its command needs, with the signal and the publisher. */
+/** What a run of a command needs: the place and the time limit, the signal that ends it, and the function that publishes its output. */
 interface RunRequest extends Pick<Performing<ExecEffect>, 'signal' | 'publish'> {
   readonly effect: Pick<ExecEffect, 'id' | 'cwd' | 'timeout'>
 }
 
-/** Runs a command, and tells the session's followers what it prints. */
+/** Runs a command, and publishes its output to the followers of the session while it runs. */
 async function runWith (executor: Executor, command: string, { effect, signal, publish }: RunRequest): Promise<Outcome> {
   const { id, cwd, timeout } = effect
   const live = new LiveOutput(id, publish)

@@ -8,15 +8,15 @@ import { type Outcome } from '../../../session/performer.ts'
 import { type WorkspaceLocks } from './files.ts'
 import { type Perform } from './performer.ts'
 
-/** How much of the output of git and its hooks an error shows, in UTF-16 units: its end. */
+/** How much of the end of git's output an error quotes, in UTF-16 units. */
 const MAX_PRINTED = 2000
 
-/** The command line of git: paths are taken literally, never as patterns. No path is taken as an option, since all stand after `--`. */
+/** The words with which git is called: paths are taken literally, never as patterns. All paths stand after `--`, so none is taken for an option. */
 const GIT = ['git', '--literal-pathspecs', '-c', 'core.quotePath=false'] as const
 
 /**
- * Commits files of workspaces. Git and the hooks of the repository run in the sandbox of checks. No shell reads a path or a message. An
- * effect that is performed twice makes one commit: the commit's trailer names the session and the effect.
+ * Makes the performer that commits files of workspaces. Git and the repository's hooks run in the same sandbox as checks, and no shell
+ * reads a path or a message. An effect that is performed twice makes one commit: a trailer of the commit names the session and the effect.
  */
 export function commitIn (executors: Executors, { workspaces }: OperatorFile, lockOf: WorkspaceLocks): Perform<CommitEffect> {
   return async ({ session, effect, signal }) => {
@@ -36,7 +36,7 @@ export function commitIn (executors: Executors, { workspaces }: OperatorFile, lo
   }
 }
 
-/** Runs git in a workspace. */
+/** Runs git in a workspace. @see GIT */
 type Git = (words: readonly string[], input?: string) => Promise<Ran>
 
 function repository (executor: LocalExecutor, signal: AbortSignal, timeout: number): Git {
@@ -56,19 +56,19 @@ async function commit (git: Git, { paths, message }: CommitEffect, name: string)
   const made = await git(['commit', '--only', '--quiet', '--cleanup=whitespace', '-F', '-', '--', ...known], `${message}\n\nSession: ${name}\n`)
   const hash = await findCommit(git, name) ?? (isGood(made) ? (await git(['rev-parse', 'HEAD'])).stdout.trim() : undefined)
   if (hash !== undefined) return { kind: 'result', result: { hash } }
-  // No commit was made, so the new files are taken out of the index again.
+  // There is no commit: the new files are taken out of git's index again.
   if (fresh.length > 0) await git(['rm', '--cached', '--quiet', '--ignore-unmatch', '-r', '--', ...fresh])
   return failed('COMMIT_FAILED', printed(made))
 }
 
-/** The hash of the newest commit, if its trailer has this name. */
+/** The hash of the newest commit, if its trailer names this session and effect. */
 async function findCommit (git: Git, name: string): Promise<string | undefined> {
   const { stdout } = await git(['log', '-1', '--format=%H%n%(trailers:key=Session,valueonly)'])
   const [hash, ...trailers] = stdout.split('\n')
   return hash !== undefined && trailers.some(trailer => trailer.trim() === name) ? hash : undefined
 }
 
-/** Those of the paths that git has listed, as a file or as a folder of one. */
+/** The paths, of those given, that git has listed, each as a file or as a folder that contains listed files. */
 function named (paths: readonly string[], { stdout }: Ran): string[] {
   const files = stdout.split('\0')
   return paths.filter(path => files.some(file => file === path || file.startsWith(`${path}/`)))

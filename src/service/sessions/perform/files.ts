@@ -8,20 +8,20 @@ import { type ApplyEffect, type ReadEffect, type RememberEffect } from '../../..
 import { type Outcome } from '../../../session/performer.ts'
 import { type Perform } from './performer.ts'
 
-/** The longest file that is read from a target, in bytes; longer ones are left out. */
+/** The largest file that is read from a target (a machine), in bytes; larger files are left out. */
 const MAX_FILE = 256 * 1024
 
-/** The longest time in which one effect reads from a target, and from a workspace, in ms. An effect's own timeout may be shorter. */
+/** The longest time of one read for a session, from a target (a machine) and from a workspace (a folder), in ms. The session may ask for a shorter one. */
 const [TARGET_TIMEOUT, WORKSPACE_TIMEOUT] = [5000, 10_000]
 
-/** Gives the workspaces. What they need is loaded when the first effect uses one. */
+/** Gives the workspaces (folders whose files plans change). Their code is loaded at the first call. */
 export type LoadWorkspaces = () => Promise<Workspaces>
 
-/** The lock of each workspace, by its name. */
+/** Gives the lock of a workspace, by its name. */
 export type WorkspaceLocks = (workspace: string) => SharedLock
 
 /**
- * Makes the locks of workspaces. They keep commands from running during a change of files in this process: a command could put a link
+ * Makes the locks of workspaces. While files of a workspace are changed, no command of this process may run there: it could put a link
  * where the change has just checked a path. Several commands may run at once.
  */
 export function workspaceLocks (): WorkspaceLocks {
@@ -33,7 +33,7 @@ export function workspaceLocks (): WorkspaceLocks {
   }
 }
 
-/** Changes files of workspaces. An effect that is performed again under the same id is done once. */
+/** Makes the performer that changes files of workspaces for sessions. If it performs one effect twice, as after a crash, the change is made only once. */
 export function changeFilesIn (load: LoadWorkspaces, lockOf: WorkspaceLocks): Perform<ApplyEffect> {
   return async ({ session: { id: session }, effect: { id: effect, workspace, change, timeout }, signal }) => {
     const workspaces = await load()
@@ -46,7 +46,7 @@ export function changeFilesIn (load: LoadWorkspaces, lockOf: WorkspaceLocks): Pe
   }
 }
 
-/** Stores preferences of the session's owner and of a workspace. */
+/** Makes the performer that stores preferences, of the session's owner and of a workspace, which models read later. */
 export function rememberIn (load: LoadWorkspaces): Perform<RememberEffect> {
   return async ({ session: { start: { owner } }, effect: { workspace, patch, timeout }, signal }) => {
     const workspaces = await load()
@@ -58,7 +58,7 @@ export function rememberIn (load: LoadWorkspaces): Perform<RememberEffect> {
   }
 }
 
-/** Reads what an effect asks for: files of a target; or files, logs, memory, previews and search results of a workspace. */
+/** Makes the performer that reads for a session: files of a target (a machine); or files, logs, preferences, previews and search results of a workspace. */
 export function readFilesOf (executors: Executors, load: LoadWorkspaces): Perform<ReadEffect> {
   return async ({ session: { id: session, start }, effect: { from, requests, timeout }, signal }) => {
     if ('target' in from) return await readTarget(executors, from.target, requests, timeLimit(signal, Math.min(timeout, TARGET_TIMEOUT)))
@@ -72,7 +72,7 @@ export function readFilesOf (executors: Executors, load: LoadWorkspaces): Perfor
   }
 }
 
-/** Reads files of a target: `{ path }` each. A file that is not there, or cannot be read in time, is left out. */
+/** Reads files of a target (a machine), one for each request `{ path }`. A file that does not exist, or that cannot be read in time, is left out. */
 async function readTarget (executors: Executors, target: string, requests: readonly JsonObject[], limit: AbortSignal): Promise<Outcome> {
   const executor = await executors.ofTarget(target)
   if (executor === undefined) return { kind: 'failure', code: 'TARGET_UNKNOWN', message: `the operator of this service offers no target "${target}"` }
@@ -84,7 +84,7 @@ async function readTarget (executors: Executors, target: string, requests: reado
   return { kind: 'result', result: { files } }
 }
 
-/** The outcome of an operation that the guard of files refuses. @throws every other error as it is */
+/** Turns the refusal to touch a file (a path outside of the workspace, say) into a failure of the effect. @throws any other error unchanged */
 function refusalOf (error: unknown): Outcome {
   if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
   throw error

@@ -1,23 +1,26 @@
 import { type JsonObject } from '../../../base/json.ts'
 
-/** How long text is gathered before followers get it, in ms: too short for people to notice. Text that comes after a longer silence is sent at once. */
+/** How long text is collected before followers get it, in ms: too short for people to notice. Text after a longer silence is sent at once. */
 const PAUSE = 15
 
-/** How much of one answer followers get live, in UTF-16 units. The whole answer is in the effect's result. */
+/** How much of one answer followers get while it is written, in UTF-16 units. The whole answer is in the result of the effect. */
 const MOST = 256 * 1024
 
-/** Passes a model's answer to the followers of its session while it is being written: in few parts, bounded, never stored. */
+/** Publishes a model's answer to the followers of a session while it is being written: in few pieces, up to a limit, and never stored. */
 export class LiveAnswer {
   readonly #effect: string
   readonly #publish: (live: JsonObject) => void
   #waiting = ''
   #left = MOST
   #hasTold: boolean
-  /** When text was last sent, on the clock of `performance.now()`. */
+  /** The time at which text was last sent, in ms of `performance.now()`. */
   #toldAt = -Infinity
   #timer: NodeJS.Timeout | undefined
 
-  /** @param isAgain whether the effect was begun before, so that followers may already have a part of an earlier answer */
+  /**
+   * Begins to publish the answer to one question. @param isAgain whether the model was asked before a crash, so that followers may have
+   * pieces of an earlier answer
+   */
   constructor (effect: string, publish: (live: JsonObject) => void, isAgain: boolean) {
     this.#effect = effect
     this.#publish = publish
@@ -25,7 +28,7 @@ export class LiveAnswer {
     this.begin()
   }
 
-  /** Begins an attempt. Followers are told to drop the text of an earlier one. */
+  /** Begins a new attempt. Followers are told to drop the text of the one before. */
   begin (): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -1,13 +1,13 @@
 import { type JsonObject } from '../../../base/json.ts'
 import { type Stream } from '../../../exec/executor.ts'
 
-/** How long output is gathered before followers get it, in ms. */
+/** How long output is collected before followers get it, in ms. */
 const PAUSE = 100
 
-/** How much output of one command followers get live, in UTF-16 units. The command's result may keep more. */
+/** How much output of one command followers get while it runs, in UTF-16 units. The result of the command may keep more. */
 const MOST = 256 * 1024
 
-/** Passes the output of a command to the followers of its session: in few parts, and bounded. */
+/** Publishes the output of a command to the followers of a session while it runs: in few pieces, and up to a limit. */
 export class LiveOutput {
   readonly #effect: string
   readonly #publish: (live: JsonObject) => void

@@ -12,13 +12,13 @@ import { LiveAnswer } from './live-answer.ts'
 import { clipped } from './clipped.ts'
 import { type Perform, type Performing } from './performer.ts'
 
-/** The longest answer that is kept whole, in UTF-16 units of its JSON: a plan may hold files of 5 MB. */
+/** The longest answer of a model that is kept whole, in UTF-16 units of its JSON: a plan may contain files of 5 MB. */
 const MAX_ANSWER = 8 * 1024 * 1024
 
-/** How long a streamed answer may take in all, in ms. */
+/** How long a streamed answer of a model may take in all, in ms. */
 const MAX_STREAM_TIME = 600_000
 
-/** Performs the effects of sessions that ask a model. */
+/** Makes the performer that asks a model for a session. */
 export function askModelWith (models: CountedModels): Perform<ModelEffect> {
   return async performing => {
     const { effect: { fields, timeout, maxAnswer = Infinity, returns }, signal } = performing
@@ -51,7 +51,7 @@ async function ask (models: CountedModels, performing: Performing<ModelEffect>, 
   const request = { ...fields, messages } as JsonObject
   const isLive = effect.live === true
   const deadline = performance.now() + (isLive ? MAX_STREAM_TIME : timeout)
-  // An API that does not know the response format is asked without it, since the answer is checked here anyway.
+  // If an API does not know the response format, it is asked without it: the answer is checked here anyway.
   const format = returns === undefined ? {} : { optionalFormat: true }
   const call = { caller, prompt: start.definition, signal, requestId: id, deadline, activity, ...format }
   if (!isLive) return await models.ask({ kind: 'chat', request, call })
@@ -69,12 +69,12 @@ function failureOf (error: unknown, hasTools: boolean): Outcome {
   throw error
 }
 
-/** Whether a provider refuses a request because of its tools. Providers word this differently, so any refusal that names tools or functions counts. */
+/** Whether a provider has refused a request because of its tools. Providers word this differently, so any refusal that mentions tools or functions counts. */
 function refusesTools ({ inWords }: UpstreamRefusal): boolean {
   return /\b(?:tools?|tool_choice|functions?)\b/i.test(inWords)
 }
 
-/** Whether a provider refuses a request because it is too long, in the words of the known ones. */
+/** Whether a provider has refused a request because it is too long, in the words of the providers that are known. */
 function isTooLong ({ inWords, code }: UpstreamRefusal): boolean {
   return code === 'context_length_exceeded' || /context.{0,10}(?:length|window|size)|too many tokens|(?:prompt|input|request) is too (?:long|large)|reduce the length/i.test(inWords)
 }

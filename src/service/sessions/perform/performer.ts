@@ -7,54 +7,57 @@ import { type ActiveEffect, type Outcome, type Performer } from '../../../sessio
 import { type Session } from '../../../session/session.ts'
 import { refusalOf } from '../rules/session-rights.ts'
 
-/** The work on one effect of a session, as logs, metrics and traces observe it. */
+/** The record of the work on one effect (an action of a session), for logs, metrics and traces. */
 export interface EffectActivity extends Activity {
-  /** @param outcome `ok`, or a stable code */
+  /** Ends the record. @param outcome `ok`, or a stable code */
   end (outcome: string): void
 }
 
-/** Watches sessions for metrics and traces. */
+/** The receiver of facts about sessions, from which metrics and traces are made. */
 export interface SessionObserver {
   beginEffect (session: Session, effect: ActiveEffect): EffectActivity
-  /** A transition of a session was written by this process. */
+  /** Called with each transition (recorded step) of a session that this process has written. */
   wrote (transition: Transition): void
   ended (session: Session): void
 }
 
-/** An effect of one kind, with all that is needed to perform it. */
+/** An effect (an action that a session asks for), with everything that is needed to perform it. */
 export interface Performing<E extends ActiveEffect> {
   readonly session: Session
   readonly effect: E
-  /** The session's owner, as it is now. */
+  /** The session's owner, with the rights that the owner has now. */
   readonly caller: Caller
   /** Aborts when nobody wants the outcome any more. */
   readonly signal: AbortSignal
   readonly activity: EffectActivity | undefined
-  /** Sends a part of the outcome to the session's followers. It is not stored. */
+  /** Sends a piece of the outcome to those who follow the session. It is not stored. */
   readonly publish: (live: JsonObject) => void
 }
 
-/** Performs effects of one kind. Expected failures are outcomes; an error that is thrown is a fault of the service. */
+/** Performs effects (actions that sessions ask for) of one kind. Expected failures are outcomes; an error that is thrown is a fault of the service. */
 export type Perform<E extends ActiveEffect> = (performing: Performing<E>) => Promise<Outcome>
 
-/** The functions that perform effects, one for each kind. */
+/** The functions that perform the effects (actions) of sessions, one for each kind. */
 export type Performers = { readonly [K in ActiveEffect['kind']]: Perform<Extract<ActiveEffect, { readonly kind: K }>> }
 
-/** The services that effects are performed with. */
+/** What is needed to perform the effects (actions) of sessions. */
 export interface PerformerOptions {
   readonly performers: Performers
   readonly tools: ToolKnowledge
-  /** The caller of a token's name, with the rights of now; `undefined` when there is no token of that name any more. */
+  /** Finds a caller by the name of its token, with the rights that the token has now; `undefined` if the token has been removed. */
   readonly callerNamed: (name: string) => Caller | undefined
   readonly observer: SessionObserver | undefined
-  /** Ends a session when its parent, or one further above, has ended. @default no session has a parent */
+  /** Ends a child session if its parent, or a session further above, has ended. @default no session has a parent */
   readonly stopOrphan?: (session: Session, signal: AbortSignal) => Promise<boolean>
 }
 
-/** Performs the effects of sessions, with the present rights of each session's owner. Errors that `performers` throw go on to the runner. */
+/**
+ * Makes the performer of all effects (actions) of sessions, which checks the present rights of each session's owner first. Errors that
+ * `performers` throw are left to the runner of sessions.
+ */
 export function createPerformer ({ performers, tools, callerNamed, observer, stopOrphan }: PerformerOptions): Performer {
   async function observed (performing: Performing<ActiveEffect>): Promise<Outcome> {
-    // The function of a kind takes the effects of that kind: TypeScript does not follow a union from its key to its value.
+    // TypeScript cannot tell that the function found under an effect's kind takes effects of that kind: hence the cast.
     const perform = performers[performing.effect.kind] as Perform<ActiveEffect>
     let ended = 'INTERNAL'
     try {

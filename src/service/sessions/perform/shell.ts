@@ -7,38 +7,43 @@ import { type ShellEffect } from '../../../session/model.ts'
 import { type Outcome } from '../../../session/performer.ts'
 import { type Perform, type Performing } from './performer.ts'
 
-/** The services that terminals are opened with. */
+/** What is needed to open terminals: the targets, the register of open terminals, and a folder for recordings. */
 export interface ShellOptions {
   readonly executors: Executors
   readonly operator: OperatorFile
   readonly terminals: Terminals
-  /** The folder for recordings of terminals. */
+  /** The folder in which recordings of terminals are kept. */
   readonly folder: string
-  /** Called with the session of a terminal that nobody has used for too long. */
+  /** Called with the id of the session whose terminal nobody has used for too long. */
   readonly onIdle: (session: string) => void
 }
 
-/** The reason that is reported for a shell that this process has ended. */
+/** The reason that is recorded for a shell that ended because the service was stopped. */
 const STOPPED = 'the service was stopped'
 
-/** Performs effects that open a terminal: opens it, and waits until it ends. */
+/** Makes the performer that opens a terminal, and waits until its shell ends. */
 export function openShellsOn (options: ShellOptions): Perform<ShellEffect> {
   const { operator: { targets }, terminals } = options
-  return async performing => {
-    const { session: { id, start: { owner } }, effect, signal } = performing
-    const target = targets.get(effect.target)
-    try {
-      const terminal = await terminals.hold(id, owner, () => openOn(target, options, performing))
-      const end = (): void => { void terminal.end('it was ended') }
-      signal.addEventListener('abort', end, { once: true })
-      if (signal.aborted) end()
-      const { reason, exitCode } = await terminal.ended
-      signal.removeEventListener('abort', end)
-      return outcomeOf(reason, exitCode)
-    } catch (error) {
-      if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }
-      throw error
-    }
+  return async performing => await keepOpen(performing, terminals, () => openOn(targets.get(performing.effect.target), options, performing))
+}
+
+/** Holds a terminal until it ends, or is ended because nobody wants it any more. @param open opens the terminal */
+export async function keepOpen (
+  { session: { id, start: { owner } }, signal }: Pick<Performing<ShellEffect>, 'session' | 'signal'>,
+  terminals: Terminals,
+  open: () => Promise<Terminal>
+): Promise<Outcome> {
+  try {
+    const terminal = await terminals.hold(id, owner, open)
+    const end = (): void => { void terminal.end('it was ended') }
+    signal.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
+    const { reason, exitCode } = await terminal.ended
+    signal.removeEventListener('abort', end)
+    return outcomeOf(reason, exitCode)
+  } catch (error) {
+    if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }
+    throw error
   }
 }
 
@@ -47,7 +52,7 @@ function outcomeOf (reason: 'exit' | 'ended' | 'lost', exitCode: number | null):
   return { kind: 'result', result: { reason: reason === 'exit' ? 'exit' : STOPPED, exitCode } }
 }
 
-/** Opens a terminal on a target. @throws ExecutorError when the operator allows none there, or it cannot be opened */
+/** Opens a terminal (a shell for a person) on a target. @throws ExecutorError when the operator allows none there, or when it cannot be opened */
 async function openOn (target: Target | undefined, options: ShellOptions, { session: { id }, effect }: Performing<ShellEffect>): Promise<Terminal> {
   const { executors, folder, onIdle } = options
   const { cols, rows } = effect
@@ -55,7 +60,7 @@ async function openOn (target: Target | undefined, options: ShellOptions, { sess
   if (target?.mayOpenTerminal !== true || executor === undefined) {
     throw new ExecutorError('TERMINAL_UNSUPPORTED', `the operator of this service allows no terminals on "${effect.target}"`)
   }
-  // The package that makes terminals is loaded with the first terminal.
+  // The code for terminals is loaded with the first terminal.
   const [{ Recording }, terminals] = await Promise.all([import('../../../exec/terminal/recording.ts'), import('../../../exec/terminal/terminal.ts')])
   const size = { cols, rows }
   const recording = target.isRecorded === true ? await Recording.open(folder, id, size) : undefined

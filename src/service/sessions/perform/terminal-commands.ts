@@ -8,13 +8,13 @@ import { type ExecEffect, type Start } from '../../../session/model.ts'
 import { LiveOutput } from './live-output.ts'
 import { type Perform } from './performer.ts'
 
-/** How much of a command's output the log keeps, in bytes. */
+/** How much of a command's output the session's log keeps, in bytes. */
 const KEPT = 64 * 1024
 
 /**
- * Runs commands in terminals of this process, once the person at the terminal has typed nothing on the line. A person who allowed a command
- * was shown the folder that it would run in; in another folder it does not begin.
- * @param about gives what a person would now be shown of a command
+ * Makes the performer that runs a skill's commands in a terminal of this process, once the person at the terminal has left the command line
+ * empty. A person who allowed a command was shown the folder in which it would run; in another folder it does not begin.
+ * @param about gives what a person would be shown about the command now
  */
 export function runCommandsIn (terminals: Pick<Terminals, 'get'>, about: AboutEffect): Perform<ExecEffect> {
   return async ({ session, effect, signal, publish }) => {

@@ -9,21 +9,21 @@ import { type ToolCaller } from '../../../tool/call/tool-caller.ts'
 import { clipped } from './clipped.ts'
 import { type Perform } from './performer.ts'
 
-/** Calls registered tools for sessions, as their owners see them. */
+/** Makes the performer that calls registered tools for a session, of those that the session's owner may see. */
 export function callToolsOf (registry: { readonly generation: Generation }, tools: Pick<ToolCaller, 'call'>): Perform<ToolEffect> {
   return async ({ session: { id }, effect: { tool, arguments: given, timeout }, caller, signal, activity }) => {
     const callable = visibleGeneration(registry.generation, caller).tools.get(toPath(tool))?.callable
     if (callable === undefined) return { kind: 'failure', code: 'TOOL_NOT_FOUND', message: `there is no tool "${tool}" that can be called` }
     const time = { deadline: performance.now() + timeout, whole: timeout }
     const { value, error } = await tools.call(callable, callable.mapArguments([], given), { signal: timeLimit(signal, timeout), requestId: id, activity, time })
-    // The value of a failed call is a fallback for templates; sessions get the failure.
+    // The value of a failed call is only a default, meant for templates: a session gets the failure.
     if (error === undefined) return { kind: 'result', result: value === NOTHING ? null : clipped(value as Json) }
     if (error.isInDoubt && !isRepeatableTool(registry.generation, tool)) return { kind: 'unknown', reason: error.message }
     return { kind: 'failure', code: error.code, message: error.message }
   }
 }
 
-/** Whether a tool may be called twice: it only reads, or its definition says so. A tool that is not registered any more may not. */
+/** Whether a tool may be called twice, as after a crash: it only reads, or its registration allows that. A tool that is no longer registered may not. */
 export function isRepeatableTool ({ tools }: Generation, tool: string): boolean {
   return tools.get(toPath(tool))?.definition.policy.isRepeatable === true
 }

@@ -7,21 +7,21 @@ import { type SessionRunner } from '../../../session/run/runner.ts'
 import { type Session } from '../../../session/session.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
-/** How much of the approvals of a child (of their JSON), or of its question, is sent live, in UTF-16 units. The rest is fetched by id. */
+/** How much of a child session's approvals (of their JSON), or of its question, a live event contains, in UTF-16 units. Clients fetch the rest by its id. */
 const MAX_SHOWN = 32 * 1024
 
-/** How many transitions at the end of a log are searched for the last text. */
+/** How many transitions at the end of a session's log are searched for the text that was shown last. */
 const LAST = 5
 
-/** The store and the runner that sessions are read with. */
+/** What is needed to read sessions: the store of their logs, and the runner that loads them. */
 interface Opened {
   readonly store: SessionStore
   readonly runner: Pick<SessionRunner, 'load' | 'approvals'>
 }
 
 /**
- * The live event about a child session: its state, and what it waits for. Followers of all sessions above get it.
- * @param effect the effect that has started the child
+ * Makes the live event about a child session: its state, and what it waits for. The followers of all sessions above get it.
+ * @param effect the effect of the parent that has started the child
  */
 export async function tellOfChild (opened: Opened, child: Session, { id: effect, name }: Pick<ChildEffect, 'id' | 'name'>): Promise<JsonObject> {
   const { id, start: { definition, parent }, status } = child
@@ -30,7 +30,10 @@ export async function tellOfChild (opened: Opened, child: Session, { id: effect,
   return { type: 'child', session: id, effect, name, definition, status, path, ...(ask === undefined ? {} : { ask }) }
 }
 
-/** The live events about all descendants of a session that wait for a person. A new follower gets them first, having missed the earlier ones. */
+/**
+ * Makes the live events about all descendants of a session that wait for a person. A client that begins to follow gets these first, as it
+ * has missed the earlier ones.
+ */
 export async function tellOfWaiting (opened: Opened, session: Session): Promise<JsonObject[]> {
   const told = await Promise.all(openChildrenIn(session).map(async ({ effect }) => {
     const child = await opened.runner.load(childId(session.id, effect.id))
@@ -49,11 +52,11 @@ async function askOf ({ store, runner }: Opened, child: Session): Promise<JsonOb
   })
   if (approvals.length > 0) return { approvals }
   if (child.status !== 'waiting_input') return undefined
-  // `seq` tells one question from the next one with the same text.
+  // The number of the transition tells two questions with the same text apart.
   return { word: child.engine.view.stateName, text: (await lastSaid(store, child)).slice(0, MAX_SHOWN), seq: child.seq }
 }
 
-/** The last text that a session has shown to the person it waits for. */
+/** The text that a session has last shown to the person for whom it waits. */
 async function lastSaid (store: SessionStore, { id, seq }: Session): Promise<string> {
   let said = ''
   for await (const { notices } of readShown(store, id, Math.max(0, seq - LAST))) {

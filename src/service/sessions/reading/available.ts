@@ -1,7 +1,7 @@
 import { sessionsUnavailable } from '../../../base/errors.ts'
 import { SessionStoreError } from '../../../session/session-store.ts'
 
-/** Reads the first item now. A store that cannot be read is found before the answer has begun. */
+/** Reads the first item at once, so that an unreachable store is noticed before the answer has begun. */
 export async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
   const first = await read.next()
   return (async function * () {
@@ -10,7 +10,7 @@ export async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator
   })()
 }
 
-/** Reads on, and turns an error of the store into one that callers understand, also in the middle. */
+/** Passes items of the store on, and turns its errors, also those in the middle, into errors for callers. */
 export async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T> {
   try {
     yield * read
@@ -19,7 +19,7 @@ export async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T
   }
 }
 
-/** The error that callers are told when the store cannot be reached. Any other error is given back as it is. */
+/** The error for callers when the store of sessions cannot be reached; any other error is returned unchanged. */
 export function inWords (error: unknown): unknown {
   return error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error
 }

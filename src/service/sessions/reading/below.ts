@@ -3,12 +3,12 @@ import { ENDED, type Head } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
-/** Loads a session by its id; `undefined` for one that has not begun yet. */
+/** Loads a session by its id; `undefined` for a session that has not begun yet. */
 export type LoadSession = (id: string) => Promise<Session | undefined>
 
-/** Which descendants of a session wait for people. */
+/** Which descendants of a session (sessions that it has started, directly or not) wait for a person. */
 export interface Below {
-  /** What the first waiting descendant waits for. */
+  /** What the first descendant that waits is waiting for. */
   readonly waitsFor?: 'approval' | 'input'
   /** How many descendants wait for a person. */
   readonly childrenWaiting?: number
@@ -20,10 +20,13 @@ export interface Tree {
   readonly children: readonly Tree[]
 }
 
-/** How many sessions of a tree are read in one query, and at about how many reading stops. */
+/** How many sessions of a tree one query reads, and the number of sessions at about which reading stops, as a tree may be large. */
 const [AT_ONCE, MOST] = [500, 5000]
 
-/** Whether a running session waits only for children, and each of these waits for a person, itself or through its own children. */
+/**
+ * Whether a running session can only be carried on by people: it waits for child sessions alone, each of which waits for a person, itself
+ * or through its own children.
+ */
 export async function waitsForPeople (session: Session, load: LoadSession): Promise<boolean> {
   const active = [...session.open.values()].filter(({ phase }) => phase === 'begun').filter(({ effect }) => effect.kind !== 'wait')
   const children = openChildrenIn(session)
@@ -36,7 +39,7 @@ export async function waitsForPeople (session: Session, load: LoadSession): Prom
   return waiting.every(Boolean)
 }
 
-/** Finds which descendants of a session wait for people. It reads only heads, no logs. */
+/** Finds out which descendants of a session wait for a person. Only the heads (summaries) of sessions are read, no logs. */
 export async function below (store: Pick<SessionStore, 'head'>, { children = [] }: Pick<Head, 'children'>): Promise<Below> {
   const found = await Promise.all(children.map(async id => {
     const head = await store.head(id)
@@ -50,30 +53,30 @@ export async function below (store: Pick<SessionStore, 'head'>, { children = [] 
   return first === undefined ? {} : { waitsFor: first.waitsFor, childrenWaiting: others.reduce((sum, { count }) => sum + count, first.count) }
 }
 
-/** Adds to each head which descendants of the session wait for people. */
+/** Adds to the heads (summaries) of sessions whether any of their descendants wait for a person. */
 export async function withBelow (store: Pick<SessionStore, 'head'>, heads: readonly Head[]): Promise<Array<Head & Below>> {
   return await Promise.all(heads.map(async head => ({ ...head, ...await below(store, head) })))
 }
 
-/** The children of a session, the oldest first. */
+/** The heads (summaries) of the sessions that a session has started, the oldest first. */
 export async function childrenOf (store: SessionStore, { id, start: { parent } }: Pick<Session, 'id' | 'start'>): Promise<Array<Head & Below>> {
   return await withBelow(store, await headsBelow(store, parent?.root ?? id, id))
 }
 
-/** The children of a session that have not ended. */
+/** The heads (summaries) of a session's children that have not ended. */
 export async function openBelow (store: SessionStore, session: Pick<Session, 'id' | 'open'>): Promise<Array<Head & Below>> {
   const heads = await Promise.all(openChildrenIn(session).map(({ effect }) => store.head(childId(session.id, effect.id))))
   return await withBelow(store, heads.filter(head => head !== undefined && !ENDED.has(head.status)) as Head[])
 }
 
-/** The tree of a session and its descendants. */
+/** The tree of a session, its children, and their children. */
 export async function treeOf (store: SessionStore, head: Head): Promise<Tree> {
   const all = await withBelow(store, [head, ...await headsBelow(store, head.root ?? head.id)])
   const grow = (top: Head & Below): Tree => ({ head: top, children: all.filter(({ parent }) => parent === top.id).map(grow) })
   return grow(all[0] as Head & Below)
 }
 
-/** The heads of the descendants of a root, or of the children of one parent, the oldest first. */
+/** The heads (summaries) of all descendants of a root session, or of the children of one parent, the oldest first. */
 async function headsBelow (store: SessionStore, root: string, parent?: string): Promise<Head[]> {
   const heads: Head[] = []
   let cursor: string | undefined

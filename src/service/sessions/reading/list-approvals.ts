@@ -3,13 +3,13 @@ import { isSessionId } from '../rules/session-rights.ts'
 import { type Head } from '../../../session/model.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
-/** How many heads the store is asked for at a time. */
+/** How many heads (summaries of sessions) one query asks the store for. */
 const AT_ONCE = 500
 
-/** The last session of a page: its owner, and its rank among the owner's waiting sessions, from 0. */
+/** The last session of a page of approvals: its owner, and its place among the owner's waiting sessions, from 0. */
 interface Place { readonly rank: number, readonly owner: string }
 
-/** Names a page of the list. */
+/** Which page of the list of approvals is wanted. */
 interface PageWanted {
   /** How many sessions the page has at most. */
   readonly limit: number
@@ -17,16 +17,16 @@ interface PageWanted {
   readonly after?: string | undefined
 }
 
-/** Sessions in which something waits for a person, and where the next page begins. */
+/** A page of the sessions in which something waits for a person, and where the next page begins. */
 export interface AskingPage {
   readonly heads: readonly Head[]
   readonly next: string | undefined
 }
 
 /**
- * Sessions that wait for a person, in rounds: the oldest of each owner, then the second of each. So one owner with many sessions
- * does not hide those of others. Each page is computed anew: when an approval is decided meanwhile, later sessions move up.
- * @param owners names of all tokens
+ * Lists sessions that wait for a person, in rounds: the oldest session of each owner, then the second of each. So no owner with many
+ * sessions hides those of others. Each page is computed anew: if something is decided in the meantime, later sessions move up.
+ * @param owners the names of all tokens
  * @param isWanted whether the caller may know of a session
  * @throws REQUEST_INVALID for a cursor that no page has given
  */
@@ -48,7 +48,7 @@ export async function listAsking (store: SessionStore, owners: readonly string[]
   return { heads, next: undefined }
 }
 
-/** The waiting sessions of one owner. The oldest come first, since they expire first. */
+/** The sessions of one owner that wait for approval. The oldest come first, since they expire first. */
 async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
   const heads: Head[] = []
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
@@ -59,7 +59,7 @@ async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
   return heads.reverse()
 }
 
-/** A session and those below it in which something waits for a person, the oldest first. */
+/** The sessions, of a session and all its descendants, in which something waits for a person, the oldest first. */
 export async function askingBelow (store: SessionStore, root: string): Promise<ReadonlyArray<{ readonly id: string }>> {
   if (!isSessionId(root)) return []
   const heads: Head[] = []

@@ -2,13 +2,13 @@ import { type Json, isJsonObject, type JsonObject, stringifyJson } from '../../.
 import { eventsOf, type SessionEvent, timeOf } from '../../../session/events.ts'
 import { type Fact, type Transition } from '../../../session/model.ts'
 
-/** One message of a session of any kind: of a user, a model, a tool or the service. Messages are in the order of the session's events. */
+/** One message of a session, whatever its kind: of the user, the model, a tool or the service itself. Messages are in the order of the session's events. */
 export interface Message {
-  /** Number of the transition that the message comes from; `n` is the event's index in it. */
+  /** The number of the transition (recorded step) from which the message comes; `n` is the index of the event in it. */
   readonly seq: number
   readonly n: number
   readonly at: string
-  /** Name of the token whose holder wrote the message; empty for a model, a tool, and the service. */
+  /** The name of the token with which the message was written; empty for a model, a tool, and the service. */
   readonly by: string
   readonly role: 'user' | 'assistant' | 'tool' | 'service'
   readonly text: string
@@ -19,7 +19,7 @@ export interface Message {
   readonly output?: string
 }
 
-/** The message after which a page begins. */
+/** The message behind which a page begins. */
 export interface Place {
   readonly seq: number
   readonly n: number
@@ -27,22 +27,22 @@ export interface Place {
 
 export interface MessagePage {
   readonly messages: readonly Message[]
-  /** Where the next page begins, if there is more. */
+  /** Where the next page begins; left out on the last page. */
   readonly next?: string
 }
 
-/** The length at which a text is cut, in UTF-16 units. Both output streams of a command fit in. */
+/** The length at which a text is cut, in UTF-16 units; both output streams of a command fit into it. */
 const MAX_TEXT = 160 * 1024
 
 /** The size of a page, in UTF-16 units. The page ends with the message that exceeds it. */
 const MAX_PAGE = 1024 * 1024
 
-/** How many changed paths a message names. */
+/** How many changed files a message names. */
 const MAX_PATHS = 20
 
 /**
- * Reads a page of messages.
- * @param log the transitions, from the one of `after` on
+ * Reads a page of a session's messages.
+ * @param log the transitions, from that of `after` on
  */
 export async function readMessages (log: AsyncIterable<Transition>, after: Place, limit: number): Promise<MessagePage> {
   const messages: Message[] = []
@@ -59,21 +59,21 @@ export async function readMessages (log: AsyncIterable<Transition>, after: Place
   return { messages }
 }
 
-/** The end of a dialogue. */
+/** The last messages of a session. */
 export interface LastMessages {
   readonly messages: readonly Message[]
-  /** Whether more was said before. */
+  /** Whether there are earlier messages. */
   readonly hasEarlier: boolean
 }
 
-/** How many transitions are read at first for each wanted message, and by how much this grows when they have too few messages. */
+/** How many transitions are read at first for each wanted message, and by what factor this grows as long as too few messages are found. */
 const [FOR_EACH, FURTHER] = [2, 4]
 
 /**
- * Reads the last messages of a session. It reads the log from near its end on, not from the beginning.
+ * Reads the last messages of a session. The log is read from near its end on, rather than from the beginning.
  * @param read gives the transitions after a number
- * @param seq how many transitions there are
- * @param limit how many messages at most; fewer where they are longer than a page
+ * @param seq how many transitions the log has
+ * @param limit how many messages are wanted; fewer are returned if they are too long for one page
  */
 export async function readLastMessages (read: (after: number) => AsyncIterable<Transition>, seq: number, limit: number): Promise<LastMessages> {
   for (let span = FOR_EACH * limit; ; span *= FURTHER) {
@@ -86,7 +86,7 @@ export async function readLastMessages (read: (after: number) => AsyncIterable<T
   }
 }
 
-/** The last messages that fit a page. */
+/** The last messages that fit into one page. */
 function endOf (all: readonly Message[], limit: number): readonly Message[] {
   let [from, size] = [all.length, 0]
   for (const message of all.slice(-limit).reverse()) {
@@ -102,7 +102,7 @@ function sizeOf ({ text, output = '' }: Message): number {
   return text.length + output.length
 }
 
-/** The messages of one transition. */
+/** The messages that one transition (recorded step) of a session contains. */
 export function messagesOf (transition: Transition): Message[] {
   const { seq, at, fact } = transition
   const events = eventsOf(transition)
@@ -118,8 +118,8 @@ export function messagesOf (transition: Transition): Message[] {
 type Part = Omit<Message, 'seq' | 'n' | 'at' | 'by'> & { readonly by?: string }
 
 /**
- * The part of a message that one event gives, if any.
- * @param said texts of the transition's messages: agents show them as `stdout` lines, too, which would be duplicates
+ * The message that an event of a session makes, without its place; `undefined` if it makes none.
+ * @param said the texts of the transition's messages, which agents show a second time as lines of `stdout`
  */
 function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<string>): Part | undefined {
   switch (type) {
@@ -135,7 +135,7 @@ function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<str
   }
 }
 
-/** The message of a user's input. The result of a command that a client has run gives none, since the command's own message has it. */
+/** The message of a user's input. The result of a command that the user ran by hand makes none, as the message of the command contains it. */
 function inputOf ({ by, text, action }: JsonObject): Part | undefined {
   if (action === 'command_result') return undefined
   return { role: 'user', by: textOf(by), text: textOf(text) || (action === undefined ? '' : `/${textOf(action)}`) }
@@ -154,7 +154,7 @@ function toolOf (data: JsonObject, fact: Fact): Part {
   return { role: 'tool', text: [textOf(outcome), textOf(message)].filter(text => text !== '').join(': '), tool: textOf(name) || textOf(tool), ...output }
 }
 
-/** The output of a command, as reported by the executor or the client that ran it. */
+/** The output of a command, as reported by the executor or by the client that ran it. */
 function printedBy (fact: Fact): string {
   const result = fact.kind === 'result' ? fact.result : fact.kind === 'input' ? fact.action?.data ?? { stdout: fact.text } : undefined
   if (result === undefined || !isJsonObject(result)) return ''

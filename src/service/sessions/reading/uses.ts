@@ -1,24 +1,24 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { type Fact, type Transition } from '../../../session/model.ts'
 
-/** How much a session has used one model purpose, tool, check, target, workspace or definition. */
+/** How often a session has used one thing: a model for one purpose, a tool, a check, a target, a workspace or a definition. */
 export interface Use {
-  /** The kind of its effects: `llm`, `tool`, `exec`, `check`, `read`, `apply`, … */
+  /** The kind of the effects (actions) that used it: `llm`, `tool`, `exec`, `check`, `read`, `apply`, … */
   readonly kind: string
-  /** The purpose of a question to a model, the id of a tool, the name of a check, a target or a workspace. */
+  /** The purpose for which a model was asked, the id of a tool, or the name of a check, a target or a workspace. */
   readonly name: string
   readonly calls: number
   readonly failures: number
   readonly tokens: number
 }
 
-/** How many uses are listed at most; no usual definition names so many. */
+/** How many uses are listed at most; an ordinary session has far fewer. */
 const MAX_USES = 500
 
-/** The members of an effect's subject that name what was used. The first one that the subject has counts. */
+/** The members, in the recorded description of an effect (an action), that may name what was used. The first one that is there counts. */
 const NAMES = ['purpose', 'tool', 'check', 'target', 'workspace', 'definition']
 
-/** Counts what a session has used, in the order in which it used it first. @param log all of its transitions */
+/** Counts what a session has used, in the order of first use. @param log all transitions of the session */
 export async function usesIn (log: AsyncIterable<Transition>): Promise<readonly Use[]> {
   const uses = new Map<string, Use>()
   const keys = new Map<string, string>()
@@ -51,7 +51,7 @@ function nameOf (subject: JsonObject | undefined): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/** Whether an effect has failed. A command with an exit code other than 0 and a check that does not pass count as failed. */
+/** Whether an effect (an action) of a session has failed. A command whose exit code is not 0, and a check that does not pass, count as failed, too. */
 function hasFailed (fact: Fact): boolean {
   if (fact.kind !== 'result') return true
   const result: Json = fact.result

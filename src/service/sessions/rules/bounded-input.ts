@@ -3,13 +3,13 @@ import { type JsonObject, stringifyJson } from '../../../base/json.ts'
 import { Clip } from '../../../exec/clip.ts'
 import { type Action } from '../../../session/model.ts'
 
-/** What an input may take in the log, in bytes. */
+/** The largest input that is written into a session's log, in bytes. */
 const MAX_INPUT = 512 * 1024
 
-/** How much is kept of each output of a command that a user has run, in bytes: as much as of commands that the service runs. */
+/** How much is kept of each output of a command that the user ran by hand, in bytes: as much as of commands that the service runs. */
 const KEPT = 64 * 1024
 
-/** An action as it may be written into a log: outputs of commands are cut. @throws REQUEST_INVALID when the input is too long for a log */
+/** Bounds an action before it is written into a session's log: outputs of commands are cut. @throws REQUEST_INVALID when the input is still too large */
 export function boundedInput (text: string, action: Action | undefined): Action | undefined {
   const bounded = action?.name === 'command_result' ? { ...action, data: clipOutput(action.data) } : action
   const size = Buffer.byteLength(text) + (bounded === undefined ? 0 : Buffer.byteLength(stringifyJson(bounded)))

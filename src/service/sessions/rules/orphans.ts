@@ -5,16 +5,16 @@ import { type SessionRunner } from '../../../session/run/runner.ts'
 import { type Session } from '../../../session/session.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
-/** The store that the heads of sessions are read from, and the runner that ends a session. */
+/** What is needed to end orphans: the store with the heads (summaries) of sessions, and the runner that ends a session. */
 interface OrphanServices {
   readonly store: Pick<SessionStore, 'head'>
   readonly runner: Pick<SessionRunner, 'stop'>
 }
 
 /**
- * Ends a child session when a session above it has ended. A crash in the middle of a cancel leaves such children, so every
- * child looks up its line of parents before it does something.
- * @param signal aborts when nobody wants to know any more
+ * Ends a child session if a session above it has ended. A crash in the middle of a cancel can leave such children, so every child checks
+ * its line of parents before it does something.
+ * @param signal ends the check when nobody waits for the result
  * @returns whether a session above the child has ended
  */
 export async function stopOrphan (services: OrphanServices, { id, start: { parent } }: Session, signal: AbortSignal): Promise<boolean> {
@@ -24,7 +24,8 @@ export async function stopOrphan (services: OrphanServices, { id, start: { paren
   try {
     await runner.stop(id, 'cancel', 'a session above it has ended')
   } catch (error) {
-    // What was about to be written counts as begun: it fails, and nothing is written.
+    // A change of files that is about to be made counts as begun, so the child cannot be stopped yet. As this returns true, that change
+    // fails, and nothing is written.
     if (!(error instanceof ServiceError)) throw error
   }
   return true

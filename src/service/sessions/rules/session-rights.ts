@@ -10,7 +10,10 @@ import { type SessionRunner } from '../../../session/run/runner.ts'
 import { type Session } from '../../../session/session.ts'
 import { isWanted, type Wanted } from '../kinds/session-kind.ts'
 
-/** Why an effect is not done for the owner of its session. The owner's token may allow less by now than when the session began. */
+/**
+ * The reason why an effect (an action) is not performed for the owner of its session: the owner's token may allow less now than when the
+ * session began. `undefined` if it may be performed.
+ */
 export function refusalOf (
   owner: Caller,
   { start: { definition, owner: name }, engine }: Pick<Session, 'start' | 'engine'>,
@@ -20,7 +23,7 @@ export function refusalOf (
   const usesTerminal = effect.kind === 'shell' || (effect.kind === 'exec' && effect.terminal !== undefined)
   if (usesTerminal && !owner.roles.has('terminal')) return refuse('use terminals')
   if (effect.kind !== 'shell' && !owner.roles.has('run')) return refuse('run sessions')
-  // Another agent may have the dialogue by now, and a child may be of a third definition.
+  // Another agent may have taken over the dialogue by now, and a child session has a definition of its own: all of them must be allowed.
   const definitions = [definition, engine.view.definition, effect.kind === 'child' ? effect.definition : undefined]
   const forbidden = definitions.find(each => each !== undefined && !mayGoOn(owner, each))
   if (forbidden !== undefined) return refuse(`run ${forbidden}`)
@@ -28,7 +31,7 @@ export function refusalOf (
   return place === undefined || mayReach(owner, place) ? undefined : refuse(`use "${place}"`)
 }
 
-/** Refuses a definition that the caller's token does not name, as if it did not exist. @param definition as `agents/helper` @throws DEFINITION_NOT_FOUND */
+/** Refuses a definition that the caller's token does not allow, as if it did not exist. @param definition as `agents/helper` @throws DEFINITION_NOT_FOUND */
 export function requireAllowed (caller: Caller, definition: string): void {
   if (mayGoOn(caller, definition)) return
   const [kind = '', path = ''] = definition.split('/')
@@ -36,8 +39,7 @@ export function requireAllowed (caller: Caller, definition: string): void {
 }
 
 /**
- * Refuses to go on with a session whose definition, target or workspace the caller's token does not name. The same holds for
- * starting one.
+ * Refuses to go on with a session whose definition, target or workspace the caller's token does not allow, as for starting one.
  * @throws DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND
  */
 export function requireUsable (caller: Caller, { start }: Session): void {
@@ -46,20 +48,20 @@ export function requireUsable (caller: Caller, { start }: Session): void {
   if (place !== undefined && !mayReach(caller, place)) throw start.definition.startsWith('plans/') ? workspaceNotFound(place, []) : targetNotFound(place, [])
 }
 
-/** Whether a caller may decide about what waits in a session. The token of an approver may be limited to some definitions and places. */
+/** Whether a caller may decide about the approvals of a session. The token of an approver may be limited to some definitions, targets and workspaces. */
 export function isApprover (caller: Caller, { start }: Session): boolean {
   const place = placeOfSession(start)
   return caller.roles.has('approve') && mayGoOn(caller, start.definition) && (place === undefined || mayReach(caller, place))
 }
 
-/** Whether a session is the caller's own. To an admin all sessions are. @param session of which the owner is enough */
+/** Whether a session belongs to the caller; to an admin all sessions do. @param session only its owner is read */
 export function isOwn (caller: Caller, { start: { owner } }: { readonly start: Pick<Start, 'owner'> }): boolean {
   return owner === caller.name || caller.roles.has('admin')
 }
 
 /**
- * A session of the caller's own.
- * @throws SESSION_NOT_FOUND, also for a session of somebody else, and for one of another kind than the one that is meant
+ * Loads a session that belongs to the caller.
+ * @throws SESSION_NOT_FOUND, also for a session of somebody else, and for one that is not of the wanted kind
  */
 export async function ownSession (runner: Pick<SessionRunner, 'load'>, caller: Caller, id: string, wanted: Wanted = 'any'): Promise<Session> {
   const session = isSessionId(id) ? await runner.load(id) : undefined
@@ -67,24 +69,24 @@ export async function ownSession (runner: Pick<SessionRunner, 'load'>, caller: C
   return session
 }
 
-/** Checks that a session is the caller's own, and reads only the beginning of its log. @returns its owner @throws SESSION_NOT_FOUND */
+/** Checks that a session belongs to the caller, reading only the beginning of its log. @returns the name of its owner @throws SESSION_NOT_FOUND */
 export async function requireOwn (runner: Pick<SessionRunner, 'ownerOf'>, caller: Caller, id: string): Promise<string> {
   const owner = isSessionId(id) ? await runner.ownerOf(id) : undefined
   if (owner === undefined || !isOwn(caller, { start: { owner } })) throw sessionNotFound(id)
   return owner
 }
 
-/** Whether there could be a session of this id: ids become names of files and keys. */
+/** Whether a text has the form of a session's id. It is checked first, as ids become names of files and keys. */
 export function isSessionId (id: string): boolean {
   return /^[0-9a-f]{32}$/.test(id)
 }
 
-/** Whether a caller's token is for a target or workspace. */
+/** Whether a caller's token allows a target or a workspace. */
 function mayReach ({ targets }: Pick<Caller, 'targets'>, place: string): boolean {
   return targets?.allows(place) ?? true
 }
 
-/** The target or workspace that a session works on; `undefined` for none. */
+/** The target (machine) or workspace (folder) on which a session works; `undefined` for none. */
 function placeOfSession ({ setting }: Start): string | undefined {
   if (!isJsonObject(setting)) return undefined
   const { skill, terminal, workspace } = setting

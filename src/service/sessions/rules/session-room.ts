@@ -1,18 +1,18 @@
 import { tooManySessions } from '../../../base/errors.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
-/** How many sessions of one caller may be open. */
+/** How many open sessions one caller may have. */
 const MAX_OPEN = 1000
 
-/** How much the forks among the last sessions of a caller may have copied together, in bytes. */
+/** How much the copies (forks) of sessions among the last sessions of a caller may take together, in bytes. */
 export const MAX_COPIED = 256 * 1024 * 1024
 
-/** How many pages of a caller's last sessions are looked at for copies. */
+/** How many pages of a caller's last sessions are searched for copies. */
 const COPIES_LOOKED = 5
 
 /**
  * Refuses another session to a caller who has too many open ones.
- * @param id of the session that is to begin; a session that has begun already needs no room
+ * @param id of the session that is to begin; if it has begun already, it needs no room
  * @throws TOO_MANY_SESSIONS
  */
 export async function requireRoom (store: SessionStore, owner: string, id?: string): Promise<void> {
@@ -21,8 +21,8 @@ export async function requireRoom (store: SessionStore, owner: string, id?: stri
 }
 
 /**
- * How much further forks of an owner may copy, in bytes; less than 0 when nothing may be copied. The owner's last 1,000 sessions
- * count. To make an old fork stop counting, the owner has to start 1,000 sessions.
+ * How much further copies (forks) of an owner's sessions may take, in bytes; below 0 when nothing more may be copied. Only the owner's last
+ * 1,000 sessions count, so an old copy is forgotten after 1,000 new sessions.
  */
 export async function roomForCopies (store: SessionStore, owner: string): Promise<number> {
   let copied = 0

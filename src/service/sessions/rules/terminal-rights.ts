@@ -4,17 +4,17 @@ import { roleMissing, targetNotFound, terminalUnsupported } from '../../../base/
 import { type OperatorFile, type Target } from '../../../config/operator.ts'
 import { nearMatches } from '../../../registry/diagnostic/near-matches.ts'
 
-/** @throws ROLE_MISSING: `admin` does not imply it */
+/** Refuses a caller without the role `terminal`, which `admin` does not include. @throws ROLE_MISSING */
 export function requireTerminalRole ({ name, roles }: Caller): void {
   if (!roles.has('terminal')) throw roleMissing(name, 'terminal', [...roles])
 }
 
-/** The target on which a caller may type. @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED */
+/** Finds the target on which a caller may use terminals (shells for a person). @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED */
 export function targetForTerminal (operator: OperatorFile, caller: Caller, name: string): Target {
   requireTerminalRole(caller)
   const { targets } = operatorFor(operator, caller)
   const target = targets.get(name)
   if (target === undefined) throw targetNotFound(name, nearMatches(name, targets.keys()))
-  if (target.mayOpenTerminal !== true) throw terminalUnsupported(name, 'its operator allows none')
+  if (target.mayOpenTerminal !== true) throw terminalUnsupported(name, 'the operator\'s file does not say terminal: true of it')
   return target
 }

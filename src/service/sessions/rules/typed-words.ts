@@ -1,10 +1,10 @@
 import { SKILL } from '../../../engine/skill/skill-state.ts'
 import { type Session } from '../../../session/session.ts'
 
-/** What a user of a skill may type wherever words are taken. */
+/** A command to the service itself that the user of a skill may type in place of an answer: `skill:skip` or `skill:cancel`. */
 export type TypedWord = 'skip' | 'cancel'
 
-/** The word that a text is, if it is one. */
+/** Recognises a typed command in a text; `undefined` for an ordinary text. */
 export function typedWordIn (text: string): TypedWord | undefined {
   switch (text.trim().toLowerCase()) {
     case 'skill:skip': return 'skip'
@@ -13,7 +13,7 @@ export function typedWordIn (text: string): TypedWord | undefined {
   }
 }
 
-/** Whether such words mean something in a session: in others they are words as any. */
+/** Whether typed commands such as `skill:skip` are recognised in a session: only in skills; elsewhere they are ordinary texts. */
 export function takesTypedWords ({ start: { engine } }: Session): boolean {
   return engine === SKILL.name
 }

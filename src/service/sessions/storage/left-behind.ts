@@ -1,15 +1,15 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** How often the service looks for sessions that other processes have left, in ms. */
+/** How often the service looks for sessions that a process has left unfinished, in ms. */
 const LOOK = 5000
 
-/** Whether a folder has sessions that have not ended. It reads names of files only: a start with no sessions loads no store. */
+/** Whether a folder has sessions that have not ended. Only names of files are read, so that a service without sessions loads no code for them. */
 export async function hasOpenSessions (path: string): Promise<boolean> {
   return (await namesIn(join(path, 'open'))).some(name => name.endsWith('.jsonl'))
 }
 
-/** Whether changes of files were begun that have no end. @param state folder of the service's state */
+/** Whether any change of files was begun and not finished, as after a crash. @param state the folder of the service's state */
 export async function hasOpenChanges (state: string): Promise<boolean> {
   const journals = join(state, 'journal')
   for (const workspace of await namesIn(journals)) {
@@ -22,16 +22,16 @@ async function namesIn (folder: string): Promise<string[]> {
   return await readdir(folder).catch(() => [])
 }
 
-/** The search for sessions that other processes have left. */
+/** A search, repeated every few seconds, for sessions that a process has left unfinished. */
 export interface Lookout {
-  /** Why the search fails now, if it does. */
+  /** The reason why the last search failed; `undefined` if it did not. */
   problem (): string | undefined
   close (): void
 }
 
 /**
- * Looks at once and every 5 s whether another process has left sessions. The search ends when the first are gone on with.
- * @param begin goes on with them; when that fails, the search goes on
+ * Looks at once, and then every 5 s, for sessions that another process has left unfinished. The search ends when they are resumed.
+ * @param begin resumes the sessions; if it fails, the search goes on
  */
 export function lookOut (isAnyLeft: () => Promise<boolean>, begin: () => Promise<void>): Lookout {
   let isClosed = false

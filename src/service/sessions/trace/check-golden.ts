@@ -7,10 +7,10 @@ import { DEFAULT_WHITELIST } from '../../../files/path-rules.ts'
 import { compileSchema } from '../../../tool/schema/schema.ts'
 import { type Golden } from './golden.ts'
 
-/** The file of each version's schema. */
+/** The file of the JSON schema for each version of a plan's answer. */
 const SCHEMAS: Readonly<Record<number, 'plan-response' | 'plan-response-2'>> = { 1: 'plan-response', 2: 'plan-response-2' }
 
-/** A version of the protocol as this service speaks it, with the hash of its schema. @param version 1 or 2 */
+/** The protocol of plans as this service speaks it: its version, and the hash of its JSON schema. @param version 1 or 2 */
 export function protocolOfNow (version: 1 | 2 = 1): Golden['protocol'] {
   const file = fileOf(version)
   return { schema_version: readPublishedSchema<{ readonly x_schema_version: number }>(file).x_schema_version, schema_hash: hashOfPublishedSchema(file) }
@@ -21,8 +21,9 @@ function fileOf (version: number): 'plan-response' | 'plan-response-2' {
 }
 
 /**
- * Lists the faults of a golden trace: a wrong form, a schema that has changed without a new version, an answer that is now judged in
- * another way than when it was recorded. Of traces of other versions only the form is checked.
+ * Lists what is wrong with a golden trace (a recorded plan that serves as a test case): a wrong form, a schema that has changed without a
+ * new version, or an answer that is judged differently now than when it was recorded. For traces of other versions only the form is
+ * checked.
  */
 export function checkGolden (value: Json, now?: Golden['protocol']): string[] {
   const violations = compileSchema(readPublishedSchema<Json>('golden-trace')).validate(value, 'golden')
@@ -43,7 +44,7 @@ function schemaOfAnswers (version: number): JsonObject {
   return schema
 }
 
-/** Judges the model's answer again. The answer says nothing of what happened later, such as a failed check. */
+/** Judges the recorded answer of the model again, and says if the verdict differs. What happened after the answer, such as a failed check, does not count. */
 function replay ({ protocol, request: { mode, strict_json: isStrict }, result }: Golden): string | undefined {
   const { validated_json: json, validation_outcome: outcome, error_code: code } = result
   if (json === null) return outcome === 'error' ? undefined : 'there is no answer that could be good'

@@ -7,7 +7,7 @@ import { type Session } from '../../../session/session.ts'
 import { maskJson } from './mask-secrets.ts'
 import { answersOf, textOf } from './trace.ts'
 
-/** A golden trace in the form of the protocol: what went in and what came out, without what differs from run to run. */
+/** A golden trace: a recorded plan that serves as a test case, with what went in and what came out, and without anything that differs from run to run. */
 export interface Golden {
   readonly protocol: { readonly schema_version: number, readonly schema_hash: string }
   readonly request: Readonly<Record<'mode' | 'input_chars' | 'token_budget' | 'model', Json>> & { readonly strict_json: boolean, readonly provider: string }
@@ -17,8 +17,8 @@ export interface Golden {
     readonly validation_outcome: 'ok' | 'error'
     readonly error_code: Json
     /**
-     * Only with schema 2, like the next two: the state of the plan. `mended` has the codes of faults that the model had to mend, `check_rounds` how
-     * often a check has failed.
+     * The state of the plan. This member and the next two exist only with version 2 of the schema. `mended` has the codes of faults that
+     * the model had to correct, `check_rounds` how often a check has failed.
      */
     readonly state?: string
     readonly mended?: readonly string[]
@@ -26,7 +26,7 @@ export interface Golden {
   }
 }
 
-/** Computes the golden trace of a plan from its log. @param provider the type of the model's provider, such as `builtin` */
+/** Makes the golden trace (test case) of a plan from its log. @param provider the type of the model's provider, such as `builtin` */
 export function goldenOf (session: Session, transitions: readonly Transition[], provider: string): Golden {
   const { schemaVersion, schemaHash, isStrict, model } = startedAs(session.start, PLAN).setting
   const logged = transitions.flatMap(({ notices }) => notices.filter(({ type }) => type === 'log').map(({ data }) => data))
@@ -60,12 +60,12 @@ export function goldenOf (session: Session, transitions: readonly Transition[], 
   }
 }
 
-/** The model that has given an answer, as the answer names it. */
+/** The name of the model, as its answer gives it. */
 function modelOf (answer: Json): Json {
   return (isJsonObject(answer) ? answer : {} as JsonObject)['model'] ?? null
 }
 
-/** The JSON of an answer that was judged; null when the answer has none of the right form. */
+/** The JSON in a model's answer; null if it has none of the right form. */
 function jsonOf (answer: Json, version: number): Json {
   const reply = parsePlan(textOf(answer), version)
   return isProblem(reply) ? null : reply.json

@@ -4,20 +4,21 @@ import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { traceIdOf } from './trace.ts'
 
-/** The level in the service's log for each level of a session's line. */
+/** The log level of the service for each level of a line that a session logs. */
 const METHODS: ReadonlyMap<string, keyof Log> = new Map([['debug', 'debug'], ['info', 'info'], ['warning', 'warn'], ['error', 'error'], ['critical', 'error']])
 
-/** Members of a line whose texts come from the service itself, never from a user, a model or a tool. */
+/** Members of a logged line whose texts come from the service itself, so that they may be logged always. */
 const PLAIN = new Set(['code', 'mode', 'check', 'action', 'name', 'skill_name', 'serverId', 'serverName', 'skill_log_id', 'session_id'])
 
-/** The longest text that the log takes, in UTF-16 units. A longer one may be the words of a user or a model, and is left out. */
+/** The longest text that is logged from these members, in UTF-16 units. A longer one may be the words of a user or a model, and is left out. */
 const MAX_PLAIN = 200
 
-/** Members of a notice that are not repeated in the line's `data`. */
+/** Members of a session's line that become fields of their own in the log, and are not repeated in `data`. */
 const APART = new Set(['prefix', 'level', 'text', 'brief', 'event', 'trace_id'])
 
 /**
- * Copies the log notices of sessions to the service's log. Only the process that wrote a transition logs its notices, so each line comes once.
+ * Makes the function that copies the lines which sessions log to the service's log. Only the process that has written a transition copies
+ * its lines, so each line is logged once.
  * @param hasValues whether words of users, models and tools may be logged
  */
 export function logLinesTo (log: Log, hasValues: boolean): (session: Pick<Session, 'id' | 'start'>, transition: Pick<Transition, 'notices'>) => void {

@@ -6,12 +6,15 @@ import { type Session } from '../../../session/session.ts'
 import { isPlan } from './trace.ts'
 import { type Traces } from './traces.ts'
 
-/** Writes the traces of plans as files into their workspaces. A trace is written again whenever its plan begins to wait or has ended. */
+/**
+ * Writes the traces of plans (records of what a plan has read, asked and changed) as files into the plans' workspaces, whenever a plan
+ * begins to wait or has ended.
+ */
 export class TraceFiles {
   readonly #traces: Pick<Traces, 'get'>
   readonly #loadWorkspaces: () => Promise<Workspaces>
   readonly #log: Log
-  /** The last write. Traces are written one after the other, since two may be of the same file. */
+  /** The last write of a trace. Traces are written one after the other, as two may go to the same file. */
   #last = Promise.resolve()
 
   constructor (traces: Pick<Traces, 'get'>, loadWorkspaces: () => Promise<Workspaces>, log: Log) {
@@ -20,7 +23,7 @@ export class TraceFiles {
     this.#log = log
   }
 
-  /** Writes the trace of a plan; of other sessions nothing. It never rejects: a plan goes on without its trace. */
+  /** Writes the trace of a plan; does nothing for other sessions. It never rejects, since a plan goes on without its trace. */
   async write (session: Session): Promise<void> {
     if (!isPlan(session.start)) return
     this.#last = this.#last.then(() => this.#write(session.id)).catch((error: unknown) => {

@@ -7,45 +7,48 @@ import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { maskJson, maskSecrets } from './mask-secrets.ts'
 
-/** The trace of a plan: what happened while it was made and carried out. Operators may keep it, so it holds neither contents of files nor words of the user. */
+/**
+ * The trace of a plan: a record of what happened while it was made and carried out. Operators may keep it, so it contains neither contents
+ * of files nor words of the user.
+ */
 export interface Trace {
   readonly trace_id: string
   readonly session: string
   readonly workspace: string
   readonly started_at: string
   readonly updated_at: string
-  /** The setting of the session. In place of the profile's prompt it has the prompt's length. */
+  /** The settings of the session, with the length of the profile's prompt in place of the prompt. */
   readonly config_snapshot: JsonObject
   readonly context_stats: Json
   readonly cache_stats: Json
   readonly events: readonly JsonObject[]
   readonly result: JsonObject
-  /** The model's answers, with secrets masked; left out unless the operator asks for them. */
+  /** The model's answers with secrets replaced; left out unless the operator asks for them. */
   readonly raw_content?: readonly string[]
 }
 
-/** How many events a trace has: of a long session, the first ones. */
+/** How many events a trace has. Of a long session these are the first ones. */
 const MAX_EVENTS = 1000
 
-/** Members of a log notice that an event of a trace does not repeat as data. */
+/** Members of a logged line that are not repeated in the data of a trace's event. */
 const OF_THE_LINE = new Set(['prefix', 'level', 'text', 'trace_id', 'event'])
 
-/** The trace of a session has its id, written as a UUID. */
+/** The id of a plan's trace: the id of its session, written as a UUID. */
 export function traceIdOf (session: string): string {
   return session.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** The session of a trace. @param id with or without dashes */
+/** The id of the session to which a trace belongs. @param id of the trace, with or without dashes */
 export function sessionOfTrace (id: string): string {
   return id.replaceAll('-', '').toLowerCase()
 }
 
-/** Whether a session of this engine is a plan. */
+/** Whether a session is a plan, by its engine. */
 export function isPlan ({ engine }: { readonly engine: string }): boolean {
   return engine === PLAN.name
 }
 
-/** The trace of a plan, computed from its log: nothing of it is kept anywhere. */
+/** Makes the trace of a plan from its log. It is stored nowhere. */
 export function traceOf (session: Session, transitions: readonly Transition[], keepsRaw: boolean): Trace {
   const { id, start, createdAt, updatedAt } = session
   const { setting } = startedAs(start, PLAN)
@@ -65,13 +68,13 @@ export function traceOf (session: Session, transitions: readonly Transition[], k
   }
 }
 
-/** The model's answers, in the order of the log. */
+/** The model's answers in a plan, in the order of the log. */
 export function answersOf (transitions: readonly Transition[]): Json[] {
   const asked = new Set(transitions.flatMap(({ begun }) => begun.filter(({ kind }) => kind === 'llm').map(({ id }) => id)))
   return transitions.flatMap(({ fact }) => fact.kind === 'result' && asked.has(fact.effect) ? [fact.result] : [])
 }
 
-/** The text of an answer. */
+/** The text of a model's answer. */
 export function textOf (answer: Json): string {
   return contentOf(messageOf(answer) ?? {})
 }
@@ -102,7 +105,7 @@ function eventsOf ({ at, notices }: Transition): JsonObject[] {
   })
 }
 
-/** The result of a plan for its trace: names and codes. Contents of files and outputs of checks stay in the log of the session. */
+/** The result of a plan for its trace: only names and codes. Contents of files and outputs of checks stay in the session's log. */
 function outcomeOf ({ ok, state, mode, error_code: code, actions, applied, undone }: PlanResult): JsonObject {
   return maskJson({ ok, state, mode, error_code: code ?? null, actions: pathsOf(actions), applied: pathsOf(applied), undone: pathsOf(undone) }) as JsonObject
 }

@@ -5,7 +5,7 @@ import { type ListQuery, type SessionPage } from '../../../session/session-store
 import { type Golden, goldenOf } from './golden.ts'
 import { isPlan, sessionOfTrace, type Trace, traceIdOf, traceOf } from './trace.ts'
 
-/** Reads the sessions of a caller that traces are computed from. */
+/** Gives the sessions of a caller from which traces are made. */
 export interface SessionLogs {
   /** Loads a plan. @throws SESSION_NOT_FOUND, also for a session that is no plan */
   get (caller: Caller, id: string): Promise<Session>
@@ -15,19 +15,19 @@ export interface SessionLogs {
 
 export interface TracesOptions {
   readonly logs: SessionLogs
-  /** Whether traces hold the model's answers, with secrets masked. */
+  /** Whether traces contain the model's answers, with secrets replaced. */
   readonly keepsRaw: boolean
   /** The type of the model's provider, such as `builtin`. */
   readonly provider: string
 }
 
-/** A page of traces. A page may have fewer than its limit, even none, and a `next`. */
+/** A page of traces. It may have fewer than its limit, even none, although there are further pages. */
 export interface TracePage {
   readonly traces: ReadonlyArray<{ readonly id: string, readonly head: Head }>
   readonly next?: string | undefined
 }
 
-/** The traces of the plans that a caller may read. They are computed from the sessions' logs, and stored nowhere. */
+/** The traces of the plans that a caller may read. They are made from the logs of sessions, and stored nowhere. */
 export class Traces {
   readonly #options: TracesOptions
 
@@ -41,14 +41,14 @@ export class Traces {
     return { traces: heads.filter(head => isPlan(head)).map(head => ({ id: traceIdOf(head.id), head })), next }
   }
 
+  /** Makes the trace of a plan: a record of what it has read, asked and changed. @throws SESSION_NOT_FOUND */
   async get (caller: Caller, id: string): Promise<Trace> {
-  /** Computes the trace of a plan. @throws SESSION_NOT_FOUND */
     const { session, transitions } = await this.#read(caller, id)
     return traceOf(session, transitions, this.#options.keepsRaw)
   }
 
+  /** Makes the golden trace of a plan: a record that serves as a test case. @throws SESSION_NOT_FOUND */
   async golden (caller: Caller, id: string): Promise<Golden> {
-  /** Computes the golden trace of a plan. @throws SESSION_NOT_FOUND */
     const { session, transitions } = await this.#read(caller, id)
     return goldenOf(session, transitions, this.#options.provider)
   }

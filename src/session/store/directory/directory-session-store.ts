@@ -18,8 +18,8 @@ export interface DirectorySessionStoreOptions {
 }
 
 /**
- * A session store in a folder that belongs to this process. Each append is on the disk before it is answered. The store stops
- * for good when another process has written to the folder, for example after a sleep in which this process lost its lock.
+ * A session store in a folder that belongs to this process. Each append is on the disk before it is answered. When another process has
+ * written to the folder, for example because this machine slept and the lock expired, the store stops for good.
  */
 export function createDirectorySessionStore ({ path, keep, log, now = Date.now }: DirectorySessionStoreOptions): SessionStore {
   const listeners = new SessionListeners()
@@ -45,7 +45,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
     }
   }
 
-  /** Runs an action on the opened folder. Gives `absent`, if passed, while the folder does not exist. @throws SessionStoreError; RangeError of the action */
+  /** Runs an action on the opened folder. @returns `absent`, if given, while the folder does not exist @throws SessionStoreError; RangeError of the action */
   async function use<T> (action: (folder: SessionFolder) => T | Promise<T>, absent?: T): Promise<T> {
     try {
       if (end === undefined && folder === undefined && absent !== undefined && !await isThere(path)) return absent
@@ -61,7 +61,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
     if (error instanceof RangeError) return error
     if (error instanceof ForeignChange) stop(error.message)
     const reason = error instanceof SessionStoreError ? error.message : `the sessions in ${path} cannot be used: ${(error as Error).message}`
-    // A damaged file of one session does not make the whole store a problem.
+    // A damaged file of one session is no problem of the store as a whole.
     if (folder === undefined || !(error instanceof SessionStoreError)) problem = reason
     return new SessionStoreError(end ?? reason, { cause: error })
   }

@@ -7,18 +7,18 @@ import { createSlices } from '../../../runtime/slices.ts'
 import { isSessionId } from '../shared/check-append.ts'
 import { readTail, type SessionTail } from './session-file.ts'
 
-/** How long the heads of a month stay in memory after they were listed last, in ms. */
+/** The time for which the cached heads of a month's sessions stay in memory after they were last listed, in ms. */
 const LISTED_MS = 10 * 60_000
 
-/** How often expired files are searched for, in ms. */
+/** The interval between two searches for expired files, in ms. */
 const SWEEP_MS = 60 * 60_000
 
 interface EndedHead { readonly head: Head, readonly written: number }
 interface Month { readonly heads: Map<string, EndedHead>, listed: number }
 
 /**
- * The files of ended sessions, in one folder per month of the session's begin, so that a list reads no more months than it
- * shows. The heads of a month are in memory only after a list has read them.
+ * The files of ended sessions, in one folder for each month in which sessions began, so that a list reads no more months than it shows.
+ * The heads (summaries) of a month are in memory only after a list has read them.
  */
 export class EndedSessions {
   readonly #folder: string
@@ -28,7 +28,7 @@ export class EndedSessions {
   #swept = -Infinity
   #sweeping: Promise<void> | undefined
 
-  /** @param keep how long an ended session is kept, in ms @param now the clock, in ms since 1970 */
+  /** Creates the view of a folder of ended sessions. @param keep how long an ended session is kept, in ms @param now the clock, in ms since 1970 */
   constructor (folder: string, keep: number, now: () => number) {
     this.#folder = folder
     this.#keep = keep
@@ -40,7 +40,7 @@ export class EndedSessions {
     return join(this.#folder, monthOf(createdAt), `${id}.jsonl`)
   }
 
-  /** Moves the file of a session that has just ended into its month's folder. */
+  /** Moves the file of a session that has just ended into the folder of its month. */
   async take (path: string, head: Head): Promise<void> {
     const target = this.path(head)
     await mkdir(join(target, '..'), { recursive: true, mode: PRIVATE_FOLDER })
@@ -49,7 +49,7 @@ export class EndedSessions {
     this.sweep()
   }
 
-  /** Updates the cached head of an ended session. */
+  /** Puts the head of an ended session into the cache, where its month is cached. */
   note (head: Head): void {
     this.#months.get(monthOf(head.createdAt))?.heads.set(head.id, { head, written: this.#now() })
   }
@@ -73,7 +73,7 @@ export class EndedSessions {
     return names.filter(name => /^-?\d{4,6}-\d\d$/.test(name)).sort().reverse()
   }
 
-  /** The heads of a month's ended sessions, in no order. */
+  /** Reads the heads (summaries) of the ended sessions of a month, in no order. */
   async heads (month: string): Promise<Head[]> {
     let known = this.#months.get(month)
     if (known === undefined) {
@@ -89,7 +89,7 @@ export class EndedSessions {
     if (this.#now() - this.#swept <= SWEEP_MS) return
     this.#swept = this.#now()
     for (const [month, { listed }] of this.#months) if (this.#now() - listed > LISTED_MS) this.#months.delete(month)
-    // What cannot be removed now is tried again in an hour; lists leave it out anyway.
+    // A file that cannot be removed now is tried again in an hour; lists leave it out anyway.
     this.#sweeping = this.#sweep().catch(() => {})
   }
 
@@ -135,7 +135,7 @@ export async function forEachSession (folder: string, action: (id: string, path:
   }
 }
 
-/** The end of a session's file; undefined where there is no file. @param onError handles the errors of reading. @default all but absence are thrown */
+/** Reads the end of a session's file; undefined where there is no file. @param onError handles errors of reading. @default all but absence are thrown */
 function readKnownTail (path: string, onError: (error: unknown) => undefined = orAbsent): SessionTail | undefined {
   try {
     return readTail(path)
@@ -144,7 +144,7 @@ function readKnownTail (path: string, onError: (error: unknown) => undefined = o
   }
 }
 
-/** The month of a time, such as `2026-11`. @param time in ms since 1970 */
+/** The name of the month of a time, such as `2026-11`. @param time in ms since 1970 */
 export function monthOf (time: number): string {
   return new Date(time).toISOString().slice(0, -'-00T00:00:00.000Z'.length)
 }

@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { SessionStoreError } from '../../session-store.ts'
 
-/** How often the lock is refreshed, and how long it may stay without a refresh before its process counts as dead, in ms. */
+/** The interval at which the lock is refreshed, and the age at which a lock that was not refreshed counts as left by a dead process, in ms. */
 const HEARTBEAT_MS = 1000
 const STALE_MS = 5000
 
-/** How often a lock of another process is checked, in ms. */
+/** The interval at which another process's lock is looked at, in ms. */
 const LOOK_MS = 200
 
 /**
- * Locks a folder, so that only this process uses it. The lock has a heartbeat, which works between containers too, where a
- * process id says nothing. After a kill the next process waits until the heartbeat has stopped for `STALE_MS`.
+ * Locks a folder, so that only this process uses it. The lock is a file that is touched at intervals, which works between containers too,
+ * where a process id says nothing. After a kill, the next process waits until the lock has not been touched for `STALE_MS`.
  * @param onLost called when another process has taken the folder over, for example after a long sleep of this machine
  * @returns a function that releases the lock
  * @throws SessionStoreError when a living process holds the lock

@@ -3,13 +3,13 @@ import { type FileHandle } from 'node:fs/promises'
 
 const LINE_END = 0x0a
 
-/** The sizes of the first and of the largest block that is read at once, in bytes. The first is small, since most lines are short. */
+/** The sizes of the first and of the largest block that is read at once, in bytes. The first block is small, since most lines are short. */
 const FIRST_BLOCK = 4 * 1024
 const LARGEST_BLOCK = 256 * 1024
 
 /**
- * Yields the lines of a file before an offset, from the last one backwards, each without its line end. It reads synchronously, which
- * takes a quarter of the time for the ends of thousands of files. A caller that reads many lines has to pause between them.
+ * Yields the lines of a file before an offset, from the last one backwards, each without its line end. Reading is synchronous, which
+ * takes a quarter of the time when the ends of thousands of files are read. A caller that reads many lines has to pause between them.
  */
 export function * linesBackwards (file: number, end: number): Generator<{ readonly start: number, readonly bytes: Buffer }> {
   let start = end

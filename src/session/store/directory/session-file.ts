@@ -8,25 +8,25 @@ import { type Entry, PAGE_BYTES, PAGE_SIZE } from '../../session-store.ts'
 import { linesBackwards, linesForwards } from './lines.ts'
 import { entryOfLine, parseLine, seqOfLine, type SessionLine } from './session-line.ts'
 
-/** A session's file is not as this process left it: another process has written to it, or somebody has edited it. */
+/** The error that a session's file is not as this process left it: another process has written to it, or somebody has edited it. */
 export class ForeignChange extends Error {
   override readonly name = 'ForeignChange'
 }
 
-/** The end of a session's file. */
+/** The end of a session's file, which is enough to list and continue the session. */
 export interface SessionTail {
   readonly last: SessionLine
   /** The length of the file up to the end of its last whole line, in bytes. */
   readonly length: number
-  /** How many bytes of a torn line, left by a crash, were cut off. */
+  /** The number of bytes of a torn (half-written) line that were cut off after a crash. */
   readonly cut: number
 }
 
 /**
- * Reads the end of a session's file. A line that a crash has torn was never acknowledged, and is cut off. Only the last line
- * can be torn, since each line is on the disk before the next one is begun.
+ * Reads the end of a session's file. A line that a crash has torn was never acknowledged, and is cut off. Only the last line can be torn,
+ * since each line is on the disk before the next one is begun.
  * @returns undefined when the file has no whole line
- * @throws Error when the file is damaged, or the disk is in trouble
+ * @throws Error when the file is damaged, or the disk fails
  */
 export function readTail (path: string): SessionTail | undefined {
   const file = openSync(path, 'r+')
@@ -46,7 +46,7 @@ export function readTail (path: string): SessionTail | undefined {
 
 function findLast (file: number, size: number): { readonly last: SessionLine, readonly length: number } | undefined {
   let torn = 0
-  // The first part is the text after the last line end, which is empty in a file without a torn line.
+  // The first result is the text after the last line end, which is empty in a file without a torn line.
   for (const { start, bytes } of linesBackwards(file, size)) {
     const end = start + bytes.length
     if (end === size) {
@@ -98,10 +98,7 @@ async function writeWhole (file: FileHandle, line: string, size: number): Promis
   }
 }
 
-/**
- * Reads the transitions with numbers above `after`, page by page.
- * @param length how many bytes of the file are read
- */
+/** Reads the log entries of a session's file with numbers above `after`, page by page. @param length how many bytes of the file are read */
 export async function * readPages (file: FileHandle, after: number, length: number): AsyncGenerator<readonly Entry[]> {
   let page: Entry[] = []
   let size = 0
@@ -116,7 +113,7 @@ export async function * readPages (file: FileHandle, after: number, length: numb
   if (page.length > 0) yield page
 }
 
-/** The offset at which the line of a transition begins. The search goes backwards, since followers ask for the last transitions. */
+/** The offset of the line that holds a transition (log entry). The search goes backwards, since followers mostly ask for the last ones. */
 async function startOf (file: FileHandle, seq: number, length: number): Promise<number> {
   if (seq === 1) return 0
   const slices = createSlices()

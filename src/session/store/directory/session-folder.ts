@@ -17,7 +17,7 @@ import { lockFolder } from './folder-lock.ts'
 import { appendLine, readPages, readTail, type SessionTail } from './session-file.ts'
 import { formatLine } from './session-line.ts'
 
-/** A session with the path and length of its file. */
+/** A session as the folder's index knows it: its head and due time, with the path and length of its file. */
 interface Kept extends IndexEntry {
   readonly path: string
   /** The length of the file as this process left it, in bytes. */
@@ -35,18 +35,19 @@ export interface SessionFolderOptions {
 }
 
 /**
- * A folder of sessions that belongs to this process: `open/<id>.jsonl` has a line for each transition, and `ended/<month>/` has
- * the files of ended sessions. Heads and due times of open sessions are in memory. Leases are only in memory and end with the
- * process: a session that had a driver is due when the next process opens the folder, any other at the due time of its last line.
+ * A folder of sessions that belongs to this process. `open/<id>.jsonl` has a line for each log entry of a session, and `ended/<month>/`
+ * has the files of ended sessions. Heads (summaries) and due times of open sessions are in memory. Leases are only in memory, and end
+ * with the process: a session that had a driver is due when the next process opens the folder, any other at the due time of its last
+ * line.
  */
 export class SessionFolder {
   readonly #options: SessionFolderOptions
   readonly #unlock: () => Promise<void>
   readonly #index = new SessionIndex<Kept>()
   readonly #ended: EndedSessions
-  /** The last append of each session, for which its next append waits. */
+  /** The last append of each session; the session's next append waits for it. */
   readonly #turns = new Map<string, Promise<unknown>>()
-  /** The sessions whose files are damaged, by id, each with the reason. */
+  /** The reason why a session's file is damaged, by the session's id. */
   readonly #damaged = new Map<string, string>()
 
   private constructor (options: SessionFolderOptions, unlock: () => Promise<void>) {
@@ -56,7 +57,7 @@ export class SessionFolder {
   }
 
   /**
-   * Opens a folder: creates it if it is missing, locks it for this process, and reads the last line of each open session.
+   * Opens a folder of sessions: creates it if it is missing, locks it for this process, and reads the last line of each open session.
    * @throws SessionStoreError when another process holds the lock; errors of the file system
    */
   static async open (options: SessionFolderOptions): Promise<SessionFolder> {
@@ -94,12 +95,16 @@ export class SessionFolder {
     if (tail.cut > 0) this.#options.log.warn({ session: id, bytes: tail.cut }, 'a line of a session was torn, and is cut off')
     if (ENDED.has(tail.last.head.status)) return this.#ended.take(path, tail.last.head)
     const kept = keptOf(path, tail)
-    // This process holds the lock, so the process that drove the session is gone.
+    // This process holds the lock, so the process that drove the session is gone, and the session is due now.
     this.#index.put(kept.head.driver === undefined ? kept : { ...kept, due: this.#options.now() })
     return undefined
   }
 
-  /** Appends a transition. Appends of one session run one after the other, so that each sees the result of the previous one. @throws ForeignChange */
+  /**
+   * Appends a transition to a session's file. Appends of one session run one after the other, so that each sees the result of the
+   * previous one.
+   * @throws ForeignChange
+   */
   async append (append: Append): Promise<Appended> {
     const { id } = append
     const before = this.#turns.get(id)
@@ -124,13 +129,13 @@ export class SessionFolder {
     const line = formatLine(kept, { head: entry.head, due: entry.due, written: now })
     const path = known?.path ?? this.#openPath(id)
     await appendLine(path, line, known?.length)
-    // A replica may have taken the session meanwhile. The due time on the disk is then the earlier one, which does no harm.
+    // A replica may have taken the session meanwhile, which is only noted in memory. The due time on the disk is then too early, which does no harm.
     const length = (known?.length ?? 0) + Buffer.byteLength(line)
     await this.#settle({ ...indexed(append, this.#index.get(id) ?? known, now), path, length })
     return 'ok'
   }
 
-  /** Moves a session's file between `open` and `ended` as its status says. A file that cannot be moved stays usable where it is. */
+  /** Moves a session's file to the folder `open` or `ended` that its status belongs to. A file that cannot be moved stays usable where it is. */
   async #settle (kept: Kept): Promise<void> {
     const { path, head } = kept
     const open = this.#openPath(head.id)
@@ -173,13 +178,13 @@ export class SessionFolder {
     return this.#index.countOpen(owner)
   }
 
-  /** Lists a page of sessions. @param after the place that the query's cursor names */
+  /** Lists a page of sessions. @param after the place in the list that the query's cursor names */
   async list (query: ListQuery, after: Place | undefined): Promise<SessionPage> {
     let found = this.#index.list(query, after)
     const months = query.statuses?.every(status => !ENDED.has(status)) === true ? [] : await this.#ended.months()
     for (const month of months) {
       if (after !== undefined && month > monthOf(after.createdAt)) continue
-      // All sessions of an earlier month are older than all of a later one: no earlier month can add to this page.
+      // All sessions of an earlier month are older than those of a later one, so no earlier month can add to this page.
       const last = found[query.limit]
       if (last !== undefined && month < monthOf(last.createdAt)) break
       const ended = (await this.#ended.heads(month)).filter(head => isWanted(head, query) && (after === undefined || compareNewest(after, head) < 0))

@@ -2,13 +2,13 @@ import { parseOwnJson, stringifyJson } from '../../../base/json.ts'
 import { type Head, type Transition } from '../../model.ts'
 import { type Entry } from '../../session-store.ts'
 
-/** The text before a line's last field, its transition. It occurs nowhere inside a JSON string, where the quotes would be escaped. */
+/** The text before the last field of a line, the transition. It occurs nowhere inside a JSON string, where its quotes would be escaped. */
 const TRANSITION = ',"transition":'
 
-/** The brace at the end of a line. */
+/** The byte of the closing brace at the end of a line. */
 const CLOSING = 0x7d
 
-/** The fields of a line in a session's file beside its transition. The last line restores the session's head and due time. */
+/** The fields of a line in a session's file, without the transition itself. The last line's fields restore the session's head (summary) and due time. */
 export interface SessionLine {
   readonly head: Head
   /** When a replica may take the session, in ms since 1970; undefined for never. */
@@ -17,19 +17,22 @@ export interface SessionLine {
   readonly written: number
 }
 
-/** Formats a line, with its line end. Number and seal come first and the transition last, so that these can be read without parsing the rest. */
+/**
+ * Formats a line of a session's file, with its line end. Number and seal come first and the transition last, so that these can be read
+ * without parsing the rest.
+ */
 export function formatLine ({ seq, text, seal }: Entry, { head, due, written }: SessionLine): string {
   return `${stringifyJson({ seq, seal, written, due, head }).slice(0, -1)}${TRANSITION}${text}}\n`
 }
 
-/** Parses a line. @throws Error when the text is not a line of a session */
+/** Parses a line of a session's file. @throws Error when the text is not such a line */
 export function parseLine (bytes: Buffer): SessionLine {
   const { transition, head, due, written } = parseOwnJson(bytes.toString()) as unknown as SessionLine & { readonly transition: Transition }
   if (!Number.isInteger(transition.seq) || head.seq !== transition.seq || !Number.isFinite(written)) throw new Error('it is no line of a session')
   return { head: { ...head, driver: head.driver }, due, written }
 }
 
-/** Reads the entry of a line without parsing its transition. @throws Error when the text is not a line of a session */
+/** Reads the stored log entry in a line without parsing its transition. @throws Error when the text is not a line of a session's file */
 export function entryOfLine (bytes: Buffer): Entry {
   const [, seq, seal = ''] = /^\{"seq":(\d+),"seal":"([\w-]*)",/.exec(bytes.toString('latin1', 0, 128)) ?? []
   const start = bytes.indexOf(TRANSITION)
@@ -37,7 +40,7 @@ export function entryOfLine (bytes: Buffer): Entry {
   return { seq: Number(seq), seal, text: bytes.toString('utf8', start + TRANSITION.length, bytes.length - 1) }
 }
 
-/** The number of a line's transition. */
+/** The number of the transition in a line of a session's file. */
 export function seqOfLine (bytes: Buffer): number {
   return Number(/^\{"seq":(\d+),/.exec(bytes.toString('latin1', 0, 32))?.[1])
 }

@@ -14,16 +14,16 @@ export interface MemorySessionStoreOptions {
 
 interface Kept { readonly entry: Entry, readonly token: string }
 
-/** A session store in the memory of this process, for tests and for trying things out. Its sessions end with the process. */
+/** A session store in the memory of this process, for tests and for trying things out. The sessions are lost when the process ends. */
 export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessionStoreOptions): SessionStore {
   const logs = new Map<string, Kept[]>()
   const index = new SessionIndex()
-  /** When each ended session is forgotten, in ms since 1970, the earliest first. */
+  /** The time at which each ended session is forgotten, in ms since 1970, the earliest first. */
   const ends = new Map<string, number>()
   const listeners = new SessionListeners()
   let closed = false
 
-  /** Runs first in every method but `publish`: forgets ended sessions whose time is over. @throws SessionStoreError after `close` */
+  /** Runs first in every method but `publish`: forgets the ended sessions whose time is over. @throws SessionStoreError after `close` */
   function enter (): void {
     if (closed) throw new SessionStoreError('the store is closed')
     for (const [id, end] of ends) {

@@ -2,15 +2,15 @@ import { compareNewest, cursorOf, isWanted, type Place } from '../shared/session
 import { type Head } from '../../model.ts'
 import { type ListQuery, type SessionPage } from '../../session-store.ts'
 
-/** The largest number of sessions that are looked at for one page, where few match the query. */
+/** The largest number of sessions that are read to fill one page of a list, when few match the query. */
 const LOOKED_AT = 2000
 
-/** A session in a shard's list. A session that has expired has no head. */
+/** A session in the list of a shard (a sixteenth of all sessions). A session that has expired has no head. */
 export interface Listed extends Place {
   readonly head: Head | undefined
 }
 
-/** Merges the lists of all shards into one page. Each list has the newest session first, and so has the page. */
+/** Merges the session lists of all shards into one page. Each list has the newest session first, and so has the page. */
 export async function mergePage (shards: ReadonlyArray<AsyncIterator<Listed>>, query: ListQuery): Promise<SessionPage> {
   const next = async (shard: AsyncIterator<Listed>) => {
     const { value, done } = await shard.next()

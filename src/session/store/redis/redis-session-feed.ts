@@ -7,11 +7,11 @@ import { SessionStoreError, type SessionListener } from '../../session-store.ts'
 /** The delay before a lost connection is opened again, in ms. */
 const RETRY_MS = 500
 
-/** How often the connection is checked with a ping, in ms: a broken connection is as silent as an idle one. */
+/** The interval at which the connection is checked with a ping, in ms: a broken connection is as silent as an idle one. */
 const HEARTBEAT_MS = 1000
 
 export interface RedisSessionFeedOptions {
-  /** Gives a working connection to the node that has these sessions. Other nodes of a cluster get its messages too, but may lose some. */
+  /** Gives a working connection to the cluster node that stores these sessions. Other nodes of a cluster forward its messages, but may lose some. */
   readonly node: () => Promise<RedisConnection>
   readonly channelOf: (id: string) => string
 }
@@ -19,8 +19,8 @@ export interface RedisSessionFeedOptions {
 interface Subscriber { readonly own: Redis, readonly connection: RedisConnection }
 
 /**
- * A feed receives the messages about sessions from one node of Redis, over one connection for all followed sessions. Its connection
- * is a companion of one that finds the master again after a failover, and closes with it.
+ * A feed receives the Pub/Sub messages about sessions from one Redis node, over one connection for all followed sessions. The connection
+ * is tied to a main connection, which finds the new master after a failover: when the main one closes, this one is closed too.
  */
 export class RedisSessionFeed {
   readonly #options: RedisSessionFeedOptions
@@ -29,7 +29,7 @@ export class RedisSessionFeed {
   #connecting: Promise<Subscriber> | undefined
   #retry: NodeJS.Timeout | undefined
   #heartbeat: NodeJS.Timeout | undefined
-  /** Whether listeners may have missed messages since the connection was lost. */
+  /** Whether messages may have been lost since the connection was; listeners are told when it is there again. */
   #hasGap = false
   #closed = false
 
@@ -37,7 +37,7 @@ export class RedisSessionFeed {
     this.#options = options
   }
 
-  /** @see SessionStore.watch @throws what `node` throws */
+  /** Adds a listener to a session's messages. @see SessionStore.watch @throws what `node` throws */
   async watch (id: string, listener: SessionListener): Promise<() => void> {
     const channel = this.#options.channelOf(id)
     const remove = this.#listeners.add(id, listener)
@@ -78,7 +78,7 @@ export class RedisSessionFeed {
     })
     own.on('message', (channel: string, text: string) => this.#hear(channel.slice(-32), text))
     try {
-      // Errors of the companion are reported like those of the main connection.
+      // Errors of the second connection are reported like those of the main connection.
       await connection.ask(async () => {
         await own.connect()
         const channels = this.#listeners.ids().map(this.#options.channelOf)

@@ -1,35 +1,35 @@
 import { type Head } from '../../model.ts'
 
-/** The names of the shards. The first digit of a session's id names its shard. All keys of a shard are on one node of a cluster. */
+/** The names of the 16 shards (parts) of the sessions. The first digit of a session's id names its shard. All keys of a shard are on one node of a cluster. */
 export const SHARDS = [...'0123456789abcdef']
 
-/** The keys of one shard. */
+/** The Redis keys of one shard (a sixteenth of all sessions). */
 export interface ShardKeys {
-  /** The common prefix of the shard's keys. Scripts build the keys of single sessions from it. */
+  /** The common prefix of the shard's keys. Lua scripts build the keys of single sessions from it. */
   readonly prefix: string
-  /** Sorted set of the ids of sessions, by the time at which each is due. */
+  /** The sorted set of session ids by due time: the time from which on any replica may take the session. */
   readonly due: string
-  /** Sorted set of the ids of sessions, by the time at which each was begun. */
+  /** The sorted set of session ids by the time at which each session began. */
   readonly all: string
-  /** Sorted set of the ids and owners of ended sessions, by the time at which each expires. */
+  /** The sorted set of ids and owners of ended sessions, by the time at which each is forgotten. */
   readonly ended: string
-  /** Sorted set like `all`, for the sessions of one owner. */
+  /** The sorted set of session ids of one owner, by the time at which each session began. */
   of (owner: string): string
-  /** Sorted set like `of`, for the sessions that have not ended. */
+  /** The sorted set of the ids of an owner's sessions that have not ended, by the time at which each began. */
   open (owner: string): string
-  /** Sorted set like `of`, for the descendants of a root session. */
+  /** The sorted set of the ids of all descendants of a root session, by the time at which each began. */
   below (root: string): string
-  /** Sorted set like `open`, for the child sessions of one owner. */
+  /** The sorted set of the ids of an owner's child sessions that have not ended, by the time at which each began. */
   openBelow (owner: string): string
-  /** The stream of a session's transitions. */
+  /** The Redis stream with the log entries of a session. */
   log (id: string): string
-  /** The hash of `head`, `driver` and `seq`. */
+  /** The Redis hash of a session with the fields `head` (the summary that lists show), `driver` and `seq`. */
   head (id: string): string
-  /** The Pub/Sub channel for appends to a session and for its live messages. */
+  /** The Pub/Sub channel on which appends to a session are announced, and live messages are sent. */
   channel (id: string): string
 }
 
-/** The shard of a session. */
+/** The name of the shard that a session's keys are in: the first digit of its id. */
 export function shardOf (id: Head['id']): string {
   return id.charAt(0)
 }
@@ -39,7 +39,7 @@ export function belowName (root: string): string {
   return `>${root}`
 }
 
-/** The keys of a shard, such as `shenma:sessions:{7}:due`. The hash tag in braces keeps them on one node of a cluster. */
+/** Makes the Redis keys of a shard, such as `shenma:sessions:{7}:due`. The hash tag in braces keeps them on one node of a cluster. */
 export function shardKeys (keyPrefix: string, shard: string): ShardKeys {
   const prefix = `${keyPrefix}sessions:{${shard}}:`
   return {
@@ -49,7 +49,7 @@ export function shardKeys (keyPrefix: string, shard: string): ShardKeys {
     ended: `${prefix}ended`,
     of: owner => `${prefix}of:${owner}`,
     open: owner => `${prefix}open:${owner}`,
-    // No name of a token has a `>`.
+    // The name cannot collide with an owner, since no name of an access token has a `>`.
     below: root => `${prefix}of:${belowName(root)}`,
     openBelow: owner => `${prefix}open:>${owner}`,
     log: id => `${prefix}${id}:log`,

@@ -1,17 +1,17 @@
-/** Lua scripts that change or read one shard atomically. They use Redis' own clock, because the clocks of replicas differ. */
+/** Lua scripts that change or read the sessions of one shard atomically. They use Redis' own clock, because the clocks of replicas differ. */
 
 const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
 /**
- * Appends one transition after another, and updates head, sets and due time. Plain XADD is not enough: it accepts a gap after a
- * lost tail, and takes a retry for a conflict. The script calls XADD before its other writes, so a Redis that is full or read-only
- * fails there, and nothing is changed.
- * `KEYS`: log, head, due, all, of, ended, open. `ARGV`: number and token of the previous transition (0 and '' for none), number and
- * token of the new one, the transition, the head, the driver, due in ms or 'never' or 'keep', when the session was begun, how many
- * ms an ended session is kept or '', the id, the owner (for a child, `belowName` of its root), the channel, the seal.
- * Gives 'ok', 'again', or number and token of the log's last transition.
+ * The Lua script that appends one transition to a session's log, and updates head, sets and due time. Plain XADD is not enough: it
+ * accepts a gap after lost entries, and takes a retry for a conflict. The script calls XADD before its other writes, so when Redis is
+ * full or read-only it fails there, and nothing is changed.
+ * `KEYS`: log, head, due, all, of, ended, open. `ARGV`: number and token of the previous transition (0 and '' for none), number and token
+ * of the new one, the transition, the head, the driver, due in ms or 'never' or 'keep', when the session was begun, how many ms an ended
+ * session is kept or '', the id, the owner (for a child, `belowName` of its root), the channel, the seal.
+ * Returns 'ok', 'again' (this append was made before), or number and token of the log's last transition.
  */
 export const APPEND = `
 local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
@@ -52,15 +52,16 @@ redis.call('PUBLISH', ARGV[13], ARGV[3])
 return 'ok'`
 
 /**
- * Takes sessions that are due, and removes expired sessions from the sets: 100 per call, so that no call takes long.
+ * The Lua script that takes sessions that are due (nobody drives them, or they have waited too long), and removes expired sessions from
+ * the sets: at most 100 per call, so that no call takes long.
  * `KEYS`: due, all, ended. `ARGV`: the replica that takes, the limit, the lease in ms, the shard's prefix.
- * Gives the ids, and in how many ms the next one is due, -1 for never.
+ * Returns the ids, and in how many ms the next session is due, -1 for never.
  */
 export const TAKE = `
 ${NOW}
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 100)) do
   local id = string.sub(member, 1, 32)
-  -- -2: it has expired; -1: one of the same id has begun since; else it expires within this ms, and waits for the next call.
+  -- PTTL gives -2: the session has expired; -1: one of the same id began since; else it expires within this ms, and waits for the next call.
   local left = redis.call('PTTL', ARGV[4] .. id .. ':head')
   if left == -2 then
     redis.call('ZREM', KEYS[1], id)
@@ -84,8 +85,8 @@ local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 return { ids, first[2] and math.max(0, first[2] - now) or -1 }`
 
 /**
- * Renews leases. `KEYS`: due. `ARGV`: the driver, the lease in ms, the shard's prefix, the ids.
- * Gives for each session that exists its id, the number of its last transition, and 1 if the driver still has it, else 0.
+ * The Lua script that renews the leases of sessions. `KEYS`: due. `ARGV`: the driver, the lease in ms, the shard's prefix, the ids.
+ * Returns for each session that exists its id, the number of its last transition, and 1 if the driver still has the session, else 0.
  */
 export const RENEW = `
 ${NOW}
@@ -102,9 +103,9 @@ end
 return renewed`
 
 /**
- * Lists the sessions of a sorted set after a place, the newest first. `KEYS`: the set. `ARGV`: time of that place ('' for the
- * first page), id of that place, how many at least, the shard's prefix.
- * Gives id, time, head and driver of each session; a session that has expired has no head.
+ * The Lua script that lists the sessions of a sorted set after a place, the newest first. `KEYS`: the set. `ARGV`: time of that place (''
+ * for the first page), id of that place, the least number of sessions, the shard's prefix.
+ * Returns id, time, head and driver of each session; a session that has expired has no head.
  */
 export const LIST = `
 local count, offset, found = tonumber(ARGV[3]), 0, {}

@@ -19,7 +19,7 @@ import { APPEND, LIST, RENEW, TAKE } from './redis-session-scripts.ts'
 import { withSafeEviction } from './safe-eviction.ts'
 
 export interface RedisSessionStoreOptions {
-  /** One Redis, one that Sentinels name, or a cluster. @see parseRedisUrl */
+  /** The URL of one Redis, of one that Sentinels name, or of a cluster. @see parseRedisUrl */
   readonly url: string
   /** The password of the Sentinels, if they need one. */
   readonly sentinelPassword?: string
@@ -35,13 +35,13 @@ export interface RedisSessionStoreOptions {
 /** The number of transitions in the first page that is read of a log. */
 const FIRST_PAGE = 4
 
-/** How many sessions of a shard a list reads with its first request, and at most with a later one. */
+/** The number of sessions of a shard that a list reads with its first request, and the most that a later request reads. */
 const LIST_FROM = 10
 const LIST_TO = 200
 
 /**
- * Keeps sessions in Redis, for all replicas of the service, in 16 shards. All keys of a shard are on one node of a cluster, so that one script
- * can change them together. The store connects when it is used first, over connections of its own.
+ * A session store in Redis, for all replicas of the service, in 16 shards. All keys of a shard are on one node of a cluster, so that one
+ * script can change them together. The store connects when it is first used, over connections of its own.
  * @throws SessionStoreError when the URL is not one for Redis
  */
 export function createRedisSessionStore (options: RedisSessionStoreOptions): SessionStore {
@@ -52,11 +52,11 @@ class RedisSessionStore implements SessionStore {
   readonly #options: RedisSessionStoreOptions
   readonly #place: RedisPlace
   readonly #shards: ReadonlyMap<string, ShardKeys>
-  /** The feeds of messages, by the address of their node. */
+  /** The feeds of Pub/Sub messages, by the address of their Redis node. */
   readonly #feeds = new Map<string, RedisSessionFeed>()
   #nodes: RedisNodes | undefined
   #closed = false
-  /** Counts the calls of `take`: each call begins with the next shard, so that none is preferred. */
+  /** The number of calls of `take`. Each call begins with the next shard, so that none is preferred. */
   #first = 0
 
   constructor (options: RedisSessionStoreOptions) {
@@ -71,7 +71,7 @@ class RedisSessionStore implements SessionStore {
     const keys = this.#keys(id)
     const kept = ENDED.has(head.status) ? this.#options.keep : ''
     const { owner, root } = head
-    // Lists leave children out, and so do the sets that lists read.
+    // Lists leave child sessions out, so children are not in the sets that lists read, but in sets of their own.
     const sets = root === undefined
       ? { all: keys.all, of: keys.of(owner), open: keys.open(owner), name: owner }
       : { all: keys.below(root), of: keys.below(root), open: keys.openBelow(owner), name: belowName(root) }
@@ -88,7 +88,7 @@ class RedisSessionStore implements SessionStore {
     this.#opened()
     if (!isSessionId(id)) return
     const log = this.#keys(id).log(id)
-    // Redis counts entries, and their bytes are what memory is short of: how many are asked for follows from those before.
+    // Redis counts entries, though memory is limited in bytes: the number of entries asked for follows from the size of those before.
     for (let [from, count] = [after + 1, FIRST_PAGE]; ;) {
       const start = `${from}-0`
       const asked = count
@@ -128,7 +128,7 @@ class RedisSessionStore implements SessionStore {
     return await mergePage(lists, query)
   }
 
-  /** The sessions of a shard after a place, the newest first. */
+  /** Yields the sessions of a shard after a place in the list, the newest first. */
   async * #listed (keys: ShardKeys, set: string, after: Place | undefined): AsyncGenerator<Listed> {
     for (let count = LIST_FROM; ; count = Math.min(2 * count, LIST_TO)) {
       const rows = await this.#run(keys, LIST, [set], [
@@ -151,7 +151,7 @@ class RedisSessionStore implements SessionStore {
     }
     const taken = await Promise.all(shards.map((keys, index) => takeOf(keys, Math.floor((limit + SHARDS.length - 1 - index) / SHARDS.length))))
     const ids = taken.flatMap(one => one.ids)
-    // What is due does not lie evenly: the rest is taken where there is more.
+    // The sessions that are due are not spread evenly over the shards: the rest is taken from shards that have more.
     for (const [index, { next }] of taken.entries()) {
       if (next > 0 || ids.length === limit) continue
       const more = await takeOf(shards[index] as ShardKeys, limit - ids.length)
@@ -178,7 +178,7 @@ class RedisSessionStore implements SessionStore {
     if (this.#closed || !isSessionId(id)) return
     const channel = this.#keys(id).channel(id)
     const text = stringifyJson(live)
-    // To where appends of the session go, so that word of both comes in order.
+    // The message goes to the node on which the session's appends are announced, so that both arrive in order.
     this.#ask(this.#keys(id).log(id), node => node.publish(channel, text)).catch(() => {})
   }
 
@@ -188,12 +188,15 @@ class RedisSessionStore implements SessionStore {
     return await translating(this.#feedOf(id).then(feed => feed.watch(id, listener)))
   }
 
-  /** The feed of the node that has a session. Nodes of a cluster silently lose each other's messages when a link breaks, so listeners use that node. */
+  /**
+   * The feed of the node that stores a session. Nodes of a cluster silently lose each other's messages when a link breaks, so listeners
+   * connect to that very node.
+   */
   async #feedOf (id: string): Promise<RedisSessionFeed> {
     const { target: { address } } = await this.#opened().holder(this.#keys(id).log(id))
     const known = this.#feeds.get(address)
     if (known !== undefined) return known
-    // When that node is lost, another one has this session, and so all that were with it.
+    // When that node fails, another one has this session, and all other sessions of the node too.
     const feed = new RedisSessionFeed({ node: () => this.#opened().holder(this.#keys(id).log(id)), channelOf: other => this.#keys(other).channel(other) })
     this.#feeds.set(address, feed)
     return feed
@@ -209,7 +212,7 @@ class RedisSessionStore implements SessionStore {
     await this.#nodes?.close()
   }
 
-  /** @throws SessionStoreError after `close` */
+  /** The connections to Redis, opened with the first call. @throws SessionStoreError after `close` */
   #opened (): RedisNodes {
     if (this.#closed) throw new SessionStoreError('the store is closed')
     const { commandTimeout = 2000, log } = this.#options
@@ -229,14 +232,17 @@ class RedisSessionStore implements SessionStore {
   }
 }
 
-/** Converts an entry of a Redis stream; its seal is not checked here. @throws SessionStoreError when the entry's id is not one of this service */
+/**
+ * Converts an entry of a Redis stream to a log entry; its seal is not checked here.
+ * @throws SessionStoreError when the entry's id is not one of this service
+ */
 function entryOf ([name, fields]: [name: string, fields: string[]]): Entry {
   const seq = Number(name.split('-', 1)[0])
   if (!Number.isSafeInteger(seq)) throw new SessionStoreError(`entry ${name} of a session's log is not one of this service`)
   return { seq, text: fields[3] ?? '', seal: fields[5] ?? '' }
 }
 
-/** The keys of the smallest sets that hold all matches of a query. Only open sessions can wait for an approval. */
+/** The keys of the smallest sorted sets that hold all sessions a query can match. Only open sessions can wait for an approval. */
 function setsOf (keys: ShardKeys, { owner, isAsking, root, withChildren }: ListQuery): string[] {
   if (root !== undefined) return [keys.below(root)]
   if (owner === undefined) return [keys.all]

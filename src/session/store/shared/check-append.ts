@@ -10,7 +10,7 @@ export function isSessionId (text: string): boolean {
 }
 
 /**
- * Checks that the parts of an append fit together, so that no writer can leave a gap in the numbers.
+ * Checks that the parts of an append to a session's log fit together, so that no writer can leave a gap in the numbers.
  * @throws RangeError which says what does not fit; the caller made a mistake
  */
 export function checkAppend ({ id, after, transition: { seq, token }, entry, head }: Append): void {
@@ -21,12 +21,16 @@ export function checkAppend ({ id, after, transition: { seq, token }, entry, hea
   }
 }
 
-/** The fence: whether an append follows the last transition of the log, by number and token. */
+/** Whether an append follows the last entry of the log, by number and token. Of two concurrent writers, the second one fails here. */
 export function isNext ({ after }: Append, top: Position | undefined): boolean {
   return top?.seq === after?.seq && top?.token === after?.token
 }
 
-/** The answer to an append that does not follow the log's last transition. @param token token of the stored transition with the same number, if any */
+/**
+ * Makes the answer to an append that does not follow the log's last entry: 'again' for a retry of an append that arrived, else the log's
+ * last position.
+ * @param token token of the stored entry with the same number, if any
+ */
 export function refusal ({ transition }: Append, top: Position | undefined, token: string | undefined): Appended {
   return token === transition.token ? 'again' : { top: top && { seq: top.seq, token: top.token } }
 }

@@ -2,14 +2,14 @@ import { ENDED, type Head } from '../../model.ts'
 import { compareNewest, isWanted, type Place } from './session-order.ts'
 import { type Append, type ListQuery, type Renewed, type SessionStore } from '../../session-store.ts'
 
-/** The head and the due time of a session, which are kept beside its log. */
+/** The data that a store keeps beside a session's log: its head (the summary that lists show) and its due time. */
 export interface IndexEntry {
   readonly head: Head
-  /** When a replica may take the session, in ms since 1970; undefined for never. */
+  /** When any replica may take the session over, in ms since 1970; undefined for never. */
   readonly due: number | undefined
 }
 
-/** The head and the due time of a session after an append. @param now in ms since 1970 */
+/** Computes the head and the due time of a session after an append. @param now in ms since 1970 */
 export function indexed ({ head, due }: Append, before: IndexEntry | undefined, now: number): IndexEntry {
   switch (due) {
     case 'keep': return { head: { ...head, driver: before?.head.driver }, due: before?.due }
@@ -18,7 +18,7 @@ export function indexed ({ head, due }: Append, before: IndexEntry | undefined, 
   }
 }
 
-/** An index of heads and due times in memory, for stores that belong to a single process. */
+/** An index of heads (summaries of sessions) and due times in memory, for stores that belong to a single process. */
 export class SessionIndex<E extends IndexEntry = IndexEntry> {
   readonly #entries = new Map<string, E>()
 
@@ -34,7 +34,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     this.#entries.delete(id)
   }
 
-  /** @see SessionStore.take */
+  /** Leases the sessions that are due to replica `by`. @see SessionStore.take */
   take (by: string, limit: number, lease: number, now: number): Awaited<ReturnType<SessionStore['take']>> {
     const due = [...this.#entries.values()].filter(entry => entry.due !== undefined && entry.due <= now)
       .sort((a, b) => (a.due ?? 0) - (b.due ?? 0)).slice(0, limit)
@@ -44,7 +44,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return { ids: due.map(({ head }) => head.id), next: next === Infinity ? undefined : Math.max(0, next - now) }
   }
 
-  /** @see SessionStore.renew */
+  /** Renews the lease of a session that replica `by` still drives. @see SessionStore.renew */
   renew (by: string, id: string, lease: number, now: number): Renewed | undefined {
     const entry = this.#entries.get(id)
     if (entry === undefined) return undefined
@@ -53,20 +53,20 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return { id, seq: entry.head.seq, isYours }
   }
 
-  /** @see SessionStore.hasOpen */
+  /** Whether any session has not ended. @see SessionStore.hasOpen */
   hasOpen (): boolean {
     for (const { due } of this.#entries.values()) if (due !== undefined) return true
     return false
   }
 
-  /** @see SessionStore.countOpen */
+  /** The number of an owner's sessions that have not ended. @see SessionStore.countOpen */
   countOpen (owner: string): number {
     let count = 0
     for (const { head } of this.#entries.values()) if (head.owner === owner && head.parent === undefined && !ENDED.has(head.status)) count++
     return count
   }
 
-  /** The heads that match a query, the newest first. @param after the place after which the list begins */
+  /** The heads (summaries of sessions) that match a query, the newest first. @param after the place after which the list begins */
   list (query: ListQuery, after: Place | undefined): Head[] {
     const heads: Head[] = []
     for (const { head } of this.#entries.values()) {

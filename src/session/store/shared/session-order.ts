@@ -9,12 +9,12 @@ export function compareNewest (a: Place, b: Place): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
 }
 
-/** The cursor for the page that follows a session. */
+/** The cursor for the page that follows a session in a list. */
 export function cursorOf ({ createdAt, id }: Place): string {
   return `${createdAt}-${id}`
 }
 
-/** The place that a cursor names. @throws RangeError when no page has given it */
+/** The place in a list that a cursor names; `undefined` for no cursor. @throws RangeError when the cursor is not one that a page has given */
 export function parseCursor (cursor: string | undefined): Place | undefined {
   if (cursor === undefined) return undefined
   const [, createdAt, id] = /^(\d{1,15})-([0-9a-f]{32})$/.exec(cursor) ?? []

@@ -2,14 +2,20 @@ import { ALONE, type Beside, type Literal } from '../../explain/piece.ts'
 import { type DecoratorBlock, type Mustache, type Program, type Statement } from '../syntax/ast.ts'
 import { compileBlock } from './blocks.ts'
 import { literalName } from './arguments.ts'
-import { concatenate, type Part } from './concatenate.ts'
 import { syntaxError, type Environment, type Sequence } from './environment.ts'
 import { compileHead } from './head.ts'
 import { compilePartial, compilePartialBlock } from './partials.ts'
 import { positionOf } from '../syntax/parse.ts'
-import { compilePrint } from './printing.ts'
-import { type Inline, type Render, type Scope } from './scope.ts'
+import { type Evaluate, type Inline, type Render, type Scope } from './scope.ts'
 import { traceLiteral, tracePart } from './explain/trace-statements.ts'
+import { printed } from '../../functions/arguments.ts'
+import { type Position } from '../../position.ts'
+import { type Run } from '../../run/run.ts'
+import { PENDING, type Value } from '../../value.ts'
+import { failAt } from './failure.ts'
+
+/** A part of a sequence: a text, or a closure that computes one. */
+type Part = string | Render
 
 /** Compiles a sequence of statements; see `Compilers.sequence`. */
 export function compileSequence (
@@ -44,7 +50,7 @@ function compileParts (program: Program, environment: Environment): Part[] {
   return parts
 }
 
-/** Compiles the statements of a sequence into parts that also report texts to the trace. Mostly a closure that prints also reports the texts beside it. */
+/** Compiles the parts of a sequence whose render is explained: closures report texts, too. Where it can, a closure that prints reports the texts beside it. */
 function compileTracedParts ({ body }: Program, environment: Environment): Part[] {
   const parts: Part[] = []
   let before: Literal | undefined
@@ -73,7 +79,7 @@ function literalOf (statement: Statement): Literal | undefined {
   return statement.type === 'ContentStatement' && statement.value !== '' ? { text: statement.value, ...positionOf(statement.loc.start) } : undefined
 }
 
-/** Compiles a statement: a text for content, a closure for what is computed, `undefined` for what has no output. */
+/** Compiles one statement: a text for content, a closure for computed output, `undefined` for a statement without output. */
 function compileStatement (statement: Statement, environment: Environment, beside: Beside): Part | undefined {
   switch (statement.type) {
     case 'ContentStatement': return statement.value === '' ? undefined : statement.value
@@ -129,4 +135,54 @@ function withInlines (render: Render, defined: Sequence['inlines'], definedIn: (
     rendering.inlines = before
     return output
   }
+}
+
+/** Compiles the printing of a value: never escaped, objects and lists as JSON, null and nothing as the empty text. */
+function compilePrint (evaluate: Evaluate, at: Position): Render {
+  return scope => {
+    const value = evaluate(scope)
+    if (typeof value === 'string') return value
+    return typeof value === 'number' ? `${value}` : printOther(value, scope.rendering.run, at)
+  }
+}
+
+function printOther (value: Value, run: Run, at: Position): string {
+  const known = run.consume(value, at)
+  if (known === PENDING) {
+    run.unfinished = true
+    return ''
+  }
+  try {
+    return printed(known, run)
+  } catch (error) {
+    throw failAt(error, at)
+  }
+}
+
+/** Makes a closure that runs the parts in order and joins their output. @param nodes number of nodes in the sequence; each run is charged for all of them */
+function concatenate (parts: readonly Part[], nodes: number): Render {
+  // Neighbouring texts are joined here, so the output is start + renders[0] + rest[0] + renders[1] + rest[1] …
+  let start = ''
+  const rest: string[] = []
+  const renders: Render[] = []
+  for (const part of parts) {
+    if (typeof part !== 'string') {
+      renders.push(part)
+      rest.push('')
+    } else if (rest.length === 0) start += part
+    else rest.push(`${rest.pop()}${part}`)
+  }
+  return scope => {
+    const { run } = scope.rendering
+    run.charge(nodes)
+    let output = start
+    for (let index = 0; index < renders.length; index++) output = checked(output + (renders[index] as Render)(scope) + (rest[index] as string), run)
+    return output
+  }
+}
+
+/** Gives a text back unless it is longer than the limit of the output. @throws RENDER_BUDGET */
+function checked (text: string, run: Run): string {
+  if (text.length > run.limits.output) run.checkOutput(text.length)
+  return text
 }

@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto'
+import { revealHidden } from '../../base/text.ts'
+import { ExecutorError } from '../executor.ts'
+import { type Pty } from '../pty.ts'
+import { type Bell } from './bell.ts'
+import { ShellCommand, type ShellRan, type ShellRunOptions } from './shell-command.ts'
+import { COMMAND_FILE, commandFile, NOTHING, PROMPT_FILE, RESTORE_PROMPT, runLine } from './shell-lines.ts'
+import { type Prompt, type ShellState } from './shell-state.ts'
+
+/** How long a command waits for an empty line, in ms. */
+const PATIENCE = 600_000
+
+/** How long the begin mark of a command may take, in ms. The mark never comes where another program than the shell has read the line. */
+const BEGIN = 5000
+
+/** How long the begin mark may take after a prompt, where it comes next or never, in ms. */
+const SOON = 500
+
+/** The number of attempts to type a command whose line other programs read. */
+const TRIES = 3
+
+/** How long a command may take to end after Ctrl-C, in ms, before the whole terminal is ended. */
+const GRACE = 2000
+
+/** The largest kept part of the output between a typed line and its begin mark, in UTF-16 units. */
+const MAX_ECHO = 64 * 1024
+
+export interface TypedCommandsOptions {
+  readonly pty: Pty
+  readonly shell: ShellState
+  /** Rings when the shell's state has changed, and when a command may be typed again. */
+  readonly bell: Bell
+  /** How long a command waits for an empty line, in ms. @default 10 min */
+  readonly patience?: number
+  /** Shows a text to readers of the terminal. */
+  readonly show: (text: string) => void
+  /** Called when no command is being typed or runs any more. */
+  readonly onFree: () => void
+  /** Called when a command goes on after Ctrl-C: only the end of the whole terminal ends it. */
+  readonly onStuck: () => Promise<void>
+}
+
+/** The commands of skills in one shell. Each is typed at the shell's empty prompt, one at a time, and found in the output by its marks. */
+export class TypedCommands {
+  readonly #options: TypedCommandsOptions
+  /** The command whose line has been typed last, until it has ended. */
+  #command: ShellCommand | undefined
+  #isTaken = false
+
+  constructor (options: TypedCommandsOptions) {
+    this.#options = options
+  }
+
+  /** Whether a command is about to be typed, or runs. */
+  get isTaken (): boolean {
+    return this.#isTaken
+  }
+
+  /** Runs a command as soon as the shell's input line is empty. @throws ExecutorError when nothing was run: TERMINAL_BUSY, TERMINAL_GONE, TERMINAL_MOVED */
+  async run (text: string, options: ShellRunOptions): Promise<ShellRan> {
+    const { shell, bell, patience = PATIENCE } = this.#options
+    const until = performance.now() + patience
+    let wasTold = false
+    let tries = 0
+    for (;;) {
+      const { folder } = shell.prompt
+      if (shell.state === 'closed') throw gone()
+      if (options.signal.aborted) return { outcome: 'cancelled', exitCode: null, stdout: '', begunIn: folder, cwd: folder, durationMs: 0 }
+      if (shell.state === 'prompt' && !this.#isTaken) {
+        if (tries++ === TRIES) throw new ExecutorError('TARGET_UNREACHABLE', 'the shell does not read the command')
+        const ran = await this.#attempt(text, options)
+        if (ran !== undefined) return ran
+      } else {
+        const rest = until - performance.now()
+        if (rest <= 0) throw new ExecutorError('TERMINAL_BUSY', 'the line of the terminal was not empty for too long, and nothing was run')
+        if (!wasTold && !this.#isTaken) {
+          wasTold = true
+          options.onWait?.()
+        }
+        await bell.rung(rest, options.signal)
+      }
+    }
+  }
+
+  /** Takes the mark of a prompt, after which a command that has begun is over. */
+  prompted (prompt: Prompt): void {
+    const { shell, bell } = this.#options
+    const command = this.#command
+    if (command === undefined || command.hasBegun) {
+      if (shell.mark(prompt)) command?.finish(prompt.status, prompt.folder)
+    } else if (shell.passed(prompt)) {
+      command.isPassed = true
+      bell.ring()
+    }
+  }
+
+  /** Takes the begin mark of a command. @param id the random id in the mark: other programs may print marks too */
+  begun (id: string): void {
+    const command = this.#command
+    if (command === undefined || command.hasBegun || command.id !== id) return
+    command.begin(() => { void this.#interrupt(command) })
+    // Readers are shown the command itself in place of the line that was typed.
+    this.#options.show(`${revealHidden(command.text).replaceAll('\n', '\r\n')}\r\n`)
+    this.#options.bell.ring()
+  }
+
+  /** Keeps output before the begin mark of a command: the shell's echo of the typed line. @returns whether the output was such an echo */
+  tookEcho (text: string): boolean {
+    const command = this.#command
+    if (command?.hasBegun !== false) return false
+    command.echo = (command.echo + text).slice(-MAX_ECHO)
+    return true
+  }
+
+  /** Takes output of the running command. */
+  output (text: string): void {
+    this.#command?.output(text)
+  }
+
+  /** Restarts the timeout of the running command, because a person has typed. */
+  renew (): void {
+    this.#command?.renew()
+  }
+
+  /** Ends the running command, because the shell has ended. @param exitCode of the shell @param isConfirmed whether no process of the shell runs any more */
+  shellEnded (exitCode: number | null, isConfirmed: boolean): void {
+    this.#command?.shellEnded(exitCode, isConfirmed)
+  }
+
+  /** Types a command at an empty prompt. @returns `undefined` where the command did not begin, so that it can be tried again */
+  async #attempt (text: string, options: ShellRunOptions): Promise<ShellRan | undefined> {
+    const { shell, bell, onFree } = this.#options
+    this.#isTaken = true
+    const { number } = shell.prompt
+    const id = randomBytes(16).toString('hex')
+    try {
+      const line = runLine(await this.#put(COMMAND_FILE, commandFile(text, id)), await this.#put(PROMPT_FILE, RESTORE_PROMPT))
+      // The person may have typed meanwhile.
+      if (shell.state !== 'prompt' || shell.prompt.number !== number || options.signal.aborted) return undefined
+      const { folder } = shell.prompt
+      if (options.mayBeginIn?.(folder) === false) throw new ExecutorError('TERMINAL_MOVED', `the terminal is in ${folder} by now, and nothing was run`)
+      return await this.#type(line, new ShellCommand(text, id, folder, options))
+    } finally {
+      this.#isTaken = false
+      onFree()
+      bell.ring()
+    }
+  }
+
+  async #type (line: string, command: ShellCommand): Promise<ShellRan | undefined> {
+    const { pty, shell } = this.#options
+    this.#command = command
+    shell.began()
+    pty.write(line)
+    try {
+      if (!await this.#begins(command, BEGIN) && await this.#takeBack(command)) return undefined
+      const ran = await command.ended
+      if (!command.hasBegun && ran.outcome === 'exited') throw gone()
+      return ran
+    } finally {
+      this.#command = undefined
+    }
+  }
+
+  /** Waits for the begin mark of a command. @param most in ms; after a prompt the mark comes soon, or never */
+  async #begins (command: ShellCommand, most: number): Promise<boolean> {
+    const { shell, bell } = this.#options
+    const since = performance.now()
+    const rest = (): number => (command.isPassed ? Math.min(most, SOON) : most) - (performance.now() - since)
+    while (!command.hasBegun && shell.state !== 'closed' && rest() > 0) await bell.rung(rest())
+    return command.hasBegun || shell.state === 'closed'
+  }
+
+  /** Withdraws a command whose line the shell has not read in time; read later, the line does nothing. @returns whether the command has not begun */
+  async #takeBack (command: ShellCommand): Promise<boolean> {
+    await this.#put(COMMAND_FILE, NOTHING)
+    if (await this.#begins(command, SOON)) return false
+    this.#command = undefined
+    this.#options.shell.misread(command.isPassed)
+    this.#options.show(command.echo)
+    return true
+  }
+
+  /** Ends a running command by Ctrl-C; ends the whole terminal when that does not help in time. */
+  async #interrupt (command: ShellCommand): Promise<void> {
+    const { pty, onStuck } = this.#options
+    pty.write('\x03')
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<true>(resolve => { timer = setTimeout(() => { resolve(true) }, GRACE) })
+    const isLate = await Promise.race([late, command.ended.then(() => false)])
+    clearTimeout(timer)
+    if (isLate) await onStuck()
+  }
+
+  async #put (name: string, text: string): Promise<string> {
+    try {
+      return await this.#options.pty.putFile(name, text)
+    } catch (error) {
+      throw new ExecutorError('TARGET_UNREACHABLE', `the command could not be handed to the shell: ${(error as Error).message}`)
+    }
+  }
+}
+
+function gone (): ExecutorError {
+  return new ExecutorError('TERMINAL_GONE', 'the terminal has ended, and nothing was run')
+}

@@ -1,0 +1,105 @@
+import { ServiceError } from '../../base/errors.ts'
+import { type Log } from '../../base/log.ts'
+import { EngineDiverged, EngineUnknown } from '../fold.ts'
+import { type Fact } from '../model.ts'
+import { type Performer } from '../performer.ts'
+import { isWaiting, type Session } from '../session.ts'
+import { type SessionLog } from '../session-log.ts'
+import { type SessionStore, SessionStoreError } from '../session-store.ts'
+import { type EffectDriver } from './effect-driver.ts'
+import { type FactWriter, type Replica } from './fact-writer.ts'
+import { factToGoOn } from './left-effects.ts'
+import { type Residence } from './residence.ts'
+import { type RunningEffects } from './running-effects.ts'
+
+export interface RecoveryOptions {
+  readonly replica: Replica
+  readonly store: SessionStore
+  readonly sessions: SessionLog
+  readonly writer: FactWriter
+  readonly driver: Pick<EffectDriver, 'abortStale'>
+  readonly performer: Performer
+  readonly running: RunningEffects
+  readonly residence: Residence
+  readonly log: Log
+}
+
+/** The recovery of sessions that another replica has left, or to which another process has added a fact. */
+export class Recovery {
+  readonly #options: RecoveryOptions
+
+  constructor (options: RecoveryOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Recovers a session: stops it when it has waited too long, begins those effects of a lost replica again that may be
+   * repeated, and begins owed effects.
+   * @param isTaken whether this replica took the session because it was due: a replica that had begun effects of it is then gone
+   */
+  async recover (id: string, isTaken: boolean): Promise<void> {
+    const { writer, driver } = this.#options
+    try {
+      if (isTaken && await this.#isElsewhere(id)) return await this.#leaveToOthers(id)
+      for (let isOver = false; !isOver && !this.#isClosed;) {
+        let fact = undefined as Fact | undefined
+        driver.abortStale(await writer.commit(id, session => (fact = this.#factToGoOn(session, isTaken)), isTaken))
+        isOver = !isTaken || fact === undefined
+      }
+      if (isTaken) await writer.exclusively(id, () => this.#giveBack(id))
+    } catch (error) {
+      await this.failed(id, error)
+    }
+  }
+
+  /** Logs an error that keeps a session from going on; ends the session when no replica could continue it. */
+  async failed (id: string, error: unknown): Promise<void> {
+    const { log, sessions, running } = this.#options
+    const { message } = error as Error
+    // A replica that has the engine takes the session when it is due again.
+    if (error instanceof EngineUnknown) return
+    log.warn({ session: id, reason: message }, 'a session could not be gone on with')
+    // The store comes back; all else would happen again to every replica that takes the session.
+    if (error instanceof SessionStoreError || error instanceof ServiceError || this.#isClosed) return
+    await sessions.stopBroken(id, { code: error instanceof EngineDiverged ? 'ENGINE_DIVERGED' : 'ENGINE_FAILED', message }).catch(() => {})
+    running.abort(id)
+  }
+
+  #factToGoOn (session: Session, isTaken: boolean): Fact | undefined {
+    // An effect that ends because this process closes is left to the next process.
+    if (this.#isClosed) return undefined
+    const { replica, performer, running, residence } = this.#options
+    return factToGoOn(session, {
+      replica: replica.id,
+      isTaken,
+      isHere: residence.isHere(session),
+      running,
+      isRepeatable: effect => performer.isRepeatable(effect)
+    })
+  }
+
+  async #isElsewhere (id: string): Promise<boolean> {
+    const { sessions, residence } = this.#options
+    const session = await sessions.load(id)
+    return session !== undefined && await residence.of(session) === 'elsewhere'
+  }
+
+  /** Renews the lease of a taken session that another process has to drive, so that it is due again when the lease is over. */
+  async #leaveToOthers (id: string): Promise<void> {
+    const { store, replica } = this.#options
+    await store.renew(replica.id, [id], replica.lease)
+  }
+
+  /** Sets the due time of a taken session that only waits to the moment at which it has waited too long. */
+  async #giveBack (id: string): Promise<void> {
+    const { store, sessions, replica } = this.#options
+    const session = sessions.peek(id) ?? await sessions.load(id)
+    if (session === undefined || !isWaiting(session)) return
+    const rest = session.updatedAt + session.start.budget.idle - Date.now()
+    await store.renew(replica.id, [id], Math.max(rest, 1))
+  }
+
+  get #isClosed (): boolean {
+    return this.#options.replica.closing.aborted
+  }
+}

@@ -30,6 +30,7 @@ function isEqual (context: BuiltinContext, left: GoValue, right: GoValue): boole
   switch (kind) {
     case 'float64': return floatOf(left) === floatOf(right)
     // The comparison is loose, because an int may be a number on one side and a bigint on the other.
+    // eslint-disable-next-line eqeqeq
     case 'int': return integerOf(left) == integerOf(right)
     case 'complex128': return (left as GoComplex).real === (right as GoComplex).real && (left as GoComplex).imaginary === (right as GoComplex).imaginary
     case undefined: return isEqualReference(context, left, right)

@@ -27,6 +27,7 @@ function isEqual (one: Value, other: Value, context: FunctionContext): boolean {
   const left = scalar(one, context)
   const right = scalar(other, context)
   // Only an integer can equal an integer of the other JavaScript type: `1n == 1`, as Go's `eq` would say.
+  // eslint-disable-next-line eqeqeq
   return isNumber(left) && isNumber(right) ? left == right : left === right
 }
 

@@ -37,18 +37,18 @@ export class EmptyHold {
     return 'accept'
   }
 
-  /** The kinds and nodes whose entries are held now. */
+  /** The kinds and nodes whose loaded entries are held now. */
   held (): string[] {
     return [...this.#since.keys()]
   }
 
-  /** Believes every listing, until `settle` is called. */
+  /** Takes every listing of the store for true, even an empty one, until `settle` is called. An operator asks for that. */
   release (): void {
     this.#since.clear()
     this.#released = true
   }
 
-  /** Stops believing every listing, which `release` began. */
+  /** Ends the time, begun by `release`, in which every listing of the store counts as true. */
   settle (): void {
     this.#released = false
   }

@@ -2,7 +2,7 @@ import { type FunctionContext } from '../../functions/function.ts'
 import { type Printer } from '../fmt/printer.ts'
 import { type GoValue } from '../value/go-value.ts'
 
-/** What a builtin of Go's template language can use of the run. */
+/** The part of a run that builtins of Go's template language can use. */
 export interface BuiltinContext extends FunctionContext {
   readonly printer: Printer
 }

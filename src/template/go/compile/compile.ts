@@ -8,7 +8,7 @@ import { Scope } from './scope.ts'
 import { type Tracing } from './tracing.ts'
 import { type Unit } from './unit.ts'
 
-/** What the syntax tree of a template is compiled with. */
+/** The functions, links and tracing with which the syntax tree of a template is compiled. */
 export interface CompileOptions {
   readonly functions: ReadonlyMap<string, TemplateFunction>
   readonly links: ReadonlyMap<Node, number>

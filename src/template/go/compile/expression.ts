@@ -141,7 +141,7 @@ export function compileOperand (context: Context, operand: Operand): Expression 
   }
 }
 
-/** The same context, in which nothing is traced for an explanation. */
+/** A copy of the context in which nothing is traced for an explanation. */
 export function untraced (context: Context): Context {
   return { ...context, unit: { ...context.unit, tracing: UNTRACED } }
 }

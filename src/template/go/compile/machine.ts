@@ -24,7 +24,7 @@ export class Machine {
   variables: Array<GoValue | undefined>
   /** The jump that the node which ran last asks of the lists around it. */
   jump: number = Jump.None
-  /** For each `and`, `or` and `default`, by number, the operand that decided its last run. Messages name the operand's place. */
+  /** The operand that decided the last run of each `and`, `or` and `default`, by the number of the call. Messages name the operand's place. */
   decided: number[] | undefined = undefined
   /** The partials that the template has entered before, by the index of their links. */
   partials: Array<EnteredPartial | undefined> | undefined
@@ -42,7 +42,7 @@ export class Machine {
     this.outputLimit = run.limits.output
   }
 
-  /** What builtins can use of this pass. */
+  /** The part of the run that builtins can use. */
   get builtins (): BuiltinContext {
     if (this.#builtins === undefined) {
       const { run } = this

@@ -8,7 +8,7 @@ export interface Variable {
   path: string
 }
 
-/** What is known about the dot at a place in a template. */
+/** The dot (the value to which `.name` belongs) at a place in a template, as far as it is known without running the template. */
 export interface Dot {
   /** The path of the dot from the scope root, `''` for the root; `undefined` when it is not known. */
   readonly path: string | undefined

@@ -14,7 +14,7 @@ export interface Compilers {
   list (context: Context, node: ListNode): List
 }
 
-/** What all bodies of one template source are compiled with. */
+/** The surroundings that all bodies of one template source share when they are compiled. */
 export interface Unit {
   readonly compilers: Compilers
   readonly tree: Tree
@@ -30,7 +30,7 @@ export interface Unit {
   forms: number
 }
 
-/** What one body is compiled with. */
+/** The surroundings in which one body is compiled. */
 export interface Context {
   readonly unit: Unit
   /** Whether the body is the template itself, and not one that it defines. */

@@ -6,7 +6,7 @@ import { TokenReader } from './token-reader.ts'
 import { describeToken, type Token, type TokenKind } from './token.ts'
 import { unquote } from './unquote.ts'
 
-/** What the parsers of all bodies in one source share. */
+/** The state that the parsers of all bodies in one source share. */
 export interface Session {
   readonly source: Source
   readonly lexer: Lexer
@@ -15,7 +15,7 @@ export interface Session {
   elseChain: number
 }
 
-/** What the parsers of one body share: its tokens, its variables, and its error messages. */
+/** The state that the parsers of one body share: its tokens, its variables, and its error messages. */
 export class BodyState {
   readonly session: Session
   readonly tokens: TokenReader

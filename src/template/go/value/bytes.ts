@@ -62,7 +62,7 @@ export function fromBytes (bytes: Uint8Array): string {
   return text + utf8(bytes, valid, bytes.length)
 }
 
-/** The same text, in which bytes that now stand side by side and are valid UTF-8 have become characters. */
+/** Joins the bytes in a text: those that now stand side by side and are valid UTF-8 become characters. */
 export function joinBytes (text: string): string {
   return hasLoneSurrogate(text) ? fromBytes(toBytes(text)) : text
 }

@@ -19,7 +19,7 @@ export interface RawCall {
   readonly isConditional: boolean
 }
 
-/** What a compile collects about the whole template. */
+/** The findings of a compile about the whole template: its references, and the paths that it reads. */
 export class Collection {
   readonly declared: ReadonlySet<string>
   readonly inlines: InlineContexts
@@ -104,8 +104,8 @@ export class Collection {
 }
 
 /**
- * What happens to an expression's value. `used`: it is used in full. `tested`: it may be absent. `descended`: only a member of it is read, and the
- * member is noted instead. `handed`: a partial is called with it, which does not yet use the root.
+ * The use of an expression's value. `used`: in full. `tested`: it may be absent. `descended`: only a member of it is read, and the member is noted
+ * instead. `handed`: a partial is called with it, which does not yet use the root.
  */
 export type Use = 'used' | 'tested' | 'descended' | 'handed'
 
@@ -116,7 +116,7 @@ export interface ParamNames {
   readonly outer: ParamNames | undefined
 }
 
-/** What is known when a statement is compiled about the place in which it runs. */
+/** The surroundings of a statement, as they are known when it is compiled. */
 export interface Environment {
   readonly collection: Collection
   readonly context: StaticPath

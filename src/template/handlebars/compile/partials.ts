@@ -35,7 +35,7 @@ export function compilePartialBlock (partial: PartialBlock, environment: Environ
   })
 }
 
-/** What a call passes to the partial. */
+/** The name and the arguments that a call passes to a partial. */
 interface Handed {
   readonly name: string
   readonly base: Value

@@ -42,7 +42,7 @@ function decide (machine: Machine, form: number, operand: number): void {
   machine.decided[form] = operand
 }
 
-/** For each of `count` operands, the variables that the written operands behind it may assign. */
+/** The variables that may be assigned behind each of `count` operands, by the operands that are written there. */
 function assignsBehind (written: readonly Expression[], count: number): ReadonlyArray<readonly number[]> {
   const behind = new Array<readonly number[]>(count).fill([])
   for (let index = written.length - 2; index >= 0; index--) {

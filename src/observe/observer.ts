@@ -46,7 +46,7 @@ function beginSpan (tracer: Tracer, { method, routeOptions: { url } }: FastifyRe
   )
 }
 
-/** A call of a tool that a session did not make at once, or not at all. */
+/** A call of a tool that a session did not make at once, because it waits for an approval (`held`), or did not make at all (`refused`). */
 type ToolDecision =
   | { readonly kind: 'held', readonly tool: string }
   | { readonly kind: 'refused', readonly tool: string, readonly by: 'person' | 'policy' | 'budget' }

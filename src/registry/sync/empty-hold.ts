@@ -16,7 +16,8 @@ export class EmptyHold {
   }
 
   /**
-   * Decides whether the listing of a kind or node is believed: `accept`; otherwise its entries are held, `held now` for the first time.
+   * Decides whether the listing of a kind or node counts as true: `accept`. Otherwise the loaded entries of the kind or node are held: `held now` the
+   * first time, `held` later.
    * @param scope the kind, or the node
    * @param present the keys of the scope that are loaded
    * @param listed how many keys of the scope the store lists now
@@ -42,7 +43,7 @@ export class EmptyHold {
     return [...this.#since.keys()]
   }
 
-  /** Takes every listing of the store for true, even an empty one, until `settle` is called. An operator asks for that. */
+  /** Takes every listing of the store for true, even an empty one, until `settle` is called. A reload of the registry does that. */
   release (): void {
     this.#since.clear()
     this.#released = true

@@ -43,7 +43,7 @@ export class KeyHolds {
     return this.#hold.held().filter(scope => !this.#options.kinds.some(({ key }) => key === scope))
   }
 
-  /** Takes every listing of the store for true, even an empty one, until `settle` is called. A reload of the registry does that. */
+  /** Takes every listing of the store for true, even an empty one, until `settle` is called. A reload of the registry calls this. */
   release (): void {
     this.#hold.release()
   }

@@ -11,7 +11,7 @@ export class NamePatterns {
   /** The names below which all names are allowed; `''` allows every name. */
   readonly branches: readonly string[]
 
-  /** @throws Error when a pattern is neither a dotted name nor one that ends in `*` */
+  /** Parses patterns. @throws Error when one is neither a dotted name nor one that ends in `*` */
   constructor (patterns: readonly string[]) {
     const wrong = patterns.find(pattern => !SHAPE.test(pattern))
     if (wrong !== undefined) throw new Error(`"${wrong}" is no pattern: expected a name such as team.review, or everything below one, team.*`)

@@ -3,7 +3,7 @@ import { type default as Ajv, type ValidateFunction } from 'ajv/dist/core.js'
 /** The functions that check values against schemas, by name; each is compiled when it is first asked for. */
 export type FixedValidators<Name extends string> = Readonly<Record<Name, () => ValidateFunction>>
 
-/** For each set of checking functions, the schemas that they were made from, so that the build can generate their code. */
+/** The schemas from which each set of checking functions was made, so that the build can generate the functions' code. */
 const sources = new WeakMap<object, { readonly ajv: Ajv.default, readonly ids: Readonly<Record<string, string>> }>()
 
 /**

@@ -22,7 +22,7 @@ export interface Workspace {
   readonly logs: ReadonlyMap<string, string>
   /** Names of files that plans may change, beside those that every plan may change: `Procfile`, `*.go`. @default none */
   readonly mayChange?: readonly string[]
-  /** What a person must agree to before a plan writes in this workspace; a plan profile and a request can ask for more. */
+  /** The consent that a person must give before a plan writes in this workspace; a plan profile and a request can ask for more. */
   readonly confirm: 'diff' | 'deletions' | 'none'
   /** Whether a plan may commit to git what it has changed here. The rules for the command `git commit` still hold. */
   readonly mayCommit: boolean
@@ -31,7 +31,7 @@ export interface Workspace {
 /** A target: the place where commands run, this machine or another one. */
 export type Target = LocalTarget | SshTarget
 
-/** What the operator allows about terminals (shells that a person types into) on a target. */
+/** The operator's rules for terminals (shells that a person types into) on a target. */
 export interface TerminalOffer {
   /** Whether callers with the role `terminal` may open one, and type anything into it. @default false */
   readonly mayOpenTerminal?: boolean
@@ -81,5 +81,5 @@ export interface OperatorRule {
   readonly targets?: readonly string[]
 }
 
-/** What sessions may reach without an `OPERATOR_FILE`: nothing. */
+/** The empty operator's file, which holds without an `OPERATOR_FILE`: sessions can reach nothing. */
 export const NOTHING_OFFERED: OperatorFile = { workspaces: new Map(), targets: new Map(), rules: [] }

@@ -46,12 +46,12 @@ function beginSpan (tracer: Tracer, { method, routeOptions: { url } }: FastifyRe
   )
 }
 
-/** A call of a tool that a session did not make at once, or not at all. */
+/** A call of a tool that a session did not make at once, because it waits for an approval (`held`), or did not make at all (`refused`). */
 type ToolDecision =
   | { readonly kind: 'held', readonly tool: string }
   | { readonly kind: 'refused', readonly tool: string, readonly by: 'person' | 'policy' | 'budget' }
 
-/** What a transition says of calls that wait for people, and of those that are not allowed. */
+/** Finds the calls of tools that were held (wait for an approval) or refused, in one transition (a change of a session's state). */
 function toolDecisionsIn ({ fact, held, denied, notices }: Pick<Transition, 'fact' | 'held' | 'denied' | 'notices'>): ToolDecision[] {
   const waiting = held.flatMap(({ effect }): ToolDecision[] => effect.kind === 'tool' ? [{ kind: 'held', tool: effect.tool }] : [])
   const refused = notices.flatMap(({ type, data: { phase, outcome, effect, tool } }): ToolDecision[] => {

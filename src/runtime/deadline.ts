@@ -8,7 +8,7 @@ export interface DeadlineReasons {
   left (caller: CallerSignal): unknown
 }
 
-/** The same reasons as those of `AbortSignal.timeout` and `AbortSignal.any`. */
+/** The default reasons, which are those of `AbortSignal.timeout` and `AbortSignal.any`. */
 const PLAIN: DeadlineReasons = {
   expired: milliseconds => new DOMException(`not done within ${milliseconds} ms`, 'TimeoutError'),
   left: caller => caller.reason

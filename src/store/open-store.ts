@@ -7,7 +7,7 @@ import { type Store } from './store.ts'
 export type StorePlace =
   /** `inTurn` keeps the processes of one service from writing into the folder at the same time. Redis needs no such help. */
   | { readonly directory: string, readonly inTurn?: InTurn | undefined }
-  /** @see parseRedisUrl */
+  /** The URL of a Redis store, in a form that `parseRedisUrl` describes, and the password for its Sentinels. */
   | { readonly redisUrl: string, readonly sentinelPassword: string }
 
 /**

@@ -87,7 +87,7 @@ export function isWithheld (value: StoredValue): boolean {
   return value.kind === 'bad' && value.isWithheld === true
 }
 
-/** What a writer found when it read the key before: no value, or exactly this text. The write is refused when that has changed. */
+/** The value that a writer found when it read the key before: none, or exactly this text. The write is refused when that has changed. */
 export type Expected = Extract<StoredValue, { kind: 'text' | 'missing' }>
 
 /**

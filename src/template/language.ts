@@ -21,7 +21,7 @@ export interface TemplateSource {
 /** A template language. It compiles a source into closures, once, and generates no code. */
 export interface Language {
   readonly syntax: Syntax
-  /** @throws TemplateSyntaxError with the place of the first mistake. */
+  /** Compiles a template. @throws TemplateSyntaxError with the place of the first mistake */
   compile (source: TemplateSource): Template
 }
 
@@ -59,8 +59,8 @@ export type OpenTemplate = (dot: Value, before?: string) => string
 /** A name in a template that is linked to a tool or a prompt when a generation (a snapshot of all registered entries) is made. */
 export interface Reference extends Position {
   /**
-   * What the name may stand for. `function`: a tool, which must exist. `maybe-function`: in Handlebars' `{{name}}`, a tool if there is one, otherwise
-   * a path. `partial`: a prompt, which must exist. `maybe-partial`: in Handlebars, a prompt that may be missing, because the block `{{#>
+   * The possible meaning of the name. `function`: a tool, which must exist. `maybe-function`: in Handlebars' `{{name}}`, a tool if there is one,
+   * otherwise a path. `partial`: a prompt, which must exist. `maybe-partial`: in Handlebars, a prompt that may be missing, because the block `{{#>
    * name}}…{{/name}}` has a body to use instead, or because an inline partial may have that name.
    */
   readonly kind: 'function' | 'maybe-function' | 'partial' | 'maybe-partial'
@@ -71,7 +71,7 @@ export interface Reference extends Position {
   readonly calls?: readonly PartialCall[]
 }
 
-/** What is known about the call of a partial without running it. */
+/** The call of a partial, as far as it is known without running the template. */
 export interface PartialCall {
   /** The path of the argument from the scope root, `''` for the root itself; `undefined` when the path cannot be known. */
   readonly dot: string | undefined
@@ -111,11 +111,11 @@ export interface Frame {
   readonly links: readonly (Link | undefined)[]
   /** The scope root, in which the template's names are looked up: `variables`, `caller`, the modules of shared variables. */
   readonly root: LazyNode
-  /** For a partial: the partials that it has entered in this run, by the index of their links. */
+  /** The partials that this partial has entered in the run, by the index of their links; only a partial has them. */
   readonly partials?: Array<EnteredPartial | undefined>
 }
 
-/** What a reference of a template stands for in one generation: a tool or a partial. */
+/** The tool or partial that a reference of a template stands for in one generation. */
 export type Link = LinkedTool | LinkedPartial
 
 /** A prompt with one text, which other templates include as a partial. */

@@ -20,7 +20,7 @@ export interface RoutedProvider {
   readonly upstream: ModelUpstream
   /** The names of its models. Empty for the API that takes every name which no other API lists. */
   readonly models: readonly string[]
-  /** Further names, each for one of the API's models. */
+  /** Aliases: further names, each for one of the API's models. */
   readonly aliases: Readonly<Record<string, string>>
 }
 

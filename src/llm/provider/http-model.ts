@@ -28,7 +28,7 @@ export interface HttpModelOptions {
   readonly address: UpstreamAddress
   /** The API's key, which is sent as a bearer token. An empty one is not sent. */
   readonly apiKey?: string
-  /** Further headers of every request. */
+  /** The operator's headers, which are added to every request. */
   readonly headers: Readonly<Record<string, string>>
   readonly timeouts: ModelTimeouts
   /** The greatest size of a reply, in bytes. */

@@ -41,7 +41,7 @@ export function ofPart (path: JsonPath, diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, field: [...path, ...diagnostic.field ?? []] }
 }
 
-/** What a kind of entries is called: its name in addresses, and its noun in sentences. */
+/** The words for a kind of entries: its name in addresses, and its noun in sentences. */
 interface KindWords {
   readonly name: string
   readonly noun: string

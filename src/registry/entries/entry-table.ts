@@ -10,7 +10,7 @@ export interface EntryProblem {
   readonly servesLastGood: boolean
 }
 
-/** What is remembered of one key. */
+/** The last text, the entry and the problem of one key. */
 interface EntryRecord<T> {
   /** The last stored text, so that an unchanged value is not parsed again. */
   readonly text: string | undefined

@@ -10,7 +10,7 @@ import { type CountedTemplateCache } from '../entries/template-cache.ts'
 import { EntryTable, type EntryProblem } from '../entries/entry-table.ts'
 import { EntryTables } from './entry-tables.ts'
 
-/** What `Entries` needs to parse entries. */
+/** The parts and settings with which `Entries` parses entries. */
 export interface EntriesOptions {
   readonly kinds: readonly EntryKind[]
   readonly keyPrefix: string

@@ -42,7 +42,7 @@ export interface NewEntry {
   readonly text: string
 }
 
-/** What a check of an entry that is not stored yet can ask for. */
+/** The tools and lookups that a check of an unstored entry can use. */
 export interface CheckContext {
   readonly toolReader: ToolReader
   /** The id of the tool that has a function name, if the publisher may see the tool. */
@@ -65,7 +65,7 @@ export interface Entry {
   readonly hash: string
 }
 
-/** What parsers of entries need of the registry. */
+/** The parts of the registry that parsers of entries use. */
 export interface ParserContext {
   /** The prefix of all keys of the kind: `shenma:templates:`. */
   readonly prefix: string

@@ -8,7 +8,7 @@ import { type ReleasedVersion } from '../generation/generation.ts'
 /** The versions of a prompt that a label means, each with its weight and its parsed entry. */
 export type Shares = ReadonlyArray<LabelShare & { readonly entry: PromptEntry }>
 
-/** What names under a label stand for when the label itself has nothing: the prompts that are served without a label, and the tools. */
+/** The prompts and tools that names under a label stand for when the label itself has no version of a prompt. */
 export interface Surroundings {
   readonly latest: { get (id: string): PromptEntry | undefined }
   readonly tools: Pick<ReadonlyMap<string, CallableTool>, 'get'>

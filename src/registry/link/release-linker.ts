@@ -11,7 +11,7 @@ import { nameOfVersion, readReference } from './prompt-reference.ts'
 import { type Release, type ReleasedVersion } from '../generation/generation.ts'
 import { type VersionShelf } from './version-shelf.ts'
 
-/** What the release linker works with: the records of releases, the versions, and what names stand for without a label. */
+/** The parts that the release linker works with: the records of releases, the versions, and what names stand for without a label. */
 export interface ReleaseLinkerOptions extends Surroundings {
   readonly table: EntryTable<ReleaseEntry>
   readonly shelf: VersionShelf

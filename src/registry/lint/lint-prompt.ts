@@ -11,7 +11,7 @@ import { collectNeeds } from '../needs/prompt-needs.ts'
 import { diagnosticsOf } from './rejected-names.ts'
 import { topOf } from '../needs/variable-needs.ts'
 
-/** What the checks of a prompt can look up beside the prompt itself. */
+/** The prompts, shared variables and names that the checks of a prompt look up. */
 export interface LintContext {
   /** All prompts, among which partials are looked up. */
   readonly prompts: PromptLookup

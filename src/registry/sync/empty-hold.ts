@@ -16,7 +16,8 @@ export class EmptyHold {
   }
 
   /**
-   * Decides whether the listing of a kind or node is believed: `accept`; otherwise its entries are held, `held now` for the first time.
+   * Decides whether the listing of a kind or node counts as true: `accept`. Otherwise the loaded entries of the kind or node are held: `held now` the
+   * first time, `held` later.
    * @param scope the kind, or the node
    * @param present the keys of the scope that are loaded
    * @param listed how many keys of the scope the store lists now
@@ -37,18 +38,18 @@ export class EmptyHold {
     return 'accept'
   }
 
-  /** The kinds and nodes whose entries are held now. */
+  /** The kinds and nodes whose loaded entries are held now. */
   held (): string[] {
     return [...this.#since.keys()]
   }
 
-  /** Believes every listing, until `settle` is called. */
+  /** Takes every listing of the store for true, even an empty one, until `settle` is called. A reload of the registry calls this. */
   release (): void {
     this.#since.clear()
     this.#released = true
   }
 
-  /** Stops believing every listing, which `release` began. */
+  /** Ends the time, begun by `release`, in which every listing of the store counts as true. */
   settle (): void {
     this.#released = false
   }

@@ -4,11 +4,11 @@ import { type Store } from '../../store/store.ts'
 import { type Kind } from '../kinds/kind.ts'
 import { EmptyHold } from './empty-hold.ts'
 
-/** What `KeyHolds` needs to decide whose entries are held. */
+/** The settings and lookups by which `KeyHolds` decides whose entries are held (stay served although the store lists none). */
 export interface KeyHoldsOptions {
   readonly kinds: readonly Kind[]
   readonly nodes: Store['nodes']
-  /** How long the entries of an empty kind or node are held, in ms. */
+  /** How long the loaded entries of a kind or node stay served that the store lists as empty, in ms. */
   readonly emptyHold: number
   readonly log: Log
   /** The loaded keys of a kind. */
@@ -27,33 +27,33 @@ export class KeyHolds {
     this.#hold = new EmptyHold(options.emptyHold)
   }
 
-  /** Whether the entries of any kind or node are held. */
+  /** Whether any entries are held (stay served although the store lists none of their kind or node). */
   get isHolding (): boolean {
     return this.#hold.held().length > 0
   }
 
-  /** The kinds whose entries are held. */
+  /** The kinds whose entries are held (stay served although the store lists none of them). */
   kinds (): Kind[] {
     const held = new Set(this.#hold.held())
     return this.#options.kinds.filter(({ key }) => held.has(key))
   }
 
-  /** The nodes of the store whose entries are held. */
+  /** The nodes of the store whose entries are held (stay served although the node lists none). */
   nodes (): string[] {
     return this.#hold.held().filter(scope => !this.#options.kinds.some(({ key }) => key === scope))
   }
 
-  /** Believes every listing, until `settle` is called. */
+  /** Takes every listing of the store for true, even an empty one, until `settle` is called. A reload of the registry calls this. */
   release (): void {
     this.#hold.release()
   }
 
-  /** Stops believing every listing, which `release` began. */
+  /** Ends the time, begun by `release`, in which every listing of the store counts as true. */
   settle (): void {
     this.#hold.settle()
   }
 
-  /** The kinds whose listing is believed. All loaded entries of the other kinds are held. @param counts how many keys of each kind the store lists */
+  /** The kinds whose listing counts as true. All loaded entries of the other kinds stay served. @param counts how many keys of each kind the store lists */
   acceptedKinds (counts: ReadonlyMap<Kind, number>): ReadonlySet<Kind> {
     const { kinds, log, keysOf, isAnnounced } = this.#options
     const accepted = kinds.filter(kind => {

@@ -22,13 +22,13 @@ export interface RedisPushOptions {
 
 /** Follows the changes of keys, on all nodes that hold them, by having Redis push them. */
 export interface RedisPush {
-  /** Follows these nodes, which together hold all keys, and stops following any others. */
+  /** Follows the changes of these nodes, which together hold all keys, and stops following any others. */
   follow (nodes: readonly RedisConnection[]): void
   /** Reports that no node is known at present, so that no watch waits for one. */
   giveUp (): void
   /** How changes arrive: `pushed` while every node reports its changes. */
   changes (): StoreStatus['changes']
-  /** @see Store.watch */
+  /** Watches the store for changed keys, as `Store.watch` describes. */
   readonly watch: Store['watch']
   close (): void
 }

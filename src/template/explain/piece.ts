@@ -12,7 +12,7 @@ export interface Beside {
   readonly after: Literal | undefined
 }
 
-/** What is known about a printing expression, or about a stretch of text, before anything runs. */
+/** A place in a template that writes output, described before anything runs: a printing expression, or a stretch of text. */
 export interface Writer extends Position, Beside {
   /** The names of the members that lead from the value where a piece comes from to the printed value. */
   readonly names: readonly string[]

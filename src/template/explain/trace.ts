@@ -23,8 +23,10 @@ export interface Header { readonly value: unknown, readonly provenance: Provenan
 /**
  * The trace of a run: how the run's output comes about. Templates that are compiled to be explained report to it what they read while they evaluate
  * an expression, and what they write. The reports of the last pass are kept, because its output counts.
+ *
  * What was read lies on a stack. Code that wants to know what an expression has read takes the `mark` before it evaluates the expression, and
  * afterwards looks at what lies above the mark.
+ *
  * Nearly all values that are printed, looped over or passed on are paths of the caller's variables, so there are shorter ways for them: code that can
  * read such a path without evaluating it says where the value lies (`writeBelow`, `hand`); otherwise `resolveOrigin` tries to find out.
  */

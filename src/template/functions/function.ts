@@ -1,6 +1,6 @@
 import { type Value } from '../value.ts'
 
-/** What a function of templates can use of the run. */
+/** The part of a run that functions of templates can use. */
 export interface FunctionContext {
   /** The time of the run, which stays the same throughout. */
   now (): Date

@@ -28,12 +28,12 @@ import { parse } from './syntax/parser.ts'
 import { hasLoneSurrogate, toUnicode, toUnicodePieces } from './value/bytes.ts'
 import { type GoValue } from './value/go-value.ts'
 
-/** How much text one visit makes Unicode, in UTF-16 units. */
+/** How much text one visit pays for when the text is turned into Unicode, in UTF-16 units. */
 const UNITS_PER_VISIT = 16
 
 /**
- * Makes an engine of Go's text/template syntax: parses to a tree, compiles that to closures once.
- * @param functions those of both languages; every other name is a tool's
+ * Makes the template language Go (the syntax of Go's text/template). It parses a template into a tree, and compiles the tree into closures once.
+ * @param functions the functions that both languages have; every other name is that of a tool
  */
 export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunction>): Language {
   const isKnown = (word: string): boolean => GO_FUNCTION_NAMES.has(word) || functions.has(word)
@@ -50,8 +50,8 @@ export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunctio
 }
 
 /**
- * The text of a template, for readers that know no bytes.
- * @param start the last piece that was there before the template
+ * The text of a template in valid Unicode, for readers that do not know Go's bytes.
+ * @param start the last piece of output that was there before the template
  */
 function unicodeOutput (run: Run, text: string, start: Piece | undefined): string {
   if (!hasLoneSurrogate(text)) return text
@@ -85,8 +85,7 @@ class GoTemplate implements Template {
 
   open (run: Run, frame: Frame): OpenTemplate {
     const { list } = this.#body
-    // The machine is kept from one time to the next, so that a partial in a loop needs only one. A template that runs within
-    // itself needs another.
+    // The machine is kept for the next time, so that a partial in a loop needs only one. A template that runs within itself needs another one.
     let idle: Machine | undefined
     return (dot, before) => {
       const machine = idle ?? this.#machine(run, frame)

@@ -39,7 +39,7 @@ function compileHandlebars ({ text, declared, explain = false }: TemplateSource)
   const tracing = explain ? TRACED : UNTRACED
   prescan(text)
   const program = parse(text)
-  // Hardly any template has inline partials, and to look for them in the tree takes a hundredth of a compile.
+  // Hardly any template has inline partials, and searching the tree for them takes a hundredth of a compile.
   const inlines = new InlineContexts(text.includes('#*') ? inlineNames(program) : [])
   const collection = new Collection(text, declared ?? NONE, inlines, { expression: compileExpression, sequence: compileSequence })
   const environment: Environment = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, tracing }

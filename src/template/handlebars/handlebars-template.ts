@@ -27,10 +27,7 @@ export class HandlebarsTemplate implements Template {
       before + this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined, partials, partial: run.within }, undefined)
   }
 
-  /**
-   * Runs one pass over the template as a partial of another Handlebars template.
-   * @param data the caller's `@` variables and `@partial-block`
-   */
+  /** Runs the template as a partial of another Handlebars template. @param data the `@` variables and the `@partial-block` of the calling template */
   renderWithin (rendering: Rendering, data: LoopData | undefined): string {
     return this.#render(new Scope(rendering, rendering.dot, undefined, data, undefined))
   }

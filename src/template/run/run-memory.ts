@@ -6,7 +6,7 @@ import { type Value } from '../value.ts'
 // The classes below hold what a run keeps. A run makes them only when there is something to keep: making seven empty collections takes as long as
 // rendering a short prompt, and most renders need none.
 
-/** What one pass over the templates has met and does not know yet. */
+/** The values that one pass over the templates has met and does not know yet, and those that are missing. */
 export class PassNotes {
   readonly calls = new Map<string, ToolCall>()
   readonly environs = new Set<string>()
@@ -15,7 +15,7 @@ export class PassNotes {
   readonly missed = new Set<string>()
 }
 
-/** What a run has learned in all its passes. */
+/** The results of tools and the shared variables that a run has learned in all its passes. */
 export class RunMemory {
   /** The results of tool calls, by the key of the call. */
   readonly calls = new Map<string, Value>()

@@ -63,7 +63,7 @@ function refuse (text: string, tag: Tag, reason: string): TemplateSyntaxError {
 /** Counts how deep blocks nest at a place; the links of `else if` chains count as blocks. */
 class Nesting {
   depth = 0
-  /** For each open block the number of levels: the block itself and the links of its chain. */
+  /** The number of levels of each open block: the block itself and the links of its chain. */
   readonly #levels: number[] = []
 
   take (step: Step): void {

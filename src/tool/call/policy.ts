@@ -22,6 +22,7 @@ export interface ToolPolicy {
   readonly strictReturns: boolean
 }
 
+/** The settings of a circuit breaker. */
 export interface BreakerPolicy {
   /** The share of failed calls, among the last ones, at which the breaker opens. */
   readonly failureRate: number

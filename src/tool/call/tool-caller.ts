@@ -52,7 +52,7 @@ const MIB = 1024 * 1024
 /** The time for which the connections of a removed tool stay open, in ms: longer than any render. */
 const RETIREMENT = 30_000
 
-/** Makes the caller of all tools. */
+/** Makes the object that calls all tools. */
 export function createToolCaller ({ types, operator, log, changed = () => {}, maxReply = MIB, maxCache = 32 * MIB }: ToolCallerOptions): ToolCaller {
   const cache = new ResultCache(maxCache)
   const connections = new Map(types.map(type => [type.name, type.connect({ operator, log, maxReply, changed, cache })]))

@@ -48,7 +48,7 @@ function publishedUrl (module: string, value: Json | undefined): URL | undefined
   try {
     return parseBaseUrl(text)
   } catch {
-    // A caller of the tool need not be allowed to read the variable, so the variable's value is not in the error.
+    // The value of the variable is not in the error, because the caller of the tool may not be allowed to read it.
     throw new ToolError(
       'BASE_URL_MISSING',
       `the shared variable modules.${module} holds no base URL: http, https, grpc or grpcs, without credentials, query or fragment`
@@ -64,7 +64,7 @@ export function parseBaseUrls (text: string): ReadonlyMap<string, URL> {
   const entries = text.split(',').map(entry => entry.trim()).filter(entry => entry !== '')
   return new Map(entries.map((entry, index) => {
     const [, module, url] = /^([^=]+)=(.+)$/.exec(entry) ?? []
-    // An "=" may also be a part of a URL that has no module before it.
+    // An "=" may also be part of a URL that has no module before it.
     if (module === undefined || url === undefined || module.includes('://')) throw new Error(`TOOL_BASE_URLS: entry ${index + 1} must be module=url`)
     return [module.trim(), parseOperatorsUrl(`TOOL_BASE_URLS: "${module.trim()}"`, url.trim())]
   }))

@@ -1,4 +1,4 @@
-// The import makes the other files of protobuf itself known to protobufjs. Options need one of them, descriptor.proto.
+// This import makes the files of protobuf itself known to protobufjs. Options need one of them, descriptor.proto.
 import '@grpc/proto-loader'
 import protobuf, { type AnyNestedObject, type Enum, type INamespace, type IType, type NamespaceBase, type Service, type Type } from 'protobufjs'
 import descriptor from 'protobufjs/ext/descriptor/index.js'

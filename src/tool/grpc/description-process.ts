@@ -1,7 +1,7 @@
 import { answerQuestions } from '../../runtime/answer-questions.ts'
 import { describeMethod, type MethodDescription, type MethodQuestion } from './describe-method.ts'
 
-// The entry of the process in which descriptions of services are read (see grpc-method.ts).
+// The entry of the child process in which descriptions of services are parsed (see grpc-method.ts).
 
 /** The answer to a question for a gRPC method: its description, or the reason why there is none. */
 export type MethodAnswer = { readonly described: MethodDescription } | { readonly problem: string }

@@ -43,16 +43,16 @@ export interface CompiledSchema {
 }
 
 /**
- * Compiles a JSON Schema that somebody else has written: draft 2020-12, or draft-07 when its `$schema` says so. This is the
- * only place that compiles one.
+ * Compiles a JSON Schema that a stranger has written: draft 2020-12, or draft-07 when its `$schema` says so. This is the only place that compiles
+ * such schemas.
  *
- * The package ajv makes JavaScript out of schemas; nothing else in this service does that with texts of strangers. It is
- * acceptable here, since every text of a schema enters the code through ajv's own code builder, which writes it as an escaped
- * literal and has no way to write it raw. It is also as fast as it has to be in front of every render.
+ * The package ajv turns schemas into JavaScript; nothing else in this service does that with texts of strangers. It is acceptable here, because every
+ * text of a schema enters the code through ajv's own code builder, which writes it as an escaped literal and cannot write it otherwise. The generated
+ * code is as fast as it must be before every render.
  *
- * Everything else that a schema could do is taken from it. No `$ref` leaves the document. Every schema has an ajv of its own,
- * so that an `$id` neither clashes nor is seen elsewhere. `$data`, coercion and defaults are off, patterns run in linear
- * time, work is metered, and unknown keywords and formats are information.
+ * Everything else that a schema could do is turned off. No `$ref` leaves the document. Every schema has an ajv of its own, so that its `$id` neither
+ * clashes with another one nor can be used elsewhere. `$data`, coercion and defaults are off, patterns run in linear time, work is metered, and
+ * unknown keywords and formats are ignored.
  * @throws SchemaError
  */
 export function compileSchema (schema: Json): CompiledSchema {

@@ -14,8 +14,8 @@ export interface AgentSetting {
   /** The prompt that lets the model choose a tool; without it the built-in words ask for the choice. */
   readonly select?: { readonly prompt: string }
   /**
-   * What happens to a dialogue when its model has failed, or when an answer of the model cannot be understood after all repairs: the dialogue waits
-   * for the next message, or ends.
+   * The end of a dialogue or the wait for the next message: whichever follows when the agent's model has failed, or when its answer cannot be
+   * understood after all repairs.
    */
   readonly onError: 'listen' | 'end'
   /** How often the service sends an answer that it cannot read back to the model, together with the mistakes in it. */
@@ -46,7 +46,7 @@ export interface AgentClassify {
   readonly prompt: string
   /** How strictly an answer is read. `exact`: the answer must be one word and nothing else. */
   readonly answers: 'lenient' | 'exact'
-  /** What an answer counts as when it is neither yes nor no after all repairs. */
+  /** The verdict on an answer that is neither yes nor no after all repairs. */
   readonly unclear: 'relevant' | 'irrelevant' | 'error'
 }
 

@@ -101,13 +101,13 @@ export class EnvironIndex {
     return remembered(this.#knownBelow, name, () => count(this.#below(name)) > 0)
   }
 
-  /** @see EnvironSource.namesBelow */
+  /** The names of all shared variables below a name, sorted; `undefined` when there are more than `limit`. */
   namesBelow (name: string, limit: number): readonly string[] | undefined {
     const range = this.#below(name)
     return count(range) > limit ? undefined : [...this.#names(range)]
   }
 
-  /** @see EnvironSource.segmentsBelow */
+  /** The segments that directly follow `name.` in the names of shared variables (all first segments for `''`), sorted. */
   segmentsBelow (name: string): readonly string[] {
     const skip = name === '' ? 0 : name.length + 1
     const { listed: [start, end], added, removed } = this.#below(name)

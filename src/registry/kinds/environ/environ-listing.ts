@@ -77,7 +77,7 @@ export class EnvironListing {
     this.#names = names
   }
 
-  /** Makes the listing the index in use. Call it after `finish`. */
+  /** Puts the new listing in the place of the index in use. Call it after `finish`. */
   replace (): void {
     if (this.#names !== undefined) this.#index.replace(this.#names)
     this.#onReplaced()

@@ -169,13 +169,13 @@ export class Environs implements EnvironSource {
     return values
   }
 
-  /** Notes whether a value is hidden by keys below its name: one that is no object cannot have members. */
+  /** Notes whether the value of a shared variable is hidden by variables below its name (`a` by `a.b`), as is every value that is no object. */
   #judge (name: string, value: Json): void {
     if (isObject(value) || !this.hasBelow(name)) this.#shadowed.delete(name)
     else if (this.#shadowed.size < MAX_PROBLEMS) this.#shadowed.add(name)
   }
 
-  /** Checks again the values in memory of all names above one that has been added or removed, since that may hide or show them. */
+  /** Notes anew whether values are hidden, for all names above one that has been added or removed. Only values in memory are looked at. */
   #judgeAbove (name: string): void {
     for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
       const above = name.slice(0, dot)

@@ -10,7 +10,7 @@ import { isSound, parsePromptEntry, type PromptEntry } from '../prompt/prompt-en
 import { type TemplateCache } from '../../entries/template-cache.ts'
 import { contributedId, type ExtensionDefinition, lintExtensionDefinition, parseExtensionDefinition } from './extension-definition.ts'
 
-/** What the prompts of an extension are called in the extension's diagnostics. */
+/** The words for an extension's prompts in the diagnostics of the extension. */
 export const PROMPTS = { name: 'prompts', noun: 'prompt' }
 
 /** One registered extension with its prompts compiled. */

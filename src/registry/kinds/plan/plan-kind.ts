@@ -26,13 +26,13 @@ export type PlanConfirm = typeof PLAN_CONFIRMS[number]
 /** When a planned change is committed to git: never, when its user asks for it, or once its checks have passed. */
 export type PlanCommit = 'never' | 'request' | 'passed'
 
-/** What happens when a check of a changed workspace fails, or when the model's answer cannot be used: the model gets further rounds to repair it. */
+/** The rules for repairing a plan's work: when a check of the changed workspace fails, or the model's answer cannot be used, the model gets further rounds. */
 export interface PlanRepair {
   /** How often the model may repair its work between two messages of the user. */
   readonly rounds: number
   /** Whether each round waits for a person's consent. Otherwise only a round waits that touches more than was shown, or deletes files. */
   readonly confirm: boolean
-  /** What happens to a change whose check still fails after the last round. */
+  /** The fate of a change whose check still fails after the last round: it is taken back, or kept. */
   readonly then: 'rollback' | 'keep'
 }
 

@@ -9,7 +9,7 @@ import { type PromptText } from './stored-messages.ts'
 import { type Slices } from '../../../runtime/slices.ts'
 import { type PreparedTemplate, type TemplateCache } from '../../entries/template-cache.ts'
 
-/** What is known about one text of a prompt after its template was compiled. The compiled closures themselves live in the cache of templates. */
+/** The findings about one text of a prompt after its template was compiled. The compiled closures themselves live in the cache of templates. */
 export interface CompiledText extends Pick<PromptText, 'where'> {
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]

@@ -27,7 +27,7 @@ export interface LabelShare {
 /** The version that a label stands for, or several versions with weights. */
 export type LabelTarget = number | readonly LabelShare[]
 
-/** What a record of releases says of one version; the version's text is stored apart. */
+/** The entry for one version in the record of a prompt's releases; the version's text is stored apart. */
 export interface VersionNote {
   readonly n: number
   /** A hash of the version's content, written like the ETag of an entry. */

@@ -7,15 +7,15 @@ import { type Builtin, type BuiltinContext } from './builtin.ts'
 import { COMPARISONS } from './comparison.ts'
 import { escapeHtml, escapeQuery, escapeScript } from './escaping.ts'
 
-/** A visit pays for so many characters. */
+/** How many characters of text one visit (the unit of a render's work) pays for. */
 const CHARACTERS_PER_VISIT = 64
 
-/** Escaping looks at every single one. */
+/** How many characters one visit pays for when they are escaped, because escaping looks at each. */
 const ESCAPED_CHARACTERS_PER_VISIT = 4
-/** What each verb or argument of a format costs: formatting a value does more than a node of a template. */
+/** The cost of each verb or argument of a format, in visits: formatting a value is more work than a node of a template. */
 const VISITS_PER_VERB = 24
 
-/** Go's Sprint: a space between operands where neither is a string. */
+/** The function `print`: Go's Sprint, which puts a space between two operands when neither is a string. */
 function print (context: BuiltinContext, args: readonly GoValue[]): string {
   let text = ''
   let wasText = true
@@ -28,7 +28,7 @@ function print (context: BuiltinContext, args: readonly GoValue[]): string {
   return joined(context, text)
 }
 
-/** Go's Sprintln: spaces between all operands. */
+/** The function `println`: Go's Sprintln, which puts spaces between all operands. */
 function printLine (context: BuiltinContext, args: readonly GoValue[]): string {
   return `${joined(context, args.map(value => printed(context, value)).join(' '))}\n`
 }
@@ -37,7 +37,7 @@ function printed (context: BuiltinContext, value: GoValue): string {
   return typeof value === 'string' ? value : context.printer.text(value)
 }
 
-/** A text made of several; bytes side by side may have become characters. */
+/** A text that was joined from several. Bytes that are now side by side may form a character. */
 function joined (context: BuiltinContext, text: string): string {
   context.charge(Math.ceil(text.length / CHARACTERS_PER_VISIT))
   return text.length < 2 ? text : joinBytes(text)
@@ -57,8 +57,8 @@ function escaper (name: string, escape: (text: string) => string): Builtin {
 }
 
 /**
- * Go's builtins that take all their arguments at once; `and`, `or`, `not`, `len`, `index`, `slice`, `printf` and `call`
- * are compiled apart.
+ * The builtins of Go's template language that get all their arguments at once. `and`, `or`, `not`, `len`, `index`, `slice`, `printf` and `call` are
+ * compiled apart.
  */
 export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
   ...COMPARISONS,
@@ -69,9 +69,9 @@ export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
   escaper('urlquery', escapeQuery)
 ].map(builtin => [builtin.name, builtin]))
 
-/** Go's `printf`. */
+/** The function `printf` of Go's template language. */
 export function format (context: BuiltinContext, text: string, args: readonly GoValue[]): string {
-  // Verbs without an argument print, too: that it is missing.
+  // Verbs without an argument print as well: that the argument is missing.
   const verbs = text.split('%').length
   context.charge(Math.max(verbs, args.length) * VISITS_PER_VERB)
   return joined(context, printf(context.printer, text, args))

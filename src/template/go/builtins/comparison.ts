@@ -8,7 +8,7 @@ import { type Builtin, type BuiltinContext } from './builtin.ts'
 
 const VERB_FLAGS = new Flags()
 
-/** Kinds that compare with each other have one name; `undefined` is for what never compares. */
+/** The common name of the kinds of values that can be compared with each other; `undefined` for kinds that cannot be compared. */
 function basicKind (kind: Kind): string | undefined {
   if (kind === 'uint8') return 'int'
   return kind === 'nil' || kind === 'slice' || kind === 'map' ? undefined : kind
@@ -29,7 +29,7 @@ function isEqual (context: BuiltinContext, left: GoValue, right: GoValue): boole
   }
   switch (kind) {
     case 'float64': return floatOf(left) === floatOf(right)
-    // Not ===: an int may be a number on one side and a bigint on the other.
+    // The comparison is loose, because an int may be a number on one side and a bigint on the other.
     // eslint-disable-next-line eqeqeq
     case 'int': return integerOf(left) == integerOf(right)
     case 'complex128': return (left as GoComplex).real === (right as GoComplex).real && (left as GoComplex).imaginary === (right as GoComplex).imaginary
@@ -38,7 +38,7 @@ function isEqual (context: BuiltinContext, left: GoValue, right: GoValue): boole
   }
 }
 
-/** Nil equals nil; lists and maps never compare. */
+/** Whether two values are equal of which one is nil, a list or a map. Nil equals nil; lists and maps are never compared. */
 function isEqualReference ({ printer }: BuiltinContext, left: GoValue, right: GoValue): boolean {
   const leftKind = kindOf(left)
   const rightKind = kindOf(right)
@@ -50,7 +50,7 @@ function isEqualReference ({ printer }: BuiltinContext, left: GoValue, right: Go
   throw new CallError(`non-comparable type ${printer.argument(right, 's', VERB_FLAGS)}: ${typeName(right)}`)
 }
 
-/** Negative, zero or positive; `undefined` for a NaN and beside nothing, which no order holds for. */
+/** The order of two values: negative, zero or positive; `undefined` for a NaN and for nothing, which are in no order with anything. */
 function order (context: BuiltinContext, left: GoValue, right: GoValue): number | undefined {
   if (left === NOTHING || right === NOTHING) return undefined
   const kind = basicKind(kindOf(left))
@@ -74,7 +74,7 @@ function compareNumbers (left: number | bigint, right: number | bigint): number 
   return left == right ? 0 : undefined
 }
 
-/** `eq a b c`: whether a equals b or c; stops at the first that does. */
+/** The function `eq a b c`: whether a equals b or c. It stops at the first that does. */
 function equalsAny (context: BuiltinContext, args: readonly GoValue[]): boolean {
   const [first, ...others] = args as [GoValue, ...GoValue[]]
   if (others.length === 0) throw new CallError('missing argument for comparison')
@@ -85,11 +85,11 @@ function comparison (name: string, applyPair: (context: BuiltinContext, left: Go
   return { name, least: 2, most: 2, apply: (context, args) => applyPair(context, ...args as [GoValue, GoValue]), applyPair }
 }
 
-/** An order as Go has it for floats too: `gt` is "not le", so that it holds for a NaN. */
+/** How Go turns an order into a result, for floats, too: `gt` is "not le", so it is true for a NaN. */
 const isLess = (order: number | undefined): boolean => order !== undefined && order < 0
 const isLessOrEqual = (order: number | undefined): boolean => order !== undefined && order <= 0
 
-/** Go's comparisons. Beside a nothing every order is false, so that a failed tool ends no render. */
+/** The comparison functions of Go's template language. Beside a nothing every order is false, so that a failed tool does not end the render. */
 export const COMPARISONS: readonly Builtin[] = [
   { name: 'eq', least: 1, most: Infinity, apply: equalsAny, applyPair: isEqual },
   comparison('ne', (context, left, right) => !isEqual(context, left, right)),

@@ -5,25 +5,25 @@ const SCRIPT: Readonly<Record<string, string>> = {
   '\\': '\\\\', "'": "\\'", '"': '\\"', '<': '\\u003C', '>': '\\u003E', '&': '\\u0026', '=': '\\u003D'
 }
 
-/** Go's HTMLEscapeString. */
+/** Escapes a text for HTML as Go's HTMLEscapeString does. */
 export function escapeHtml (text: string): string {
   return text.replace(/[\0"'&<>]/g, character => HTML[character] as string)
 }
 
-/** What a script's string cannot hold as it is: its delimiters, controls but DEL, and what cannot be printed. */
+/** Matches characters that the string of a script cannot contain as they are: its delimiters, controls except DEL, and characters that cannot be printed. */
 const UNSAFE_IN_SCRIPT = /[\\'"<>&=]|(?!\u007f)\p{Cc}|[^\p{ASCII}\p{L}\p{M}\p{N}\p{P}\p{S}]/gu
 
-/** Go's JSEscapeString. */
+/** Escapes a text for the string of a script as Go's JSEscapeString does. */
 export function escapeScript (text: string): string {
   return text.replace(UNSAFE_IN_SCRIPT, character => {
     if (Object.hasOwn(SCRIPT, character)) return SCRIPT[character] as string
     const code = character.codePointAt(0) as number
-    // A byte that is no character reads as U+FFFD, which can be printed.
+    // A byte that is no character counts in Go as U+FFFD, which can be printed.
     return code >= 0xdc80 && code <= 0xdcff ? character : `\\u${code.toString(16).toUpperCase().padStart(4, '0')}`
   })
 }
 
-/** Go's url.QueryEscape, which escapes what encodeURIComponent leaves, and writes a space as `+`. */
+/** Escapes a text for a query as Go's url.QueryEscape does. It also escapes what encodeURIComponent leaves, and writes a space as `+`. */
 export function escapeQuery (text: string): string {
   const encoded = hasLoneSurrogate(text) ? encodeBytes(text) : encodeURIComponent(text)
   return encoded.replace(/[!'()*]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`).replaceAll('%20', '+')

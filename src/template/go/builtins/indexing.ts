@@ -7,12 +7,12 @@ import { GoByte, type GoMap, type GoValue } from '../value/go-value.ts'
 import { integerOf, kindOf, typeName } from '../value/kind.ts'
 import { type BuiltinContext } from './builtin.ts'
 
-/** How much text one visit pays for, in UTF-16 units. It is less than elsewhere, since the text becomes bytes and then text again. */
+/** How much text one visit pays for, in UTF-16 units. It is less than elsewhere, because the text is turned into bytes and back. */
 const UNITS_PER_VISIT = 16
 
 /**
- * One step of `index`: an element of a list, a map, a string or a shared variable's branch.
- * @param path names a key that a map does not have
+ * One step of the function `index`: an element of a list, a map, a string or a branch of the shared variables.
+ * @param path the name of the key in messages, when a map lacks it
  */
 export function elementOf (context: BuiltinContext, container: GoValue, key: GoValue, path: string): GoValue {
   if (container === NOTHING || container === PENDING) return container
@@ -61,7 +61,7 @@ function byteAt (context: BuiltinContext, text: string, key: GoValue): GoValue {
   return new GoByte(bytes[index] as number)
 }
 
-/** An index that may be as large as `most`. */
+/** The value of an index. @param most the greatest allowed index */
 function indexOf (key: GoValue, most: number): number {
   const kind = kindOf(key)
   if (kind === 'nil') throw new CallError('cannot index slice/array with nil')
@@ -71,10 +71,10 @@ function indexOf (key: GoValue, most: number): number {
   return Number(index)
 }
 
-/** Lists that `slice` made, each with the list that it is a part of: Go lets a slice be sliced beyond its end. */
+/** The lists that `slice` has made, each with the list of which it is a part. Go allows slicing a slice beyond its end, into that list. */
 const backing = new WeakMap<object, { readonly whole: readonly GoValue[], readonly start: number, readonly end: number }>()
 
-/** Go's `slice`. */
+/** The function `slice` of Go's template language. */
 export function sliceOf (context: BuiltinContext, item: GoValue, keys: readonly GoValue[]): GoValue {
   if (item === NOTHING) return NOTHING
   const kind = kindOf(item)

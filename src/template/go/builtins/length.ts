@@ -6,7 +6,7 @@ import { type GoValue } from '../value/go-value.ts'
 import { kindOf, typeName } from '../value/kind.ts'
 import { type BuiltinContext } from './builtin.ts'
 
-/** Go's `len`; strings count in bytes. */
+/** The function `len` of Go's template language. The length of a string is that in bytes. */
 export function lengthOf (context: BuiltinContext, value: GoValue): number {
   if (value === NOTHING) return 0
   switch (kindOf(value)) {

@@ -4,7 +4,7 @@ import { type Context } from './unit.ts'
 
 const nothing: Evaluate = () => null
 
-/** Writes nothing. */
+/** The compiled statement that writes nothing. */
 export const NO_STATEMENT: Block = {
   evaluate: nothing,
   path: undefined,
@@ -15,7 +15,7 @@ export const NO_STATEMENT: Block = {
   size: 0
 }
 
-/** The else list of a block, if it has one. */
+/** Compiles the else list of a block, if it has one. */
 export function compileElse (context: Context, list: ListNode | undefined): List | undefined {
   return list === undefined ? undefined : context.scope.block(() => context.unit.compilers.list(context, list))
 }

@@ -3,17 +3,17 @@ import { type Node } from '../syntax/node.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { type Machine } from './machine.ts'
 
-/** Gives a value; `PENDING` when it is not known yet in this pass. */
+/** A compiled expression, which gives its value; `PENDING` when the value is not known yet in this pass. */
 export type Evaluate = (machine: Machine, dot: GoValue) => GoValue
 
-/** Gives the text before it with what a statement writes behind it, once its value is known; may set `machine.jump`. */
+/** A compiled statement, which is given its value and the text before it, and gives that text with its own behind it. It may set `machine.jump`. */
 export type Write = (machine: Machine, dot: GoValue, value: GoValue, before: string) => string
 
-/** What lists do themselves, as far as they can. */
+/** The kinds of statements, of which lists handle the first two themselves, because that is faster. */
 export const Kind = {
-  /** Prints its value. */
+  /** The statement prints its value. */
   Print: 0,
-  /** Writes its list if its value is true. */
+  /** The statement writes its list if its value is true. */
   If: 1,
   Other: 2
 } as const
@@ -21,82 +21,82 @@ export const Kind = {
 /** A compiled operand, command or pipeline. */
 export interface Expression {
   readonly evaluate: Evaluate
-  /** Slots of the variables that it may assign. */
+  /** The slots of the variables that the expression may assign. */
   readonly assigns: readonly number[]
-  /** How many nodes it has, for the budget. */
+  /** The number of its nodes, for the budget. */
   readonly size: number
-  /** The path that it reads from the scope root, where that can be told; else its source text. */
+  /** The path from the scope root that the expression reads, if that is known; otherwise its source text. */
   readonly path: string
-  /** Whether Go would hold its value as an interface: it comes straight out of a map or a list. */
+  /** Whether Go would hold the value as an interface, because it comes directly from a map or a list. That changes Go's messages. */
   readonly isBoxed: boolean
-  /** The node that Go would have evaluated last in it, which its messages name. */
+  /** The node that Go would have evaluated last in the expression, which Go's messages name. */
   readonly last: (machine: Machine) => Node
-  /** Where it begins, for messages about it. */
+  /** The offset at which the expression begins, for messages about it. */
   readonly start: number
 }
 
-/** A compiled statement: what it looks at, and what it does then. */
+/** A compiled statement: the expression whose value it looks at, and what it does with the value. */
 export interface Block {
   readonly evaluate: Evaluate
-  /** The path that gives the same value wherever it leads to something, if it looks at one. */
+  /** The path whose value the statement looks at, if it is a plain one. Where it leads to a value, that is the same as `evaluate` gives. */
   readonly path: PlainPath | undefined
   readonly kind: number
   readonly write: Write
   readonly list?: List | undefined
-  /** What its piece of the output is told as. */
+  /** Describes the statement's piece of the output for an explanation. */
   readonly writer?: PathWriter | undefined
   readonly assigns: readonly number[]
-  /** `Jump.Continue` and `Jump.Break` that may leave it. */
+  /** `Jump.Continue` and `Jump.Break`, if they may leave the statement. */
   readonly jumps: number
-  /** How many nodes it has, without those of the lists inside it, which are charged when they are entered. */
+  /** The number of its nodes, without those of the lists inside it, which are paid for when they are entered. */
   readonly size: number
 }
 
-/** A compiled list: a text, a statement, a text, a statement … */
+/** A compiled list of statements: text, statement, text, statement … */
 export interface List {
   readonly steps: readonly Step[]
   /** The text behind the last statement. */
   readonly tail: string
-  /** What that text is told as, where nothing else tells of it. */
+  /** Describes the last text for an explanation, when no statement reports it. */
   readonly tailWriter: Writer | undefined
-  /** What it costs to run it. */
+  /** The cost of running the list, in visits. */
   readonly cost: number
   readonly assigns: readonly number[]
-  /** `Jump.Continue` and `Jump.Break` that may leave it. */
+  /** `Jump.Continue` and `Jump.Break`, if they may leave the list. */
   readonly jumps: number
 }
 
-/** A statement of a list and the text before it. */
+/** A statement of a list, and the text before it. */
 export interface Step extends Block {
   readonly before: string
-  /** What the text before is told as, where the statement does not tell of it. */
+  /** Describes the text before the statement for an explanation, when the statement does not report it. */
   readonly beforeWriter: Writer | undefined
 }
 
 /**
- * A path that begins with the dot or a variable and whose names only data has. Nearly every value that templates print, test,
- * loop over and hand on is such a path, and nearly always there. So it has a short way: see `readPlain`.
+ * A path that begins with the dot or a variable, and has only names that only data can have. Nearly all values that templates print, test, loop over
+ * or pass on are at such paths, and nearly always exist. So there is a fast way to read them: see `readPlain`.
  */
 export interface PlainPath {
-  /** The variable that it begins with; -1 for the dot. */
+  /** The slot of the variable with which the path begins; -1 for the dot. */
   readonly slot: number
   readonly names: readonly string[]
-  /** Whether it leads to the caller's variables if it begins at the scope root. */
+  /** Whether the path leads to the caller's variables if it begins at the scope root. */
   readonly isOfVariables: boolean
 }
 
-/** The variables of a range's header; -1 for those that it does not have. */
+/** The slots of the variables in the header of a `range`; -1 for one that it does not have. */
 export interface Header {
   readonly key: number
   readonly element: number
   readonly assigns: readonly number[]
-  /** What they were before, when the header assigns and so outlives the loop. */
+  /** Whether the header assigns existing variables, which outlive the loop, and does not declare new ones. */
   readonly isAssignment: boolean
 }
 
-/** A compiled template body. */
+/** The compiled body of a template. */
 export interface Body {
   list: List
-  /** How many variables it has, with `$`. */
+  /** The number of its variables, including `$`. */
   slots: number
 }

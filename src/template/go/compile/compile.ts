@@ -8,22 +8,22 @@ import { Scope } from './scope.ts'
 import { type Tracing } from './tracing.ts'
 import { type Unit } from './unit.ts'
 
-/** What a tree is compiled with. */
+/** The functions, links and tracing with which the syntax tree of a template is compiled. */
 export interface CompileOptions {
   readonly functions: ReadonlyMap<string, TemplateFunction>
   readonly links: ReadonlyMap<Node, number>
   readonly tracing: Tracing
 }
 
-/** A compiled tree. */
+/** A compiled syntax tree. */
 export interface CompiledTree {
-  /** The template's own body. */
+  /** The template's own body, without the templates that it defines. */
   readonly body: Body
-  /** What fails whenever it runs, in source order. */
+  /** The parts that fail whenever they run, in source order. */
   readonly failing: readonly FailingPart[]
 }
 
-/** Turns a tree into closures, once. */
+/** Compiles a syntax tree into closures, once. */
 export function compileTree (tree: Tree, options: CompileOptions): CompiledTree {
   const bodies = new Map([...tree.bodies.keys()].map((name): [string | undefined, Body] => [name, { list: EMPTY_LIST, slots: 0 }]))
   const unit: Unit = { ...options, compilers: { operand: compileOperand, list: compileList }, tree, bodies, failing: [], forms: 0 }

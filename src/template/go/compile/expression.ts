@@ -27,21 +27,21 @@ import { unionOf } from './settle.ts'
 import { UNTRACED } from './tracing.ts'
 import { type Context, failure, noteFailing, undefinedVariable } from './unit.ts'
 
-/** Compiles a pipeline with its declarations; `undefined` variables are mistakes when they are met. */
+/** Compiles a pipeline with its declarations. A variable that is not defined is reported as a mistake where it is used. */
 export function compilePipe (context: Context, pipe: Pipe): Expression {
   const value = compileCommands(context, pipe)
   return pipe.variables.length === 0 ? value : assign(context, pipe, value)
 }
 
-/** Compiles a pipeline without its declarations: the value of one command is the last argument of the next. */
+/** Compiles a pipeline without its declarations. The value of each command is the last argument of the next one. */
 export function compileCommands (context: Context, pipe: Pipe): Expression {
   let value: Expression | undefined
-  // Go forgets at the end of a command that a value came out of a map.
+  // At the end of a command Go forgets that a value came from a map.
   for (const command of pipe.commands) value = { ...compileCommand(context, pipe, command, value), isBoxed: false }
   return value as Expression
 }
 
-/** A declaration or an assignment; only `range` has two variables, and handles them itself. */
+/** Compiles a declaration or an assignment. Only `range` has two variables, and handles them itself. */
 function assign (context: Context, { variables, isAssignment }: Pipe, value: Expression): Expression {
   const [node] = variables as [VariableNode]
   const variable = isAssignment ? context.scope.find(node.name) : context.scope.declare(node.name, false, value.path)
@@ -81,7 +81,10 @@ function compileCommand (context: Context, pipe: Pipe, command: Command, piped: 
   return notAFunction(context, first, first.type === 'pipe' ? pipe : first, piped)
 }
 
-/** A value that is given arguments. Go complains before it looks at the arguments, and before it looks into a pipeline in parentheses. */
+/**
+ * An expression for a value that is given arguments, which is a mistake. Go complains before it looks at the arguments, and before it looks into a
+ * pipeline in parentheses.
+ */
 function notAFunction (context: Context, first: Operand, blamed: Node, piped: Expression | undefined): Expression {
   const isUnknown = first.type === 'variable' && context.scope.find(first.name) === undefined
   const reason = isUnknown ? undefinedVariable(context, first) : `can't give argument to non-function ${describeNode(first)}`
@@ -96,7 +99,7 @@ function notAFunction (context: Context, first: Operand, blamed: Node, piped: Ex
   }
 }
 
-/** A field that is given arguments. That is a mistake, unless its holder is something that has no fields. */
+/** An expression for a field that is given arguments. That is a mistake, unless the field's holder is a value that has no fields. */
 function fieldWithArguments (context: Context, node: Operand, names: readonly string[], base: Expression, piped: Expression | undefined): Expression {
   const holder = names.length === 1 ? base : fieldsOf(context, node, base, names.slice(0, -1))
   const name = names.at(-1) as string
@@ -122,7 +125,7 @@ function failing (context: Context, node: Node, reason: string): Expression {
   }, false)
 }
 
-/** Compiles an operand that stands alone or is an argument. */
+/** Compiles an operand that is alone or an argument. */
 export function compileOperand (context: Context, operand: Operand): Expression {
   switch (operand.type) {
     case 'pipe': return compilePipe(context, operand)
@@ -138,12 +141,12 @@ export function compileOperand (context: Context, operand: Operand): Expression 
   }
 }
 
-/** The same place, where nothing is explained. */
+/** A copy of the context in which nothing is traced for an explanation. */
 export function untraced (context: Context): Context {
   return { ...context, unit: { ...context.unit, tracing: UNTRACED } }
 }
 
-/** The plain path that an operand is; `undefined` for any other operand. */
+/** The plain path of an operand; `undefined` for any other operand. */
 function pathOf (context: Context, operand: Operand): PlainPath | undefined {
   switch (operand.type) {
     case 'field': return plainPath(-1, operand.names)
@@ -156,7 +159,7 @@ function pathOf (context: Context, operand: Operand): PlainPath | undefined {
   }
 }
 
-/** The plain path that a pipeline consists of; `undefined` for any other pipeline. */
+/** The plain path of a pipeline that consists of nothing else; `undefined` for any other pipeline. */
 export function pathOfPipe (context: Context, { commands: [command, ...more], variables }: Pick<Pipe, 'commands' | 'variables'>): PlainPath | undefined {
   const [operand, ...others] = command?.operands ?? []
   return operand === undefined || more.length + others.length + variables.length > 0 ? undefined : pathOf(context, operand)
@@ -210,7 +213,7 @@ function compileChain (context: Context, node: ChainNode): Expression {
   return fieldsOf(context, node, compileOperand(context, node.base), node.fields)
 }
 
-/** `.a.b`, which starts from the dot. A name of the scope root's own is found at the root, if a partial's argument does not have it. */
+/** Compiles `.a.b`, which starts from the dot. In a partial, a name of the scope root that the argument lacks is looked up at the root. */
 function compileField (context: Context, node: FieldNode): Expression {
   const { scope, isMain, unit } = context
   const base = dotExpression(context, node)
@@ -223,12 +226,12 @@ function compileField (context: Context, node: FieldNode): Expression {
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
 }
 
-/** Whether a field is one of the scope root, rather than of what the template was called with. */
+/** Whether a field is read at the scope root, and not in the argument with which the template was called. */
 function isOfRoot (machine: Machine, dot: GoValue, name: string): boolean {
   return dot === machine.root || (isRootName(name, machine.run) && !hasField(dot, name))
 }
 
-/** Whether a partial's argument answers for a field; one that is pending might. */
+/** Whether a partial's argument has a field. An argument that is still pending might have it, and so counts. */
 function hasField (argument: GoValue, name: string): boolean {
   if (typeof argument !== 'object' || argument === null) return false
   if (argument === PENDING) return true
@@ -239,7 +242,7 @@ function hasField (argument: GoValue, name: string): boolean {
 function fieldsOf (context: Context, node: Operand, base: Expression, names: readonly string[]): Expression {
   let path = base.path
   const paths = names.map(name => (path = joinPath(path, name)))
-  // Go's messages name the node evaluated last: what is in the parentheses, else the node itself.
+  // Go's messages name the node that was evaluated last: what is in the parentheses, otherwise the node itself.
   const last = node.type === 'chain' ? base.last : () => node
   const member = memberOf(context, names, last)
   const { evaluate, isBoxed, assigns } = base

@@ -1,4 +1,4 @@
-/** The path of a member. The path of a dot that cannot be told is `.`, and the root's path is empty. */
+/** The path of a member. The path of a dot that is not known is `.`, and the path of the root is empty. */
 export function joinPath (path: string, name: string): string {
   return path === '' ? name : path === '.' ? `.${name}` : `${path}.${name}`
 }

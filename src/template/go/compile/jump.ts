@@ -1,6 +1,6 @@
 /**
- * What a statement does to the loop around it, as bits that can be joined. The first two are jumps that happen. The others
- * are jumps that skipped code might have made.
+ * The effects of a statement on the loop around it, as bits that can be combined. The first two are jumps that happen; the others are jumps that
+ * skipped code might have made.
  */
 export const Jump = {
   None: 0,
@@ -10,10 +10,10 @@ export const Jump = {
   MaybeBreak: 8
 } as const
 
-/** Jumps that happen. */
+/** The bits of the jumps that happen. */
 export const REAL_JUMPS = Jump.Continue | Jump.Break
 
-/** The same jumps as ones that skipped code might have made. */
+/** Turns jumps that happen into jumps that skipped code might have made. */
 export function maybe (jumps: number): number {
   return (jumps & REAL_JUMPS) << 2
 }

@@ -6,15 +6,15 @@ import { NO_STATEMENT } from './block.ts'
 import { compilePrinting, compileStatement, isPrinting } from './statement.ts'
 import { type Context, placeOf } from './unit.ts'
 
-/** A list with nothing in it. */
+/** The compiled list of no statements. */
 export const EMPTY_LIST: List = { steps: [], tail: '', tailWriter: undefined, cost: 1, assigns: [], jumps: 0 }
 
-/** Compiles a list. */
+/** Compiles a list of statements. */
 export function compileList (context: Context, { nodes }: ListNode): List {
   const steps: Step[] = []
   const isTraced = context.unit.tracing.isOn
   let text = ''
-  // Where that text is, for those who tell of it: each text of the source by itself.
+  // The place of the text, for the explanation of a render. There each text of the source is reported by itself.
   let before: Literal | undefined
   const push = (block: Block, isTold: boolean): void => {
     steps.push(stepOf(block, text, isTold ? undefined : writerOf(before)))
@@ -27,7 +27,7 @@ export function compileList (context: Context, { nodes }: ListNode): List {
       text += node.text
       if (isTraced) before = literalOf(context, node)
     } else if (isPrinting(node)) {
-      // What is printed tells of the texts beside it.
+      // A statement that prints also reports the texts beside it.
       const last = isTraced && index === nodes.length - 2 ? nodes[index + 1] : undefined
       const after = last?.type === 'text' ? literalOf(context, last) : undefined
       push(compilePrinting(context, node, { before, after }), true)
@@ -37,7 +37,10 @@ export function compileList (context: Context, { nodes }: ListNode): List {
   return listOf(nodes, steps, text, writerOf(before))
 }
 
-/** Every step has the same members in the same order: the list asks each for all of them. */
+/**
+ * Makes a step of a list. Every step has the same members in the same order, because the list reads all of them in each step, and V8 then reads them
+ * faster.
+ */
 function stepOf ({ evaluate, path, kind, write, list, writer, assigns, jumps, size }: Block, before: string, beforeWriter: Writer | undefined): Step {
   return { before, beforeWriter, evaluate, path, kind, write, list, writer, assigns, jumps, size }
 }
@@ -47,7 +50,7 @@ function listOf (nodes: readonly Statement[], steps: readonly Step[], tail: stri
     steps,
     tail,
     tailWriter,
-    // Even an empty list costs, or a loop over nothing would be free.
+    // Even an empty list has a cost, because otherwise a loop over nothing would be free.
     cost: Math.max(steps.reduce((sum, { size }) => sum + size, nodes.length), 1),
     assigns: unionOf(steps.map(({ assigns }) => assigns)),
     jumps: steps.reduce((all, { jumps }) => all | jumps, 0)

@@ -9,23 +9,26 @@ import { type GoValue } from '../value/go-value.ts'
 import { Jump } from './jump.ts'
 import { type TracedMachine } from './explain/traced-machine.ts'
 
-/** The state of one pass over one template. */
+/** The state of one pass over one template in Go's language. */
 export class Machine {
   readonly run: Run
   readonly links: readonly (Link | undefined)[]
   readonly root: LazyNode
-  /** The caller's variables, as the scope root has them. */
+  /** The variables of the caller, as the scope root has them. */
   readonly variablesOfRoot: JsonObject | undefined
   readonly outputLimit: number
-  /** The variables of the body that runs, by slot; slot 0 is `$`. `undefined` until the code that declares one has run: an `and` may leave it out. */
+  /**
+   * The variables of the body that runs, by slot; slot 0 is `$`. A variable is `undefined` until the code that declares it has run, which an `and`
+   * may skip.
+   */
   variables: Array<GoValue | undefined>
-  /** What the node that ran last asks the lists around it to do. */
+  /** The jump that the node which ran last asks of the lists around it. */
   jump: number = Jump.None
-  /** Which operand decided the last run of each `and`, `or` and `default`, by number; messages name its place. */
+  /** The operand that decided the last run of each `and`, `or` and `default`, by the number of the call. Messages name the operand's place. */
   decided: number[] | undefined = undefined
-  /** The partials that it has entered before, by slot. */
+  /** The partials that the template has entered before, by the index of their links. */
   partials: Array<EnteredPartial | undefined> | undefined
-  /** What a trace knows of it. */
+  /** The origins of the machine's values, when the render is explained. */
   traced: TracedMachine | undefined = undefined
   #builtins: BuiltinContext | undefined
 
@@ -39,7 +42,7 @@ export class Machine {
     this.outputLimit = run.limits.output
   }
 
-  /** What builtins use of this pass. */
+  /** The part of the run that builtins can use. */
   get builtins (): BuiltinContext {
     if (this.#builtins === undefined) {
       const { run } = this
@@ -50,7 +53,7 @@ export class Machine {
   }
 }
 
-/** What is traced of a machine that runs what is compiled to be explained; the template has put it there. */
+/** The origins of a machine's values. The template sets them when it is compiled to be explained. */
 export function tracedOf ({ traced }: Machine): TracedMachine {
   return traced as TracedMachine
 }

@@ -8,19 +8,16 @@ import { joinPath } from './join-path.ts'
 import { type Machine } from './machine.ts'
 import { type Context, failure } from './unit.ts'
 
-/**
- * Reads one field of a value. `path` names the field where it is not there; `isBoxed` tells whether Go would hold the
- * receiver as an interface.
- */
+/** Reads one field of a value. @param path the name of the field when it is absent @param isBoxed whether Go would hold the value as an interface */
 export type Member = (machine: Machine, receiver: GoValue, name: string, path: string, isBoxed: boolean) => GoValue
 
-/** How the fields called `names` are read; `last` is the node that messages name. */
+/** Makes the function that reads fields. @param names the names of all fields that it will read @param last gives the node that messages name */
 export function memberOf (context: Context, names: readonly string[], last: (machine: Machine) => Node): Member {
   const careful = carefulMember(context, last)
   return names.every(isGoDataName) ? quickMember(careful) : careful
 }
 
-/** How a field of a template's argument is read, which gives way to the scope root for those names of the root's own that it lacks. */
+/** Makes the function that reads a field of a template's argument. A name of the scope root that the argument lacks is read at the root. */
 export function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (machine: Machine, argument: GoValue, name: string) => boolean): Member {
   const member = carefulMember(context, () => node)
   const either: Member = (machine, receiver, name, path, isBoxed) =>
@@ -28,7 +25,7 @@ export function memberOrRoot (context: Context, name: string, node: Node, isOfRo
   return isGoDataName(name) ? quickMember(either) : either
 }
 
-/** For names that only data has: whatever has such a member is a map, and need not be looked at twice. */
+/** Reads a field whose name only data can have. A value with such a member is a map, and needs no further check. */
 function quickMember (careful: Member): Member {
   return (machine, receiver, name, path, isBoxed) => {
     if (typeof receiver !== 'object' || receiver === null) return careful(machine, receiver, name, path, isBoxed)
@@ -38,7 +35,7 @@ function quickMember (careful: Member): Member {
   }
 }
 
-/** What is missing is absent, or nothing inside a tool's result. */
+/** Reads a field with all checks. A missing field is absent, or nothing inside a tool's result. */
 function carefulMember (context: Context, last: (machine: Machine) => Node): Member {
   return (machine, receiver, name, path, isBoxed) => {
     if (receiver === null) {

@@ -4,19 +4,19 @@ import { type GoValue } from '../value/go-value.ts'
 import { type PlainPath } from './code.ts'
 import { type Machine } from './machine.ts'
 
-/** The plain path with these names; `undefined` if one of them needs care. */
+/** The plain path with some names; `undefined` if one of the names needs a careful look-up. */
 export function plainPath (slot: number, names: readonly string[]): PlainPath | undefined {
   return names.every(isGoDataName) ? { slot, names, isOfVariables: names[0] === 'variables' || names[0] === 'args' } : undefined
 }
 
-/** Whether a path begins with the caller's variables, at the scope root. */
+/** Whether a path begins with the caller's variables at the scope root. */
 export function beginsAtRoot (machine: Machine, dot: GoValue, { slot, isOfVariables }: PlainPath): boolean {
   return isOfVariables && (slot < 0 ? dot : machine.variables[slot]) === machine.root
 }
 
 /**
- * The value of a path, read as data. `undefined` where the path leads to no data, such as shared variables, or to nothing.
- * Then the path has to be evaluated to find out.
+ * The value of a plain path, read as data; `undefined` when the path leads to no data, such as shared variables, or to no value. Then the path must
+ * be evaluated.
  */
 export function readPlain (machine: Machine, dot: GoValue, { slot, names, isOfVariables }: PlainPath): GoValue | undefined {
   let value = slot < 0 ? dot : machine.variables[slot]

@@ -16,18 +16,18 @@ import { writeRoundTraced } from './explain/trace-statements.ts'
 import { type Context, failure, placeOf, undefinedVariable } from './unit.ts'
 import { writeList } from './write-list.ts'
 
-/** What it costs to put one of a map's names into its place. */
+/** The cost of sorting one name of a map, in visits. */
 const VISITS_PER_SORTED_NAME = 4
 
-/** A compiled range. */
+/** A compiled `range`. */
 interface Loop {
   readonly header: Header
   readonly body: List
-  /** Everything that iterations not made could have assigned. */
+  /** The variables that could have been assigned in rounds that are skipped. */
   readonly skipped: readonly number[]
 }
 
-/** `{{range}}`. */
+/** Compiles `{{range}}`. */
 export function compileRange (context: Context, node: BranchNode): Block {
   const { scope, unit } = context
   const list = compileCommands(context, node.pipe)
@@ -42,7 +42,7 @@ export function compileRange (context: Context, node: BranchNode): Block {
   setPaths(variables, list.path, false)
   const otherwise = compileElse(context, node.otherwise)
   const inside = unionOf([body.assigns, otherwise?.assigns ?? []])
-  // A `break` in the else list ends this range, a `continue` there reaches the loop around it.
+  // A `break` in the else list ends this range; a `continue` there concerns the loop around it.
   const jumps = (otherwise?.jumps ?? 0) & Jump.Continue
   const loop: Loop = { header, body, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
   const iterate = iteration(context, list, loop)
@@ -87,7 +87,7 @@ function headerOf (variables: readonly Variable[], isAssignment: boolean): Heade
   return { key: slots.length > 1 ? slots[0] as number : -1, element: slots.at(-1) ?? -1, assigns: unionOf([slots]), isAssignment }
 }
 
-/** What header variables stand for inside the body (elements) and in the else list (the list itself). */
+/** Sets the paths of the header's variables: in the body they hold elements, in the else list the list itself. */
 function setPaths (variables: readonly Variable[], path: string, isInBody: boolean): void {
   for (const [index, variable] of variables.entries()) {
     const isElement = index === variables.length - 1
@@ -96,15 +96,15 @@ function setPaths (variables: readonly Variable[], path: string, isInBody: boole
   }
 }
 
-/** Before the first iteration header variables hold the list. */
+/** Sets the header's variables to the list, which they hold before the first round. */
 function setHeader ({ variables }: Machine, { header: { key, element } }: Loop, value: GoValue): void {
   if (key >= 0) variables[key] = value
   if (element >= 0) variables[element] = value
 }
 
 /**
- * Runs a loop over a value. Gives the text before it with the loop's own, `undefined` when there is nothing to iterate over,
- * `PENDING` when that is not known.
+ * Runs a loop over a value. It gives the text before it with the loop's own text; `undefined` when there is nothing to loop over; `PENDING` when the
+ * value is not known.
  */
 type Iterate = (machine: Machine, value: GoValue, before: string) => string | typeof PENDING | undefined
 
@@ -149,7 +149,7 @@ function overMap (machine: Machine, loop: Loop, map: GoMap, before: string): str
   return text
 }
 
-/** A branch of the shared variables: its children stay lazy. */
+/** Loops over a branch of the shared variables, whose members stay lazy. */
 function overBranch (machine: Machine, loop: Loop, branch: LazyNode, before: string): string | typeof PENDING | undefined {
   const keys = branch.keys()
   if (keys === PENDING) return PENDING
@@ -165,14 +165,14 @@ function overBranch (machine: Machine, loop: Loop, branch: LazyNode, before: str
   return text
 }
 
-/** From 0 up, numbers of the same type. */
+/** Loops over an integer: from 0 up, over numbers of the same type. */
 function overInteger (machine: Machine, loop: Loop, value: GoValue, before: string): string | undefined {
   const count = integerOf(value)
   if (count <= 0) return undefined
   let text = before
-  // Plain numbers will do: no budget lasts until 2^53.
+  // Numbers need not become bigint, because every budget is used up long before 2^53.
   for (let index = 0; index < count; index++) {
-    // No list holds the numbers: unlike elements, they are made here.
+    // The number costs a visit, because it is made here, whereas elements of a list exist.
     machine.run.charge(1)
     text = iterateOnce(machine, loop, null, value instanceof GoByte ? new GoByte(index) : index, text)
     if (endsLoop(machine, loop, text, index + 1 < count)) break
@@ -180,7 +180,7 @@ function overInteger (machine: Machine, loop: Loop, value: GoValue, before: stri
   return text
 }
 
-/** One round; what is counted has no key. */
+/** Runs one round of a loop. The rounds over an integer have no key. */
 function iterateOnce (machine: Machine, { header, body }: Loop, key: GoValue, element: GoValue, before: string): string {
   const { variables } = machine
   if (header.key >= 0) variables[header.key] = key
@@ -188,7 +188,7 @@ function iterateOnce (machine: Machine, { header, body }: Loop, key: GoValue, el
   return machine.traced === undefined ? writeList(machine, body, element, before) : writeRoundTraced(machine, header, body, key, element, before)
 }
 
-/** Ends what an iteration's jumps ask for; tells whether the loop is over. */
+/** Handles the jumps of a round. @returns whether the loop is over */
 function endsLoop (machine: Machine, loop: Loop, text: string, hasMore: boolean): boolean {
   if (text.length > machine.outputLimit) machine.run.checkOutput(text.length)
   const { jump } = machine

@@ -1,31 +1,31 @@
-/** A variable of a body. */
+/** A variable of a template's body, as it is known when the body is compiled. */
 export interface Variable {
   readonly name: string
   readonly slot: number
-  /** Whether it holds elements of a list or map; see `Expression.isBoxed`. */
+  /** Whether the variable holds elements of a list or map; see `Expression.isBoxed`. */
   isBoxed: boolean
-  /** The static path of its value, or its name. */
+  /** The path of its value from the scope root, or its name when the path is not known. */
   path: string
 }
 
-/** What the dot is at a place in a template. */
+/** The dot (the value to which `.name` belongs) at a place in a template, as far as it is known without running the template. */
 export interface Dot {
-  /** Its static path from the scope root, `''` for the root; `undefined` when it cannot be told. */
+  /** The path of the dot from the scope root, `''` for the root; `undefined` when it is not known. */
   readonly path: string | undefined
   readonly isBoxed: boolean
-  /** It is what the template was called with: no `with` or `range` has changed it. */
+  /** Whether the dot is the value with which the template was called: no `with` or `range` has changed it. */
   readonly isInitial: boolean
 }
 
 /**
- * The variables that can be seen at a place, and the dot. It follows Go's stack of variables, which Go keeps at run time: a
- * name means the variable that was pushed last, and the end of a block pops its variables.
+ * The variables that can be used at a place, and the dot. It works like the stack of variables that Go keeps at run time: a name means the variable
+ * that was pushed last, and the end of a block pops the block's variables.
  */
 export class Scope {
   readonly #variables: Variable[] = []
   slots = 0
   dot: Dot
-  /** How many blocks lie around the place. */
+  /** The number of blocks around the place. */
   depth = 0
 
   constructor (dot: Dot) {
@@ -43,7 +43,7 @@ export class Scope {
     return this.#variables.findLast(variable => variable.name === name)
   }
 
-  /** Compiles what has variables of its own, which end with it. */
+  /** Compiles a part with variables of its own, which end with it. */
   block<T> (compile: () => T): T {
     const before = this.#variables.length
     const compiled = compile()
@@ -51,7 +51,7 @@ export class Scope {
     return compiled
   }
 
-  /** Compiles a block statement, header and lists. */
+  /** Compiles a block statement: its header and its lists. */
   nested<T> (compile: () => T): T {
     this.depth++
     const compiled = this.block(compile)
@@ -59,7 +59,7 @@ export class Scope {
     return compiled
   }
 
-  /** Compiles what sees another dot. */
+  /** Compiles a part in which the dot is another one. */
   withDot<T> (dot: Dot, compile: () => T): T {
     const outer = this.dot
     this.dot = dot

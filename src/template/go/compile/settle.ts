@@ -3,20 +3,20 @@ import { Absent, LazyNode, PENDING } from '../../value.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { type Machine } from './machine.ts'
 
-/** A value that is about to be used: absent is a miss and pending from then on, lazy is read. */
+/** Settles a value that is about to be used: an absent one is noted as missing and pending from then on, a lazy one is read. */
 export function settle (machine: Machine, value: GoValue, at: Position): GoValue {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Absent) return machine.run.miss(value, at)
   return value instanceof LazyNode ? value.read() : value
 }
 
-/** Marks variables that skipped code could have assigned. */
+/** Makes variables pending that skipped code could have assigned. */
 export function skip (machine: Machine, slots: readonly number[]): void {
   machine.run.unfinished = true
   for (let index = 0; index < slots.length; index++) machine.variables[slots[index] as number] = PENDING
 }
 
-/** The slots of several pieces of code, each once. */
+/** The slots of variables that several pieces of code assign, each once. */
 export function unionOf (assigns: readonly (readonly number[])[]): readonly number[] {
   return [...new Set(assigns.flat())]
 }

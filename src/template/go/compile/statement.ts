@@ -16,7 +16,7 @@ import { compileTemplateCall } from './template-call.ts'
 import { type Context, placeOf } from './unit.ts'
 import { writeList } from './write-list.ts'
 
-/** Compiles a statement that is no text. */
+/** Compiles a statement other than a text. */
 export function compileStatement (context: Context, node: Exclude<Statement, TextNode>): Block {
   switch (node.type) {
     case 'action': return compileAction(context, node)
@@ -36,24 +36,21 @@ function jump (kind: number): Block {
   return { ...NO_STATEMENT, write, jumps: kind, size: 1 }
 }
 
-/** `{{pipeline}}` without variables. */
+/** A statement `{{pipeline}}` that declares no variables. */
 type PrintNode = ActionNode & { readonly pipe: { readonly variables: readonly [] } }
 
-/** Whether a statement prints a pipeline. */
+/** Whether a statement prints the value of a pipeline. */
 export function isPrinting (node: Statement): node is PrintNode {
   return node.type === 'action' && node.pipe.variables.length === 0
 }
 
-/** `{{pipeline}}` prints, unless it declares or assigns. */
+/** Compiles a `{{pipeline}}` that declares or assigns variables, and so prints nothing. */
 function compileAction (context: Context, node: ActionNode): Block {
   const { evaluate, assigns, size } = compilePipe(context, node.pipe)
   return { ...NO_STATEMENT, evaluate, assigns, size }
 }
 
-/**
- * Compiles a statement that prints.
- * @param beside the texts that it tells of when it is explained
- */
+/** Compiles a statement that prints. @param beside the texts beside it, which it reports together with its own when the render is explained */
 export function compilePrinting (context: Context, node: PrintNode, beside: Beside): Block {
   const { evaluate, assigns, size } = compilePipe(context, node.pipe)
   const path = pathOfPipe(context, node.pipe)
@@ -71,7 +68,7 @@ export function compilePrinting (context: Context, node: PrintNode, beside: Besi
   }
 }
 
-/** Gives the text of a value. */
+/** Makes the function that gives the printed text of a value. */
 function printerOf (context: Context, node: ActionNode): (machine: Machine, value: GoValue) => string {
   const at = placeOf(context, node)
   return (machine, value) => {
@@ -87,7 +84,7 @@ function printerOf (context: Context, node: ActionNode): (machine: Machine, valu
   }
 }
 
-/** `{{if}}` and `{{with}}`. */
+/** Compiles `{{if}}` or `{{with}}`. */
 function compileBranch (context: Context, node: BranchNode): Block {
   const { scope } = context
   const setsDot = node.type === 'with'
@@ -115,7 +112,7 @@ function compileBranch (context: Context, node: BranchNode): Block {
   }
 }
 
-/** Whether a pipeline only looks at values. As a condition it is then no source of anything that is printed. */
+/** Whether a pipeline only reads values. As a condition it is then no origin of anything that is printed. */
 function isReading ({ commands, variables }: Pipe): boolean {
   return variables.length === 0 && commands.every(({ operands }) => operands.every(({ type }) => type === 'field' || type === 'variable' || type === 'dot'))
 }

@@ -10,7 +10,7 @@ import { toShared } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
 import { type Context, placeOf } from './unit.ts'
 
-/** `{{template "name" argument}}`: a body of the same source, else a partial. */
+/** Compiles `{{template "name" argument}}`: the call of a body of the same source, otherwise of a partial. */
 export function compileTemplateCall (context: Context, node: TemplateNode): Block {
   const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
   const body = context.unit.bodies.get(node.name)
@@ -43,7 +43,7 @@ function writeBody (context: Context, node: TemplateNode, body: Body): Write {
   }
 }
 
-/** A prompt used as a partial, in its own language. */
+/** Makes the closure that writes a prompt as a partial. The prompt may be in the other language. */
 function writePartial (context: Context, node: TemplateNode): Write {
   const slot = context.unit.links.get(node) as number
   const blocks = context.scope.depth
@@ -52,7 +52,7 @@ function writePartial (context: Context, node: TemplateNode): Write {
     const known = argumentOf(machine, value, at)
     const { run, root: outer } = machine
     const { id, template: { syntax }, write, root } = ((machine.partials ??= [])[slot] ??= enterPartial(run, machine.links[slot] as LinkedPartial, outer))
-    // The root given on is the partial's own: its variables have the partial's defaults below them.
+    // The partial gets its own root, in which its variables have the partial's defaults.
     const argument = known === outer ? root : syntax === 'go' ? toPlain(known) : toShared(machine, known)
     const { within } = run
     run.enter(blocks)
@@ -64,7 +64,7 @@ function writePartial (context: Context, node: TemplateNode): Write {
   }
 }
 
-/** What a template is called with: lazy values stay lazy, what is missing is a miss. */
+/** The argument with which a template is called. A lazy value stays lazy, and an absent one is noted as missing. */
 function argumentOf ({ run }: Machine, value: GoValue, at: Position): GoValue {
   return value instanceof Absent ? run.miss(value, at) : value
 }

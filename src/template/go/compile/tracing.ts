@@ -7,30 +7,30 @@ import { traceBody, traceCall, traceFallback, traceLoop, traceMaking, traceWith 
 import { type Machine } from './machine.ts'
 import { writeList } from './write-list.ts'
 
-/** Writes a body that a template defines, with its argument as dot and `$`. */
+/** Writes a body that the template defines, with its argument as dot and `$`. */
 export type WriteBody = (machine: Machine, argument: GoValue, before: string) => string
 
 /**
- * What a compile puts around its closures so that they tell a trace what they read and write, or nothing. Explained templates
- * are compiled apart: to ask at each expression whether there is a trace would take longer than most expressions do.
+ * Wraps the closures of a compile, either so that they report to a trace what they read and write, or not at all. Explained templates are compiled
+ * apart: asking at each expression whether there is a trace would take longer than most expressions do.
  */
 export interface Tracing {
-  /** Whether the pieces of the template's text are told of, too. */
+  /** Whether reports are on, so that pieces of the template's text are reported, too. */
   readonly isOn: boolean
-  /** Gives the dot. */
+  /** The expression that gives the dot. */
   readonly dot: Evaluate
   variable (slot: number): Evaluate
-  /** @param find gives the plain path that the operand is, if it is one */
+  /** Wraps an operand. @param find gives the plain path of the operand, if it is one */
   operand (evaluate: Evaluate, find: () => PlainPath | undefined): Evaluate
-  /** The first field of a path. @param isOfRoot whether it is one of the scope root */
+  /** Wraps the first field of a path. @param isOfRoot whether the field is one of the scope root */
   start (name: string, evaluate: Evaluate, isOfRoot: (machine: Machine, dot: GoValue, name: string) => boolean): Evaluate
-  /** The fields of an operand. @param read gives them for what `base` gives */
+  /** Wraps the fields of an operand. @param read gives the fields of the value of `base` */
   fields (base: Evaluate, names: readonly string[], read: Evaluate): Evaluate
   assignment (slot: number, evaluate: Evaluate): Evaluate
-  /** A function's result. */
+  /** Wraps the call of a function. */
   making (evaluate: Evaluate): Evaluate
   fallback (evaluate: Evaluate): Evaluate
-  /** What a statement prints is told as. */
+  /** Makes the description of a statement's output for the explanation. */
   writer (at: Position, beside: Beside, names: readonly string[]): PathWriter | undefined
   call (write: Write): Write
   body (body: Body): WriteBody
@@ -41,14 +41,14 @@ export interface Tracing {
 
 const readDot: Evaluate = (_machine, dot) => dot
 
-/** Tells nobody anything. */
+/** Wraps nothing, for templates that are not explained. */
 export const UNTRACED: Tracing = {
   isOn: false,
   dot: readDot,
   variable: slot => machine => machine.variables[slot] ?? null,
   operand: evaluate => evaluate,
   start: (_name, evaluate) => evaluate,
-  // Fields of the dot are what templates are full of: they are spared a call.
+  // Fields of the dot are the most frequent expressions, so they are read without a further call.
   fields: (base, _names, read) => base === readDot ? read : (machine, dot) => read(machine, base(machine, dot)),
   assignment: (_slot, evaluate) => evaluate,
   making: evaluate => evaluate,
@@ -60,7 +60,7 @@ export const UNTRACED: Tracing = {
   inner: list => (machine, _dot, value, before) => writeList(machine, list, value, before)
 }
 
-/** Tells the trace of the run. */
+/** Wraps the closures so that they report to the trace of the run. */
 export const TRACED: Tracing = {
   isOn: true,
   dot: traceDot,

@@ -8,55 +8,52 @@ import { type Body, type Expression, type List } from './code.ts'
 import { type Scope } from './scope.ts'
 import { type Tracing } from './tracing.ts'
 
-/** What compiles the parts inside a part: given along, since no file imports one that imports it. */
+/** The functions that compile nested parts of a template. They are passed along, so that no file imports another one that imports it. */
 export interface Compilers {
   operand (context: Context, operand: Operand): Expression
   list (context: Context, node: ListNode): List
 }
 
-/** What all bodies of one source are compiled with. */
+/** The surroundings that all bodies of one template source share when they are compiled. */
 export interface Unit {
   readonly compilers: Compilers
   readonly tree: Tree
-  /** Functions of both languages. */
+  /** The functions that both template languages have. */
   readonly functions: ReadonlyMap<string, TemplateFunction>
-  /** The slot in `Frame.links` of every node that refers to a tool or partial. */
+  /** The index in `Frame.links` for every node that names a tool or partial. */
   readonly links: ReadonlyMap<Node, number>
   readonly bodies: ReadonlyMap<string | undefined, Body>
   readonly tracing: Tracing
-  /** What fails whenever it runs, as it is found. */
+  /** The parts that fail whenever they run, in the order in which they are found. */
   readonly failing: FailingPart[]
-  /** How many `and`, `or` and `default` there are. */
+  /** The number of `and`, `or` and `default` so far, by which each gets its own number. */
   forms: number
 }
 
-/** What one body is compiled with. */
+/** The surroundings in which one body is compiled. */
 export interface Context {
   readonly unit: Unit
-  /** It is the template itself, not one that it defines. */
+  /** Whether the body is the template itself, and not one that it defines. */
   readonly isMain: boolean
   readonly scope: Scope
 }
 
-/** The error of a node that cannot be evaluated. */
+/** Makes the error for a node that cannot be evaluated. */
 export function failure (context: Context, node: Node, reason: string): RenderError {
   return new RenderError('go', `<${describeNode(node)}>: ${toUnicode(reason)}`, placeOf(context, node))
 }
 
-/** Notes that a node fails whenever it runs: Go says so only then. */
+/** Notes that a node fails whenever it runs. In Go that is an error only when it runs. */
 export function noteFailing (context: Context, node: Node, reason: string): void {
   context.unit.failing.push({ reason, ...placeOf(context, node) })
 }
 
-/** Where a node begins, for misses and messages. */
+/** The place at which a node begins, for messages. */
 export function placeOf ({ unit }: Context, node: Node): Position {
   return unit.tree.source.position(startOf(node))
 }
 
-/**
- * What is wrong with a variable that is given a value although nobody declared it. As in Go, the error comes when the render
- * gets there.
- */
+/** The message about a variable that is given a value without being declared. As in Go, the error comes only when the render reaches it. */
 export function undefinedVariable (context: Context, node: VariableNode): string {
   const reason = `undefined variable: ${node.name}`
   noteFailing(context, node, reason)

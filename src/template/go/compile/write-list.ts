@@ -11,10 +11,10 @@ import { type TracedMachine } from './explain/traced-machine.ts'
 import { resolveOrigin } from './explain/trace-paths.ts'
 
 /**
- * Writes a list behind a text. Each time, the list pays for its nodes, and the length of the text is held against the limit.
+ * Writes a list behind a text. Each time, the list pays for its nodes, and the length of the text is checked against the limit.
  *
- * Printed and tested paths of plain data, which templates are full of, are handled here. To call a closure that V8 cannot
- * foresee takes longer than what the closure does.
+ * Printed and tested paths of plain data, which are the most frequent statements, are handled here: calling a closure that V8 cannot predict takes
+ * longer than the work of the closure.
  * @throws RenderError, or a ServiceError such as RENDER_BUDGET
  */
 export function writeList (machine: Machine, list: List, dot: GoValue, before: string): string {
@@ -47,7 +47,7 @@ function print (machine: Machine, step: Step, dot: GoValue, value: GoValue, befo
   return step.write(machine, dot, value, before)
 }
 
-/** Code that might have been jumped over counts as skipped, jumps of its own included. */
+/** Skips the rest of a list. Code that might have been jumped over counts as skipped, including its own jumps. */
 function skipRest (machine: Machine, steps: readonly Step[], from: number): void {
   for (let index = from; index < steps.length; index++) {
     const { assigns, jumps } = steps[index] as Step
@@ -56,7 +56,7 @@ function skipRest (machine: Machine, steps: readonly Step[], from: number): void
   }
 }
 
-/** Writes a statement, and tells what is written and where its value comes from. */
+/** Writes a statement, and reports to the trace what is written and where its value comes from. */
 function writeTraced (machine: Machine, traced: TracedMachine, step: Step, dot: GoValue, before: string): string {
   const { path, kind, beforeWriter } = step
   const { trace } = traced
@@ -65,7 +65,7 @@ function writeTraced (machine: Machine, traced: TracedMachine, step: Step, dot: 
   if (kind === Kind.Print) return printTraced(machine, traced, step, dot, plain, before)
   const { mark } = trace
   if (kind === Kind.If) {
-    // What a condition looks at is no source of anything.
+    // The values in a condition are no origin of anything that is printed.
     const value = plain ?? step.evaluate(machine, dot)
     const text = truthOf(value) === true ? writeList(machine, step.list as List, dot, before) : step.write(machine, dot, value, before)
     trace.drop(mark)
@@ -75,12 +75,12 @@ function writeTraced (machine: Machine, traced: TracedMachine, step: Step, dot: 
   const value = way === undefined || plain === undefined ? step.evaluate(machine, dot) : plain
   traced.from = way ?? trace.take(mark)
   const text = step.write(machine, dot, value, before)
-  // A branch of the shared variables tells of its names each time that it is tested or gone over.
+  // A branch of the shared variables reports its names each time that it is tested or looped over; these reports are dropped here.
   trace.drop(mark)
   return text
 }
 
-/** The short way is for a path that leads to a text or an integer, as nearly all do. */
+/** Prints a value, and reports it in a faster way when the path leads to a text or an integer, as nearly all do. */
 function printTraced (machine: Machine, traced: TracedMachine, step: Step, dot: GoValue, plain: GoValue | undefined, before: string): string {
   const { trace, partial } = traced
   const writer = step.writer as PathWriter

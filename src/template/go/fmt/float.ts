@@ -1,16 +1,16 @@
-/** How Go writes a float64: strconv.FormatFloat, for every verb, with `precision` -1 for the shortest exact form. */
+/** The ways in which Go writes a float64, named by the verbs of strconv.FormatFloat. A `precision` of -1 means the shortest exact form. */
 export type FloatVerb = 'b' | 'e' | 'E' | 'f' | 'g' | 'G' | 'x' | 'X'
 
-/** No double has more digits than this, so what is asked for beyond them are zeros. */
+/** The greatest number of digits that a double has. Further digits that a format asks for are zeros. */
 const MAX_DIGITS = 1100
 
-/** So many digits of a double never round up to a power of ten that it is not. */
+/** The number of digits at which a double is never rounded up to a power of ten that it does not equal. */
 const EXPONENT_DIGITS = 40
 
-/** The digits of a number and where its decimal point is: 0.digits × 10^point. */
+/** The digits of a number and the place of its decimal point: 0.digits × 10^point. */
 interface Decimal { readonly digits: string, readonly point: number }
 
-/** A float64 as text, with a minus sign where there is one (also that of -0). */
+/** Writes a float64, with a minus sign for a negative number and for -0. */
 export function formatFloat (value: number, verb: FloatVerb, precision: number): string {
   if (Number.isNaN(value)) return 'NaN'
   const sign = value < 0 || Object.is(value, -0) ? '-' : ''
@@ -19,10 +19,10 @@ export function formatFloat (value: number, verb: FloatVerb, precision: number):
   return sign + formatSize(size, verb, precision)
 }
 
-/** The text of a float64 under `%v`: shortest digits, an exponent where Go's %g would use one. */
+/** Writes a float64 as `%v` does: with the fewest digits, and with an exponent where Go's %g would use one. */
 export function floatText (value: number): string {
   const size = Math.abs(value)
-  // In this range Go and JavaScript agree, digit for digit.
+  // In this range Go and JavaScript give the same digits.
   if (size >= 1e-4 && size < 1e6) return String(value)
   return formatFloat(value, 'g', -1)
 }
@@ -39,7 +39,7 @@ function formatSize (size: number, verb: FloatVerb, precision: number): string {
   }
 }
 
-/** %g: exponent form when the exponent is below -4 or at least the precision; 6 stands for the shortest form's. */
+/** Writes a number as %g: with an exponent that is below -4 or at least the precision. The shortest form counts as a precision of 6 there. */
 function general (size: number, verb: 'g' | 'G', precision: number): string {
   const wanted = Math.max(precision, 1)
   const decimal = precision < 0 ? shortest(size) : trimZeros(rounded(size, wanted))
@@ -64,14 +64,14 @@ function plain ({ digits, point }: Decimal, precision: number): string {
   return wanted === '' || (precision < 0 && /^0*$/.test(wanted)) ? whole : `${whole}.${wanted}`
 }
 
-/** The fewest digits that read back as the same number, which is what JavaScript prints. */
+/** The fewest digits that read back as the same number. JavaScript prints these. */
 function shortest (size: number): Decimal {
   if (size === 0) return { digits: '0', point: 1 }
   const [mantissa, exponent] = size.toExponential().split('e') as [string, string]
   return { digits: mantissa.replace('.', ''), point: Number(exponent) + 1 }
 }
 
-/** %f with a precision: the exact value, ties to even. `toFixed` sends ties up, so it only serves where none is possible. */
+/** Writes a number as %f with a precision: the exact value, with ties rounded to even. `toFixed` rounds ties up, so it only serves where no tie is possible. */
 function fixed (size: number, precision: number): string {
   if (precision > MAX_DIGITS) return fixed(size, MAX_DIGITS) + '0'.repeat(precision - MAX_DIGITS)
   const isTiePossible = Number.isInteger(size * 2 ** (precision + 1))
@@ -81,14 +81,14 @@ function fixed (size: number, precision: number): string {
   return precision === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
-/** The number rounded to `count` significant digits, exactly, ties to even. */
+/** The number rounded to `count` significant digits, exactly, with ties rounded to even. */
 function rounded (size: number, count: number): Decimal {
   if (count > MAX_DIGITS) return rounded(size, MAX_DIGITS)
   if (size === 0) return { digits: '0'.repeat(count), point: 1 }
-  // Not the shortest form's exponent, which is too high where that rounds up to a power of ten: 1e-12 is 9.99…e-13.
+  // The exponent of the shortest form would be too high where that form is rounded up to a power of ten: 1e-12 is 9.99…e-13.
   let point = Number(size.toExponential(EXPONENT_DIGITS).split('e')[1]) + 1
   let digits = String(scaled(size, count - point))
-  // Rounding up may carry into one more digit: 9.99 becomes 10.0.
+  // Rounding up may give one more digit: 9.99 becomes 10.0.
   if (digits.length > count) {
     point++
     digits = digits.slice(0, count)
@@ -101,7 +101,7 @@ function trimZeros ({ digits, point }: Decimal): Decimal {
   return trimmed === '' ? { digits: '0', point: 1 } : { digits: trimmed, point }
 }
 
-/** size × 10^power as an integer, rounded half to even on the exact binary value. */
+/** The integer size × 10^power, with ties of the exact binary value rounded to even. */
 function scaled (size: number, power: number): bigint {
   const { mantissa, exponent } = parts(size)
   let numerator = mantissa
@@ -116,7 +116,7 @@ function scaled (size: number, power: number): bigint {
   return isUp ? quotient + 1n : quotient
 }
 
-/** A positive number as mantissa × 2^exponent, the mantissa an integer below 2^53. */
+/** A positive number as mantissa × 2^exponent. The mantissa is an integer below 2^53. */
 function parts (size: number): { mantissa: bigint, exponent: number } {
   const view = new DataView(new ArrayBuffer(8))
   view.setFloat64(0, size)
@@ -131,7 +131,7 @@ function binary (size: number): string {
   return `${mantissa}p${exponent < 0 ? '' : '+'}${exponent}`
 }
 
-/** %x: 0x1.8p+00. */
+/** Writes a number as %x: 0x1.8p+00. */
 function hexadecimal (size: number, precision: number): string {
   let { mantissa, exponent } = parts(size)
   if (mantissa === 0n) return `0x0${precision > 0 ? `.${'0'.repeat(precision)}` : ''}p+00`

@@ -5,12 +5,12 @@ import { type Charge, pad, padding, padWithSpaces } from './pad.ts'
 const BASES: Readonly<Record<string, number>> = { v: 10, d: 10, b: 2, o: 8, O: 8, x: 16, X: 16 }
 const MAX_RUNE = 0x10ffff
 
-/** An int under `%v`; -0 is 0 in Go. */
+/** Writes an int as `%v` does. -0 is 0 in Go. */
 export function intText (value: number): string {
   return value === 0 ? '0' : `${value}`
 }
 
-/** An integer under one verb; `undefined` when the verb is none for integers. `isSigned` is false for uint8. */
+/** Formats an integer by a verb; `undefined` when the verb is not one for integers. @param isSigned false for a uint8 */
 export function formatInteger (flags: Readonly<Flags>, value: number | bigint, isSigned: boolean, verb: string, charge: Charge): string | undefined {
   if (verb === 'v' && flags.sharpV && !isSigned) return digitsOf({ ...flags, sharp: true }, value, 16, 'v', charge)
   const base = BASES[verb]
@@ -38,7 +38,7 @@ function digitsOf (flags: Readonly<Flags>, value: number | bigint, base: number,
   return padWithSpaces(flags, signOf(flags, isNegative) + prefixOf(flags, base, verb, digits) + digits, charge)
 }
 
-/** Leading zeros can be asked for as %.3d or as %03d; the first wins. */
+/** The least number of digits. Leading zeros can be asked for as %.3d or as %03d; the first form wins. */
 function leastDigits (flags: Readonly<Flags>, isNegative: boolean): number {
   if (flags.precision !== undefined) return flags.precision
   if (!flags.zero || flags.minus || flags.width === undefined) return 0
@@ -57,7 +57,7 @@ function prefixOf (flags: Readonly<Flags>, base: number, verb: string, digits: s
   return base === 16 ? (verb === 'X' ? '0X' : '0x') : ''
 }
 
-/** The code point that an integer stands for; U+FFFD for what is none. */
+/** The code point of an integer; U+FFFD for an integer that is none. */
 function codeOf (value: number | bigint): number {
   return value < 0 || value > MAX_RUNE ? 0xfffd : Number(value)
 }
@@ -67,7 +67,7 @@ function characterOf (value: number | bigint): string {
   return code >= 0xd800 && code <= 0xdfff ? '\ufffd' : String.fromCodePoint(code)
 }
 
-/** %U: U+0041, and with the flag # the character behind it. */
+/** Writes an integer as %U: U+0041, and with the flag # the character behind it. */
 function unicode (flags: Readonly<Flags>, value: number | bigint, charge: Charge): string {
   const bits = BigInt.asUintN(64, BigInt(value))
   const least = Math.max(flags.precision ?? 4, 4)

@@ -2,12 +2,12 @@ import { type Flags } from './flags.ts'
 import { type FloatVerb, formatFloat } from './float.ts'
 import { type Charge, pad, padding, padWithSpaces } from './pad.ts'
 
-/** Verbs of floats, with what strconv calls them and their own precision. */
+/** The verbs for floats, each with its name in strconv and its default precision. */
 const VERBS: Readonly<Record<string, readonly [verb: FloatVerb, precision: number]>> = {
   v: ['g', -1], b: ['b', -1], g: ['g', -1], G: ['G', -1], x: ['x', -1], X: ['X', -1], f: ['f', 6], e: ['e', 6], E: ['E', 6], F: ['f', 6]
 }
 
-/** Verbs that only floats have. */
+/** The verbs that only floats have. */
 export const FLOAT_ONLY_VERBS: ReadonlySet<string> = new Set(['e', 'E', 'f', 'F', 'g', 'G'])
 
 /** Whether a verb can format floats. */
@@ -15,7 +15,7 @@ export function isFloatVerb (verb: string): boolean {
   return Object.hasOwn(VERBS, verb)
 }
 
-/** A float under a verb of floats. */
+/** Formats a float by a verb for floats. */
 export function formatNumber (flags: Readonly<Flags>, value: number, verb: string, charge: Charge): string {
   const [kind, ownPrecision] = VERBS[verb] as [FloatVerb, number]
   const precision = flags.precision ?? ownPrecision
@@ -27,7 +27,7 @@ export function formatNumber (flags: Readonly<Flags>, value: number, verb: strin
   if (size === 'Inf' || size === 'NaN') return notFinite(flags, sign, size, charge)
   const digits = flags.sharp && kind !== 'b' ? withPoint(size, kind, precision) : size
   if (!flags.plus && sign === '+') return pad(flags, digits, charge)
-  // Zeros go between the sign and the digits.
+  // Padding with zeros goes between the sign and the digits.
   if (flags.zero && !flags.minus && flags.width !== undefined && flags.width > digits.length + 1) {
     return sign + padding(flags, flags.width - digits.length - 1, charge) + digits
   }
@@ -39,7 +39,7 @@ function notFinite (flags: Readonly<Flags>, sign: string, text: string, charge: 
   return padWithSpaces(flags, isBare ? text : sign + text, charge)
 }
 
-/** The flag # always shows a decimal point, and keeps the zeros that %g drops. */
+/** Applies the flag # to a float: the decimal point is always shown, and the zeros that %g would drop are kept. */
 function withPoint (text: string, kind: FloatVerb, precision: number): string {
   const at = text.search(kind === 'x' || kind === 'X' ? /p/i : /[epEP]/)
   let number = at < 0 ? text : text.slice(0, at)

@@ -10,26 +10,26 @@ import { FLOAT_ONLY_VERBS, formatNumber, isFloatVerb } from './number.ts'
 import { type Charge, pad } from './pad.ts'
 import { formatText } from './text.ts'
 
-/** Charged for one character of a printed text; a visit pays for 64. */
+/** How many characters of printed text one visit (the unit of a render's work) pays for. */
 const CHARACTERS_PER_VISIT = 64
 
-/** Names are sorted, looked up and printed, and so cost more than elements. */
+/** The cost of a member of a map, in visits. Names are sorted, looked up and printed, and so cost more than elements. */
 const VISITS_PER_MEMBER = 8
-/** Charged for an integer of more than 308 digits. */
+/** The cost of an integer with more than 308 digits, in visits. */
 const HUGE_INTEGER_VISITS = 50_000
 
-/** Go's fmt: what `%v`, `%d` and all other verbs make of a value. */
+/** Go's package fmt: formats a value by `%v`, `%d` and all other verbs. */
 export class Printer {
   readonly #visit: (visits: number) => void
   readonly #charge: Charge
 
-  /** @param visit pays for one visit per element and per 64 characters, before they are made */
+  /** @param visit pays for visits before the work is done: one for each element, and for each 64 characters */
   constructor (visit: (visits: number) => void) {
     this.#visit = visit
     this.#charge = characters => visit(Math.ceil(characters / CHARACTERS_PER_VISIT))
   }
 
-  /** A value under `%v` without flags: what an action writes. */
+  /** The text of a value by `%v` without flags. `{{value}}` prints it. */
   text (value: GoValue): string {
     switch (typeof value) {
       case 'string': return value
@@ -40,13 +40,13 @@ export class Printer {
     }
   }
 
-  /** Writing out digits takes more than linear time, so an integer beyond all doubles has its price. */
+  /** The text of a bigint. Writing digits takes more than linear time, so an integer that no double can hold has a price of its own. */
   #large (value: bigint): string {
     if (!Number.isFinite(Number(value))) this.#visit(HUGE_INTEGER_VISITS)
     return value.toString()
   }
 
-  /** One operand under one verb. Nil prints as empty text, but inside a list or a map. */
+  /** Formats one argument by a verb. Nil gives an empty text, except inside a list or a map. */
   argument (value: GoValue, verb: string, flags: Readonly<Flags>): string {
     if (value === null || value === NOTHING) return pad(flags, '', this.#charge)
     if (verb === 'T') return formatText(flags, typeName(value), 's', this.#charge) as string
@@ -60,8 +60,7 @@ export class Printer {
     switch (kind) {
       case 'nil': return flags.sharpV ? 'interface {}(nil)' : '<nil>'
       case 'string':
-        // The text is paid for even where nearly all of it is cut: its characters are counted, and a format or a list can
-        // have it many times.
+        // The whole text is paid for, even if nearly all of it is cut: its characters are counted, and a format or a list can have the same text many times.
         if ((value as string).length > CHARACTERS_PER_VISIT) this.#charge((value as string).length)
         return formatText(flags, value as string, verb, this.#charge) ?? this.#badVerb(value, verb, flags)
       case 'bool': return verb === 't' || verb === 'v' ? pad(flags, String(value), this.#charge) : this.#badVerb(value, verb, flags)
@@ -109,7 +108,7 @@ export class Printer {
     return kind === 'slice' || kind === 'map' ? '0x0' : this.#badVerb(value, verb, flags)
   }
 
-  /** `%!d(string=x)`: the value itself is printed with the same flags. */
+  /** The text for a verb that does not fit the value, `%!d(string=x)`. The value in it is printed with the same flags. */
   #badVerb (value: GoValue, verb: string, flags: Readonly<Flags>): string {
     return `%!${verb}(${typeName(value)}=${this.#value(value, 'v', flags)})`
   }

@@ -3,29 +3,29 @@ import { kindOf, integerOf, typeName } from '../value/kind.ts'
 import { Flags, PLAIN } from './flags.ts'
 import { type Printer } from './printer.ts'
 
-/** Go takes no width or precision beyond this. */
+/** The greatest width or precision that Go accepts. */
 const MAX_SIZE = 1e6
 
-/** Go's Sprintf. */
+/** Formats arguments as Go's Sprintf does. */
 export function printf (printer: Printer, format: string, args: readonly GoValue[]): string {
   return new Formatting(printer, format, args).run()
 }
 
 const isDigit = (character: string): boolean => character >= '0' && character <= '9'
 
-/** One walk over a format. */
+/** One walk through a format. */
 class Formatting {
   readonly #printer: Printer
   readonly #format: string
   readonly #args: readonly GoValue[]
-  /** Where the last index is closed. */
+  /** The index of the last `]` in the format. */
   readonly #lastBracket: number
   #at = 0
   #argument = 0
-  /** An explicit index such as `[3]` was used, so that unused arguments are not reported. */
+  /** Whether an explicit index such as `[3]` was used. Then unused arguments are not reported. */
   #isReordered = false
   #isIndexGood = true
-  /** The last thing read was an explicit index. */
+  /** Whether an explicit index was read just before. */
   #isAfterIndex = false
 
   constructor (printer: Printer, format: string, args: readonly GoValue[]) {
@@ -67,7 +67,7 @@ class Formatting {
     if (!this.#isIndexGood) return `%!${verb}(BADINDEX)`
     if (this.#argument >= this.#args.length) return `%!${verb}(MISSING)`
     const value = this.#args[this.#argument++] as GoValue
-    // %w is for errors, which templates do not have; it takes the same flags.
+    // %w is for errors, which templates do not have; it takes the same flags as %v.
     if (verb !== 'v' && verb !== 'w') return this.#printer.argument(value, verb, flags)
     flags.sharpV = flags.sharp
     flags.sharp = false
@@ -110,7 +110,7 @@ class Formatting {
   }
 
   #precision (flags: Flags): string {
-    // A point at the very end of the format is the verb.
+    // A point at the very end of the format is read as the verb.
     if (this.#format[this.#at] !== '.' || this.#at + 1 >= this.#format.length) return ''
     this.#at++
     if (this.#isAfterIndex) this.#isIndexGood = false
@@ -127,7 +127,7 @@ class Formatting {
     return ''
   }
 
-  /** Decimal digits; a number that is too large ends the format, as in Go. */
+  /** Reads a decimal number. As in Go, a number that is too large ends the format. */
   #number (): number | undefined {
     let value: number | undefined
     for (; isDigit(this.#format[this.#at] ?? ''); this.#at++) {
@@ -140,7 +140,7 @@ class Formatting {
     return value
   }
 
-  /** The next argument as a width or precision. */
+  /** The next argument, as a width or precision. */
   #integerArgument (): number | undefined {
     if (this.#argument >= this.#args.length) return undefined
     const value = this.#args[this.#argument++] as GoValue
@@ -150,13 +150,12 @@ class Formatting {
     return Math.abs(number) > MAX_SIZE ? undefined : number
   }
 
-  /** An explicit index: `[3]`. */
+  /** Reads an explicit index: `[3]`. */
   #index (): void {
     this.#isAfterIndex = false
     if (this.#format[this.#at] !== '[') return
     this.#isReordered = true
-    // The end is looked for only where there is a bracket behind. Otherwise a format with many open brackets would be
-    // searched to its end for each of them.
+    // The closing bracket is searched for only where one follows. Otherwise a format with many opening brackets would be searched to its end for each of them.
     const end = this.#at < this.#lastBracket ? this.#format.indexOf(']', this.#at) : -1
     if (this.#format.length - this.#at < 3 || end < 0) {
       this.#at++

@@ -6,22 +6,22 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
 
 const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0')
 
-/** Whether Go prints a character as it is: letters, marks, numbers, punctuation, symbols and the ASCII space. */
+/** Whether Go prints a character as it is: a letter, mark, number, punctuation, symbol or the ASCII space. */
 export function isPrintable (character: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)
 }
 
-/** What a literal cannot hold as it is; the second form is for literals of ASCII only. */
+/** Matches characters that a literal cannot contain as they are; the second pattern is for literals with ASCII only. */
 const UNQUOTABLE = /["\\]|\p{Cc}|[^\p{ASCII}\p{L}\p{M}\p{N}\p{P}\p{S}]/gu
 const UNQUOTABLE_AS_ASCII = /["\\]|\p{Cc}|[^\p{ASCII}]/gu
 
-/** A Go string literal in double quotes, as `%q` writes it. */
+/** Quotes a text as a Go string literal in double quotes, as `%q` does. */
 export function quoteText (text: string, asciiOnly = false): string {
   const quoted = text.replace(asciiOnly ? UNQUOTABLE_AS_ASCII : UNQUOTABLE, character => escape(character, '"', asciiOnly))
   return `"${quoted}"`
 }
 
-/** A Go character literal in single quotes. */
+/** Quotes a character as a Go literal in single quotes. */
 export function quoteRune (code: number, asciiOnly = false): string {
   const valid = code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff)
   return `'${escape(valid ? String.fromCodePoint(code) : '\ufffd', "'", asciiOnly)}'`

@@ -3,7 +3,7 @@ import { type Flags } from './flags.ts'
 import { type Charge, pad, padding } from './pad.ts'
 import { canBackquote, quoteText } from './quote.ts'
 
-/** A string under one verb; `undefined` when the verb is none for strings. */
+/** Formats a string by a verb; `undefined` when the verb is not one for strings. */
 export function formatText (flags: Readonly<Flags>, text: string, verb: string, charge: Charge): string | undefined {
   switch (verb) {
     case 'v': return flags.sharpV ? quoted(flags, text, charge) : pad(flags, truncate(flags, text), charge)
@@ -22,13 +22,13 @@ function quoted (flags: Readonly<Flags>, text: string, charge: Charge): string {
   return pad(flags, quoteText(wanted, flags.plus), charge)
 }
 
-/** A precision cuts a text after so many runes. */
+/** Cuts a text to the precision, which counts runes (characters). */
 function truncate ({ precision }: Readonly<Flags>, text: string): string {
   if (precision === undefined || text.length <= precision || runeCount(text) <= precision) return text
   return Array.from(text.slice(0, 2 * precision)).slice(0, precision).join('')
 }
 
-/** The bytes as hexadecimal digits; the flag space parts them, # marks each part. */
+/** Writes the bytes of a text as hexadecimal digits. The flag space separates them, and # marks each. */
 function hexadecimal (flags: Readonly<Flags>, text: string, verb: 'x' | 'X', charge: Charge): string {
   charge(5 * text.length)
   const all = toBytes(text)

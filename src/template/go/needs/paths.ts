@@ -13,34 +13,34 @@ import {
 } from '../syntax/node.ts'
 import { below, type Found, resultOf, type Use, usesOf, type Values } from './values.ts'
 
-/** How many operands are looked at. A body is walked for each static argument, and a loop again while its variables change. */
+/** The greatest number of operands that are looked at. A body is walked once for each static argument, and a loop again while its variables change. */
 const MAX_LOOKED_AT = 20_000
 
-/** Paths that one expression may stand for. */
+/** The greatest number of paths that one expression may stand for. */
 const MAX_PATHS = 16
 
-/** Characters of a path that count as one operand. Each call can put another path below it that is as long as the text. */
+/** How many characters of a path count as one more operand. Each call can add another path below it that is as long as the text. */
 const CHARACTERS_PER_OPERAND = 100
 
-/** An operand that is walked once it is known what its value is for. */
+/** Walks an operand, once it is known how its value is used. */
 type Walk = (use: Use) => Values
 
 interface Variable {
   readonly name: string
-  /** The block that declares it, counted from the outermost. */
+  /** The level of the block that declares the variable, counted from the outermost. */
   readonly level: number
   values: Values
 }
 
-/** What a template reads from the scope root, in source order, and what it calls other templates with. */
+/** The paths that a template reads from the scope root, in source order, and the arguments with which it calls other templates. */
 export interface Paths {
   readonly paths: readonly PathNeed[]
   readonly calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>
-  /** False when there was too much to look at all of it. */
+  /** Whether everything was looked at; false when there was too much. */
   readonly isComplete: boolean
 }
 
-/** Follows every path through `with`, `range`, variables and local templates. */
+/** Finds the paths that a template reads. They are followed through `with`, `range`, variables and local templates. */
 export function findPaths (tree: Tree): Paths {
   const finder = new Finder(tree)
   finder.body(MAIN_BODY, '')
@@ -57,9 +57,9 @@ class Finder {
   #variables: Variable[] = []
   #dot: Values = []
   #lookedAt = 0
-  /** Blocks and parentheses around the place. */
+  /** The number of blocks and parentheses around the place. */
   #level = 0
-  /** Blocks around the place, over all local templates. */
+  /** The number of blocks around the place, counted over all local templates. */
   #depth = 0
 
   constructor (tree: Tree) {
@@ -76,7 +76,7 @@ class Finder {
     return new Map([...this.#calls].map(([node, calls]) => [node, [...calls.values()]]))
   }
 
-  /** Walks a body with what it is called with. */
+  /** Walks a body with the argument with which it is called. */
   body (name: string | undefined, dot: string | undefined): void {
     const list = this.#tree.bodies.get(name)
     const key = JSON.stringify([name, dot])
@@ -91,7 +91,10 @@ class Finder {
     this.#variables = variables
   }
 
-  /** Whether a body calls itself, directly or through others, with a part of its own argument: a tree has no deepest level. */
+  /**
+   * Whether a body calls itself, directly or through others, with a part of its own argument. Such calls would never end, because a tree of values
+   * has no deepest level.
+   */
   #goesDeeper (name: string | undefined, dot: string | undefined): boolean {
     return this.#within.some(each => each.name === name && (each.dot === dot || (each.dot !== '' && dot?.startsWith(`${each.dot}.`) === true)))
   }
@@ -122,7 +125,7 @@ class Finder {
     }
     switch (node.type) {
       case 'action': {
-        // What a variable is given is looked at where the variable is.
+        // The value of a variable is noted where the variable is used.
         const use = node.pipe.variables.length > 0 ? 'descended' : 'used'
         this.#record(this.#pipe(node.pipe, use), use)
         break
@@ -148,29 +151,29 @@ class Finder {
     this.#depth--
   }
 
-  /** What one round of a loop assigns to the variables around it, the next round reads. */
+  /** Walks a loop until nothing new is found: what one round assigns to the variables around it, the next round reads. */
   #loop ({ pipe, list }: BranchNode, found: Values): void {
     const elements = below(found, ['*'])
     const header = pipe.variables.map(({ name }) => this.#find(name))
     let before: number
     do {
       before = this.#known()
-      // The last header variable holds the element, the one before it the key.
+      // The last variable of the header holds the element, the one before it the key.
       for (const [index, variable] of header.entries()) this.#set(variable, index === header.length - 1 ? elements : [], pipe.isAssignment)
       this.#withDot(elements, () => this.#list(list))
     } while (this.#known() > before)
-    // Where there is no element, they hold what was to be looped over.
+    // When there is no element, the variables hold the list itself.
     for (const variable of header) this.#set(variable, found, pipe.isAssignment)
   }
 
-  /** How much is known of the variables at this place. */
+  /** How many values are known of the variables at this place. It grows while a further round of a loop finds more. */
   #known (): number {
     return this.#variables.reduce((sum, { values }) => sum + values.length, 0)
   }
 
   #template (node: TemplateNode): void {
     const found = node.pipe === undefined ? [] : this.#pipe(node.pipe, 'used')
-    // Handing the root on is no use of all of it: what the other template reads is known.
+    // Passing the root on is no use of all of it, because it is known what the other template reads.
     this.#record(found.filter(({ path }) => path !== ''), 'used')
     const calls = this.#calls.get(node) ?? new Map<string | undefined, PartialCall>()
     this.#calls.set(node, calls)
@@ -194,7 +197,10 @@ class Finder {
     return this.#variables.findLast(each => each.name === name)
   }
 
-  /** @param isOneOfSeveral it may keep what it had, since the assignment is inside a block that may not run */
+  /**
+   * Sets the values of a variable.
+   * @param isOneOfSeveral whether the variable may keep its earlier value, because the assignment is inside a block that may not run
+   */
   #set (variable: Variable | undefined, values: Values, isOneOfSeveral: boolean): void {
     if (variable !== undefined) variable.values = isOneOfSeveral ? this.#either([...variable.values, ...values]) : values
   }
@@ -219,7 +225,7 @@ class Finder {
     return this.#either(resultOf(first.name, given, use))
   }
 
-  /** `index` reads one member of its first argument: by name where that is written out, else any. */
+  /** The paths of `index`, which reads one member of its first argument: a known one when the key is a literal, otherwise any. */
   #index (written: readonly Operand[], args: readonly Walk[]): Values {
     const [container, ...keys] = args
     const found = container?.('tested') ?? []
@@ -244,7 +250,7 @@ class Finder {
     }
   }
 
-  /** What is assigned in parentheses may not be: `and` and `or` stop where the result is known. */
+  /** Walks a pipeline in parentheses. Assignments in it may not happen, because `and` and `or` stop when the result is known. */
   #nested (pipe: Pipe, use: Use): Values {
     this.#level++
     const found = this.#pipe(pipe, use)
@@ -252,7 +258,7 @@ class Finder {
     return found
   }
 
-  /** Values of which an expression has one, each once, within bounds. */
+  /** The values of an expression that has one of several, each once, at most as many as the bound allows. */
   #either (values: Values): Values {
     if (values.length < 2) return values
     const byPath = new Map<string, Found>()
@@ -264,7 +270,7 @@ class Finder {
     return [...byPath.values()].slice(0, MAX_PATHS)
   }
 
-  /** Being used once outweighs being tested at the same place. Of the root only the use as a whole is worth knowing. */
+  /** Notes how values are used. A use outweighs a test at the same place. Of the root, only its use as a whole is of interest. */
   #record (values: Values, use: Use): Values {
     for (const found of values) {
       const { path, offset, isThere } = found

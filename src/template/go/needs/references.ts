@@ -2,15 +2,15 @@ import { type PartialCall, type Reference } from '../../language.ts'
 import { describeNode, describeOperand } from '../syntax/describe-node.ts'
 import { type Command, type IdentifierNode, type ListNode, type Node, type Operand, type Pipe, type TemplateNode, type Tree } from '../syntax/node.ts'
 
-/** The tools and partials of a template, in source order, and the slot of each node that names one. */
+/** The tools and partials that a template names, in source order, and the index of each node that names one. */
 export interface References {
   readonly references: readonly Reference[]
   readonly links: ReadonlyMap<Node, number>
 }
 
 /**
- * Finds every call of what is no function of the engine, and every `{{template}}` of what the source does not define.
- * @param calls what is known of each `{{template}}`
+ * Finds every call of a name that is no function of the language, and every `{{template}}` whose body the source does not define.
+ * @param calls what is known about each `{{template}}`
  */
 export function findReferences (tree: Tree, isFunction: (name: string) => boolean, calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>): References {
   const finder = new Finder(tree, isFunction)

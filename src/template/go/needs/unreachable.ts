@@ -1,7 +1,7 @@
 import { type UnreachablePart } from '../../language.ts'
 import { type BranchNode, type ListNode, type Operand, type Pipe, startOf, type Statement, type Tree } from '../syntax/node.ts'
 
-/** Finds what can never run: after a jump, and the branch that a constant condition never takes. */
+/** Finds the parts that can never run: those behind a jump, and the branches that a constant condition never takes. */
 export function findUnreachable (tree: Tree): readonly UnreachablePart[] {
   const found: Array<{ offset: number, reason: string }> = []
   const report = (nodes: readonly Statement[], reason: string): void => {
@@ -36,13 +36,13 @@ function isBlank (node: Statement): boolean {
   return node.type === 'text' && node.text.trim() === ''
 }
 
-/** Only a number says of itself how often it is looped over. */
+/** Whether a `range` has any round, which only a number shows by itself; `undefined` for anything else. */
 function truthOfRange (pipe: Pipe): boolean | undefined {
   const operand = soleOperand(pipe)
   return operand?.type === 'number' ? truthOfOperand(operand) : undefined
 }
 
-/** `undefined` for what depends on a value. */
+/** The truth of a pipeline; `undefined` when it depends on a value. */
 function truthOfPipe ({ commands: [command, ...others] }: Pipe): boolean | undefined {
   if (command === undefined || others.length > 0) return undefined
   const [first, ...rest] = command.operands as [Operand, ...Operand[]]

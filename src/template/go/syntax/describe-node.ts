@@ -1,7 +1,7 @@
 import { quoteText } from '../fmt/quote.ts'
 import { type BranchNode, type ListNode, type Node } from './node.ts'
 
-/** A node as source text, in the form that Go's messages use. */
+/** Writes a node as source text, in the form that Go's messages use. */
 export function describeNode (node: Node): string {
   switch (node.type) {
     case 'text':
@@ -40,7 +40,7 @@ export function describeNode (node: Node): string {
   }
 }
 
-/** An operand as source text: a pipeline in parentheses. */
+/** Writes an operand as source text, with a pipeline in parentheses. */
 export function describeOperand (node: Node): string {
   return node.type === 'pipe' ? `(${describeNode(node)})` : describeNode(node)
 }

@@ -12,7 +12,7 @@ const VALUES_WITHOUT_FIELDS: ReadonlySet<Operand['type']> = new Set<Operand['typ
 /** How deep parentheses may nest. */
 const MAX_PARENTHESES = 100
 
-/** Parses what stands inside an action: pipelines, commands, operands. */
+/** Parses the inside of an action, `{{…}}`: pipelines, commands, operands. */
 export class ExpressionParser {
   readonly #state: BodyState
   #parentheses = 0
@@ -21,7 +21,7 @@ export class ExpressionParser {
     this.#state = state
   }
 
-  /** Reads a pipeline and the token that ends it; `context` names it in messages. */
+  /** Reads a pipeline and the token that ends it. @param context the name of the pipeline in messages */
   pipeline (context: string, end: TokenKind): Pipe {
     const { offset } = this.#state.tokens.peekNonSpace()
     const variables: VariableNode[] = []
@@ -38,7 +38,7 @@ export class ExpressionParser {
     return { type: 'pipe', offset, isAssignment, variables, commands: trimmed(commands) }
   }
 
-  /** Reads `$a, $b :=` if it is there; tells whether it was an assignment. */
+  /** Reads declarations such as `$a, $b :=`, if there are any. @returns whether they were an assignment */
   #declarations (context: string, variables: VariableNode[]): boolean {
     for (;;) {
       if (this.#state.tokens.peekNonSpace().kind !== 'variable') return false
@@ -141,7 +141,7 @@ export class ExpressionParser {
   }
 }
 
-/** How a value that takes no fields was written. */
+/** The source text of a value that takes no fields. */
 function literalText (term: Operand): string {
   switch (term.type) {
     case 'bool': return String(term.value)
@@ -151,10 +151,7 @@ function literalText (term: Operand): string {
   }
 }
 
-/**
- * A copy of a list without spare room. A list that grew has room for sixteen more, and without that room a compiled template
- * takes a tenth less memory.
- */
+/** A copy of a list without spare room. A list that grew has room for sixteen more items; without it a compiled template takes a tenth less memory. */
 function trimmed<T> (list: readonly T[]): readonly T[] {
   return list.slice()
 }

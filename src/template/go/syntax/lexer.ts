@@ -10,12 +10,12 @@ const isSpace = (character: string | undefined): boolean => character === ' ' ||
 const isDigit = (character: string | undefined): boolean => character !== undefined && character >= '0' && character <= '9'
 
 /**
- * Cuts a template's source into tokens, one at a time, by the rules of Go's text/template/parse. After an error or
- * the end it gives the end for ever.
+ * Cuts the source of a template into tokens, one at a time, by the rules of Go's text/template/parse. After an error, and after the end, it gives the
+ * end again and again.
  */
 export class Lexer {
   readonly #source: string
-  /** Where the next token starts. */
+  /** The offset at which the next token begins. */
   #offset = 0
   #isInside = false
   #parenDepth = 0
@@ -30,7 +30,7 @@ export class Lexer {
     return this.#isInside ? this.#inside() : this.#text()
   }
 
-  /** Text up to the next action; comments vanish here, and what trim markers take. */
+  /** Reads the text up to the next action. Comments are left out, and so is the white space that trim markers remove. */
   #text (): Token {
     for (;;) {
       const start = this.#offset
@@ -63,7 +63,7 @@ export class Lexer {
     return token
   }
 
-  /** Skips a comment; gives an error when it does not end the way it must. */
+  /** Skips a comment; gives an error when it does not end as it must. */
   #comment (start: number): Token | undefined {
     this.#offset = start
     const close = this.#source.indexOf('*/', start + 2)
@@ -117,7 +117,7 @@ export class Lexer {
     return token
   }
 
-  /** A run of spaces, without the one that belongs to a closing trim marker. */
+  /** Reads a run of spaces, without the one that belongs to a closing trim marker. */
   #space (): Token {
     const end = this.#afterSpaces(this.#offset)
     return this.#token('space', this.#isTrimmedRight(end - 1) ? end - 1 : end)
@@ -151,7 +151,7 @@ export class Lexer {
     return this.#token(word === 'true' || word === 'false' ? 'bool' : 'identifier', end)
   }
 
-  /** `.name` or `$name`, or the lone `.` or `$`. */
+  /** Reads `.name` or `$name`, or a single `.` or `$`. */
   #name (start: number, kind: 'field' | 'variable'): Token {
     if (this.#isTerminator(start + 1)) return this.#token(kind === 'field' ? '.' : 'variable', start + 1)
     const end = this.#afterWord(start + 1)
@@ -174,8 +174,8 @@ export class Lexer {
   }
 
   /**
-   * Where a number ends. It need not be a good one: the parser looks again. When a letter or digit follows, the
-   * complement of where that one ends.
+   * The offset at which a number ends. The number need not be valid, because the parser checks it. When a letter or digit follows, it is the bitwise
+   * complement of the offset behind that one.
    */
   #afterNumber (start: number): number {
     let at = start
@@ -206,7 +206,7 @@ export class Lexer {
     return ~(at + String.fromCodePoint(this.#source.codePointAt(at) as number).length)
   }
 
-  /** Whether a name may end here. */
+  /** Whether a name may end at an offset. */
   #isTerminator (offset: number): boolean {
     const character = this.#source[offset]
     return character === undefined || isSpace(character) || '.,|:)('.includes(character) || this.#source.startsWith(RIGHT, offset)
@@ -235,7 +235,7 @@ export class Lexer {
     return end
   }
 
-  /** Go's %#U: the code point, and the character where it can be printed. */
+  /** Describes a character as Go's %#U does: its code point, and the character itself if it can be printed. */
   #describeCharacter (offset: number): string {
     const code = this.#source.codePointAt(offset)
     if (code === undefined) return 'U+FFFFFFFFFFFFFFFF'
@@ -250,7 +250,7 @@ export class Lexer {
     return token
   }
 
-  /** @param offset where it is; left out, where the token begins */
+  /** Makes an error token, which ends the source. @param offset the place of the mistake @default the beginning of the token */
   #error (problem: string, offset = this.#offset): Token {
     this.#isOver = true
     return { kind: 'error', value: problem, offset }

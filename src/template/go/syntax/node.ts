@@ -2,15 +2,15 @@ import { type NumberLiteral } from './number.ts'
 import { type Source } from './source.ts'
 
 /**
- * A template's text as a tree. `offset` is a place in the source, in UTF-16 units: the place that Go names in messages. For
- * `.a.b` that is the place of the second name, and `start` is where the node begins.
+ * A node of a template's syntax tree. `offset` is a place in the source, in UTF-16 units: the one that Go's messages name. For `.a.b` that is the
+ * place of the second name; `start` is where the node begins.
  */
 export type Node = Statement | Pipe | Command | Operand
 
-/** What a list is made of. */
+/** A statement: a member of a list. */
 export type Statement = TextNode | ActionNode | BranchNode | TemplateNode | JumpNode
 
-/** What a command is made of. */
+/** An operand: a member of a command. */
 export type Operand =
   | FieldNode | VariableNode | ChainNode | IdentifierNode | DotNode | NilNode | BoolNode | NumberNode | StringNode | Pipe
 
@@ -18,10 +18,10 @@ export interface ListNode { readonly nodes: readonly Statement[] }
 
 export interface TextNode { readonly type: 'text', readonly offset: number, readonly text: string }
 
-/** `{{pipeline}}`. */
+/** An action: `{{pipeline}}`. */
 export interface ActionNode { readonly type: 'action', readonly offset: number, readonly pipe: Pipe }
 
-/** `{{if}}`, `{{with}}`, `{{range}}`. */
+/** A branch: `{{if}}`, `{{with}}` or `{{range}}`. */
 export interface BranchNode {
   readonly type: 'if' | 'with' | 'range'
   readonly offset: number
@@ -30,16 +30,16 @@ export interface BranchNode {
   readonly otherwise: ListNode | undefined
 }
 
-/** `{{template "name" pipeline}}`, and what is left of a `{{block}}`. */
+/** A call of a template: `{{template "name" pipeline}}`. A `{{block}}` becomes one, too. */
 export interface TemplateNode { readonly type: 'template', readonly offset: number, readonly name: string, readonly pipe: Pipe | undefined }
 
 export interface JumpNode { readonly type: 'break' | 'continue', readonly offset: number }
 
-/** `$a, $b := command | command`. */
+/** A pipeline: `$a, $b := command | command`. */
 export interface Pipe {
   readonly type: 'pipe'
   readonly offset: number
-  /** The variables are assigned, not declared. */
+  /** Whether the variables are assigned, and not declared. */
   readonly isAssignment: boolean
   readonly variables: readonly VariableNode[]
   readonly commands: readonly Command[]
@@ -47,10 +47,10 @@ export interface Pipe {
 
 export interface Command { readonly type: 'command', readonly offset: number, readonly operands: readonly Operand[] }
 
-/** `.a.b`. */
+/** One or more fields: `.a.b`. */
 export interface FieldNode { readonly type: 'field', readonly start: number, readonly offset: number, readonly names: readonly string[] }
 
-/** `$x.a.b`; `name` has its dollar sign. */
+/** A variable, with fields: `$x.a.b`. `name` includes the dollar sign. */
 export interface VariableNode {
   readonly type: 'variable'
   readonly start: number
@@ -59,7 +59,7 @@ export interface VariableNode {
   readonly fields: readonly string[]
 }
 
-/** `(pipeline).a.b`, `function.a`. */
+/** An operand with fields: `(pipeline).a.b`, `function.a`. */
 export interface ChainNode {
   readonly type: 'chain'
   readonly start: number
@@ -68,7 +68,7 @@ export interface ChainNode {
   readonly fields: readonly string[]
 }
 
-/** The name of a function. */
+/** An identifier: the name of a function. */
 export interface IdentifierNode { readonly type: 'identifier', readonly offset: number, readonly name: string }
 
 export interface DotNode { readonly type: 'dot', readonly offset: number }
@@ -84,14 +84,14 @@ export interface StringNode { readonly type: 'string', readonly offset: number, 
 /** A parsed template: its own body and every body that it defines, by name. */
 export interface Tree {
   readonly source: Source
-  /** The template's own body has `MAIN_BODY` in place of a name. */
+  /** The bodies by name. The template's own body has the key `MAIN_BODY`. */
   readonly bodies: ReadonlyMap<string | undefined, ListNode>
 }
 
-/** What stands in place of the name of a template's own body: no `{{template}}` can name that. */
+/** The key of a template's own body, which no `{{template}}` can name. */
 export const MAIN_BODY = undefined
 
-/** Where a node begins. */
+/** The offset at which a node begins. */
 export function startOf (node: Node): number {
   return 'start' in node ? node.start : node.offset
 }

@@ -1,22 +1,22 @@
 import { unquoteRune } from './unquote.ts'
 
-/** A number of a template under all the types that can hold it: Go's ideal constants. */
+/** A number literal of a template, as a value of every type that can hold it. These are Go's ideal constants. */
 export interface NumberLiteral {
-  /** The value if it is an integer of 64 bits. */
+  /** The value as a signed integer of 64 bits; `undefined` if it is none. */
   readonly integer: bigint | undefined
-  /** The value if it is an unsigned integer of 64 bits. */
+  /** The value as an unsigned integer of 64 bits; `undefined` if it is none. */
   readonly unsigned: bigint | undefined
   readonly float: number | undefined
   readonly complex: { readonly real: number, readonly imaginary: number } | undefined
 }
 
-/** A number that Go refuses; the message is Go's. */
+/** The error of a number that Go refuses. Its message is Go's. */
 export class NumberError extends Error {}
 
 const MAX_INT = (1n << 63n) - 1n
 const MAX_UINT = (1n << 64n) - 1n
 
-/** The value of a character literal: its code point. @throws NumberError */
+/** The value of a character literal, which is its code point. @throws NumberError */
 export function parseCharacter (text: string): NumberLiteral {
   const code = unquoteRune(text)
   if (code === 'invalid syntax') throw new NumberError('invalid syntax')
@@ -33,7 +33,7 @@ export function parseComplex (text: string): NumberLiteral {
   return complexLiteral(real, imaginary)
 }
 
-/** The value of any other number. @throws NumberError */
+/** The value of any other number literal. @throws NumberError */
 export function parseNumber (text: string): NumberLiteral {
   if (text.endsWith('i')) {
     const imaginary = parseFloatLiteral(text.slice(0, -1))
@@ -46,7 +46,7 @@ export function parseNumber (text: string): NumberLiteral {
   if (integer !== undefined || unsigned !== undefined) return { integer, unsigned, float: Number(integer ?? unsigned), complex: undefined }
   const float = parseFloatLiteral(text)
   if (float === undefined) throw new NumberError(`illegal number syntax: "${text}"`)
-  // It reads as a float but looks like an integer: one too large.
+  // The literal has the form of an integer, but only a float can hold it: it is too large.
   if (!/[.eEpP]/.test(text)) throw new NumberError(`integer overflow: "${text}"`)
   return { integer: integerOfFloat(float), unsigned: undefined, float, complex: undefined }
 }
@@ -60,7 +60,7 @@ function integerOfFloat (float: number): bigint | undefined {
   return Number.isInteger(float) && float >= -(2 ** 63) && float < 2 ** 63 ? BigInt(float) : undefined
 }
 
-/** Go's ParseInt with base 0: prefixes 0x, 0o, 0b, a leading 0 for octal, and underscores between digits. */
+/** Parses an integer as Go's ParseInt with base 0 does: with the prefixes 0x, 0o, 0b, a leading 0 for octal, and underscores between digits. */
 function parseInteger (text: string): bigint | undefined {
   const sign = text.startsWith('-') ? -1n : 1n
   const digits = text.replace(/^[+-]/, '')
@@ -71,7 +71,7 @@ function parseInteger (text: string): bigint | undefined {
   return undefined
 }
 
-/** Go's ParseFloat; `undefined` for what is no number, and for what is too large. */
+/** Parses a float as Go's ParseFloat does; `undefined` for a text that is no number, or a number that is too large. */
 function parseFloatLiteral (text: string): number | undefined {
   const size = text.replace(/^[+-]/, '')
   const value = /^0[xX]/.test(size) ? parseHexFloat(size) : parseDecimalFloat(size)
@@ -92,13 +92,13 @@ function parseHexFloat (text: string): number | undefined {
   return scale(mantissa, Number((match[3] as string).replaceAll('_', '')) - 4 * fraction.length)
 }
 
-/** mantissa × 2^exponent, rounded once, to even. */
+/** The double nearest to mantissa × 2^exponent. It is rounded once, with ties to even. */
 function scale (mantissa: bigint, exponent: number): number {
   if (mantissa === 0n) return 0
   const bits = mantissa.toString(2).length
   if (bits + exponent > 1024) return Infinity
   if (bits + exponent < -1080) return 0
-  // Below 2^-1022 a double has fewer bits left.
+  // Below 2^-1022 a double has fewer bits.
   const kept = Math.min(53, bits + exponent + 1074)
   const shift = bits - Math.max(kept, 0)
   if (shift <= 0) return Number(mantissa) * 2 ** Math.max(exponent, -1000) * 2 ** Math.min(exponent + 1000, 0)

@@ -9,7 +9,7 @@ import { type Token } from './token.ts'
 /** How deep blocks may nest. */
 const MAX_BLOCKS = 100
 
-/** How many `{{else if}}` and `{{else with}}` may follow each other, over all blocks that nest. */
+/** How many `{{else if}}` and `{{else with}}` may follow each other, over all nested blocks. */
 const MAX_ELSE_CHAIN = 500
 
 /** Parses a template by the rules of Go's text/template/parse. @throws TemplateSyntaxError */
@@ -20,12 +20,12 @@ export function parse (text: string): Tree {
   return { source, bodies: session.bodies }
 }
 
-/** `{{end}}` and `{{else}}`, which close a list and are no part of the tree. */
+/** The end of a list, `{{end}}` or `{{else}}`, which is no part of the tree. */
 type Closing = { readonly type: 'end' } | { readonly type: 'else' }
 
 const isString = ({ kind }: Token): boolean => kind === 'string' || kind === 'raw-string'
 
-/** Parses one body: the template itself, or one that `define` or `block` opens. Bodies see none of each other's variables. */
+/** Parses one body: the template itself, or one that `define` or `block` begins. Bodies do not share variables. */
 class Parser {
   readonly #state: BodyState
   readonly #expressions: ExpressionParser
@@ -55,10 +55,7 @@ class Parser {
     this.#add(MAIN_BODY, { nodes })
   }
 
-  /**
-   * `{{define "name"}} … {{end}}`; the word `define` has been read. The parser of the definition starts here and reads on
-   * from the same lexer.
-   */
+  /** Parses `{{define "name"}} … {{end}}`; the word `define` has been read. The parser of the definition begins here and reads on from the same lexer. */
   #definition (opening: Token): void {
     const definition = new Parser(this.#state.session)
     const name = definition.#definitionName()
@@ -76,7 +73,7 @@ class Parser {
     return closing.type === 'end' ? list : this.#state.fail(`unexpected {{${closing.type}}} in ${context}`)
   }
 
-  /** A second body of one name is a mistake, unless one of the two is empty. */
+  /** Adds a body. A second body of one name is a mistake, unless one of the two is empty. */
   #add (name: string | undefined, list: ListNode): void {
     const { bodies } = this.#state.session
     const present = bodies.get(name)
@@ -84,7 +81,7 @@ class Parser {
     else if (!isEmpty(list)) this.#state.fail(`template: multiple definition of template ${quoteText(name ?? '')}`)
   }
 
-  /** @param opening the word that begins the block which `{{end}}` is to end */
+  /** Parses a list of statements. @param opening the word that begins the block which `{{end}}` must close */
   #list (opening: Token): { list: ListNode, closing: Closing } {
     if (++this.#state.session.blocks > MAX_BLOCKS) this.#state.fail(`blocks nest deeper than ${MAX_BLOCKS}`)
     const nodes: Statement[] = []
@@ -135,7 +132,7 @@ class Parser {
 
   #else (): Closing {
     const next = this.#state.tokens.peekNonSpace().kind
-    // `else if` and `else with` are read as `else` and a block of its own.
+    // `else if` and `else with` are read as an `else` with a block of its own.
     if (next !== 'if' && next !== 'with') this.#state.expect('right-delimiter', 'else')
     return { type: 'else' }
   }
@@ -157,7 +154,7 @@ class Parser {
     return closing.type === 'end' ? list : this.#state.fail(`expected end; found {{${closing.type}}}`)
   }
 
-  /** `{{else if}}`: a block of its own in the else list, ended by the same `{{end}}`. */
+  /** Parses `{{else if}}`: a block of its own in the else list, which ends with the same `{{end}}`. */
   #elseBranch (type: BranchNode['type'], opening: Token): ListNode {
     if (++this.#state.session.elseChain > MAX_ELSE_CHAIN) this.#state.fail(`more than ${MAX_ELSE_CHAIN} else branches follow each other`)
     this.#state.tokens.next()
@@ -189,7 +186,7 @@ class Parser {
   }
 }
 
-/** Whether a body is nothing but white space, as Go sees it; comments leave no trace. */
+/** Whether a body has only white space, by Go's definition of it. Comments are not in the tree. */
 function isEmpty ({ nodes }: ListNode): boolean {
   return nodes.every(node => node.type === 'text' && /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*$/.test(node.text))
 }

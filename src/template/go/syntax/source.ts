@@ -1,6 +1,6 @@
 import { type Position } from '../../position.ts'
 
-/** A template's source, with quick access to lines and columns. */
+/** The source of a template, with quick access to lines and columns. */
 export class Source {
   readonly text: string
   readonly #lineStarts: readonly number[]
@@ -12,7 +12,7 @@ export class Source {
     this.#lineStarts = starts
   }
 
-  /** A place as line and column, both from 1, columns in UTF-16 units. */
+  /** The line and column of an offset. Both count from 1; columns count UTF-16 units. */
   position (offset: number): Position {
     const line = this.#line(offset)
     return { line, column: offset - this.#start(line) + 1 }
@@ -22,7 +22,7 @@ export class Source {
     return this.#lineStarts[line - 1] as number
   }
 
-  /** How many lines start at or before the offset. */
+  /** The number of lines that begin at or before an offset. */
   #line (offset: number): number {
     let low = 1
     let high = this.#lineStarts.length

@@ -1,12 +1,12 @@
 import { type Lexer } from './lexer.ts'
 import { type Token } from './token.ts'
 
-/** A stream of tokens of which up to three can be put back. Several readers may take turns on one lexer. */
+/** A stream of tokens, of which up to three can be put back. Several readers may take turns on one lexer. */
 export class TokenReader {
   readonly #lexer: Lexer
-  /** The tokens that were put back; the last one comes first. */
+  /** The tokens that were put back. The last one is the next to be read. */
   readonly #waiting: Token[] = []
-  /** The token that the lexer gave last, read or not. */
+  /** The token that the lexer gave last, whether or not it was put back. */
   latest: Token = { kind: 'eof', value: '', offset: 0 }
 
   constructor (lexer: Lexer) {
@@ -20,7 +20,7 @@ export class TokenReader {
     return this.latest
   }
 
-  /** Puts tokens back: the first argument is the first to come again. */
+  /** Puts tokens back. The first argument is the first to be read again. */
   putBack (...tokens: Token[]): void {
     this.#waiting.push(...tokens.reverse())
   }

@@ -1,25 +1,25 @@
 import { byteLength } from '../value/bytes.ts'
 import { quoteText } from '../fmt/quote.ts'
 
-/** What the lexer tells apart; keywords and the dot are kinds of their own. */
+/** The kinds of tokens. Each keyword, and the dot, is a kind of its own. */
 export type TokenKind =
   | 'error' | 'eof' | 'text' | 'left-delimiter' | 'right-delimiter' | 'space'
   | 'bool' | 'character' | 'constant-character' | 'complex' | 'number' | 'string' | 'raw-string'
   | 'assign' | 'declare' | 'field' | 'identifier' | 'variable' | 'left-paren' | 'right-paren' | 'pipe'
   | Keyword
 
-/** Words (and the dot) that are no names. */
+/** The words (and the dot) that cannot be names. */
 export type Keyword =
   | '.' | 'block' | 'break' | 'continue' | 'define' | 'else' | 'end' | 'if' | 'nil' | 'range' | 'template' | 'with'
 
 const KEYWORDS: ReadonlySet<string> = new Set<Keyword>(['.', 'block', 'break', 'continue', 'define', 'else', 'end', 'if', 'nil', 'range', 'template', 'with'])
 
-/** A piece of a template's source. */
+/** A token: a piece of the source of a template. */
 export interface Token {
   readonly kind: TokenKind
-  /** The source text; for an error what is wrong. */
+  /** The source text of the token; for an error its message. */
   readonly value: string
-  /** Offset of its first character in the source, in UTF-16 units. */
+  /** The offset of the first character in the source, in UTF-16 units. */
   readonly offset: number
 }
 
@@ -28,7 +28,7 @@ export function isKeyword (word: string): word is Keyword {
   return KEYWORDS.has(word)
 }
 
-/** How Go's messages show a token. */
+/** The form in which Go's messages show a token. */
 export function describeToken ({ kind, value }: Token): string {
   if (kind === 'eof') return 'EOF'
   if (kind === 'error') return value

@@ -4,13 +4,13 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
   a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', '\\': '\\'
 }
 
-/** Digits of an escape by its letter, and whether it names a byte. */
+/** The escapes with digits, by their letter: the number of digits, and whether they give a byte. */
 const CODE_ESCAPES: Readonly<Record<string, readonly [digits: number, isByte: boolean]>> = { x: [2, true], u: [4, false], U: [8, false] }
 
-/** One character of a literal: what it stands for, and how much of the source it takes. */
+/** One character of a literal: its value, and its length in the source. */
 interface Unquoted { readonly text: string, readonly length: number }
 
-/** The value of a Go string literal, quotes included; `undefined` when it is none. */
+/** The value of a Go string literal, which is given with its quotes; `undefined` for an invalid one. */
 export function unquote (literal: string): string | undefined {
   const quote = literal[0]
   const body = literal.slice(1, -1)
@@ -23,11 +23,11 @@ export function unquote (literal: string): string | undefined {
     text += one.text
     at += one.length
   }
-  // Bytes written one by one may make up characters.
+  // Bytes that are written one by one may form characters.
   return fromBytes(toBytes(text))
 }
 
-/** The code point (or byte) that a Go character literal stands for, or the name of what is wrong with it. */
+/** The code point (or byte) of a Go character literal, or the name of the mistake in it. */
 export function unquoteRune (literal: string): number | 'invalid syntax' | 'malformed' {
   const one = literal[1] === "'" ? undefined : unquoteCharacter(literal, 1, "'")
   if (one === undefined) return 'invalid syntax'
@@ -61,7 +61,7 @@ function hexadecimal (digits: string, count: number, isByte: boolean): Unquoted 
   return isValid ? { text: String.fromCodePoint(value), length: 2 + count } : undefined
 }
 
-/** A byte of a string: a character below 0x80, else a lone surrogate until its neighbours make it one. */
+/** A byte of a string. Below 0x80 it is a character, otherwise a lone surrogate, until the bytes beside it complete a character. */
 function byte (value: number): string {
   return String.fromCharCode(value < 0x80 ? value : 0xdc00 + value)
 }

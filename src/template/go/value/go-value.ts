@@ -1,15 +1,15 @@
 import { type Value } from '../../value.ts'
 
-/** A value inside the Go engine: what both languages share, plus what only Go tells apart. */
+/** A value in a template of the Go language: what both languages share, and the types that only Go has. */
 export type GoValue = Value | GoFloat | GoByte | GoComplex | readonly GoValue[] | GoMap
 
-/** A `map[string]interface {}`. */
+/** A map of Go, `map[string]interface {}`. */
 export interface GoMap { readonly [key: string]: GoValue }
 
-/** What only Go tells apart. */
+/** A value of a type that only Go has. */
 abstract class GoOnly {}
 
-/** A float64 whose value is integral, such as the literal `1.0`; a plain number would be an int. */
+/** A float64 whose value is an integer, such as the literal `1.0`. A plain number would be an int. */
 export class GoFloat extends GoOnly {
   readonly kind = 'float64'
   readonly value: number
@@ -31,7 +31,7 @@ export class GoByte extends GoOnly {
   }
 }
 
-/** Go's complex128. */
+/** A complex number: Go's complex128. */
 export class GoComplex extends GoOnly {
   readonly kind = 'complex128'
   readonly real: number
@@ -44,18 +44,18 @@ export class GoComplex extends GoOnly {
   }
 }
 
-/** A float64: boxed when a plain number would read as an int. */
+/** Makes a float64. It is an object only when a plain number would be read as an int. */
 export function goFloat (value: number): number | GoFloat {
   return Number.isSafeInteger(value) ? new GoFloat(value) : value
 }
 
-/** An int: a bigint only where a double cannot hold it. */
+/** Makes an int. It is a bigint only when a double cannot hold it. */
 export function goInt (value: bigint): number | bigint {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : value
 }
 
-/** The value as both languages know it; what only Go tells apart becomes plain. */
+/** The value in the form that both languages share: values of types that only Go has become plain ones. */
 export function toPlain (value: GoValue): Value {
   if (typeof value !== 'object' || value === null) return value
   if (!(value instanceof GoOnly)) return value as Value

@@ -1,10 +1,10 @@
 import { Nothing } from '../../value.ts'
 import { GoByte, GoComplex, GoFloat, type GoValue } from './go-value.ts'
 
-/** What a value is in Go. */
+/** The kind of a value in Go. */
 export type Kind = 'nil' | 'bool' | 'int' | 'uint8' | 'float64' | 'complex128' | 'string' | 'slice' | 'map'
 
-/** The kind of a value; nothing counts as nil. */
+/** The kind of a value. Nothing counts as nil. */
 export function kindOf (value: GoValue): Kind {
   switch (typeof value) {
     case 'string': return 'string'
@@ -31,17 +31,17 @@ const KIND_NAMES: Readonly<Record<Kind, string>> = {
   map: 'map[string]interface {}'
 }
 
-/** Go's name of a value's type. */
+/** Go's name for the type of a value. */
 export function typeName (value: GoValue): string {
   return KIND_NAMES[kindOf(value)]
 }
 
-/** The number inside a value of a float kind. */
+/** The number in a value of the kind float64. */
 export function floatOf (value: GoValue): number {
   return value instanceof GoFloat ? value.value : value as number
 }
 
-/** The integer inside a value of an int or uint8 kind. */
+/** The integer in a value of the kind int or uint8. */
 export function integerOf (value: GoValue): number | bigint {
   return value instanceof GoByte ? value.value : value as number | bigint
 }

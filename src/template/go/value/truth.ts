@@ -2,12 +2,12 @@ import { memberNames } from '../../member-names.ts'
 import { Absent, LazyNode, Nothing, PENDING, type Pending } from '../../value.ts'
 import { GoByte, GoComplex, GoFloat, type GoValue } from './go-value.ts'
 
-/** Go's truth: false for false, 0, "", nil and what is empty or missing; `PENDING` when it is not known yet. */
+/** The truth of a value in Go: false for false, 0, "", nil, and for what is empty or missing; `PENDING` when the value is not known yet. */
 export function truthOf (value: GoValue): boolean | Pending {
   switch (typeof value) {
     case 'boolean': return value
     case 'string': return value !== ''
-    // Not NaN: it is no zero, so it is true in Go.
+    // NaN is true in Go, because it is not zero.
     case 'number': return value !== 0
     case 'bigint': return true
   }

@@ -5,7 +5,7 @@ import { type Compiled } from './compiled.ts'
 import { syntaxError, type Environment } from './environment.ts'
 import { type Evaluate, type Scope } from './scope.ts'
 
-/** @throws TemplateSyntaxError unless the number of arguments fits and none is named. */
+/** Checks the arguments of a call. @throws TemplateSyntaxError unless their number fits and none is named */
 export function checkArity (name: string, call: Call, least: number, most: number): void {
   const [named] = call.hash?.pairs ?? []
   if (named !== undefined) throw syntaxError(`"${name}" takes no named arguments`, named)
@@ -15,13 +15,13 @@ export function checkArity (name: string, call: Call, least: number, most: numbe
   throw syntaxError(`"${name}" takes ${wanted} argument${wanted === '1' ? '' : 's'}, not ${count}`, call)
 }
 
-/** The name that a literal stands for where a name is expected: `{{"first name"}}`, `{{12}}`. */
+/** The name that a literal gives where a name is expected: `{{"first name"}}`, `{{12}}`. */
 export function literalName (literal: Exclude<Expression, { type: 'SubExpression' | 'PathExpression' }>): string {
   if (literal.type === 'NullLiteral') return 'null'
   return literal.type === 'UndefinedLiteral' ? 'undefined' : String(literal.original)
 }
 
-/** Compiles an argument that is consumed: absent is a miss, lazy is read. */
+/** Compiles an argument whose value is used in full: an absent value is noted as missing, a lazy one is read. */
 export function compileArgument (expression: Expression, environment: Environment): Pick<Compiled, 'evaluate' | 'where'> {
   const { evaluate, where } = environment.collection.compilers.expression(expression, environment, 'used')
   const at = positionOf(expression.loc.start)
@@ -32,7 +32,10 @@ export function compileArgument (expression: Expression, environment: Environmen
   return { evaluate: consume, where }
 }
 
-/** All arguments, each consumed. Pending when one of them is pending, but only after all have been evaluated. */
+/**
+ * Compiles the arguments of a call. The result is pending when one of them is, but only after all have been evaluated, so that all missing values are
+ * found at once.
+ */
 export function compileArguments (params: readonly Expression[], environment: Environment): (scope: Scope) => readonly Value[] | typeof PENDING {
   return evaluating(params.map(param => compileArgument(param, environment).evaluate))
 }
@@ -50,14 +53,14 @@ function evaluating (evaluates: readonly Evaluate[]): (scope: Scope) => readonly
   }
 }
 
-/** Puts something around the evaluation of a named argument. */
+/** Wraps the evaluation of a named argument, for example to trace it. */
 export type WrapArgument = (argument: Pick<Compiled, 'evaluate' | 'where'>, name: string) => Evaluate
 
 /**
- * Named arguments as an object without a prototype; pending as `compileArguments`. One that is `undefined` is not given.
- * @param hash evaluated in its order
- * @param order in which the members are assigned, which shows where the object is printed
- * @param wrap what is put around the evaluation of each argument
+ * Compiles named arguments into an object without a prototype; pending as in `compileArguments`. An argument that is `undefined` counts as not given.
+ * @param hash the named arguments, which are evaluated in this order
+ * @param order the order in which the members are assigned, which shows when the object is printed
+ * @param wrap wraps the evaluation of each argument
  */
 export function compileHash (
   hash: Hash | undefined,

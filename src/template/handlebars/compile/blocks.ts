@@ -13,7 +13,7 @@ import { findParam, simpleName } from './paths.ts'
 import { LoopData, type Render, Scope, type Params } from './scope.ts'
 import { memberAt, oneOf, UNKNOWN, type StaticPath } from './static-path.ts'
 
-/** Compiles a block: a block helper, a raw block, or a block over a value or a tool's result. */
+/** Compiles a block: a block helper such as `if`, a raw block, or a block over a value or a tool's result. */
 export function compileBlock (block: Block, environment: Environment): Render {
   const name = block.path.type === 'PathExpression' ? simpleName(block.path) : undefined
   const isRaw = block.openStrip.open === undefined
@@ -46,7 +46,7 @@ function compileWith (block: Block, environment: Environment): Render {
   }
 }
 
-/** What `with` does not enter: unlike for `if`, 0 is a value. */
+/** Whether `with` skips its body for a value. Unlike for `if`, 0 is not empty. */
 function isEmpty (value: Value): boolean {
   if (typeof value !== 'object') return value === false || value === '' || Number.isNaN(value)
   if (value === null || value === NOTHING) return true
@@ -74,8 +74,8 @@ function compileEach (block: Block, environment: Environment): Render {
 }
 
 /**
- * A block over a value. True keeps the context and a list is iterated. Any other value but false, null and absent becomes the
- * context. A tool's result becomes the context as in `with`.
+ * Compiles a block over a value, `{{#name}}`. True keeps the context, and a list is iterated. Any other value except false, null and absent becomes
+ * the context. A tool's result becomes the context as in `with`.
  */
 function compileValueBlock (block: Block, environment: Environment): Render {
   const head = compileHead(block, environment, 'tested')
@@ -96,7 +96,7 @@ function compileValueBlock (block: Block, environment: Environment): Render {
   }
 }
 
-/** A tool's result is never the context that is there, nor at a path. */
+/** The path of the context inside a block over a value. A tool's result is at no path, and never the context that is there already. */
 function contextOfValueBlock ({ where, toolSlot }: Compiled, { context }: Environment): StaticPath {
   const isCall = toolSlot !== undefined && where === UNKNOWN
   return isCall ? UNKNOWN : oneOf(context, where, memberAt(where, ['*']))
@@ -113,7 +113,7 @@ function entering (body: Render, withParams: boolean): (scope: Scope, context: V
 
 type LoopValue = readonly Value[] | ValueObject | LazyNode
 
-/** Gives what runs a body once for each element or member; `undefined` when there are none. */
+/** Makes the function that runs a block's body once for each element or member; it gives `undefined` when there are none. */
 function looping (body: Render, withParams: boolean): (scope: Scope, value: LoopValue) => string | undefined {
   return (scope, value) => {
     if (Array.isArray(value)) return value.length === 0 ? undefined : loopOverList(body, beginLoop(scope, value, withParams), value as readonly Value[])

@@ -5,13 +5,13 @@ import { type StaticPath } from './static-path.ts'
 
 const nothing: Render = () => ''
 
-/** The body of a block that keeps its context. */
+/** Compiles the body of a block that keeps the context. */
 export function compileSame (program: Program | undefined, environment: Environment): Render {
   if (program === undefined) return nothing
   return environment.collection.compilers.sequence(program, { ...environment, depth: environment.depth + 1 }, environment, scope => scope).render
 }
 
-/** The body of a block whose context is a value, which its first parameter is too. */
+/** Compiles the body of a block whose context is a value. The block's first parameter is that value, too. */
 export function compileInner (program: Program | undefined, environment: Environment, value: StaticPath): Render {
   if (program === undefined) return nothing
   const names = program.blockParams ?? []
@@ -26,7 +26,7 @@ export function compileInner (program: Program | undefined, environment: Environ
   return environment.tracing.inner(render)
 }
 
-/** Leaves out a block whose value is pending: neither its body nor its else. */
+/** Skips a block whose value is not known yet in this pass: neither its body nor its else runs. */
 export function skip (scope: Scope): string {
   scope.rendering.run.unfinished = true
   return ''

@@ -18,7 +18,7 @@ import { UNKNOWN } from './static-path.ts'
 
 const BLOCK_HELPERS = new Set(['if', 'unless', 'with', 'each'])
 
-/** Compiles an expression in the place of an argument, where a name is always a path. */
+/** Compiles an expression that is an argument, where a name is always a path. */
 export function compileExpression (expression: Expression, environment: Environment, use: Use): Compiled {
   environment.collection.nodes++
   switch (expression.type) {
@@ -28,7 +28,7 @@ export function compileExpression (expression: Expression, environment: Environm
   }
 }
 
-/** Compiles `{{name a b=c}}`, `(name a b=c)`, `{{#name a b=c}}`: a builtin, or else a tool. */
+/** Compiles a call, `{{name a b=c}}`, `(name a b=c)` or `{{#name a b=c}}`: of a built-in function, otherwise of a tool. */
 export function compileCall (call: Call, environment: Environment, use: Use): Compiled {
   const compiled = compileByName(call, environment, use)
   return { ...compiled, evaluate: environment.tracing.making(compiled.evaluate) }
@@ -46,7 +46,7 @@ function compileByName (call: Call, environment: Environment, use: Use): Compile
   return compileTool(name, call, environment)
 }
 
-/** Whether a call of that name without arguments is a call: of a block helper, or of a builtin that needs none. */
+/** Whether a name without arguments is a call: that of a block helper, or of a function that needs no arguments. */
 export function isCallWithoutArguments (name: string): boolean {
   return name === 'log' || name === 'lookup' || BLOCK_HELPERS.has(name) ||
     (FUNCTIONS.get(name) ?? COMPARISONS.get(name))?.arity.least === 0
@@ -93,7 +93,7 @@ function compileTool (name: string, call: Call, environment: Environment): Compi
   return { evaluate, where: UNKNOWN, toolSlot: slot }
 }
 
-/** Calls the tool at a slot with arguments that are known. */
+/** Calls a tool with arguments whose values are known. @param slot the index of the tool's link */
 export function callTool (scope: Scope, slot: number, positional: readonly Value[], named: Readonly<Record<string, Value>>, at: Position): Value {
   const { run, links } = scope.rendering
   try {

@@ -3,12 +3,12 @@ import { chargeText } from '../../functions/cost.ts'
 import { FunctionError, type FunctionContext, type TemplateFunction } from '../../functions/function.ts'
 import { NOTHING, type Value } from '../../value.ts'
 
-/** A function that takes its arguments in full. */
+/** A built-in function that gets the values of all its arguments. */
 export type Builtin = Pick<TemplateFunction, 'name' | 'arity' | 'apply'>
 
 /**
- * Go's comparison functions as Handlebars has them. Values of different types are unequal, where Go has an error. Null and
- * nothing are the same, and integers of any size compare exactly.
+ * The comparison functions of Go's template language, as this service offers them in Handlebars. Values of different types are unequal, which is an
+ * error in Go. Null and nothing are equal, and integers of any size are compared exactly.
  */
 export const COMPARISONS: ReadonlyMap<string, Builtin> = new Map([
   compare('eq', Number.MAX_SAFE_INTEGER, ([value, ...others], context) => others.some(other => isEqual(value as Value, other, context))),
@@ -26,7 +26,7 @@ function compare (name: string, most: number, apply: TemplateFunction['apply']):
 function isEqual (one: Value, other: Value, context: FunctionContext): boolean {
   const left = scalar(one, context)
   const right = scalar(other, context)
-  // Only an integer of its own type can be equal to one of the other: `1n == 1` is what Go's `eq` would say.
+  // Only an integer can equal an integer of the other JavaScript type: `1n == 1`, as Go's `eq` would say.
   // eslint-disable-next-line eqeqeq
   return isNumber(left) && isNumber(right) ? left == right : left === right
 }

@@ -2,30 +2,30 @@ import { type Provenance } from '../../explain/provenance.ts'
 import { type Evaluate, type Scope } from './scope.ts'
 import { type StaticPath } from './static-path.ts'
 
-/** A compiled expression. */
+/** A compiled expression of a template. */
 export interface Compiled {
   readonly evaluate: Evaluate
-  /** Where its value is found. */
+  /** The paths at which the expression's value is found. */
   readonly where: StaticPath
-  /** Its reference, for a name that may be a tool: it is one when the reference is linked. */
+  /** The index of the reference, for a name that may be a tool. The name is a tool when the reference is linked. */
   readonly toolSlot?: number
-  /** What is known of a path that is to be explained. */
+  /** Facts about the expression, if it is a path and the template is compiled to be explained. */
   readonly traced?: TracedPath
 }
 
-/** What is known of a path whose value lies below something that a scope knows the provenance of. */
+/** Facts about a path for the explanation of a render. Its value lies below a value of which the scope knows the origin. */
 export interface TracedPath {
-  /** Gives its value and tells the trace nothing; what is read at the scope root is told all the same. */
+  /** Evaluates the path without reporting it to the trace. Only reads at the scope root are reported all the same. */
   readonly evaluate: Evaluate
-  /** The names that lead there from its beginning. */
+  /** The names that lead from the beginning of the path to its value. */
   readonly names: readonly string[]
-  /** Where that comes from which it begins with. */
+  /** Gives the origin of the value with which the path begins. */
   readonly startOf: (scope: Scope) => Provenance
-  /** Whether it begins with the context, and only data has its names: then it can be read without being evaluated. */
+  /** Whether the path begins with the context, and has only names that only data can have. Then it can be read without being evaluated. */
   readonly isPlain: boolean
-  /** The link of a tool that may answer to its name. */
+  /** The index of the link of a tool that may have the path's name. */
   readonly toolSlot?: number
 }
 
-/** Where a name is among the block parameters: how many blocks out, and which of the block's. */
+/** A name that was found among the block parameters: how many blocks further out, and at which index. */
 export interface FoundParam { readonly hops: number, readonly index: number, readonly value: StaticPath }

@@ -8,7 +8,7 @@ import { type Evaluate, type Render, type Scope } from './scope.ts'
 import { UNTRACED } from './tracing.ts'
 import { isTrue } from './truth.ts'
 
-/** Compiles `if`, or `unless`, which is `if` with its branches exchanged. */
+/** Compiles the block `if`, or the block `unless`, which is an `if` with its branches exchanged. */
 export function compileConditional (block: Block, environment: Environment, wanted: boolean): Render {
   const name = wanted ? 'if' : 'unless'
   const { hash, ...unnamed } = block

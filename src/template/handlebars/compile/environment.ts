@@ -8,10 +8,10 @@ import { type Render, type Scope } from './scope.ts'
 import { solePath, UNKNOWN, type StaticPath } from './static-path.ts'
 import { type Tracing } from './tracing.ts'
 
-/** Paths told of what has several: a few times as many as there may be tags. */
+/** The greatest number of paths that are listed for values that may be at several places: a few times as many as there may be tags. */
 const MAX_OF_SEVERAL = 10_000
 
-/** How a partial is called, as far as that is known before the contexts of the inline partials around the call are known. */
+/** The call of a partial as it is known before the contexts of the inline partials around it are known. */
 export interface RawCall {
   readonly argument: StaticPath
   readonly named: ReadonlyArray<{ readonly name: string, readonly where: StaticPath }>
@@ -19,15 +19,15 @@ export interface RawCall {
   readonly isConditional: boolean
 }
 
-/** What a compile collects over the whole template. */
+/** The findings of a compile about the whole template: its references, and the paths that it reads. */
 export class Collection {
   readonly declared: ReadonlySet<string>
   readonly inlines: InlineContexts
   readonly compilers: Compilers
-  /** Whether there were too many paths to tell all of them. */
+  /** Whether the template reads more paths than are listed. */
   hasMorePaths = false
   #left = MAX_OF_SEVERAL
-  /** Nodes compiled since the innermost sequence began: what entering it costs. */
+  /** The number of nodes compiled since the innermost sequence began: the cost of entering the sequence. */
   nodes = 0
   readonly #text: string
   #lines: readonly string[] | undefined
@@ -41,18 +41,18 @@ export class Collection {
     this.compilers = compilers
   }
 
-  /** Adds a reference and gives its slot. */
+  /** Adds a reference to a tool or partial, and gives its index. */
   refer (kind: Reference['kind'], name: string, params: readonly Expression[], hash: Hash | undefined, { line, column }: Position, call?: RawCall): number {
     const written = [...params, ...hash?.pairs ?? []].map(node => this.source(node.loc))
     return this.#references.push({ kind, name, arguments: written, call, line, column }) - 1
   }
 
-  /** Notes where what the template reads is found. */
+  /** Notes that the template reads a value, with the paths at which the value is found. */
   need (where: StaticPath, use: Use, at: Position): void {
     if (use !== 'descended') this.#needs.push({ where, use, at })
   }
 
-  /** The references, by slot. */
+  /** The references of the template, in the order of their indexes. */
   references (): Reference[] {
     return this.#references.map(({ call, ...reference }) => call === undefined ? reference : { ...reference, calls: this.#resolveCall(call) })
   }
@@ -60,7 +60,7 @@ export class Collection {
   #resolveCall ({ argument, named, ...rest }: RawCall): PartialCall[] {
     const { certain, possible } = this.#resolve(argument)
     const common = { ...rest, named: named.map(({ name, where }) => ({ name, path: solePath(this.inlines.resolve(where)) })) }
-    // A name may be the root's or a member of something else there: only what is always the root's is told.
+    // A name may belong to the root or to another value, so only names that are always the root's are listed.
     const members = possible.filter(path => path !== '')
     return [
       ...(certain.length === 0 ? [undefined] : certain).map(dot => ({ ...common, dot })),
@@ -68,7 +68,7 @@ export class Collection {
     ]
   }
 
-  /** What is read, in source order; of the root, only that all of it is used is worth knowing. */
+  /** The paths that the template reads, in source order. Of the root itself only that it is used as a whole is of interest. */
   paths (): PathNeed[] {
     const paths: PathNeed[] = []
     for (const { where, use, at: { line, column } } of this.#needs) {
@@ -76,11 +76,11 @@ export class Collection {
       for (const path of certain) if (path !== '' || use === 'used') paths.push({ path, use: use === 'handed' ? 'used' : use, line, column })
       for (const path of possible) if (path !== '') paths.push({ path, use: 'possible', line, column })
     }
-    // The bodies of inline partials are compiled after what follows them.
+    // The order must be made, because the bodies of inline partials are compiled after the statements behind them.
     return this.inlines.names.size === 0 ? paths : paths.sort((one, other) => one.line - other.line || one.column - other.column)
   }
 
-  /** Where a value is found, as long as there are not too many places. */
+  /** The paths at which a value is found, with those of calls in place of marks, unless there are too many. */
   #resolve (where: StaticPath): StaticPath {
     if (solePath(where) !== undefined) return where
     if (this.#left <= 0) {
@@ -92,7 +92,7 @@ export class Collection {
     return found
   }
 
-  /** The text between two places of the tree. */
+  /** The source text between two places of the syntax tree. */
   source ({ start, end }: { readonly start: Place, readonly end: Place }): string {
     this.#lines ??= this.#text.split(/\r\n?|\n/)
     const lines = this.#lines.slice(start.line - 1, end.line)
@@ -104,47 +104,47 @@ export class Collection {
 }
 
 /**
- * What becomes of an expression's value: `descended` when only a member of it is read, which is noted instead; `handed`
- * when a partial is called with it, which is no use of all of the root.
+ * The use of an expression's value. `used`: in full. `tested`: it may be absent. `descended`: only a member of it is read, and the member is noted
+ * instead. `handed`: a partial is called with it, which does not yet use the root.
  */
 export type Use = 'used' | 'tested' | 'descended' | 'handed'
 
-/** Names of block parameters in force, and where what they stand for is found. */
+/** The block parameters that can be used at a place, with the paths at which their values are found. */
 export interface ParamNames {
   readonly names: readonly string[]
   readonly values: readonly StaticPath[]
   readonly outer: ParamNames | undefined
 }
 
-/** What is known at compile time about the place that a statement runs in. */
+/** The surroundings of a statement, as they are known when it is compiled. */
 export interface Environment {
   readonly collection: Collection
   readonly context: StaticPath
-  /** The place that `../` leads to. */
+  /** The environment of the context to which `../` leads. */
   readonly up: Environment | undefined
   readonly params: ParamNames | undefined
-  /** Names of the inline partials that are certainly in force. */
+  /** The names of the inline partials that are certainly defined here. */
   readonly inlines: ReadonlySet<string>
-  /** Blocks around this place, in this template. */
+  /** The number of blocks around this place, in this template. */
   readonly depth: number
-  /** What is compiled tells a trace, but for conditions, which are no source of anything. */
+  /** Adds the reports to the trace of an explained render. Conditions are compiled without, because no output comes from them. */
   readonly tracing: Tracing
 }
 
-/** A compiled sequence, and the inline partials that it defines. */
+/** A compiled sequence of statements, with the inline partials that it defines. */
 export interface Sequence { readonly render: Render, readonly inlines: readonly { readonly name: string, readonly render: Render }[] }
 
-/** What compiles the parts inside a part: given along, since no file imports one that imports it. */
+/** The functions that compile nested parts of a template. They are passed along, so that no file imports another one that imports it. */
 export interface Compilers {
-  /** Compiles an expression in the place of an argument, where a name is always a path. */
+  /** Compiles an expression that is an argument, where a name is always a path. */
   expression(expression: Expression, environment: Environment, use: Use): Compiled
   /**
-   * Compiles a sequence of statements: the template itself, the body of a block.
-   * @param outside the environment around the block, for the inline partials that the sequence defines: as in the
-   * package, they see what the block's own statement sees; `undefined` for the template itself
-   * @param definedIn gives the scope of `outside` at run time, from the sequence's own
-   * @param isHanded whether it is the body of a partial's call: the partial has its inline partials in force, and their own
-   * bodies do not, since they run in what is around the call
+   * Compiles a sequence of statements: the template itself, or the body of a block.
+   * @param outside the environment around the block, for the inline partials that the sequence defines: as in the package handlebars, they see what
+   * the block's own statement sees; `undefined` for the template itself
+   * @param definedIn gives the scope of `outside` at run time, from the scope of the sequence
+   * @param isHanded whether the sequence is the body of a partial's call: its inline partials are then defined in the partial, and not in their own
+   * bodies, which run in the surroundings of the call
    */
   sequence(
     program: Program,
@@ -155,7 +155,7 @@ export interface Compilers {
   ): Sequence
 }
 
-/** A mistake at a node. */
+/** Makes the error for a mistake at a node of the syntax tree. */
 export function syntaxError (message: string, node: { readonly loc: { readonly start: Place } }): TemplateSyntaxError {
   return new TemplateSyntaxError(message, positionOf(node.loc.start))
 }

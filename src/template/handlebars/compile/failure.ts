@@ -2,7 +2,7 @@ import { FunctionError } from '../../functions/function.ts'
 import { type Position } from '../../position.ts'
 import { RenderError } from '../../language.ts'
 
-/** The error to throw for an error of a function. A function's own errors get their place; others stay as they are. */
+/** Turns the error of a function into the one to throw. A function's own error gets its place in the template; any other stays as it is. */
 export function failAt (error: unknown, at: Position, name?: string): unknown {
   if (!(error instanceof FunctionError)) return error
   return new RenderError('handlebars', name === undefined ? error.message : `${name}: ${error.message}`, at)

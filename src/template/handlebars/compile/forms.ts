@@ -13,12 +13,12 @@ import { type Evaluate } from './scope.ts'
 import { isTrue } from './truth.ts'
 import { extendPath, memberAt, oneOf, solePath, UNKNOWN, type StaticPath } from './static-path.ts'
 
-/** Compiles one form: a function that does not take all its arguments in full. */
+/** Compiles one form: a function that does not evaluate all its arguments in full. */
 type CompileForm = (call: Call, environment: Environment, use: Use) => Compiled
 
 const MANY = Number.MAX_SAFE_INTEGER
 
-/** `default fallback value`: the value first; the fallback only for absent, null, nothing and the empty text. */
+/** Compiles `default fallback value`. The value is evaluated first; the fallback is used only when the value is absent, null, nothing or the empty text. */
 const compileDefault: CompileForm = (call, environment, use) => {
   checkArity('default', call, 2, 2)
   const [fallback, value] = call.params as [Expression, Expression]
@@ -41,14 +41,14 @@ const compileNot: CompileForm = (call, environment) => {
   })
 }
 
-/** `and` stops at the first operand that is false, `or` at the first that is true; the last one decides by itself. */
+/** Compiles `and`, which stops at the first false operand, or `or`, which stops at the first true one. If none stops it, the last operand is the result. */
 const compileJunction = (name: string, decisive: boolean): CompileForm => (call, environment, use) => {
   checkArity(name, call, 1, MANY)
   const last = call.params.length - 1
   const operands = call.params.map((param, index) =>
     environment.collection.compilers.expression(param, environment, decisive && index < last ? 'tested' : useOfOneOfSeveral(use)))
   const evaluates = operands.map(({ evaluate }) => evaluate)
-  // What has members is true: of "and" it can only be the last one.
+  // An object counts as true, so the result of `and` can be one only if it is the last operand.
   const holders = decisive ? operands : operands.slice(last)
   return valueAt(oneOfSeveral(use, ...holders.map(({ where }) => where)), scope => {
     for (let index = 0; index < last; index++) {
@@ -60,7 +60,7 @@ const compileJunction = (name: string, decisive: boolean): CompileForm => (call,
   })
 }
 
-/** `lookup holder key`, `index holder key…`: each key is one segment, whatever is in it. */
+/** Compiles `lookup holder key` or `index holder key…`. Each key is one segment, whatever characters it has. */
 const compileLookup = (name: string, most: number): CompileForm => (call, environment, use) => {
   checkArity(name, call, name === 'lookup' ? 2 : 1, most)
   const [holder, ...keys] = call.params as [Expression, ...Expression[]]
@@ -85,7 +85,7 @@ const compileLookup = (name: string, most: number): CompileForm => (call, enviro
   }
 }
 
-/** `len value`: characters of a text, elements of a list, members of an object; of a lazy node without reading it. */
+/** Compiles `len value`: the number of characters of a text, elements of a list or members of an object. A lazy node is not read for that. */
 const compileLength: CompileForm = (call, environment) => {
   checkArity('len', call, 1, 1)
   const [argument] = call.params as [Expression]
@@ -113,17 +113,17 @@ const FORMS: ReadonlyMap<string, CompileForm> = new Map([
   ['len', compileLength]
 ])
 
-/** Whether a name is that of a form. */
+/** Whether a name is that of a form (a function that does not evaluate all its arguments). */
 export function isForm (name: string): boolean {
   return FORMS.has(name)
 }
 
-/** Compiles a call of a form. @throws TemplateSyntaxError */
+/** Compiles the call of a form. @throws TemplateSyntaxError */
 export function compileForm (name: string, call: Call, environment: Environment, use: Use): Compiled {
   return (FORMS.get(name) as CompileForm)(call, environment, use)
 }
 
-/** Which of several values a member is looked up in is not known: each is noted instead of it. */
+/** How each of several values is used, when it is not known in which of them a member is looked up: the values are noted themselves. */
 function useOfOneOfSeveral (use: Use): Use {
   return use === 'descended' ? 'tested' : use
 }
@@ -136,12 +136,15 @@ function valueAt (where: StaticPath, evaluate: Evaluate): Compiled {
   return { evaluate, where }
 }
 
-/** A key as a path's segment; one that is computed is `*`. */
+/** The segment of a path for a key; `*` for a computed key. */
 function literalKey (key: Expression): string {
   return key.type === 'StringLiteral' || key.type === 'NumberLiteral' ? String(key.value) : '*'
 }
 
-/** As in the package, a false value gives itself. An absent holder stays absent, and to look into it is no miss. */
+/**
+ * The element of a value by a key. As in the package handlebars, a false value gives itself. An absent value stays absent, and looking into it is no
+ * missing value.
+ */
 function elementOf (holder: Value, key: Value, label: string): Value {
   if (holder === PENDING || holder === NOTHING) return holder
   if (typeof holder !== 'object' || holder === null) return holder ? missing(holder, false, label) : holder

@@ -7,7 +7,7 @@ import { type Environment, type Use } from './environment.ts'
 import { compilePath, findParam, simpleName } from './paths.ts'
 import { unlessTool } from './explain/trace-paths.ts'
 
-/** Compiles `{{name}}` or `{{name …}}`: without arguments, a name is a tool if there is one, else a path. */
+/** Compiles `{{name}}` or `{{name …}}`. A name without arguments is a tool if there is one, otherwise a path. */
 export function compileHead (head: Call, environment: Environment, use: Use): Compiled {
   if (head.params.length > 0 || head.hash !== undefined) return compileCall(head, environment, use)
   if (head.path.type === 'SubExpression') return environment.collection.compilers.expression(head.path, environment, use)

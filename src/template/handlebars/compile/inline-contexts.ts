@@ -1,17 +1,17 @@
 import { isInInline, memberAt, oneOf, UNKNOWN, type StaticPath } from './static-path.ts'
 
-/** Different paths that one inline partial is called with; bodies are noted once for each. */
+/** The greatest number of different paths with which one inline partial is called. The paths in its body are listed once for each. */
 const MAX_CONTEXTS = 50
 
-/** Nothing is known of who else calls it: mostly a partial, with what it was itself called with. */
+/** The context of an inline partial that unknown callers may call, too: mostly a partial, with the argument that it got itself. */
 const PERHAPS_ROOT: StaticPath = { certain: [], possible: [''] }
 
 /**
- * What the inline partials of a template are called with. A body may be compiled before a call of it. So what the body reads
- * starts from a mark of its name, and when all calls are known their paths take the place of the mark.
+ * The contexts with which the inline partials of a template are called. The body of an inline partial may be compiled before a call of it. So the
+ * paths in the body begin with a mark, which is replaced by the calls' paths when all calls are known.
  */
 export class InlineContexts {
-  /** Names of all inline partials, wherever they are defined. */
+  /** The names of all inline partials, wherever they are defined. */
   readonly names: ReadonlySet<string>
   readonly #marks: ReadonlyMap<string, string>
   readonly #calls = new Map<string, StaticPath[]>()
@@ -22,12 +22,12 @@ export class InlineContexts {
     this.#marks = new Map([...this.names].map((name, index) => [name, `\0${index}`]))
   }
 
-  /** What stands for the context of an inline partial while it is compiled. */
+  /** The mark that stands for the context of an inline partial while its body is compiled. */
   standIn (name: string): StaticPath {
     return { certain: [this.#marks.get(name) as string], possible: [] }
   }
 
-  /** Notes what an inline partial is called with; other partials are none of it. */
+  /** Notes the argument of a call, if an inline partial of that name exists. */
   call (name: string, argument: StaticPath): void {
     const mark = this.#marks.get(name)
     if (mark === undefined) return
@@ -36,7 +36,7 @@ export class InlineContexts {
     else calls.push(argument)
   }
 
-  /** Puts the paths of the calls in place of the marks. */
+  /** Replaces marks in paths by the paths of the calls. */
   resolve (where: StaticPath): StaticPath {
     if (this.names.size === 0) return where
     const { certain, possible } = where
@@ -57,7 +57,7 @@ export class InlineContexts {
     const known = this.#contexts.get(mark)
     if (known !== undefined) return known
     const calls = this.#calls.get(mark) ?? []
-    // Those that call each other meet here what is known so far: a tree has no deepest level.
+    // Inline partials that call each other find this entry, and so stop here: they could go ever deeper into a tree of values.
     this.#contexts.set(mark, UNKNOWN)
     const outer = calls.filter(({ certain, possible }) => ![...certain, ...possible].some(isInInline))
     if (outer.length > 0) this.#contexts.set(mark, union(outer))

@@ -4,10 +4,9 @@ import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Value, type Valu
 import { type Scope } from './scope.ts'
 
 /**
- * The own member of a value, or `undefined` when it has none of that name. Texts have no members and lists have only
- * elements, so that no property of JavaScript's own is ever found. Members of a pending value are pending, and members of
- * nothing are nothing.
- * @param isOfData what `isDataName` says of the name, for a name that is known before
+ * The own member of a value; `undefined` when it has none of that name. Texts have no members and lists have only elements, so no property of
+ * JavaScript itself is ever found. Members of a pending value are pending, and members of nothing are nothing.
+ * @param isOfData the result of `isDataName` for the name, when the name is known at compile time
  */
 export function memberOf (holder: Value, name: string, isOfData = false): Value | undefined {
   if (typeof holder !== 'object' || holder === null) return undefined
@@ -22,17 +21,17 @@ export function memberOf (holder: Value, name: string, isOfData = false): Value 
   return isMember ? (holder as ValueObject)[name] : undefined
 }
 
-/** What a member that is not there is: nothing inside a tool's result, else absent. */
+/** The value of a member that does not exist: nothing inside a tool's result, otherwise absent. */
 export function missing (holder: Value, holderFromTool: boolean, path: string): Value {
   return isFromTool(holder, holderFromTool) ? NOTHING : new Absent(path)
 }
 
-/** Whether a value belongs to a tool's result; for one that is no container, only its own holder knows. */
+/** Whether a value belongs to a tool's result. For a value that is no object or list, the value that holds it decides. */
 export function isFromTool (value: Value, holderFromTool: boolean): boolean {
   return typeof value === 'object' && value !== null ? isToolResult(value) : holderFromTool
 }
 
-/** Whether a name is found at the root, because the partial's own context lacks it. */
+/** Whether a name is looked up at the root, because the context of the partial lacks it. */
 export function yieldsToRoot ({ context, rendering }: Scope, name: string, member: Value | undefined): boolean {
   if (!rendering.isPartial || context !== rendering.dot) return false
   if (member !== undefined && member !== NOTHING && !(member instanceof Absent)) return false

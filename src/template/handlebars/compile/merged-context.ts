@@ -1,13 +1,13 @@
 import { type Json } from '../../../base/json.ts'
 import { isObject, LazyNode, PENDING, type Pending, type Value } from '../../value.ts'
 
-/** A lazy context with named arguments on top: `{{> header title="x"}}` where the context is the scope root. */
+/** A lazy context with named arguments added: `{{> header title="x"}}` when the context is the scope root. */
 export class MergedContext extends LazyNode {
   readonly path: string
   readonly #base: LazyNode
   readonly #named: Readonly<Record<string, Value>>
 
-  /** @param named in full: neither pending, lazy nor absent */
+  /** @param named the named arguments, none of which is pending, lazy or absent */
   constructor (base: LazyNode, named: Readonly<Record<string, Value>>) {
     super()
     this.path = base.path

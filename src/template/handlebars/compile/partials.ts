@@ -16,7 +16,7 @@ import { oneOf, type StaticPath } from './static-path.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
 
-/** Compiles `{{> name context key=value}}`; one that stands alone on its line passes its indentation on. */
+/** Compiles `{{> name context key=value}}`, which includes a partial. One that is alone on its line indents the partial's text. */
 export function compilePartial (partial: Partial, environment: Environment): Render {
   const call = compilePartialCall(partial, environment, undefined)
   const { indent } = partial
@@ -25,17 +25,17 @@ export function compilePartial (partial: Partial, environment: Environment): Ren
   return environment.tracing.indentation(indented, indent)
 }
 
-/** Compiles `{{#> name}}body{{/name}}`: the partial has the body as `@partial-block`; without the partial, it is the body. */
+/** Compiles `{{#> name}}body{{/name}}`. The partial gets the body as `@partial-block`; without such a partial, the body is used in its place. */
 export function compilePartialBlock (partial: PartialBlock, environment: Environment): Render {
   return compilePartialCall(partial, environment, argument => {
-    // The body's context is the partial's argument, unless the partial runs it with another one.
+    // The context of the body is the partial's argument, unless the partial runs the body with another one.
     const inside: Environment = { ...environment, context: oneOf(argument), up: environment, depth: environment.depth + 1 }
     const body = environment.collection.compilers.sequence(partial.program, inside, environment, scope => scope.outer, true)
     return { ...body, render: environment.tracing.entry(body.render) }
   })
 }
 
-/** What a call hands to what it calls. */
+/** The name and the arguments that a call passes to a partial. */
 interface Handed {
   readonly name: string
   readonly base: Value
@@ -50,7 +50,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const evaluate = environment.tracing.argument(context)
   const { named, found } = compileNamed(partial.hash, environment)
   const body = compileBody?.(context.where)
-  // Of named arguments it is not known which names they take from the context.
+  // Named arguments hide names of the context, and which ones is not known here.
   environment.collection.inlines.call(name, partial.hash === undefined ? context.where : oneOf(context.where))
   const { depth } = environment
   const inlines = body === undefined ? environment.inlines : new Set([...environment.inlines, ...body.inlines.map(inline => inline.name)])
@@ -69,10 +69,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   return isPlain ? callPlain(evaluate, slot, depth, call) : call
 }
 
-/**
- * `{{> name}}` and `{{> name context}}`, as nearly all calls are. Without the work for what other calls hand over, these are
- * a third faster.
- */
+/** Calls a partial as in `{{> name}}` and `{{> name context}}`. Nearly all calls are such, and are a third faster without the work for other forms. */
 function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Render): Render {
   return scope => {
     const { rendering } = scope
@@ -86,7 +83,7 @@ function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Rende
   }
 }
 
-/** The slot of a partial's reference; none for what is certainly found in this template. */
+/** Adds the reference to a partial, and gives its index; `undefined` for a partial that is certainly defined in this template. */
 function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines }: Environment, call: RawCall, hasBody: boolean): number | undefined {
   if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
   const kind = hasBody || collection.inlines.names.has(name) ? 'maybe-partial' : 'partial'
@@ -106,7 +103,7 @@ function compileContext ([param]: readonly Expression[], environment: Environmen
   const at = positionOf(param.loc.start)
   const consume: Evaluate = scope => {
     const context = evaluate(scope)
-    // A lazy node stays lazy: what the partial does not look at is not read.
+    // A lazy node stays lazy, so that members which the partial does not use are not read.
     return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
   }
   return { evaluate: consume, where, ...(traced === undefined ? {} : { traced }) }
@@ -116,14 +113,14 @@ function compileSameContext ({ context, tracing }: Environment): Compiled {
   return tracing.context({ evaluate: scope => scope.context, where: context })
 }
 
-/** Named arguments, and where each is found. */
+/** Compiles the named arguments, and finds the paths of their values. */
 function compileNamed (
   hash: Hash | undefined,
   environment: Environment
 ): { readonly named: (scope: Scope) => Handed['named']; readonly found: RawCall['named'] } {
   if (hash === undefined) return { named: () => undefined, found: [] }
   const found: Array<RawCall['named'][number]> = []
-  // The order in which the package assigns them, so that a context prints alike.
+  // The package handlebars assigns them in this order, which shows when a context is printed.
   const named = compileHash(hash, environment, 'from the last', ({ evaluate, where }, name) => {
     found.push({ name, where })
     return environment.tracing.namedArgument(evaluate, name)
@@ -137,7 +134,7 @@ function dataWith (render: Render, scope: Scope): LoopData {
   return data
 }
 
-/** Finds the partial: the block that the caller gave, an inline partial, a prompt, its own body; `undefined` if none. */
+/** Finds a partial and calls it: the block that the caller gave, an inline partial, a prompt, or the call's own body; `undefined` if there is none. */
 function callPartial (scope: Scope, handed: Handed, slot: number | undefined, body: Sequence | undefined): string | undefined {
   const { rendering } = scope
   if (handed.name === PARTIAL_BLOCK) return callBody(scope, scope.data?.body ?? (body && handed.data?.body), handed)
@@ -149,7 +146,7 @@ function callPartial (scope: Scope, handed: Handed, slot: number | undefined, bo
   return body && callBody(scope, handed.data?.body, handed)
 }
 
-/** Runs a block in the scope that it was written in, where its own `@partial-block` is that of its template. */
+/** Runs a block in the scope in which it was written. Inside, `@partial-block` is that of the block's own template. */
 function callBody (scope: Scope, body: PartialBody | undefined, handed: Handed): string | undefined {
   if (body === undefined) return undefined
   const data = new LoopData(handed.data)
@@ -163,7 +160,7 @@ function callInline (inline: Inline, scope: Scope, handed: Handed): string {
   return writeFrom(inline.rendering, scope, inline.render, new Scope(inline.rendering, context, inline.defined, handed.data, inline.defined?.params))
 }
 
-/** Writes a part of another text than the caller's. */
+/** Runs a part of another text than the caller's, under that text's name. */
 function writeFrom ({ run, partial }: Rendering, caller: Scope, render: Render, scope: Scope): string {
   run.within = partial
   const text = render(scope)
@@ -182,7 +179,7 @@ function renderLinked (
   const { run, root: outer } = caller
   const link = caller.links[slot] as LinkedPartial
   const { template, write, links, root, partials } = ((caller.partials ??= [])[slot] ??= enterPartial(run, link, outer))
-  // The root given on is the partial's own: its variables have the partial's defaults below them.
+  // The partial gets its own root, in which its variables have the partial's defaults.
   const dot = merge(base === outer ? root : base, named, run)
   run.within = link.id
   const text =
@@ -193,7 +190,7 @@ function renderLinked (
   return text
 }
 
-/** The inline partials of a block are in force in the partial that it is given to. */
+/** The inline partials that are defined for a partial which is called with a block: also those in the block. */
 function inlinesWith (body: Sequence | undefined, scope: Scope, inlines: ReadonlyMap<string, Inline> | undefined): ReadonlyMap<string, Inline> | undefined {
   if (body === undefined || body.inlines.length === 0) return inlines
   const more = new Map(inlines)
@@ -201,7 +198,7 @@ function inlinesWith (body: Sequence | undefined, scope: Scope, inlines: Readonl
   return more
 }
 
-/** A context with named arguments on top; pending as a whole when either is. */
+/** A context with named arguments added; pending as a whole when either is. */
 function merge (base: Value, named: Handed['named'], run: Run): Value {
   if (named === undefined) return base
   if (named === PENDING || base === PENDING) return PENDING

@@ -8,17 +8,17 @@ import { positionOf } from '../syntax/parse.ts'
 import { type Evaluate, type LoopData, type Scope } from './scope.ts'
 import { memberAt, ROOT, solePath, UNKNOWN } from './static-path.ts'
 
-/** Whether a path is written from the context on: `this.x`, `./x`, `../x`, `.`. The package's own rule. */
+/** Whether a path is written as one of the context: `this.x`, `./x`, `../x`, `.`. The rule is that of the package handlebars. */
 function isScoped (path: Path): boolean {
   return /^\.|this\b/.test(path.original)
 }
 
-/** The name of a path of one segment, as a call has it; `undefined` for any other. */
+/** The name of a path with one segment, which may be a call; `undefined` for any other path. */
 export function simpleName (path: Path): string | undefined {
   return path.parts.length === 1 && !path.data && path.depth === 0 && !isScoped(path) ? path.parts[0] : undefined
 }
 
-/** Finds the block parameter that a name means. */
+/** Finds the block parameter with a name. */
 export function findParam (name: string, params: ParamNames | undefined): FoundParam | undefined {
   let hops = 0
   for (let each = params; each !== undefined; each = each.outer, hops++) {
@@ -28,7 +28,7 @@ export function findParam (name: string, params: ParamNames | undefined): FoundP
   return undefined
 }
 
-/** Compiles a path and notes that the template reads it. */
+/** Compiles a path, and notes that the template reads it. */
 export function compilePath (path: Path, environment: Environment, use: Use): Compiled {
   const param = paramOf(path, environment)
   const compiled = resolve(path, param, environment)
@@ -63,8 +63,8 @@ function outward (environment: Environment, depth: number): Environment | undefi
 }
 
 /**
- * A member of the context, or `undefined`. In a partial, `variables`, `args`, `caller` and the shared variables stay
- * reachable: a name of the root that the partial's context lacks is found at the root.
+ * The member of the context, or `undefined`. In a partial, `variables`, `args`, `caller` and the shared variables can always be read: a name of the
+ * root that the partial's context lacks is looked up at the root.
  */
 function contextMember (scope: Scope, name: string, isOfData: boolean): Value | undefined {
   const { context } = scope
@@ -73,12 +73,12 @@ function contextMember (scope: Scope, name: string, isOfData: boolean): Value | 
   return yieldsToRoot(scope, name, member) ? scope.rendering.root.field(name) : member
 }
 
-/** The names that lead from a value to what a path means. */
+/** The names that lead from a value to the value of a path. */
 interface Way {
   readonly names: readonly string[]
-  /** Whether all of them are names that only data has. */
+  /** Whether all names are ones that only data can have. */
   readonly isOfData: boolean
-  /** What the path is called where nothing is found. */
+  /** The name of the path in the error when no value is found. */
   readonly label: string
 }
 
@@ -86,8 +86,8 @@ function wayOf (names: readonly string[], label: string): Way {
   return { names, isOfData: names.every(isDataName), label }
 }
 
-// Each of the common lengths has a closure of its own, since a loop over segments takes most of the time of a short path. A
-// path that leads to nothing takes the long way again, which finds out what it is.
+// Each of the common lengths has a closure of its own, because a loop over the segments would take most of the time of a short path. A path without a
+// value is walked once more in the slow way, which finds out why.
 function fromContext (way: Way): Evaluate {
   const { names, isOfData, label } = way
   const [first, second, third] = names
@@ -123,7 +123,7 @@ function fromOuterContext (depth: number, way: Way): Evaluate {
   return scope => {
     let place: Scope | undefined = scope
     for (let hop = 0; hop < depth && place !== undefined; hop++) {
-      // Whether `../` passes over an outer scope depends on the contexts being the same, which is not known yet.
+      // Whether `../` skips an outer scope depends on whether the contexts are equal, which is not known yet.
       if (place.context === PENDING) return PENDING
       place = place.up
     }
@@ -141,7 +141,7 @@ function fromParam (hops: number, index: number, way: Way): Evaluate {
   }
 }
 
-/** `@root`, `@index`, `@key`, `@first`, `@last`, with members and `../`; `@partial-block` tells whether there is one. */
+/** Compiles `@root`, `@index`, `@key`, `@first`, `@last`, with members and `../`; `@partial-block` tells whether there is one. */
 function dataPath (path: Path): Compiled {
   const [name = '', ...parts] = path.parts
   if (name === 'root') {
@@ -180,7 +180,7 @@ const DATA: ReadonlyMap<string, ReadData> = new Map([
   ['partial-block', data => data.body === undefined ? undefined : true]
 ])
 
-/** Goes the way from a value on, from the name at `start`. */
+/** Follows names from a value on, beginning with the name at index `start`. */
 function walk (value: Value, { names, isOfData, label }: Way, start: number, fromTool: boolean): Value {
   let holder = value
   let holderFromTool = fromTool

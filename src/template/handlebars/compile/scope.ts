@@ -4,36 +4,36 @@ import { type Provenance } from '../../explain/provenance.ts'
 import { type Header } from '../../explain/trace.ts'
 import { type LazyNode, type Value } from '../../value.ts'
 
-/** A compiled sequence of statements: gives its text. */
+/** A compiled sequence of statements, which gives its text. */
 export type Render = (scope: Scope) => string
 
-/** A compiled expression: gives its value. */
+/** A compiled expression, which gives its value. */
 export type Evaluate = (scope: Scope) => Value
 
 /** An inline partial: its body, and the scope around the block that defines it (none for the template itself). */
 export interface Inline { readonly render: Render, readonly defined: Scope | undefined, readonly rendering: Rendering }
 
-/** What `{{> @partial-block}}` stands for: the body, the scope of the call, and the block that was in force there. */
+/** The block that `{{> @partial-block}}` runs: its body, the scope of the call, and the block that was set there. */
 export interface PartialBody { readonly render: Render, readonly scope: Scope, readonly outer: PartialBody | undefined }
 
-/** One template in one pass. */
+/** One template while it runs in one pass. */
 export interface Rendering {
   readonly run: Run
   readonly links: readonly (Link | undefined)[]
   readonly root: LazyNode
-  /** The context that the template began with. */
+  /** The context with which the template began. */
   readonly dot: Value
-  /** Whether that is not the root, and so may lack the root's names. */
+  /** Whether the context at the beginning is not the root, and so may lack the names of the root. */
   readonly isPartial: boolean
-  /** Inline partials in force; whoever replaces it restores it. */
+  /** The inline partials that are defined now. Code that replaces the map must restore it. */
   inlines: ReadonlyMap<string, Inline> | undefined
-  /** The partials that it has entered before, by slot. */
+  /** The partials that the template has entered before, by the index of their links. */
   partials: Array<EnteredPartial | undefined> | undefined
-  /** The prompt whose template it is, if that is a partial. */
+  /** The id of the prompt whose template it is, if that is a partial. */
   partial: string | undefined
 }
 
-/** The `@` variables. `each` and a partial with a block begin a new one; `@../index` reads the one before. */
+/** The `@` variables. `each`, and a partial with a block, begin a new set of them; `@../index` reads the one before. */
 export class LoopData {
   index: Value | undefined
   key: Value | undefined
@@ -41,7 +41,7 @@ export class LoopData {
   last: Value | undefined
   body: PartialBody | undefined
   readonly outer: LoopData | undefined
-  /** Where the element comes from, in a loop that is explained. */
+  /** The origin of the element, in a loop that is explained. */
   provenance: Provenance | undefined
 
   constructor (outer: LoopData | undefined) {
@@ -55,38 +55,41 @@ export class LoopData {
   }
 }
 
-/** The values of `as |first second|`. */
+/** The values of the block parameters, `as |first second|`. */
 export interface Params {
   first: Value
   second: Value | undefined
   fromTool: boolean
   readonly outer: Params | undefined
-  /** Where the first one comes from, in a block that is explained. */
+  /** The origin of the first one, in a block that is explained. */
   provenance: Provenance | undefined
 }
 
-/** Whether a context is the outer one, which adds no `../`. The package compares loosely, so that 0 and false are one. */
+/**
+ * Whether a context is the same as the outer one; then `../` skips the outer one. The package handlebars compares loosely, so 0 and false count as
+ * the same.
+ */
 function isSame (context: Value, outer: Value): boolean {
   // eslint-disable-next-line eqeqeq
   return context === outer || (typeof context !== 'object' && typeof outer !== 'object' && context == outer)
 }
 
-/** Where a block runs. A loop has one scope for all its rounds and changes it in each, since nothing outlives a round. */
+/** The scope in which a block runs. A loop has one scope, which is changed for each round, because nothing outlives a round. */
 export class Scope {
   context: Value
-  /** What `../` means: the nearest outer scope with another context. */
+  /** The scope to which `../` leads: the nearest outer one with another context. */
   up: Scope | undefined
   /** The scope around the block's statement. */
   readonly outer: Scope | undefined
   data: LoopData | undefined
   params: Params | undefined
-  /** Whether the context is a member of a tool's result, so that what it lacks is nothing. */
+  /** Whether the context is a member of a tool's result, so that a missing member is nothing. */
   fromTool = false
-  /** Whether `params` are those of a loop, which change in each round. */
+  /** Whether `params` belong to a loop, and change in each round. */
   ownsParams = false
-  /** Where the context comes from, if that is traced. */
+  /** The origin of the context, if it is traced. */
   provenance: Provenance | undefined = undefined
-  /** The traced header of the block whose body runs in it. */
+  /** The traced header of the block whose body runs in this scope. */
   header: Header | undefined = undefined
   readonly rendering: Rendering
 
@@ -99,7 +102,7 @@ export class Scope {
     this.up = outer !== undefined && isSame(context, outer.context) ? outer.up : outer
   }
 
-  /** Begins the next round of a loop. */
+  /** Prepares the scope for the next round of a loop. */
   nextRound (context: Value, key: Value, index: number, isLast: boolean): void {
     this.context = context
     const outer = this.outer as Scope

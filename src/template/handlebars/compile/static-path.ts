@@ -1,30 +1,30 @@
 import { RESERVED_NAMES } from '../../run/scope.ts'
 
-/** Where a value is found, as far as a text tells: paths from the scope root, `''` for the root itself. */
+/** The paths at which a value is found, as far as the template's text shows: paths from the scope root, `''` for the root itself. */
 export interface StaticPath {
-  /** Mostly one; one for each place that the text around it is run from. */
+  /** The paths at which the value is found for certain: mostly one, and one for each call when the text around is called from several places. */
   readonly certain: readonly string[]
-  /** Paths that it may have, depending on a value. */
+  /** The paths at which the value may be found, depending on other values. */
   readonly possible: readonly string[]
 }
 
-/** Possible paths of one value: they multiply with each block over a value around it. */
+/** The greatest number of possible paths of one value, because they multiply with each block around it. */
 const MAX_POSSIBLE = 16
 
-/** Of what is no member of the root, such as a tool's result. */
+/** The path of a value that is no member of the root, such as a tool's result. */
 export const UNKNOWN: StaticPath = { certain: [], possible: [] }
 
-/** Of the scope root itself. */
+/** The path of the scope root itself. */
 export const ROOT: StaticPath = { certain: [''], possible: [] }
 
-/** A path one segment longer. */
+/** A path with one more segment. */
 export function extendPath (path: string, segment: string): string {
   return path === '' ? segment : `${path}.${segment}`
 }
 
 /**
- * Where a member is found. `variables`, `args` and `caller` are the root's where what they are looked up in may be the
- * root: nothing else has members of these names.
+ * The paths of a member. `variables`, `args` and `caller` belong to the root wherever the value may be the root, because nothing else has members of
+ * these names.
  */
 export function memberAt (holder: StaticPath, names: readonly string[]): StaticPath {
   const [head] = names
@@ -35,18 +35,18 @@ export function memberAt (holder: StaticPath, names: readonly string[]): StaticP
   return { certain: holder.certain.map(extend), possible: holder.possible.map(extend) }
 }
 
-/** Where a value is found that is one of several, depending on a value. */
+/** The paths of a value that is one of several, depending on other values. */
 export function oneOf (...values: readonly StaticPath[]): StaticPath {
   const paths = new Set(values.flatMap(({ certain, possible }) => [...certain, ...possible]))
   return paths.size === 0 ? UNKNOWN : { certain: [], possible: [...paths].slice(0, MAX_POSSIBLE) }
 }
 
-/** The path of a value that has one, and that for certain; in an inline partial nothing has one while it is compiled. */
+/** The path of a value that has exactly one, for certain. Inside an inline partial no value has one while it is compiled. */
 export function solePath ({ certain: [path, ...more], possible }: StaticPath): string | undefined {
   return path === undefined || more.length + possible.length > 0 || isInInline(path) ? undefined : path
 }
 
-/** Whether a path starts at the context of an inline partial, which a mark stands for. */
+/** Whether a path begins at the context of an inline partial, for which a mark stands. */
 export function isInInline (path: string): boolean {
   return path.startsWith('\0')
 }

@@ -17,28 +17,28 @@ import {
 import { type Evaluate, type Render } from './scope.ts'
 
 /**
- * What a compile puts around its closures so that they tell a trace what they read and write, or nothing. Explained templates
- * are compiled apart: one compile for both would take a fifth longer, and a template twice the heap.
+ * Wraps the closures of a compile, either so that they report to a trace what they read and write, or not at all. Explained templates are compiled
+ * apart: one compile for both would take a fifth longer, and a template twice the memory.
  */
 export interface Tracing {
-  /** Whether the pieces of the template's text are told of, too. */
+  /** Whether reports are on, so that pieces of the template's text are reported, too. */
   readonly isOn: boolean
-  /** A whole template, the body of an inline partial, or a block that is given to a partial. */
+  /** Wraps a whole template, the body of an inline partial, or a block that is passed to a partial. */
   entry (render: Render): Render
-  /** The body of a block whose context is the value of its header. */
+  /** Wraps the body of a block whose context is the value of its header. */
   inner (render: Render): Render
-  /** What a block's header gives. */
+  /** Wraps the header of a block. */
   header (evaluate: Evaluate): Evaluate
-  /** What an expression prints. */
+  /** Wraps an expression that prints. */
   writing (print: Render, path: Compiled['traced'], at: Position, beside: Beside): Render
-  /** @param param the block parameter that it begins with, if it does */
+  /** Wraps a path. @param param the block parameter with which the path begins, if it does */
   path (path: Path, param: FoundParam | undefined, compiled: Compiled): Compiled
-  /** The context that a partial is called with where none is named. */
+  /** Wraps the context with which a partial is called when the call names none. */
   context (compiled: Compiled): Compiled
-  /** A function's result. */
+  /** Wraps the call of a function. */
   making (evaluate: Evaluate): Evaluate
   fallback (evaluate: Evaluate): Evaluate
-  /** What a partial is called with. */
+  /** Wraps the argument with which a partial is called. */
   argument (compiled: Compiled): Evaluate
   namedArgument (evaluate: Evaluate, name: string): Evaluate
   indentation (render: Render, indent: string): Render
@@ -48,7 +48,7 @@ function same<T> (given: T): T {
   return given
 }
 
-/** Tells nobody anything. */
+/** Wraps nothing, for templates that are not explained. */
 export const UNTRACED: Tracing = {
   isOn: false,
   entry: same,
@@ -64,7 +64,7 @@ export const UNTRACED: Tracing = {
   indentation: same
 }
 
-/** Tells the trace of the run. */
+/** Wraps the closures so that they report to the trace of the run. */
 export const TRACED: Tracing = {
   isOn: true,
   entry: traceEntry,

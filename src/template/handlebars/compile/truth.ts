@@ -1,11 +1,11 @@
 import { Absent, NOTHING, PENDING, type Pending, type Value } from '../../value.ts'
 
-/** Whether `if` takes a value for true: not for false, 0, empty texts and lists, null, nothing and absent. */
+/** Whether `if` takes a value for true. False are: false, 0, empty texts and lists, null, nothing and absent. */
 export function isTrue (value: Value): boolean | Pending {
   if (typeof value !== 'object') return Boolean(value)
   if (value === null || value === NOTHING) return false
   if (value === PENDING) return PENDING
   if (Array.isArray(value)) return value.length > 0
-  // A lazy node is an object, and objects are true, empty or not: nothing needs to be read.
+  // A lazy node is an object, and objects are true, empty or not: so it need not be read.
   return !(value instanceof Absent)
 }

@@ -26,7 +26,7 @@ function inBlock (block: Block): UnreachablePart[] {
   ]
 }
 
-/** The place of what is more than white space. */
+/** The place at which a body begins, after white space and comments. */
 function beginning (program: Program | undefined, truth: boolean): UnreachablePart[] {
   const first = program?.body.find(
     statement => statement.type !== 'CommentStatement' && !(statement.type === 'ContentStatement' && statement.value.trim() === '')
@@ -34,7 +34,7 @@ function beginning (program: Program | undefined, truth: boolean): UnreachablePa
   return first === undefined ? [] : [{ reason: `the condition is always ${String(truth)}`, ...positionOf(first.loc.start) }]
 }
 
-/** Whether a block always runs its body, or never; `undefined` when that depends on a value. */
+/** Whether a block always runs its body (`true`) or never does (`false`); `undefined` when that depends on a value. */
 function truthOfBlock ({ path, params, hash }: Block): boolean | undefined {
   const [param] = params
   if (path.type !== 'PathExpression' || param === undefined || hash !== undefined) return undefined
@@ -42,7 +42,7 @@ function truthOfBlock ({ path, params, hash }: Block): boolean | undefined {
   switch (simpleName(path)) {
     case 'if': return truth
     case 'unless': return truth === undefined ? undefined : !truth
-    // Unlike for "if", 0 is a value.
+    // Unlike for "if", 0 is not empty.
     case 'with': return param.type === 'NumberLiteral' ? true : truth
     case 'each': return 'value' in param ? false : undefined
     default: return undefined

@@ -1,13 +1,13 @@
 /**
- * The tree that the parser of the handlebars package gives. The package's own types leave every statement and expression
- * open. These types close them, so that the compiler is checked for completeness.
+ * The syntax tree that the parser of the package handlebars gives. The package's own types allow any statement and expression. These types list them,
+ * so that TypeScript checks whether the compiler handles all of them.
  */
 export interface Program {
   readonly body: readonly Statement[]
   readonly blockParams?: readonly string[]
 }
 
-/** Lines count from 1, columns from 0. */
+/** A place in the source. Lines count from 1, columns from 0. */
 export interface Place { readonly line: number, readonly column: number }
 
 interface Node {
@@ -19,7 +19,7 @@ export type Statement = Content | Comment | Mustache | Block | Partial | Partial
 export interface Content extends Node { readonly type: 'ContentStatement', readonly value: string }
 export interface Comment extends Node { readonly type: 'CommentStatement' }
 
-/** What `{{name a b=c}}`, `(name a b=c)` and `{{#name a b=c}}` have in common. */
+/** The common members of `{{name a b=c}}`, `(name a b=c)` and `{{#name a b=c}}`. */
 export interface Call extends Node {
   readonly path: Expression
   readonly params: readonly Expression[]
@@ -30,12 +30,12 @@ export interface Mustache extends Call { readonly type: 'MustacheStatement' }
 export interface SubExpression extends Call { readonly type: 'SubExpression' }
 export interface Decorator extends Call { readonly type: 'Decorator' }
 
-/** `{{#x}}`, `{{^x}}` and raw blocks; an inverse block has no `program`. */
+/** A block: `{{#x}}`, `{{^x}}` or a raw block. An inverse block has no `program`. */
 export interface Block extends Call {
   readonly type: 'BlockStatement'
   readonly program?: Program
   readonly inverse?: Program
-  /** A raw block's has no members. */
+  /** The white space control of the opening tag; for a raw block it has no members. */
   readonly openStrip: { readonly open?: boolean }
 }
 
@@ -54,9 +54,9 @@ export type Expression = SubExpression | Path | Literal
 
 export interface Path extends Node {
   readonly type: 'PathExpression'
-  /** Whether it begins with `@`. */
+  /** Whether the path begins with `@`. */
   readonly data: boolean
-  /** How many `../` it begins with. */
+  /** The number of `../` with which the path begins. */
   readonly depth: number
   readonly parts: readonly string[]
   readonly original: string

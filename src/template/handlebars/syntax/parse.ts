@@ -4,22 +4,21 @@ import { TemplateSyntaxError } from '../../language.ts'
 import { type Place, type Program } from './ast.ts'
 import { findUnclosedBlock, findUnclosedTag, findUnclosedText } from './unclosed.ts'
 
-/** What the package throws: a place only where it is not the token that the parser stopped at. */
+/** An error of the package's parser. It has a place only when that is not the token at which the parser stopped. */
 interface ParserError { readonly message: string, readonly lineNumber?: number, readonly column?: number }
 
-/** As much of the package's parser as is used here. */
+/** The members of the package's parser that are used here. */
 interface Parser {
   parse (text: string): Program
-  /** Where it stands is how a parse error's place is known; the message has it as a drawing only. */
+  /** The lexer, whose position is the place of a parse error. The error's message has the place only as a drawing. */
   readonly parser: { readonly lexer: { readonly yylloc: { readonly first_line: number, readonly first_column: number } } }
 }
 
-// Only the parser is imported, which the package has no types for. Its compiler, which makes code, would be 36 modules more
-// at every start.
+// Only the parser is imported, for which the package has no types. The package's compiler, which generates code, would add 36 modules to every start.
 const { parse: parseTemplate, parser: { lexer } } = createRequire(import.meta.url)('handlebars/dist/cjs/handlebars/compiler/base.js') as Parser
 
 /**
- * Parses a template, white space control applied. The caller has run `prescan` on it: the parser is slow and recursive.
+ * Parses a template, and applies its white space control. The caller must have run `prescan` on it, because the parser is slow and recursive.
  * @throws TemplateSyntaxError
  */
 export function parse (text: string): Program {
@@ -30,12 +29,15 @@ export function parse (text: string): Program {
   }
 }
 
-/** A place of the tree as positions count: both from 1. */
+/** Converts a place of the syntax tree into a position, in which columns count from 1, too. */
 export function positionOf (place: Place): Position {
   return { line: place.line, column: place.column + 1 }
 }
 
-/** `Parse error on line 3:\n…\n---^\nExpecting 'A', 'B', got 'C'`, `Lexical error on line 1. …`, or `a doesn't match b - 1:3`. */
+/**
+ * Turns an error of the parser into a syntax error. Its message is `Parse error on line 3:\n…\n---^\nExpecting 'A', 'B', got 'C'`, `Lexical error on
+ * line 1. …`, or `a doesn't match b - 1:3`.
+ */
 function toSyntaxError (error: ParserError, text: string): TemplateSyntaxError {
   const at = positionOf(placeOf(error))
   const [, opened, closed] = /^(.*) doesn't match (.*?)(?: - \d+:\d+)?$/.exec(error.message) ?? []
@@ -58,7 +60,7 @@ function isBefore (one: Position, other: Position): boolean {
   return one.line < other.line || (one.line === other.line && one.column <= other.column)
 }
 
-/** What the parser's tokens look like in a template. */
+/** The tokens of the parser, in the words of error messages. */
 const TOKENS: ReadonlyMap<string, string> = new Map([
   ['INVALID', 'this character'],
   ['CONTENT', 'text'],

@@ -1,2 +1,2 @@
-/** Why a function refuses its arguments; the caller adds which call it was. */
+/** The error that a function refuses its arguments. The calling code adds which call it was. */
 export class CallError extends Error {}

@@ -6,19 +6,19 @@ import { type Evaluate, type Expression } from '../code.ts'
 import { type Operands } from './operands.ts'
 import { type Context, failure, noteFailing } from '../unit.ts'
 
-/** A call of a function: where it stands and what it is given. */
+/** A call of a function in a template: its place and its arguments. */
 export interface Call {
   readonly name: string
-  /** The name itself. */
+  /** The node of the name itself. */
   readonly identifier: IdentifierNode
-  /** The whole call, for messages. */
+  /** The node of the whole call, for messages. */
   readonly node: Node
   readonly operands: Operands
-  /** The operands that are written behind the name, without the piped one. */
+  /** The arguments that are written behind the name, without the piped one. */
   readonly written: readonly Operand[]
 }
 
-/** The expression of a call that `evaluate` makes. Its last node is that of its last argument, or the name where there are no arguments. */
+/** The expression for a call that `evaluate` makes. Its last node is that of its last argument, or of the name when there are no arguments. */
 export function callExpression ({ identifier, operands, node }: Call, evaluate: Evaluate): Expression {
   const { all, isPiped, assigns, size } = operands
   const last = all.at(isPiped ? -2 : -1)
@@ -33,7 +33,7 @@ export function callExpression ({ identifier, operands, node }: Call, evaluate: 
   }
 }
 
-/** An expression that fails when a call has too few or too many arguments. Go checks that before it evaluates the arguments. */
+/** An expression that fails, when a call has too few or too many arguments; otherwise `undefined`. Go checks the number before it evaluates the arguments. */
 export function checkCount (context: Context, call: Call, least: number, most: number): Expression | undefined {
   const count = call.operands.all.length
   if (count >= least && count <= most) return undefined
@@ -47,7 +47,7 @@ export function checkCount (context: Context, call: Call, least: number, most: n
   })
 }
 
-/** Runs what may throw a CallError, and adds the call. */
+/** Runs a function that may throw a CallError, to which the call is added. */
 export function guarded (context: Context, { node, name }: Call, run: () => GoValue): GoValue {
   try {
     return run()

@@ -21,7 +21,7 @@ import { type Context, failure, placeOf } from '../unit.ts'
 
 type Compile = (context: Context, call: Call) => Expression
 
-/** Builtins that do not take all their arguments at once, or take what is missing. */
+/** The builtins that do not get the values of all their arguments at once, or that accept missing values. */
 const FORMS: ReadonlyMap<string, readonly [least: number, most: number, compile: Compile]> = new Map<string, readonly [number, number, Compile]>([
   ['and', [1, Infinity, compileLogic]],
   ['or', [1, Infinity, compileLogic]],
@@ -34,10 +34,10 @@ const FORMS: ReadonlyMap<string, readonly [least: number, most: number, compile:
   ['default', [2, 2, compileDefault]]
 ])
 
-/** Names that every template knows. */
+/** The names of the functions that every template in Go's language has. */
 export const GO_FUNCTION_NAMES: ReadonlySet<string> = new Set([...FORMS.keys(), ...BUILTINS.keys()])
 
-/** Compiles a call by name: a builtin, a function of both languages, else a tool. */
+/** Compiles a call by its name: of a builtin, of a function that both languages have, or otherwise of a tool. */
 export function callFunction (
   context: Context,
   identifier: IdentifierNode,
@@ -79,7 +79,7 @@ function callBuiltin (context: Context, call: Call, builtin: Builtin): Expressio
   })
 }
 
-/** Two arguments, without a list: what comparisons mostly are. */
+/** Compiles a call with two arguments, without making a list of them. Most comparisons are such calls. */
 function callPair (context: Context, call: Call, apply: NonNullable<Builtin['applyPair']>): Expression {
   const [{ evaluate: evaluateFirst }, { evaluate: evaluateSecond }] = call.operands.all as [Expression, Expression]
   const [firstPlace, secondPlace] = call.operands.places as [Position, Position]
@@ -116,12 +116,12 @@ function callShared (context: Context, call: Call, shared: TemplateFunction): Ex
   })
 }
 
-/** What to throw for an error of a function: its reason with the call, any other error as it is. */
+/** Turns the error of a function into the one to throw: a reason gets the call added, any other error stays as it is. */
 function calledWrongly (context: Context, { node, name }: Call, error: unknown): unknown {
   return error instanceof FunctionError ? failure(context, node, `error calling ${name}: ${error.message}`) : error
 }
 
-/** A tool: arguments by position. A null that the tool gives is nothing, so that its fields are nothing, too. */
+/** Compiles the call of a tool, whose arguments go by position. A null in its result is nothing, so that fields of it are nothing, too. */
 function callTool (context: Context, call: Call): Expression {
   const { operands, identifier } = call
   const slot = context.unit.links.get(identifier) as number

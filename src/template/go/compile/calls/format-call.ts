@@ -11,7 +11,7 @@ import { settle } from '../settle.ts'
 import { type Context, failure } from '../unit.ts'
 import { type Call, callExpression } from './call-site.ts'
 
-/** `printf`, the one function whose first argument has a type. Go checks that before it looks at the others. */
+/** Compiles a call of `printf`, the only function whose first argument has a type. Go checks that before it looks at the others. */
 export function compileFormat (context: Context, call: Call): Expression {
   const { operands: { all, places, isPiped }, written } = call
   const last = all.length - 1
@@ -33,7 +33,7 @@ export function compileFormat (context: Context, call: Call): Expression {
   })
 }
 
-/** Why a constant cannot be a format; `undefined` when it can, and for what is no constant. */
+/** The reason why a constant cannot be a format; `undefined` when it can, and for anything but a constant. */
 function constantProblem (operand: Operand): string | undefined {
   switch (operand.type) {
     case 'nil': return 'cannot assign nil to string'
@@ -43,7 +43,7 @@ function constantProblem (operand: Operand): string | undefined {
   }
 }
 
-/** Why a value cannot be a format; `undefined` when it can, and while it is not known. */
+/** The reason why a value cannot be a format; `undefined` when it can, and while the value is not known. */
 function typeProblem (value: GoValue, isBoxed: boolean): string | undefined {
   if (typeof value === 'string' || value === PENDING || value === NOTHING) return undefined
   if (kindOf(value) === 'nil' && !isBoxed) return 'invalid value; expected string'

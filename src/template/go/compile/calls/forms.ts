@@ -7,13 +7,13 @@ import { type Machine } from '../machine.ts'
 import { skip, unionOf } from '../settle.ts'
 import { type Context } from '../unit.ts'
 
-/** `and` and `or`: the first operand that decides, or the last one; those behind it are not evaluated. */
+/** Compiles `and` or `or`. The result is the first operand that decides, or the last one; those behind it are not evaluated. */
 export function compileLogic ({ unit }: Context, call: Call): Expression {
   const { all, isPiped } = call.operands
   const isOr = call.name === 'or'
   const final = all.length - 1
   const form = unit.forms++
-  // What a pending operand leaves unevaluated: all behind it but the piped one, which came first.
+  // A pending operand leaves all operands behind it unevaluated, except the piped one, which was evaluated first.
   const written = isPiped ? all.slice(0, -1) : all
   const skipped = assignsBehind(written, all.length)
   const expression = callExpression(call, (machine, dot) => {
@@ -42,7 +42,7 @@ function decide (machine: Machine, form: number, operand: number): void {
   machine.decided[form] = operand
 }
 
-/** For each of `count` operands, what the written ones behind it may assign. */
+/** The variables that may be assigned behind each of `count` operands, by the operands that are written there. */
 function assignsBehind (written: readonly Expression[], count: number): ReadonlyArray<readonly number[]> {
   const behind = new Array<readonly number[]>(count).fill([])
   for (let index = written.length - 2; index >= 0; index--) {
@@ -53,7 +53,7 @@ function assignsBehind (written: readonly Expression[], count: number): Readonly
   return behind
 }
 
-/** `default fallback value`: the value comes first, the fallback is evaluated only when there is none. */
+/** Compiles `default fallback value`. The value is evaluated first, and the fallback only when there is no value. */
 export function compileDefault ({ unit }: Context, call: Call): Expression {
   const [fallback, value] = call.operands.all as [Expression, Expression]
   const evaluateFallback = unit.tracing.fallback(fallback.evaluate)

@@ -16,7 +16,7 @@ import { evaluateAll, settleAll } from './operands.ts'
 import { settle } from '../settle.ts'
 import { type Context } from '../unit.ts'
 
-/** `not`, which tests its argument and so takes what is missing. */
+/** Compiles `not`, which tests its argument and so accepts a missing value. */
 export function compileNot (_context: Context, call: Call): Expression {
   const [operand] = call.operands.all as [Expression]
   return callExpression(call, (machine, dot) => {
@@ -25,7 +25,7 @@ export function compileNot (_context: Context, call: Call): Expression {
   })
 }
 
-/** `len`, which reads no more of a shared variable's branch than its keys. */
+/** Compiles `len`, which reads only the keys of a branch of the shared variables. */
 export function compileLength (context: Context, call: Call): Expression {
   const [operand] = call.operands.all as [Expression]
   const [place] = call.operands.places as [Position]
@@ -40,7 +40,7 @@ export function compileLength (context: Context, call: Call): Expression {
   })
 }
 
-/** `index`, which descends into shared variables without fetching, and into what is missing without a miss. */
+/** Compiles `index`, which descends into shared variables without fetching them, and into an absent value without making that an error. */
 export function compileIndex (context: Context, call: Call): Expression {
   const { operands } = call
   const [container] = operands.all as [Expression]
@@ -63,7 +63,7 @@ function descend (machine: Machine, values: readonly GoValue[], start: string): 
   return item
 }
 
-/** `slice`. */
+/** Compiles `slice`. */
 export function compileSlice (context: Context, call: Call): Expression {
   const { operands } = call
   return callExpression(call, (machine, dot) => {
@@ -74,7 +74,7 @@ export function compileSlice (context: Context, call: Call): Expression {
   })
 }
 
-/** Go's `call`, which has nothing to call here: no value is a function. */
+/** Compiles `call`, which has nothing to call here, because no value is a function. */
 export function compileFunctionCall (context: Context, call: Call): Expression {
   const { operands, written: [callee] } = call
   return callExpression(call, (machine, dot) => {
@@ -88,7 +88,7 @@ export function compileFunctionCall (context: Context, call: Call): Expression {
   })
 }
 
-/** What reflect.Value.String gives. */
+/** The text that Go's reflect.Value.String gives for a value. */
 function reflectText (value: GoValue): string {
   return typeof value === 'string' ? value : `<${typeName(value)} Value>`
 }

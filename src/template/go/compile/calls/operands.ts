@@ -10,9 +10,9 @@ import { type Context } from '../unit.ts'
 /** The arguments of a call, the piped one last. */
 export interface Operands {
   readonly all: readonly Expression[]
-  /** Where each of them is written. */
+  /** The places at which the arguments are written. */
   readonly places: readonly Position[]
-  /** The last one is piped, and so evaluated first. */
+  /** Whether the last argument is piped, and so evaluated first. */
   readonly isPiped: boolean
   readonly assigns: readonly number[]
   readonly size: number
@@ -30,7 +30,7 @@ export function compileOperands (context: Context, args: readonly Operand[], pip
   }
 }
 
-/** All values, in the order of the call, evaluated in Go's order; nothing is settled yet. */
+/** Evaluates all arguments in Go's order, and gives their values in the order of the call. The values may still be lazy or absent. */
 export function evaluateAll ({ all, isPiped }: Operands, machine: Machine, dot: GoValue): GoValue[] {
   const values = new Array<GoValue>(all.length)
   const last = all.length - 1
@@ -40,7 +40,7 @@ export function evaluateAll ({ all, isPiped }: Operands, machine: Machine, dot: 
   return values
 }
 
-/** Settles values from `first` on, in place; false when one of them is not known yet. */
+/** Settles values (reads lazy ones, notes absent ones as missing) from index `first` on, in place. @returns `false` when one of them is not known yet */
 export function settleAll ({ places }: Operands, machine: Machine, values: GoValue[], first = 0): boolean {
   let isKnown = true
   for (let index = first; index < values.length; index++) {

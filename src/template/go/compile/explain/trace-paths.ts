@@ -6,15 +6,15 @@ import { type Machine, tracedOf } from '../machine.ts'
 import { beginsAtRoot, readPlain } from '../plain-path.ts'
 import { type TracedMachine } from './traced-machine.ts'
 
-// What a path that is compiled to be explained has around its closures.
+// This file has what an explained template wraps around the closures of its paths.
 
-/** Where the value of a path comes from; `undefined` if it is nothing plain. */
+/** The origin of the value of a path; `undefined` for a value that is no plain data. */
 export function resolveOrigin (machine: Machine, traced: TracedMachine, dot: GoValue, path: PlainPath, value: GoValue | undefined): Provenance | undefined {
   if (!isData(value)) return undefined
   return beginsAtRoot(machine, dot, path) ? followed(traced.ofVariables, path.names, 1) : followed(traced.provenanceOf(path.slot), path.names)
 }
 
-/** Says what an operand reads, the short way if it is a plain path. */
+/** Makes an operand report what it reads, in a faster way if it is a plain path. */
 export function tracePath (evaluateOther: Evaluate, find: () => PlainPath | undefined): Evaluate {
   const path = find()
   if (path === undefined) return evaluateOther
@@ -42,7 +42,7 @@ export function traceVariable (slot: number): Evaluate {
   }
 }
 
-/** Keeps where a variable's value comes from. */
+/** Makes an assignment keep the origin of the variable's value. */
 export function traceAssignment (slot: number, evaluate: Evaluate): Evaluate {
   return (machine, dot) => {
     const traced = tracedOf(machine)
@@ -56,7 +56,7 @@ export function traceAssignment (slot: number, evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Says which fields of an operand are read. */
+/** Makes the fields of an operand report what they read. */
 export function traceFields (base: Evaluate, names: readonly string[], read: Evaluate): Evaluate {
   return (machine, dot) => {
     const { trace } = tracedOf(machine)
@@ -70,7 +70,7 @@ export function traceFields (base: Evaluate, names: readonly string[], read: Eva
   }
 }
 
-/** Says what the first field of a path reads, where that may be one of the scope root. */
+/** Makes the first field of a path report what it reads, when it may be one of the scope root. */
 export function traceStart (name: string, evaluate: Evaluate, isOfRoot: (machine: Machine, dot: GoValue, name: string) => boolean): Evaluate {
   return (machine, dot) => {
     const traced = tracedOf(machine)

@@ -6,10 +6,9 @@ import { type Machine, tracedOf } from '../machine.ts'
 import { type TracedMachine } from './traced-machine.ts'
 import { writeList } from '../write-list.ts'
 
-// What is noted of statements that are compiled to be explained. What lists do with all statements is in `write-list.ts`;
-// what a kind of statement adds is around its closure, here.
+// This file has what an explained template wraps around the closures of single kinds of statements. What lists do with all statements is in `write-list.ts`.
 
-/** Runs a body that a template defines with its argument as dot and `$`. */
+/** Makes the closure that runs a body defined in the template, with its argument as dot and `$`. */
 export function traceBody (body: Body): (machine: Machine, argument: GoValue, before: string) => string {
   return (machine, value, before) => {
     const traced = tracedOf(machine)
@@ -27,7 +26,7 @@ export function traceBody (body: Body): (machine: Machine, argument: GoValue, be
   }
 }
 
-/** Says where that comes from which a template is called with. */
+/** Makes the call of a template report the origin of its argument. */
 export function traceCall (write: Write): Write {
   return (machine, dot, value, before) => {
     const { trace, from } = tracedOf(machine)
@@ -36,7 +35,7 @@ export function traceCall (write: Write): Write {
   }
 }
 
-/** Writes the list of a `with`, and says where its dot comes from. */
+/** Makes the closure that writes the list of a `with`, and notes the origin of its dot. */
 export function traceWith (list: List): Write {
   return (machine, _dot, value, before) => {
     const traced = tracedOf(machine)
@@ -49,7 +48,7 @@ export function traceWith (list: List): Write {
 }
 
 /**
- * Keeps what a `range` goes over for its rounds, and puts back what the range around it goes over. Before the first round the
+ * Makes a `range` keep what it goes over for its rounds, and restore afterwards what the `range` around it goes over. Before the first round the
  * header's variables hold the list.
  */
 export function traceLoop ({ key, element }: Header, write: Write): Write {
@@ -67,28 +66,28 @@ export function traceLoop ({ key, element }: Header, write: Write): Write {
   }
 }
 
-/** Writes a round, and says where its dot and its variables come from. */
+/** Writes one round of a `range`, and notes the origins of its dot and its variables. */
 export function writeRoundTraced (machine: Machine, header: Header, body: List, key: GoValue, element: GoValue, before: string): string {
   const traced = tracedOf(machine)
   const { dot } = traced
   const provenance = ofElement(traced, key)
   traced.dot = provenance
   if (header.element >= 0) traced.assign(header.element, provenance)
-  // The key has the origins of its element, and no members.
+  // The key has the origins of its element, but no members.
   if (header.key >= 0) traced.assign(header.key, provenance)
   const text = writeList(machine, body, element, before)
   traced.dot = dot
   return text
 }
 
-/** Of what is no list, map or branch, such as a number, the rounds are not members. */
+/** The origin of an element of a `range`. When the range goes over no list, map or branch, such as over a number, the rounds are no members of it. */
 function ofElement ({ trace, list, ofList }: TracedMachine, key: GoValue): Provenance {
   if (Array.isArray(list) && ofList.source !== undefined) return memberOf(ofList, key as number)
   const found = trace.member(ofList, list, String(key))
   return list instanceof LazyNode || found !== ofList ? found : made([ofList])
 }
 
-/** Says that a call's value is made of what its arguments read. */
+/** Makes a call report that its value was made from what its arguments have read. */
 export function traceMaking (evaluate: Evaluate): Evaluate {
   return (machine, dot) => {
     const { trace } = tracedOf(machine)
@@ -101,7 +100,7 @@ export function traceMaking (evaluate: Evaluate): Evaluate {
 
 const FALLBACK = originated([{ kind: 'default' }])
 
-/** Says that a fallback is used. */
+/** Makes an expression report that a fallback is used. */
 export function traceFallback (evaluate: Evaluate): Evaluate {
   return (machine, dot) => {
     tracedOf(machine).trace.read(FALLBACK)

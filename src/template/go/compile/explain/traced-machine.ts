@@ -5,21 +5,21 @@ import { TracedRoot } from '../../../explain/traced-root.ts'
 import { type LazyNode } from '../../../value.ts'
 import { type GoValue } from '../../value/go-value.ts'
 
-/** Where the dot and the variables of the body that runs come from. */
+/** The origins of the dot and the variables of the body that runs now. */
 export class TracedMachine {
   readonly trace: Trace
-  /** Where the caller's variables come from. */
+  /** The origin of the caller's variables. */
   readonly ofVariables: Provenance
-  /** Whose template it is, if that of a partial. */
+  /** The id of the prompt whose template runs, if it is a partial. */
   partial: string | undefined
   dot = NOWHERE
-  /** That of `$`. */
+  /** The origin of `$`. */
   argument = NOWHERE
-  /** Parallel to `Machine.variables`, but for `$`. */
+  /** The origins of the variables, parallel to `Machine.variables`, but without `$`. */
   slots: Provenance[] | undefined = undefined
-  /** Where the value comes from of the statement that begins. */
+  /** The origin of the value of the statement that begins. */
   from = NOWHERE
-  /** What the innermost `range` that runs goes over, and where that comes from. */
+  /** The value that the innermost running `range` goes over; `ofList` is its origin. */
   list: GoValue = null
   ofList = NOWHERE
 
@@ -28,7 +28,7 @@ export class TracedMachine {
     this.ofVariables = root instanceof TracedRoot ? root.ofVariables() : NOWHERE
   }
 
-  /** Takes what the trace was told of the template that begins. @param partial whose template it is, if that of a partial */
+  /** Takes over the origin of the argument for a template that begins. @param partial the id of the prompt whose template it is, if that is a partial */
   begin (partial: string | undefined): void {
     this.partial = partial
     this.argument = this.trace.takeArgument()
@@ -36,13 +36,13 @@ export class TracedMachine {
     this.slots = undefined
   }
 
-  /** Where that comes from which a path begins with. @param slot -1 for the dot */
+  /** The origin of the value with which a path begins. @param slot the slot of the variable; -1 for the dot */
   provenanceOf (slot: number): Provenance {
     if (slot < 0) return this.dot
     return this.slots?.[slot] ?? (slot === 0 ? this.argument : NOWHERE)
   }
 
-  /** Tells of a piece of the template's text. @throws RENDER_BUDGET */
+  /** Reports a piece of the template's text as output. @throws RENDER_BUDGET */
   writeText (text: string, writer: Writer): void {
     this.trace.writeLiteral(text, writer, this.partial)
   }

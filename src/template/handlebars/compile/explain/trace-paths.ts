@@ -9,12 +9,12 @@ import { type Compiled, type FoundParam, type TracedPath } from '../compiled.ts'
 import { memberOf, yieldsToRoot } from '../members.ts'
 import { type Evaluate, type LoopData, type Scope } from '../scope.ts'
 
-/** Where the context of a scope comes from. */
+/** The origin of the context of a scope. */
 export function provenanceOf (scope: Scope | undefined): Provenance {
   return scope?.provenance ?? NOWHERE
 }
 
-/** What is known of a path; `undefined` for one of `@root`, which has no such beginning. */
+/** The facts about a path for an explanation; `undefined` for a path of `@root`, whose beginning has no origin. */
 function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefined, evaluate: Evaluate): TracedPath | undefined {
   if (data) return parts[0] === 'root' ? undefined : { evaluate, names: [], startOf: scope => ofLoop(outerData(scope, depth)), isPlain: false }
   if (param === undefined) {
@@ -25,23 +25,23 @@ function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefine
       isPlain: depth === 0 && parts.every(isDataName)
     }
   }
-  // The second one is a key: it belongs to the element, and is none of its members.
+  // The second block parameter is a key. It has the origin of its element, but is no member of it.
   const names = param.index > 0 ? [] : parts.slice(1)
   return { evaluate, names, startOf: scope => paramsOf(scope, param.hops)?.provenance ?? NOWHERE, isPlain: false }
 }
 
-/** The same for a name that may be that of a tool: of what the tool gives, nothing is known. */
+/** The facts about a name that may be a tool. About a tool's result nothing is known before it is read. */
 export function unlessTool (traced: TracedPath, slot: number): TracedPath {
   const { evaluate } = traced
   return { ...traced, evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : PENDING, toolSlot: slot }
 }
 
-/** The scope root, where a plain path begins with the caller's variables there. */
+/** The scope root of a plain path that begins with the caller's variables there; `undefined` for any other path. */
 export function rootOf ({ context, rendering: { root } }: Scope, { names: [first] }: TracedPath): TracedRoot | undefined {
   return context === root && (first === 'variables' || first === 'args') && root instanceof TracedRoot ? root : undefined
 }
 
-/** The value of a plain path, read as data; `undefined` where it is not, or not there. @param root what `rootOf` gives */
+/** The value of a plain path, read as data; `undefined` when the path is not plain here, or has no value. @param root the result of `rootOf` */
 export function readPlain ({ context, rendering }: Scope, { names, toolSlot }: TracedPath, root: TracedRoot | undefined): Value | undefined {
   if (toolSlot !== undefined && rendering.links[toolSlot] !== undefined) return undefined
   let value: Value | undefined = root === undefined ? context : root.variables()
@@ -52,10 +52,10 @@ export function readPlain ({ context, rendering }: Scope, { names, toolSlot }: T
   return value
 }
 
-/** Where a path begins: a value, where that comes from, and the names that lead on. */
+/** The beginning of a path: a value, its origin, and the names that lead on from it. */
 interface Start { readonly value: Value, readonly provenance: Provenance, readonly names: readonly string[] }
 
-/** Says that the context is read. */
+/** Makes an expression report that the context is read. */
 export function traceContext (compiled: Compiled): Compiled {
   const evaluate: Evaluate = scope => {
     traceOf(scope.rendering.run).read(provenanceOf(scope))
@@ -65,9 +65,8 @@ export function traceContext (compiled: Compiled): Compiled {
 }
 
 /**
- * Says what a path reads. What is not plain is followed once more, from where it begins.
- *
- * @param param the block parameter that it begins with, if it does
+ * Makes a path report what it reads. A path that is not plain is followed once more from its beginning.
+ * @param param the block parameter with which the path begins, if it does
  */
 export function tracePath (path: Path, param: FoundParam | undefined, compiled: Compiled): Compiled {
   const traced = traceOfPath(path, param, compiled.evaluate)
@@ -134,7 +133,7 @@ function paramStart ({ parts }: Path, { hops, index }: FoundParam): FindStart {
   }
 }
 
-/** `@root` and its members; of the other data no more is known than the loop that they belong to. */
+/** Finds the beginning of a path with `@`: `@root`, or the loop to which the other data belong, of which nothing more is known. */
 function dataStart ({ depth, parts: [name, ...names] }: Path): FindStart {
   if (name === 'root') return ({ rendering }) => ({ value: rendering.root, provenance: NOWHERE, names })
   return (scope, _trace, value) => ({ value, provenance: made([ofLoop(outerData(scope, depth))]), names: [] })
@@ -146,7 +145,7 @@ function outerData ({ data }: Scope, depth: number): LoopData | undefined {
   return found
 }
 
-/** A partial with a block has data of its own, which repeat those of the loop around it. */
+/** The origin of the elements of a loop. A partial with a block has loop data of its own, which repeat those of the loop around it. */
 function ofLoop (data: LoopData | undefined): Provenance {
   for (let each = data; each !== undefined; each = each.outer) {
     if (each.provenance !== undefined) return each.provenance

@@ -9,10 +9,9 @@ import { type Evaluate, type Render, type Scope } from '../scope.ts'
 import { type Compiled, type TracedPath } from '../compiled.ts'
 import { provenanceOf, readPlain, rootOf } from './trace-paths.ts'
 
-// What a template that is compiled to be explained has around its closures. Each scope keeps where its context, its block
-// parameters and its loop data come from.
+// This file has what an explained template wraps around its closures. Each scope keeps the origins of its context, its block parameters and its loop data.
 
-/** Puts a trace around a whole template, the body of an inline partial, or a block that is given to a partial. */
+/** Makes a whole template, the body of an inline partial, or a block that is passed to a partial take the origin of its argument. */
 export function traceEntry (render: Render): Render {
   return scope => {
     scope.provenance = traceOf(scope.rendering.run).takeArgument()
@@ -20,7 +19,7 @@ export function traceEntry (render: Render): Render {
   }
 }
 
-/** Tells of a piece of the template's text, which the sequence itself writes. */
+/** Makes the closure that reports a piece of the template's text. The text itself is written by the sequence. */
 export function traceLiteral (literal: Literal): Render {
   const writer = literalWriter(literal)
   return ({ rendering }) => {
@@ -30,8 +29,8 @@ export function traceLiteral (literal: Literal): Render {
 }
 
 /**
- * Makes a block or a partial tell of the text before it.
- * @param leavesReads a block forgets what it has looked at; a partial keeps everything that was read for it
+ * Makes a block or a partial report the text before it.
+ * @param leavesReads whether what was read is forgotten: a block forgets what it has tested, a partial keeps everything that was read for it
  */
 export function tracePart (render: Render, before: Literal | undefined, leavesReads: boolean): Render {
   const clean = leavesReads ? forgetting(render) : render
@@ -54,7 +53,7 @@ function forgetting (render: Render): Render {
   }
 }
 
-/** Makes a span of what an expression prints. */
+/** Makes an expression report what it prints, as a span. */
 export function traceWriting (print: Render, path: TracedPath | undefined, at: Position, beside: Beside): Render {
   const writer = writerAt(at, beside)
   const printOther: Render = scope => {
@@ -67,7 +66,7 @@ export function traceWriting (print: Render, path: TracedPath | undefined, at: P
   return path === undefined ? printOther : tracePathWriting(path, pathWriter(at, beside, path.names), printOther)
 }
 
-/** The short ways for a path that gives a text or a number, as nearly all do. */
+/** Makes an expression report what it prints in a faster way, for a path that gives a text or a number. Nearly all expressions are such paths. */
 function tracePathWriting (path: TracedPath, writer: PathWriter, printOther: Render): Render {
   return path.isPlain ? tracePlainWriting(path, writer, printOther) : traceEvaluatedWriting(path, writer, printOther)
 }
@@ -99,7 +98,7 @@ function traceEvaluatedWriting ({ evaluate, startOf }: TracedPath, { below }: Pa
   }
 }
 
-/** Says that a call's value is made of what its arguments read. */
+/** Makes a call report that its value was made from what its arguments have read. */
 export function traceMaking (evaluate: Evaluate): Evaluate {
   return scope => {
     const trace = traceOf(scope.rendering.run)
@@ -112,7 +111,7 @@ export function traceMaking (evaluate: Evaluate): Evaluate {
 
 const FALLBACK = originated([{ kind: 'default' }])
 
-/** Says that a fallback is used. */
+/** Makes an expression report that a fallback is used. */
 export function traceFallback (evaluate: Evaluate): Evaluate {
   return scope => {
     traceOf(scope.rendering.run).read(FALLBACK)
@@ -120,7 +119,7 @@ export function traceFallback (evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Keeps what a block's header reads for the block's body. */
+/** Makes a block's header keep what it has read for the block's body. */
 export function traceHeader (evaluate: Evaluate): Evaluate {
   return scope => {
     const trace = traceOf(scope.rendering.run)
@@ -131,12 +130,12 @@ export function traceHeader (evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Says where the context comes from that a block's body runs with, in each round if the block is a loop. */
+/** Makes a block's body note the origin of its context, in each round if the block is a loop. */
 export function traceInner (body: Render): Render {
   return inner => {
     const { data, params, outer, rendering } = inner
     const trace = traceOf(rendering.run)
-    // Those of blocks in the body come and go, and this one is needed in each round.
+    // Inner blocks overwrite the header of the trace, so it is kept here for all rounds.
     const header = (inner.header ??= trace.header as Header)
     const isLoop = data !== outer?.data
     const provenance = isLoop ? ofElement(trace, header, data?.key as string | number) : ofContext(header, inner)
@@ -153,12 +152,12 @@ function ofElement (trace: Trace, { value, provenance }: Header, key: string | n
   return value instanceof LazyNode || found !== provenance ? found : made([provenance])
 }
 
-/** A block over `true` keeps the context that is there. */
+/** The origin of a block's context. A block over `true` keeps the context that is there. */
 function ofContext ({ value, provenance }: Header, { context, outer }: Scope): Provenance {
   return value === context || outer === undefined ? provenance : provenanceOf(outer)
 }
 
-/** Says what a partial is called with. */
+/** Makes a partial's argument report its origin. */
 export function traceArgument ({ evaluate, traced: path }: Compiled): Evaluate {
   const evaluateOther = traceOther(evaluate)
   if (path?.isPlain !== true) return evaluateOther
@@ -182,7 +181,7 @@ function traceOther (evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Says what a partial is called with under a name. */
+/** Makes a partial's named argument report its origin. */
 export function traceNamedArgument (evaluate: Evaluate, name: string): Evaluate {
   return scope => {
     const trace = traceOf(scope.rendering.run)

@@ -1,40 +1,10 @@
-import type { Client } from 'openapi-fetch'
+import createClient from 'openapi-fetch'
 import type { paths } from '../../.build/api.d.ts'
 import { ApiError } from './api-error.ts'
 import { currentToken, tokenRefused } from './token.ts'
 
-const METHODS = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'] as const
-
-type Named = Readonly<Record<string, unknown>>
-
-interface Wish {
-  readonly params?: { readonly path?: Named, readonly query?: Named, readonly header?: Readonly<Record<string, string>> }
-  readonly body?: unknown
-}
-
-type Api = Pick<Client<paths>, typeof METHODS[number]>
-
-/** The API, typed by openapi.json with the types of openapi-fetch, whose code is not loaded: what the API does not have is an error of types. */
-export const api = Object.fromEntries(METHODS.map(method => [method, (path: string, wish?: Wish) => call(method, path, wish)])) as unknown as Api
-
-async function call (method: string, path: string, { params: { path: names = {}, query = {}, header = {} } = {}, body }: Wish = {}) {
-  const address = new URL(path.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => encodeURIComponent(String(names[name]))), location.origin)
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) address.searchParams.set(name, String(value))
-  const init = body === undefined ? { headers: header } : { headers: { 'content-type': 'application/json', ...header }, body: JSON.stringify(body) }
-  const response = await send(new Request(address, { method, ...init }))
-  const text = await response.text()
-  const said = text === '' ? undefined : parsed(text)
-  return response.ok ? { data: said, response } : { error: said, response }
-}
-
-/** A reply as JSON; a proxy's may be none. */
-function parsed (text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
+/** The API, typed by openapi.json: what it does not have is an error of types. */
+export const api = createClient<paths>({ baseUrl: location.origin, fetch: request => send(request) })
 
 /** A reply, and the tag that a later `If-Match` has to name. */
 export interface Tagged<T> {

@@ -1,12 +1,14 @@
+import { createParser } from 'eventsource-parser'
 import { ApiError } from './api-error.ts'
 import { send } from './client.ts'
-import { eventReader, type StreamEvent } from './event-reader.ts'
+
+export interface StreamEvent { readonly id?: string | undefined, readonly event?: string | undefined, readonly data: string }
 
 /** Reads server-sent events as they come; `EventSource` cannot send a token. @throws ApiError */
 export async function readStream (request: Request, onEvent: (event: StreamEvent) => void, onComment: (comment: string) => void = () => {}): Promise<void> {
   const response = await send(request)
   if (!response.ok || response.body === null) throw new ApiError(response.status, await response.json().catch(() => ({})))
-  const read = eventReader(onEvent, onComment)
+  const parser = createParser({ onEvent, onComment })
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
-  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) read(chunk.value)
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) parser.feed(chunk.value)
 }

@@ -1,4 +1,4 @@
-import { type StreamEvent } from '../../api/event-reader.ts'
+import { type StreamEvent } from '../../api/stream.ts'
 import { readStream } from '../../api/stream.ts'
 import { type Follower, type LiveEvent } from './session-socket.ts'
 

@@ -148,8 +148,6 @@ export const texts = {
   networkClosed: 'no network',
   checks: 'Checks',
   askedBecause: 'Asked because',
-  ms: 'ms',
-  s: 's',
   fallback: 'The model did not say that this is a command.',
   digest: 'Digest',
   lastOutput: 'What was printed last',

@@ -13,6 +13,9 @@ import { type Output } from './output.ts'
 /** Leaves the terminal, as telnet does: Ctrl-]. */
 const LEAVE = '\x1d'
 
+/** The end of the input, as a shell is told it: Ctrl-D. */
+const END = '\x04'
+
 /** How often `aps` tries again to attach where another process of the service has answered, and how long between, in ms. */
 const [TRIES, PAUSE] = [20, 500]
 
@@ -105,11 +108,15 @@ function pass (stdin: Seat['stdin'], type: (keys: string) => void): () => void {
     if (at !== 0 && text !== '') type(at < 0 ? text : text.slice(0, at))
     if (at >= 0) type(LEAVE)
   }
+  // The end of an input that is no terminal ends the shell, as it ends one that reads a file.
+  const end = (): void => { type(END) }
   stdin.setRawMode?.(true)
+  stdin.on('end', end)
   stdin.on('data', read)
   stdin.resume()
   return () => {
     stdin.off('data', read)
+    stdin.off('end', end)
     stdin.setRawMode?.(false)
     stdin.pause()
   }

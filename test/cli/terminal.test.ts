@@ -37,6 +37,13 @@ describe('aps terminal', { skip: noPty }, () => {
     assert.equal(again.code, 0)
   })
 
+  it('ends the shell where an input that is no terminal ends', async t => {
+    const { url } = await started(t)
+    const { stdout, stderr, code } = await runAps(['terminal', 'here', '--url', url], {}, 'echo $((6*7))\n')
+    assert.match(stdout, /42\r\n/)
+    assert.deepEqual([code, stderr.trim()], [0, 'the shell has ended with code 0'])
+  })
+
   for (const [what, args, code, words] of [
     ['a target that is not offered', ['nowhere'], 1, /^aps: There is no target "nowhere".* \(TARGET_NOT_FOUND\)$/m],
     ['a terminal that is not there', ['--attach', '0'.repeat(32)], 1, /TERMINAL_NOT_FOUND/],

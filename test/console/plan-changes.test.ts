@@ -70,7 +70,7 @@ describe('The change of a plan at the console', { skip: noChromium }, () => {
     await place.write('src/price.js', 'mine\n')
     await page.getByRole('button', { name: 'Undo…' }).click()
     await page.getByText('1 would be left alone.').waitFor()
-    assert.match(await page.locator('.note.warn').innerText(), /src\/price\.js[^]*was changed/)
+    assert.match(await page.locator('.note.warn', { hasText: 'left alone' }).innerText(), /src\/price\.js[^]*was changed/)
     await page.getByRole('button', { name: 'Undo 1 file' }).click()
     await page.getByText('1 would be left alone.').waitFor({ state: 'detached' })
     assert.deepEqual(await Promise.all(['src/price.js', 'src/other.js'].map(place.read)), ['mine\n', FILES['src/other.js']])

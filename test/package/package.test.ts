@@ -30,8 +30,8 @@ describe('the package', () => {
     assert.deepEqual([...tops].toSorted(), ['LICENSE', 'README.md', 'dist', 'examples', 'jsonschema', 'npm-shrinkwrap.json', 'package.json', 'prompts.json'])
   })
 
-  it('stays within 350 files, 2.2 MB packed and 8 MB unpacked', () => {
-    assert.ok(packed.entryCount <= 350, `${packed.entryCount} files`)
+  it('stays within 360 files, 2.2 MB packed and 8 MB unpacked', () => {
+    assert.ok(packed.entryCount <= 360, `${packed.entryCount} files`)
     assert.ok(packed.size <= 2_200_000, `${packed.size} bytes`)
     assert.ok(packed.unpackedSize <= 8_000_000, `${packed.unpackedSize} bytes`)
   })

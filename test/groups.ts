@@ -22,8 +22,10 @@ export const OWN: readonly string[] = [
   'session/hot-sessions.test.ts',
   'session/replicas-model.test.ts',
   'session/runner.test.ts',
+  'session/terminals/terminals-model.test.ts',
   'store/redis-sentinels.test.ts',
   'tool/preparation.test.ts',
+  'tool/tool-caller.test.ts',
   'warm-up/warm-up.test.ts',
   'workers/primary.test.ts'
 ]

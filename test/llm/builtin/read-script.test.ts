@@ -11,7 +11,7 @@ const REFUSED: ReadonlyArray<readonly [what: string, text: string, message: stri
   ['broken YAML', '- reply: x\n- reply: [a', 'line 2: expected YAML, Flow sequence in block collection must be sufficiently indented and end with a ]'],
   ['a key that is there twice', '- reply: x\n  reply: y', 'line 2: expected YAML, Map keys must be unique'],
   ['a tag that is not there', '- reply: *gone', 'expected YAML, Unresolved alias (the anchor must be set before the alias): gone'],
-  ['a condition of a wrong type', '- reply: x\n- last: 5\n  reply: y', 'line 2: rules[1].last must be string,array'],
+  ['a condition of a wrong type', '- reply: x\n- last: 5\n  reply: y', 'line 2: rules[1].last must be string or array'],
   ['an empty text to look for', '- last: ""\n  reply: x', 'line 1: rules[0].last must NOT have fewer than 1 characters'],
   ['a misspelt field', '- last: x\n  repyl: y\n  reply: z', 'line 2: rules[0].repyl is not expected'],
   ['a rule without an answer', '- reply: x\n- last: x', 'line 2: rules[1].reply is required'],

@@ -36,6 +36,7 @@ export const ALONE: readonly string[] = [
   'end-to-end/outages.test.ts',
   'engine/plan/properties.test.ts',
   'engine/skill/clean-output.test.ts',
+  'exec/lifeline.test.ts',
   'exec/local-executor.test.ts',
   'http/admission/admission-queue.test.ts',
   'http/admission/overload.test.ts',

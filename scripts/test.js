@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { installPackages, run } from './install.js'
 import { lanesOf, runLanes } from './testing/lanes.js'
 import { changedFiles, nearTests } from './testing/near.js'
-import { bundleProcesses, copySources, removeOrphans } from './testing/outputs.js'
+import { copySources, removeOrphans } from './testing/outputs.js'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 installPackages()
@@ -31,7 +31,7 @@ async function runAll (files) {
   const linted = runLint()
   for (const script of ['compile', 'build']) run('npm', ['run', '--silent', script])
   copySources()
-  await bundleProcesses()
+  run(process.execPath, ['scripts/testing/bundle.js'])
   const groups = await import(pathToFileURL('.build/test/groups.js').href)
   process.exitCode = await runLanes(lanesOf(files, groups), linted) ? 0 : 1
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { chmod } from 'node:fs/promises'
+import { execFile, spawnSync } from 'node:child_process'
+import { chmod, cp } from 'node:fs/promises'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
@@ -36,7 +36,30 @@ describe('the installation of packages', () => {
       assert.deepEqual(await install(t, installed), ['ci --include=dev --include=optional --no-fund --no-audit --loglevel=error'])
     })
   }
+
+  for (const script of ['start.js', 'test.js', 'example-tools.js']) {
+    it(`comes before scripts/${script} loads a package`, async t => {
+      assert.deepEqual(await runUninstalled(t, script), ['Installing packages ...', 'npm ci'])
+    })
+  }
 })
+
+/** Runs a script in a clean checkout with an npm that fails; gives the lines that it printed. */
+async function runUninstalled (t: TestContext, script: string): Promise<string[]> {
+  const folder = await createTemporaryFolder()
+  t.after(folder.remove)
+  await cp('scripts', join(folder.path, 'scripts'), { recursive: true })
+  await folder.write('package.json', '{ "type": "module" }')
+  await folder.write('package-lock.json', JSON.stringify(LOCK))
+  await folder.write('bin/npm', '#!/bin/sh\necho "npm $1"\nexit 1\n')
+  await chmod(join(folder.path, 'bin', 'npm'), 0o755)
+  const { stdout } = spawnSync(process.execPath, [join(folder.path, 'scripts', script)], { env: pathOf(folder.path), encoding: 'utf8' })
+  return stdout.trimEnd().split('\n')
+}
+
+function pathOf (folder: string): NodeJS.ProcessEnv {
+  return { PATH: [join(folder, 'bin'), dirname(process.execPath), '/bin', '/usr/bin'].join(delimiter) }
+}
 
 /** Installs in a folder of its own, with an npm that only tells how it was called; gives its calls. */
 async function install (t: TestContext, installed: string | undefined): Promise<string[]> {
@@ -49,7 +72,7 @@ async function install (t: TestContext, installed: string | undefined): Promise<
   const script = `import { installPackages } from '${pathToFileURL(resolve('scripts/install.js')).href}'; installPackages()`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
     cwd: folder.path,
-    env: { PATH: [join(folder.path, 'bin'), dirname(process.execPath), '/bin', '/usr/bin'].join(delimiter), NODE_ENV: 'production' }
+    env: { ...pathOf(folder.path), NODE_ENV: 'production' }
   })
   return stdout.split('\n').filter(line => line.startsWith('npm ')).map(line => line.slice('npm '.length))
 }

@@ -10,16 +10,16 @@ import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
 import { type Output } from './output.ts'
 
-/** Leaves the terminal, as telnet does: Ctrl-]. */
+/** The key by which a user leaves the terminal, as in telnet: Ctrl-]. */
 const LEAVE = '\x1d'
 
-/** The end of the input, as a shell is told it: Ctrl-D. */
+/** The key that tells a shell that its input has ended: Ctrl-D. */
 const END = '\x04'
 
-/** How often `aps` tries again to attach where another process of the service has answered, and how long between, in ms. */
+/** How many times `aps` tries to attach when another process of the service answers, and the pause between two tries, in ms. */
 const [TRIES, PAUSE] = [20, 500]
 
-/** Adds `aps terminal …`. */
+/** Adds the command `aps terminal`, which attaches the user's own terminal to a shell on a target. */
 export function addTerminalCommand (program: Command, cli: Cli): void {
   program.command('terminal').description('type into a shell on a target; Ctrl-] leaves it, and it stays open for half an hour')
     .argument('[target]', 'where the shell runs, as the operator\'s file names it')
@@ -99,7 +99,7 @@ async function opened (api: ApiClient): Promise<WebSocket> {
   return socket
 }
 
-/** Hands on what is typed, key by key. @returns ends it */
+/** Sends what is typed to the terminal, key by key. @returns a function that ends this */
 function pass (stdin: Seat['stdin'], type: (keys: string) => void): () => void {
   const decoder = new TextDecoder()
   const read = (bytes: Buffer): void => {

@@ -28,7 +28,7 @@ const RECONCILE_MILLISECONDS = 60_000
 /** The pause before the store is asked again after a failure, in ms: after an outage everything is fresh within 2 s. */
 const RETRY_MILLISECONDS = 500
 
-/** The registry: reads the store, keeps the last good version of each entry, and publishes generations. */
+/** The entries that are served: this class reads them from the store, keeps the last good version of each, and publishes them as generations. */
 export class Registry {
   readonly environs: Environs
   /** The cache of compiled templates. */
@@ -157,7 +157,10 @@ export class Registry {
     void this.#exclusively(() => this.#publish(true))
   }
 
-  /** Reads the store now; an empty store counts as empty at once. Resolves when all that was stored before is served, or cannot be read. */
+  /**
+   * Reads the whole store now. A store that lists no keys counts as empty at once; other reads serve what it held for a while longer.
+   * Resolves when all that was stored before is served, or cannot be read.
+   */
   async reload (): Promise<void> {
     this.#holds.release()
     this.environs.expireAll()

@@ -13,10 +13,10 @@ import { type Output } from '../output.ts'
 import { DIFF_ANSWERS, ShownChange } from '../show-preview.ts'
 import { showEvent } from './show-event.ts'
 
-/** The word of a session that waits until its user has run a command by hand. */
+/** The state, as the API names it, of a session that waits until its user has run a command by hand. */
 const BY_HAND = 'waiting_cmd'
 
-/** The word of a plan that waits for its user's consent to a diff. */
+/** The state, as the API names it, of a plan that waits for its user's consent to a diff. */
 const DIFF_WAITS = 'awaiting_confirmation'
 
 export interface TerminalSessionOptions {

@@ -6,7 +6,7 @@ import { isConsent } from '../texts/consent.ts'
 import { type ChangedPath, type PlanState, type PlanStep } from './plan-state.ts'
 import { routeMode } from './route-mode.ts'
 
-/** The words by which a user agrees that the memory patch of the model is kept. */
+/** The words by which a user keeps the notes (a patch of the memory) that the model has offered to remember. */
 const REMEMBER = /^\s*(?:remember|запомни)[\s.!]*$/i
 
 /** The words by which a user asks to repeat what has failed. */

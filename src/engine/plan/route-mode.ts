@@ -8,7 +8,7 @@ export interface Routed {
   readonly mode: PlanMode | undefined
   /** The words without their prefix; empty for a consent. */
   readonly goal: string
-  /** Whether a prefix of the words names the mode. */
+  /** Whether the words begin with `plan:` or `apply:`. */
   readonly isExplicit: boolean
   /** Whether the words do no more than agree with the present plan. */
   readonly isConsent: boolean

@@ -16,7 +16,7 @@ const FENCED = /^```[^\n`]*\n([^]*?)\n?```$/
 
 const INVALID: SkillReply = { type: 'UNKNOWN', error: 'Empty or invalid AI response' }
 
-/** Whether a reply begins with a tag that says what it is, such as `[CMD]`. */
+/** Whether a model's reply begins with a tag that names its kind, such as `[CMD]`. */
 export function beginsWithTag (reply: string): boolean {
   return TAG.test(unfenced(reply.trim()))
 }

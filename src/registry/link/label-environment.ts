@@ -36,7 +36,7 @@ export class LabelEnvironment {
     return this.#shares.get(id)
   }
 
-  /** Sets the versions of a prompt that the label means. @returns whether they differ from those before */
+  /** Sets which versions of a prompt the label stands for. @returns whether they differ from the versions that it stood for before */
   set (id: string, shares: Shares): boolean {
     const before = this.#shares.get(id) ?? []
     const isSame = before.length === shares.length && before.every((each, index) => each.entry === shares[index]?.entry && each.weight === shares[index].weight)

@@ -18,7 +18,7 @@ export interface ShellOptions {
   readonly onIdle: (session: string) => void
 }
 
-/** The reason that is recorded for a shell that ended because the service was stopped. */
+/** The reason that the log gives for the end of a shell when the service was stopped. */
 const STOPPED = 'the service was stopped'
 
 /** Makes the performer that opens a terminal, and waits until its shell ends. */

@@ -27,7 +27,7 @@ export interface Place {
 
 export interface MessagePage {
   readonly messages: readonly Message[]
-  /** Where the next page begins; left out on the last page. */
+  /** The cursor with which the next page is read; left out on the last page. */
   readonly next?: string
 }
 

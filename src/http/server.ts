@@ -167,7 +167,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   return app
 }
 
-/** Gives every request the snapshot of entries (the generation) that is current when it begins, and keeps it for the whole request. */
+/** Gives every request the snapshot of entries (the generation) that is current when it begins; the whole request uses it. */
 function followGeneration (app: App, registry: Registry): void {
   app.decorateRequest('generation')
   app.addHook('onRequest', (request, reply, done) => {
@@ -177,7 +177,7 @@ function followGeneration (app: App, registry: Registry): void {
   })
 }
 
-/** The request id that the caller has sent; `undefined` if it has characters that logs or headers cannot carry. */
+/** The request id that the caller has sent; `undefined` if it is missing, too long, or has characters that logs or headers cannot carry. */
 function acceptableId (given: string | string[] | undefined): string | undefined {
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : undefined
 }

@@ -1,15 +1,15 @@
-/** The label that stands for all names beyond the bound. */
+/** The value of a label that stands for all names above the limit. */
 export const OTHERS = '(others)'
 
 /**
- * Names that become labels of metrics, up to a limit. Every combination of labels stays in memory and in Prometheus for good, and callers can invent
- * as many names of models as they like.
+ * The names that become values of a metric's label, up to a limit; all other names become `(others)`. Each combination of label values
+ * stays in memory and in Prometheus for ever, and callers can invent as many names of models as they like.
  */
 export class BoundedNames {
   readonly #names = new Set<string>()
   #limit: number
 
-  /** @param limit how many names there may be beside the reserved ones */
+  /** @param limit the greatest number of names, not counting the reserved ones */
   constructor (limit: number) {
     this.#limit = limit
   }

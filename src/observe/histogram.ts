@@ -11,7 +11,7 @@ export interface HistogramOptions {
 
 /**
  * A histogram for code that runs in every request. An observation takes some 50 ns, where prom-client's own histogram takes half a microsecond (row
- * `kept/histogram` of the benchmarks). The registry of prom-client can print it all the same, since it only asks a metric to `get` its values.
+ * `kept/histogram` of the benchmarks). The registry of prom-client can print this histogram, too, since it only calls the method `get` of a metric.
  */
 export class Histogram {
   readonly type = 'histogram'
@@ -34,7 +34,7 @@ export class Histogram {
     registry.registerMetric(this as unknown as Metric)
   }
 
-  /** The series of a combination of label values, in the order of the labels. Keep the series where it is used often. */
+  /** The observations of one combination of label values, given in the order of the labels. Code that observes often should store the result. */
   at (...values: readonly LabelValue[]): Series {
     return this.#tree.at(...(values.length === 0 ? [''] : values))
   }

@@ -14,7 +14,10 @@ export class LabelTree<T> {
     this.#create = create
   }
 
-  /** @param values one value for each label, always in the same order */
+  /**
+   * The object of a combination of label values; it is made when the combination comes for the first time.
+   * @param values one value for each label, always in the same order
+   */
   at (...values: readonly LabelValue[]): T {
     let node = this.#root
     const last = values.length - 1

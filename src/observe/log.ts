@@ -15,10 +15,13 @@ const BATCH_MILLISECONDS = 200
  */
 const MAX_WRITE_BYTES = 4096
 
-/** How many bytes may wait for a reader that has stopped, before lines are dropped. The bound keeps the log from using up the memory of the service. */
+/**
+ * How many bytes of log lines may wait while nobody reads the standard output. Further lines are dropped, so that the log does not use up
+ * the memory.
+ */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024
 
-/** How long the end of the process waits for the reader of the log, in ms. */
+/** How long the process waits at its end until its last log lines are read, in ms. */
 const END_MILLISECONDS = 1000
 
 export interface LogOptions {
@@ -30,16 +33,16 @@ export interface LogOptions {
 /** The service's log, together with the functions that end it. */
 export interface OpenLog {
   readonly log: Logger
-  /** Writes the lines that are left, unless the reader has stopped. It must be called last. */
+  /** Writes the lines that still wait, unless nobody reads the standard output any more. It must be called last. */
   end (): Promise<void>
-  /** Drops the lines that are left, so that they cannot hold up the exit of the process. */
+  /** Drops the lines that still wait, so that they cannot delay the exit of the process. */
   abandon (): void
 }
 
 /**
- * Opens the service's log: JSON lines on the standard output, or readable text on a terminal. Lines are written in batches, so that requests do not
- * wait for writes. Pino writes the last ones when the process ends, by itself or by an error. When the reader stops, lines get lost, and the log
- * reports how many.
+ * Opens the service's log: JSON lines on the standard output, or readable text on a terminal. Lines are written in batches, so that
+ * requests do not wait for writes. Pino writes the last ones when the process ends, normally or by an error. While nobody reads the
+ * standard output, lines get lost, and the log reports later how many.
  */
 export function openLog (settings: LogOptions): OpenLog {
   const options = pinoOptions(settings)
@@ -66,9 +69,9 @@ export function openLog (settings: LogOptions): OpenLog {
 type Output = ReturnType<typeof destination>
 
 /**
- * Writes the last lines before the process ends. At the exit pino calls `flushSync`, which tries for ever to write to a pipe whose reader has gone
- * (https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L545), as when Ctrl-C ends both processes. So everything is written here, with a bound
- * on the time, because a reader that has stopped never takes it.
+ * Writes the last lines before the process ends, for a limited time, since nobody may read them. At the exit pino calls `flushSync`, which
+ * tries for ever to write to a pipe that nobody reads any more (https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L545), for
+ * example when Ctrl-C also ends the program that reads the log. So everything is written here, before that.
  */
 async function endOutput (output: Output): Promise<void> {
   // The output is flushed twice, because the first flush may only have waited for a write that was under way. Their errors are those of fsync, which
@@ -85,7 +88,7 @@ function flush (output: Output): Promise<void> {
   return new Promise(resolve => { output.flush(() => { resolve() }) })
 }
 
-/** Logs how many lines were dropped, as soon as there is a reader again. */
+/** Logs how many lines were dropped, as soon as the standard output is read again. */
 function logDrops (log: Logger, output: Output): void {
   let dropped = 0
   output.on('drop', () => { dropped++ })

@@ -11,7 +11,7 @@ const DURATIONS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0
 /** The buckets for the time that the service itself adds to a request, in s. */
 const OVERHEADS = DURATIONS.filter(bound => bound <= 1)
 
-/** The greatest numbers of names that metrics tell apart. Names beyond them count as `(others)`. */
+/** The greatest numbers of names that metrics count separately. Further names are counted together as `(others)`. */
 const MAX_PROMPTS = 2000
 const MAX_TOOLS = 500
 const MAX_MODELS = 100
@@ -25,12 +25,15 @@ const MAX_LABEL_NAMES = 100
 export class Metrics {
   readonly registry = new Registry()
   readonly prompts = new BoundedNames(MAX_PROMPTS)
-  /** The labels for the numbers of versions, and for versions of prompts (`review.short@7`). */
+  /** The values of labels for the numbers of versions, and for versions of prompts (`review.short@7`). */
   readonly versions = new BoundedNames(MAX_VERSIONS)
   readonly promptVersions = new BoundedNames(MAX_VERSIONS)
   readonly labels = new BoundedNames(MAX_LABEL_NAMES)
   readonly tools = new BoundedNames(MAX_TOOLS)
-  /** The labels for the names of models. Those of the configuration are reserved when they are known, and so are always told apart. */
+  /**
+   * The values of labels for the names of models. The names in the configuration are reserved as soon as they are known, so they are always
+   * counted separately.
+   */
   readonly models = new BoundedNames(MAX_MODELS)
 
   readonly requests = new Histogram(this.registry, {
@@ -182,7 +185,7 @@ export class Metrics {
     build.set({ version: ENGINE_VERSION }, 1)
   }
 
-  /** Counts a change of the store that is served now. @param milliseconds the time since the store reported it */
+  /** Records how long a change of the store took until it was served. @param milliseconds the time since the store reported the change */
   readonly served = (milliseconds: number): void => {
     this.writeToServed.at().observe(milliseconds / 1000)
   }
@@ -206,7 +209,8 @@ export class Metrics {
 
   /**
    * All metrics in the text format of Prometheus.
-   * @param askOthers gets the metrics of this process and gives those of the other processes; each metric says whether it is summed over all
+   * @param askOthers is given the metrics of this process, and gives those of the other processes; each metric says whether the values of
+   * all processes are summed
    */
   async read (askOthers?: (own: CollectedMetrics) => Promise<readonly CollectedMetrics[]>): Promise<string> {
     if (askOthers === undefined) return (await Promise.all([this.registry.metrics(), processMetrics().metrics()])).join('\n')

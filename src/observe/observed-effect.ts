@@ -3,7 +3,10 @@ import { type Metrics } from './metrics.ts'
 import { ObservedWork } from './observed-work.ts'
 import { type Span } from './span.ts'
 
-/** Observes one effect of a session (a call of a model or tool): its duration becomes a metric and, when traces are exported, a span. */
+/**
+ * Observes one effect of a session (an action, such as a call of a model or a tool): its duration becomes a metric and, when traces are
+ * exported, a span.
+ */
 export class ObservedEffect extends ObservedWork implements EffectActivity {
   readonly #metrics: Metrics
   readonly #span: Span | undefined

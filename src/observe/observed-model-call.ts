@@ -97,7 +97,10 @@ export class ObservedModelCall implements ModelWatch {
     this.#span?.end(attributes, outcome === 'ok' ? undefined : outcome)
   }
 
-  /** The label for the model. A name that callers can invent becomes a label only when a provider has answered under it. */
+  /**
+   * The label for the call's model. Callers can invent names, so a name that is not in the configuration becomes a label only when a
+   * provider has answered a call of it; until then the label is `(others)`.
+   */
   #label (outcome: Outcome): string {
     const { models } = this.#options.metrics
     if (this.#model === undefined) return DEFAULT_MODEL

@@ -9,7 +9,10 @@ import { type Span, type TraceContext } from './span.ts'
 /** The label for a render whose prompt is not registered. */
 const UNKNOWN_PROMPT = '(unknown)'
 
-/** Observes a piece of work, such as a request: sums up its times, counts its renders and calls, and has the span under which further work is traced. */
+/**
+ * Observes a piece of work, such as a request: adds up its times, counts its renders and calls, and has the span (a part of a trace) to
+ * which further work is added.
+ */
 export class ObservedWork implements Activity {
   prompt: string | undefined
   promptRevision: string | undefined
@@ -19,7 +22,7 @@ export class ObservedWork implements Activity {
   readonly #metrics: Metrics
   readonly #caller: TraceContext | undefined
   readonly #span: Span | undefined
-  // Only one render runs at a time, so one current span is enough, and no code has to pass a span on.
+  // Only one render of this work runs at a time, so one current span is enough, and no code has to pass a span on.
   #current: Span | undefined
   #tools: OverlapClock | undefined
   #models: OverlapClock | undefined

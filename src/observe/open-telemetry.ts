@@ -16,7 +16,7 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import { ENGINE_NAME, ENGINE_VERSION } from '../base/version.ts'
 import { type Span, type SpanAttributes, type TraceContext, type Tracer } from './span.ts'
 
-/** How long a slow trace collector may hold up the end of the process, in ms. */
+/** How long the process waits at its end for a slow trace collector, in ms. */
 const CLOSE_PATIENCE = 3000
 
 const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const
@@ -45,8 +45,8 @@ function startSpan (tracer: OpenTelemetryTracer, parent: Context, name: string, 
 }
 
 /**
- * A span of OpenTelemetry. Its children are made through it, because the SDK's way of finding the parent by following asynchronous calls would cost
- * every request time.
+ * A span of OpenTelemetry. It makes its child spans itself. The SDK would find the parent of a span by following asynchronous calls, which
+ * would cost every request time.
  */
 class TracedSpan implements Span {
   readonly traceId: string

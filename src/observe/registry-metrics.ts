@@ -3,9 +3,9 @@ import { offeredOf } from '../registry/generation/offered.ts'
 import { type Registry } from '../registry/registry.ts'
 import { kindPrefix } from '../store/keys.ts'
 
-/** The figures that a cache gives for its metrics. */
+/** The numbers that the metrics of a cache show. */
 export interface CacheStatistics {
-  /** The successful look-ups since the start. */
+  /** The number of look-ups that found an entry, since the start. */
   readonly hits: number
   readonly misses: number
   /** The number of entries now. */

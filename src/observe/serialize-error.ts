@@ -13,8 +13,9 @@ export interface LoggedError {
 }
 
 /**
- * Turns an error into what the log shows of it. An expected error loses its stack and the words that it quotes, because tools and models may repeat
- * what they were sent. An unexpected error is a fault of the service, and keeps everything.
+ * Turns an error into what the log shows of it. An expected error is shown without its stack and, unless `withValues` is set, without the
+ * words that it quotes, because tools and models may repeat secrets that they were sent. An unexpected error is a fault of the service, and
+ * is shown completely.
  * @param withValues whether quoted words may be logged
  */
 export function serializeError (error: Error, withValues: boolean): LoggedError {

@@ -1,4 +1,4 @@
-/** Facts about a piece of work in a trace. They never hold values of variables or secrets. */
+/** Facts about a piece of work in a trace. They never contain values of variables or secrets. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 
 /** A piece of work in a distributed trace. Spans exist only while traces are exported. */
@@ -21,7 +21,7 @@ export interface Tracer {
   close (): Promise<void>
 }
 
-/** The trace context of a caller: the trace in which its request belongs. */
+/** The trace context that a caller has sent: it names the trace to which the caller's request belongs. */
 export interface TraceContext {
   readonly traceparent: string
   readonly traceId: string

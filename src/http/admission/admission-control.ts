@@ -13,22 +13,22 @@ const ALWAYS_OPEN = /^\/(?:healthz|readyz|metrics)(?:\?|$)/
 /** The time for which refusals are counted before one log line gives their number, in ms. */
 const LOG_AFTER = 1000
 
-/** The error of every refusal, made once: capturing the stack would be the most expensive part of a refusal. */
+/** The error that every refused request gets. It is made once, because recording the stack would be the most expensive part of a refusal. */
 const REFUSAL = overloaded()
 
 export interface AdmissionOptions {
-  /** How long a request may wait during an overload before it is begun, in ms. */
+  /** How long a request may wait during an overload before it is refused, in ms. */
   readonly limit: number
   /** Called for each refused request. */
   readonly onRefused: () => void
-  /** Origins whose pages may read a refusal. */
+  /** The origins whose web pages may read the answer to a refused request (CORS). */
   readonly origins: readonly string[]
 }
 
 /**
- * Begins requests as fast as the process can serve them, and answers 503 OVERLOADED while more arrive. The control works in
- * front of Fastify, before the body is read: a refusal there costs an eighth of a small render; behind the router and the
- * hooks a refusal would cost a third.
+ * Begins requests as fast as the process can serve them, and answers some with 503 OVERLOADED when more arrive. The control works in front
+ * of Fastify, before the body is read: a refusal there takes an eighth of the time of a small render; after Fastify's router and hooks it
+ * would take a third.
  */
 export function controlAdmission (app: App, { limit, onRefused, origins }: AdmissionOptions): void {
   const queue = new AdmissionQueue({ limit })

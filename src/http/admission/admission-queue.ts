@@ -1,18 +1,27 @@
 import { hasTurnToSpare, inTurn } from '../../runtime/fairness.ts'
 
-/** The time for which waits must stay above the limit before an arrival is refused, in ms: a mere burst is over by then. */
+/**
+ * How long the wait of the oldest arrival must stay above `limit` until the process counts as overloaded, in ms. A short burst of requests
+ * is over by then.
+ */
 const PATIENCE = 100
 
-/** The time after a refusal during which the overload is taken to last, in ms: else the queue would fill up again. */
+/**
+ * How long after a refusal a wait above `limit` counts as an overload at once, without `PATIENCE`, in ms. Otherwise the queue would fill up
+ * again.
+ */
 const MEMORY = 1000
 
-/** The share of the process's time for refusals: clients that retry at once cannot take more from the others. */
+/** The share of the process's time that refusals may take, so that clients which send refused requests again at once do not slow down the others. */
 const REFUSAL_SHARE = 1 / 16
 
-/** The most arrivals that may wait. Beyond that the oldest are refused, however much time refusals take. */
+/**
+ * How many arrivals may wait during an overload before the oldest are refused even if refusals then take more than `REFUSAL_SHARE`. An
+ * arrival that has not waited longer than `limit` is never refused.
+ */
 const MOST_WAITING = 2000
 
-/** The longest time for which one turn of the event loop begins arrivals, in ms. */
+/** The time after which one turn of the event loop begins no more arrivals, in ms, and the most arrivals that one turn begins. */
 const TURN_MILLISECONDS = 10
 const MOST_PER_TURN = 100
 
@@ -24,17 +33,17 @@ export interface Arrival {
 }
 
 export interface AdmissionQueueOptions {
-  /** How long an arrival may wait during an overload, in ms. */
+  /** How long an arrival may wait during an overload before it is refused, in ms. */
   readonly limit: number
   /** The clock, in ms. */
   readonly now?: () => number
 }
 
 /**
- * The queue of requests that wait, at no cost yet, while the process is busy with earlier ones. A burst may fill the queue
- * for a moment; an overload shows by waits that stay too long. From then on the latest request goes first, so that begun
- * requests are answered in time, and requests that have waited too long are refused. The method is that of "Fail at
- * Scale", https://queue.acm.org/detail.cfm?id=2839461 (controlled delay, adaptive LIFO).
+ * The queue of requests (arrivals) that were not begun yet, because the process is busy with earlier ones. A burst may fill the queue for a
+ * moment. When waits stay too long, the process counts as overloaded: then the latest request goes first, so that the requests that are
+ * begun are answered in time, and requests that have waited too long are refused. The method is that of "Fail at Scale",
+ * https://queue.acm.org/detail.cfm?id=2839461 (controlled delay, adaptive LIFO).
  */
 export class AdmissionQueue {
   readonly #limit: number
@@ -61,8 +70,8 @@ export class AdmissionQueue {
   }
 
   /**
-   * Plans the next turn by `setImmediate`. Node does the work that one immediate has caused before it runs the next, so that
-   * a begun request is mostly finished before the next one begins.
+   * Plans to begin waiting arrivals in the next turn of the event loop, each by a `setImmediate` of its own. Node does the work that one
+   * immediate has caused before it runs the next, so that a begun request is mostly finished before the next one begins.
    */
   #schedule (): void {
     if (this.#turnIsDue) return
@@ -109,7 +118,7 @@ export class AdmissionQueue {
   }
 }
 
-/** Begins an arrival. While the turn has time left, the arrival counts as the turn's work. */
+/** Begins an arrival, and counts the time that this takes as work of this turn of the event loop, unless the turn has no time left. */
 function beginCounted (arrival: Arrival): void {
   if (hasTurnToSpare()) void inTurn(() => { arrival.begin() })
   else arrival.begin()

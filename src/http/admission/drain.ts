@@ -1,13 +1,13 @@
 import { type Socket } from 'node:net'
 import { type App } from '../base/app-types.ts'
 
-/** The time that a connection without a request yet is left open when the server begins to close, in ms. */
+/** How long a connection on which no byte has arrived stays open after the server began to close, in ms. */
 const PATIENCE = 500
 
 /**
- * Lets the server close as soon as its last answer is sent. Node closes only connections that are idle when the server
- * begins to close: a connection that is busy then would stay open for a minute after its answer, and the server with it.
- * Node also counts a connection that has never sent a byte as busy, although browsers and balancers open such in advance.
+ * Lets the server close as soon as its last answer is sent. Node closes only connections that are idle when the server begins to close; a
+ * connection that is busy at that moment would stay open for a minute after its answer, and the server would wait for it. Node also counts
+ * a connection on which no byte has arrived as busy, and browsers and load balancers open such connections in advance.
  */
 export function drainOnClose (app: App): void {
   let isClosing = false

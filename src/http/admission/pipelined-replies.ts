@@ -3,9 +3,9 @@ import { type Socket } from 'node:net'
 import { type App } from '../base/app-types.ts'
 
 /**
- * Closes replies that wait behind others on a pipelined connection when their client leaves. Node tells only the reply that
- * has the socket (`socketOnClose` in Node's lib/_http_server.js); those that wait for their turn have none. Without this
- * function the work for the waiting replies would go on for nobody, and their requests would never be over.
+ * Closes the replies that wait for earlier replies on a pipelined connection when their client leaves. Node tells only the reply that is
+ * being written to the socket (`socketOnClose` in Node's lib/_http_server.js), because the waiting replies have no socket yet. Without this
+ * function the service would go on working for the waiting replies, and their requests would never end.
  */
 export function closePipelinedReplies (app: App): void {
   const repliesOf = new WeakMap<Socket, Set<ServerResponse>>()

@@ -3,12 +3,12 @@ import { type Rated, type Rates, type RateState } from '../../access/rates.ts'
 import { rateLimited } from '../../base/errors.ts'
 import { type App } from '../base/app-types.ts'
 
-/** The words for the limited things in error messages. */
+/** How error messages name the things whose use is limited. */
 const WORDS: Readonly<Record<Rated, string>> = { requests: 'requests', tokens: 'model tokens' }
 
 /**
- * Enforces the limits of callers and tells how much of them is left, in the headers that OpenAI's API uses. How many tokens
- * a model will use is not known before it answers, so a call is refused only when the limit is used up already.
+ * Enforces the limits that callers have on requests and model tokens, and tells in headers, as OpenAI's API does, how much of each limit is
+ * left. How many tokens a model will use is not known before it answers, so a call is refused only when the limit is used up already.
  * @throws RATE_LIMITED
  */
 export function limitRates (app: App, rates: Rates): void {

@@ -3,20 +3,21 @@ import { type App } from '../base/app-types.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether a load balancer should still send requests to this process; see the class. */
+    /** Tells whether a load balancer should still send requests to this process. */
     rotation: Rotation
   }
 }
 
-/** The time after a readiness check for which the service counts as watched, in ms. */
+/** How long after a readiness check the service assumes that a load balancer still checks its readiness, in ms. */
 const WATCHED_WITHIN = 60_000
 
 /** The shortest time between two messages to the other processes about readiness checks, in ms. */
 const NOTIFY_INTERVAL = 5000
 
 /**
- * Whether a load balancer should send requests to this process. A process that is about to stop leaves the rotation first,
- * while it still answers: else the balancer, and clients with open connections, would send requests to a closed port.
+ * Tells whether a load balancer should send requests to this process, that is, whether the process is in the rotation. A process that is
+ * about to stop leaves the rotation first, while it still answers requests. Otherwise the load balancer, and clients with open connections,
+ * would send requests to a port that is already closed.
  */
 export class Rotation {
   readonly #notifySiblings: () => void
@@ -24,7 +25,10 @@ export class Rotation {
   #askedAt = -Infinity
   #notifiedAt = -Infinity
 
-  /** Begins as a part of the rotation. @param notifySiblings tells the other processes of the service, if there are any, that readiness is checked */
+  /**
+   * Begins with the process in the rotation.
+   * @param notifySiblings tells the other processes of the service, if there are any, that readiness is checked
+   */
   constructor (notifySiblings: () => void) {
     this.#notifySiblings = notifySiblings
   }
@@ -34,7 +38,7 @@ export class Rotation {
     return this.#isLeaving
   }
 
-  /** Notes that readiness of this process was checked. */
+  /** Notes that the readiness of this process was checked, and tells the other processes so, at most once in `NOTIFY_INTERVAL`. */
   asked (): void {
     this.siblingAsked()
     if (this.#askedAt - this.#notifiedAt < NOTIFY_INTERVAL) return
@@ -42,13 +46,16 @@ export class Rotation {
     this.#notifySiblings()
   }
 
-  /** Notes that readiness was checked, of this process or of another behind the same port: a balancer sees only the port. */
+  /**
+   * Notes that the readiness of this or another process of the service was checked. The processes share one port, and a load balancer knows
+   * only the port.
+   */
   siblingAsked (): void {
     this.#askedAt = performance.now()
   }
 
   /**
-   * Leaves the rotation, and waits until balancers have noticed; does not wait when readiness was not checked lately.
+   * Takes the process out of the rotation, and waits so that load balancers notice it. Does not wait when readiness was not checked lately.
    * @param delay how long to wait, in ms
    */
   async leave (delay: number): Promise<void> {
@@ -57,7 +64,10 @@ export class Rotation {
   }
 }
 
-/** Closes connections after their replies once the process is leaving, so that clients connect to another process. */
+/**
+ * Makes the server close each connection after its next reply once the process is leaving the rotation, so that clients connect to another
+ * process.
+ */
 export function closeConnectionsWhenLeaving (app: App, rotation: Rotation): void {
   app.decorate('rotation', rotation)
   app.addHook('onRequest', (_request, reply, done) => {

@@ -9,7 +9,10 @@ import { keyToPath } from '../../store/keys.ts'
 /** The time for which changes are collected before they are reported together, in ms. */
 const PAUSE = 100
 
-/** The most changed shared variables that are kept for one report; a reader would not mark more rows one by one. */
+/**
+ * The most changed shared variables that one report names; further ones are left out, since a client would not refresh more rows of a list
+ * one by one.
+ */
 const MAX_KEYS = 10_000
 
 /** The changes of the registry since the last report. */
@@ -21,7 +24,7 @@ export interface Changes {
   readonly problems: readonly string[]
 }
 
-/** Watches the registry (all loaded entries) for changes, once for all clients that follow them. Without such clients it does nothing. */
+/** Watches the registry (all loaded entries) for changes, once for all listeners together. While there are no listeners, it does nothing. */
 export class ChangeFeed {
   readonly #registry: Registry
   readonly #listeners = new Set<(changes: Changes) => void>()
@@ -37,7 +40,7 @@ export class ChangeFeed {
     this.#generation = registry.generation
   }
 
-  /** Calls the listener with all changes from now on. @returns a function that ends this */
+  /** Calls the listener with all changes from now on. @returns a function that removes the listener */
   follow (listener: (changes: Changes) => void): () => void {
     if (this.#listeners.size === 0) this.#begin()
     this.#listeners.add(listener)
@@ -72,7 +75,7 @@ export class ChangeFeed {
 
   async #look (): Promise<void> {
     this.#timer = undefined
-    // The last comparison took longer than the pause: changes that came meanwhile are compared next.
+    // The last comparison is still running: newer changes wait for the next comparison.
     if (this.#isLooking) return this.#plan()
     this.#isLooking = true
     const { prefix } = this.#registry.environs

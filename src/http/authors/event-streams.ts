@@ -12,16 +12,20 @@ import { ChangeFeed, type Changes } from './change-feed.ts'
 const MAX_PER_CALLER = 50
 const MAX_IN_ALL = 1000
 
-/** The time between two checks that callers may still follow, in ms, and the number of checks after which a comment is sent. */
+/**
+ * The time between two checks that the callers of all streams may still follow changes, in ms, and the number of checks after which each
+ * stream gets a comment.
+ */
 const INTERVAL = 1000
 const LOOKS_PER_COMMENT = 15
 
 /**
- * The most that a reader may leave unread, in bytes. Beyond that the stream is cut; the client connects again and reads its lists anew.
+ * The most bytes that a client may leave unread. When there are more, the service closes the stream; the client connects again and loads
+ * its lists anew.
  */
 const MAX_UNREAD = 64 * 1024
 
-/** The most ids that one event names; when more have changed, clients read whole lists again. */
+/** The most ids that one event names. When more entries have changed, the event says how many more, and clients load whole lists again. */
 const MAX_IDS = 500
 
 /** The name under which an event says that problems of entries have changed; other names are kinds, such as `prompts`. */
@@ -30,7 +34,7 @@ const PROBLEMS = 'problems'
 interface Follower {
   readonly name: string
   readonly stream: PassThrough
-  /** Looks the caller's token up again. @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  /** Looks up the caller's token again, and gives the caller with the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   callerNow (): Caller
 }
 
@@ -87,7 +91,10 @@ export class EventStreams {
     for (const follower of this.#followers) if (this.#caller(follower) !== undefined && isCommenting) write(follower, ': still here\n\n')
   }
 
-  /** The caller behind a stream; `undefined` if the token no longer allows to follow: then an error event ends the stream. */
+  /**
+   * The caller who opened a stream, with the rights that the token has now; `undefined` if the stream has ended, or ends now, by an error
+   * event, because the caller may no longer follow changes.
+   */
   #caller (follower: Follower): Caller | undefined {
     if (follower.stream.writableEnded) return undefined
     try {

@@ -54,7 +54,8 @@ declare module 'fastify' {
     /** The sender of the request; the access hook sets it before other hooks run. */
     caller: Caller
     /**
-     * Looks the request's token up again, for connections that last: the token may have changed or been revoked since.
+     * Looks up the request's token again, and gives the caller with the rights that the token has now. Used by connections that last, since
+     * the token may have changed or been revoked.
      * @throws TOKEN_UNKNOWN, ROLE_MISSING
      */
     callerNow (): Caller

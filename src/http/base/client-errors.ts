@@ -13,8 +13,9 @@ import { errorBody } from './error-handler.ts'
 type ClientError = Error & { readonly code?: string, readonly reason?: string }
 
 /**
- * Answers bytes that never became a request: they came too slowly, their head is too large, or they are not HTTP. Node
- * reports them with the bare socket, https://nodejs.org/api/http.html#event-clienterror. The log line quotes none of them.
+ * Answers a client whose bytes Node could not read as a request: they came too slowly, their head is too large, or they are not HTTP. Node
+ * reports such a client with the bare socket, https://nodejs.org/api/http.html#event-clienterror. The log line quotes nothing that the
+ * client sent.
  */
 export function answerClientErrors (log: FastifyBaseLogger): (error: ClientError, socket: Socket) => void {
   return (error, socket) => {

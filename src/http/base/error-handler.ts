@@ -7,7 +7,8 @@ import { asOpenAiError, isOpenAiRequest } from './openai-error.ts'
 import { UpstreamRefusal } from '../../llm/upstream-error.ts'
 
 /**
- * Answers every error in the one shape of errors; the text of an unexpected error is written to the log only.
+ * Answers every error: in the form that the clients of the route expect or, if a model's API has refused the request, with the error of
+ * that API. The text of an unexpected error is written to the log only.
  * @param logValues whether the log may quote what a template, a tool or a model has said
  */
 export function handleErrors (app: FastifyInstance, logValues: boolean): void {
@@ -32,13 +33,13 @@ export function refusePath (error: FastifyError, request: FastifyRequest, reply:
   sendError(request, reply.header('x-request-id', request.id), known)
 }
 
-/** Answers with an error in the service's one shape, or in the shape that clients of that part of the API expect. */
+/** Answers with an error in the service's own form or, below `/v1` and on routes that run skills, in the form that clients of those routes expect. */
 function sendError (request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
   const body = errorShapeFor(request)?.bodyOf(error, request.id) ?? errorBody(error, request.id)
   return reply.code(error.statusCode).headers(error.headers ?? {}).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
 }
 
-/** The one shape of an error as plain data. */
+/** An error in the service's own form, as plain data. */
 export function errorBody (error: ServiceError, requestId: string) {
   return {
     statusCode: error.statusCode,

@@ -8,7 +8,7 @@ import { isSkillPath, skillErrorBody } from './skill-envelope.ts'
 export interface ErrorShape {
   /** The name of the error's schema in the API's description. */
   readonly schema: string
-  /** The suffix of the names of its examples in the API's description. */
+  /** What is appended to the names of examples of errors in this form, in the API's description. */
   readonly suffix: string
   readonly isFor: (path: string) => boolean
   readonly bodyOf: (error: ServiceError, requestId: string) => JsonObject

@@ -17,8 +17,8 @@ declare module 'fastify' {
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Reads JSON bodies: strict UTF-8, bounded depth, integers beyond 2^53 exact, no keys that aim at JavaScript's
- * prototypes. An empty body is `null`, so that "no body" and "no variables" are the same.
+ * Reads JSON bodies: they must be strict UTF-8 and not nested too deeply; integers beyond 2^53 stay exact; keys that could change
+ * JavaScript's prototypes are refused. An empty body becomes `null`, so that "no body" and "no variables" mean the same.
  */
 export function readJsonBodies (app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -67,14 +67,17 @@ export function decodeText (body: Buffer): string {
 }
 
 /**
- * Whether a JSON text may have the key `__proto__`, written plainly or with escapes. The check of the text spares nearly all
- * bodies the walk through their members, which takes as long as parsing them.
+ * Whether a JSON text may have the key `__proto__`, written plainly or with escapes. Nearly no text has it; then the members of the value
+ * need not be searched, which would take as long as parsing the text.
  */
 function mayHavePrototypeKeys (text: string): boolean {
   return text.includes('__proto__') || text.includes('\\u00')
 }
 
-/** Refuses `__proto__` as a key: the service itself reads own properties only, but libraries that get the value might not. */
+/**
+ * Refuses `__proto__` as a key. The service itself reads only own properties of objects, but libraries that are given the value may read
+ * inherited ones.
+ */
 function refusePrototypeKeys (value: Json): void {
   if (typeof value !== 'object' || value === null) return
   if (Object.hasOwn(value, '__proto__')) throw new JsonError('the key "__proto__" is not allowed')

@@ -6,8 +6,9 @@ import { refuseResponses } from './openai-error.ts'
 type MethodsOf = (path: string) => readonly string[]
 
 /**
- * Refuses requests that match no route before their bodies are read, and names the methods and routes near their paths. If
- * the body were read first, the reply could complain about a missing body or bad JSON where the path is the fault.
+ * Refuses requests that match no route before their bodies are read. The error names the methods that the path has or, for a path that ends
+ * in `/`, the routes of the path without the `/`. If the body were read first, the reply could complain about a missing body or bad JSON
+ * although the path is wrong.
  * @throws ROUTE_NOT_FOUND, METHOD_NOT_ALLOWED
  */
 export function refuseUnknownRoutes (app: FastifyInstance): void {
@@ -43,7 +44,7 @@ function rememberRoutes (app: FastifyInstance): MethodsOf {
   const routes: Array<{ readonly method: string, readonly pattern: RegExp }> = []
   app.addHook('onRoute', ({ method, url }) => {
     const pattern = new RegExp(`^${url.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`)
-    // Preflights are answered for every path, be there a route or not.
+    // Preflight requests (OPTIONS) are answered for every path, whether it has a route or not.
     for (const each of [method].flat()) if (each !== 'OPTIONS') routes.push({ method: each, pattern })
   })
   return path => [...new Set(routes.filter(({ pattern }) => pattern.test(decoded(path))).map(({ method }) => method))].sort()

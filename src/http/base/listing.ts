@@ -2,7 +2,7 @@ import { type FastifyRequest } from 'fastify'
 import { type ListOptions } from './schemas.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** The part of a reply that paging needs: a setter of headers. */
+/** The part of a reply that paging needs: a function that sets a header. */
 interface Headed { header (name: string, value: string): unknown }
 
 /**
@@ -17,9 +17,9 @@ export function pageOf<S> (request: FastifyRequest, reply: Headed, query: ListOp
 }
 
 /**
- * Gives one page of any rows. When there is more, the URL of the next page is in the Link header (RFC 8288).
+ * Gives one page of any rows. When there are more rows, the URL of the next page is in the Link header (RFC 8288).
  * @param rows in order; one more than the limit when there is a next page
- * @param cursor gives the `after` parameter of the page that begins behind a row
+ * @param cursor gives the `after` parameter of the page that begins after a row
  */
 export function rowsOf<T> (request: FastifyRequest, reply: Headed, limit: number, rows: readonly T[], cursor: (row: T) => string): T[] {
   const page = rows.slice(0, limit)
@@ -41,7 +41,7 @@ export function selectIds<T> (things: ReadonlyMap<string, T>, query: ListOptions
 }
 
 function nextUrl (url: string, after: string): string {
-  // The query is not cut off by `split('?')`, as one of its values may contain a `?`.
+  // The query is not separated by `split('?')`, as one of its values may contain a `?`.
   const end = url.indexOf('?')
   const parameters = new URLSearchParams(end === -1 ? '' : url.slice(end + 1))
   parameters.set('after', after)

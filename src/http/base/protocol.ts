@@ -5,7 +5,10 @@ import { type IncomingHttpHeaders } from 'node:http'
  */
 export const PROTOCOL = 'ai-prompt-shell.v1'
 
-/** The token that a client offers as a subprotocol `bearer.…`: a page in a browser can set no other header of a WebSocket request. */
+/**
+ * The token that a client offers as a subprotocol `bearer.…`; `undefined` if it offers none. A page in a browser can set no other header of
+ * a WebSocket request.
+ */
 export function subprotocolToken (headers: IncomingHttpHeaders): string | undefined {
   const offered = headers['sec-websocket-protocol']?.split(',').map(each => each.trim()) ?? []
   return offered.find(each => each.startsWith('bearer.'))?.slice('bearer.'.length)

@@ -11,7 +11,10 @@ export interface RequestObserver {
 
 /** The record of one request: which prompt it rendered, and how long renders, tools and models have taken so far. */
 export interface RequestActivity extends Activity {
-  /** W3C trace id of the caller's trace, or of the one that begins here; `undefined` when there is neither. */
+  /**
+   * The W3C trace id of the caller's trace or, if the caller sent none, of the trace that begins with this request; `undefined` when traces
+   * are not exported, either.
+   */
   readonly traceId: string | undefined
   /** The registered prompt that was rendered. */
   readonly prompt: string | undefined
@@ -19,11 +22,11 @@ export interface RequestActivity extends Activity {
   /** The version of the prompt and the label that chose it; `undefined` for a prompt without versions or labels. */
   readonly promptVersion: number | undefined
   readonly promptLabel: string | undefined
-  /** Wall time of renders with their tools; `undefined` when nothing was rendered. The next two are `undefined` likewise. */
+  /** How long the renders took, with their tools, in ms of wall time; `undefined` when nothing was rendered. */
   readonly renderMs: number | undefined
-  /** Wall time in which at least one tool was being called. */
+  /** The wall time in which at least one tool was being called, in ms; `undefined` when none was called. */
   readonly toolsMs: number | undefined
-  /** Wall time in which a model was being asked. */
+  /** The wall time in which a model was being asked, in ms; `undefined` when none was asked. */
   readonly modelMs: number | undefined
   /** Whether the record has been ended by `end`. */
   readonly isOver: boolean

@@ -1,14 +1,17 @@
 import { type ErrorCode } from '../../base/error-codes.ts'
 
-/** The errors of routes that read a session (a dialogue with an agent, a skill or a plan). */
+/** The errors of routes that read a session (a dialogue with an agent, a run of a skill, a plan or a terminal). */
 export const READS_SESSION: readonly ErrorCode[] = ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE']
 
-/** The errors of routes that start a session; the agent, skill or plan in it has errors of its own beside these. */
+/** The errors of routes that start a session. The routes of agents, skills and plans add further errors. */
 export const BEGINS_SESSION: readonly ErrorCode[] = [
   'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'TOO_MANY_SESSIONS', 'SESSIONS_UNAVAILABLE'
 ]
 
-/** The errors of routes that continue a session: the caller's rights to its target and its definition are checked again. */
+/**
+ * The errors of routes that continue a session. Each time the service checks again that the caller may use the session's definition and its
+ * target (machine).
+ */
 export const DRIVES_SESSION: readonly ErrorCode[] = [
   ...READS_SESSION, 'SESSION_BUSY', 'SESSION_ENDED', 'SESSION_FULL', 'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND'
 ]
@@ -53,7 +56,10 @@ export const CHATS: readonly ErrorCode[] = [...RENDERS, ...ASKS_MODEL, 'INPUT_TO
 /** The errors of routes that continue a skill (a runbook that a model carries out): it may fail, or not be waiting for input. */
 export const RUNS_SKILL: readonly ErrorCode[] = ['SKILL_NOT_WAITING', 'SKILL_FAILED', 'INTERNAL']
 
-/** The errors of routes that start a skill, with those of the terminal that it uses and of its text, which may be a template. */
+/**
+ * The errors of routes that start a skill, with the errors of the terminal in which the skill runs commands, and of the skill's text, which
+ * may be a template.
+ */
 export const STARTS_SKILL: readonly ErrorCode[] = [
   ...BEGINS_SESSION, 'TARGETS_NOT_OFFERED', 'TERMINAL_NOT_FOUND', 'TERMINAL_GONE', 'TERMINAL_UNSUPPORTED',
   'VARIABLE_MISSING', 'VARIABLES_INVALID', 'TEMPLATE_SYNTAX', ...RUNS_SKILL

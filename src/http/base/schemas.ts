@@ -17,7 +17,10 @@ export const nullable = <T extends TSchema>(
   options: { readonly description?: string } = {}
 ) => Type.Optional(Type.Union([schema, Type.Null()], options))
 
-/** Makes the schema of a text that is one of several. It names the type `string`, too: the API page shows a choice only then. */
+/**
+ * Makes the schema of a text that must be one of several values. It also has `type: string`, since the page at /docs offers the values for
+ * choice only then.
+ */
 export function oneOf<Values extends string[]> (values: readonly [...Values], options: { readonly description?: string } = {}) {
   return Type.Enum<Values>(values, { type: 'string', ...options })
 }
@@ -115,7 +118,7 @@ export const UpstreamErrorReply = Type.Object({
   error: Type.Optional(Type.Unknown({ description: 'Mostly an object with a `message`, as OpenAI has it; below `/v1` always an object' }))
 }, { $id: 'UpstreamError', title: 'UpstreamError', additionalProperties: true, description: 'The model\'s API refused the request: its status and its error body, as they came' })
 
-/** The refusals of the model's API that a route passes on, by status. */
+/** The schemas of the errors of a model's API that a route passes on to its caller, by HTTP status. */
 export const upstreamRefusals = { '4XX': Type.Ref('UpstreamError') }
 
 /** The schema of a reply that comes in several media types. */

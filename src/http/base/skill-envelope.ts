@@ -3,7 +3,8 @@ import { type JsonObject } from '../../base/json.ts'
 import { type TSchema, Type } from '../../base/schema-builder.ts'
 
 /**
- * Whether a path belongs to running skills, whose replies are wrapped in `{ success, data }`. Paths about definitions of skills do not.
+ * Whether a path belongs to the routes that run skills, whose replies are wrapped in `{ success, data }`. The routes below
+ * `/api/skills/definitions`, which read the definitions of skills, do not belong to them.
  */
 export function isSkillPath (path: string): boolean {
   return /^\/api\/skills\/(?!definitions(?:[/?]|$))/.test(path)

@@ -12,14 +12,15 @@ const PLACE_OF_NONCE = /%NONCE%/g
 
 let page: Promise<string> | undefined
 
-/** The console's page for one request, with headers that keep the page from doing anything but its work. */
+/** The console's page for one request. Its headers forbid the page everything that it does not need. */
 export interface ConsolePage {
   readonly html: string
   readonly headers: Readonly<Record<string, string>>
 }
 
 /**
- * Makes the console's page for one request. The file is read at the first request, since most services serve programs only.
+ * Makes the console's page for one request. The file of the page is read at the first request, because most services are used by programs
+ * only and never show the console.
  * @throws Error of reading the file, when the console was not built
  */
 export async function makeConsolePage (): Promise<ConsolePage> {

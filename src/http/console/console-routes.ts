@@ -7,9 +7,9 @@ import { pathOf } from '../base/known-routes.ts'
 import { CONSOLE_FOLDER, makeConsolePage } from './console-page.ts'
 
 /**
- * The routes of the console: one page for every address below `/console/`, with its scripts and styles, whose names have a
- * hash of their content. `GET /` redirects browsers to the console, and so does `/examples/term.html`, where skills were tried
- * before. The page calls the API as any client does, with a token of its user.
+ * The routes of the console: one page for every address below `/console/`, with its scripts and styles, whose names contain a hash of their
+ * content. `GET /` redirects browsers to the console, and so does `/examples/term.html`, the address of an earlier page for trying skills.
+ * The page calls the API as any client does, with a token of its user.
  */
 export function consoleRoutes (app: App): void {
   app.register(serveFiles, {
@@ -28,7 +28,7 @@ export function consoleRoutes (app: App): void {
   app.get('/', options, (request, reply) => wantsPage(request) ? reply.redirect('/console/') : refuse(request))
   app.get('/console', options, (_request, reply) => reply.redirect('/console/'))
   app.get('/console/*', options, showPage)
-  // Browsers keep the fragment of the address, which names a session, over a redirect: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.2
+  // The fragment of the address names a session; browsers add it to the new address: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.2
   app.get('/examples/term.html', options, (_request, reply) => reply.redirect('/console/sessions/new?of=skills/', 308))
 }
 

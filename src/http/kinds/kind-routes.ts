@@ -14,7 +14,7 @@ export interface KindRoute {
   readonly kind: Kind
   /** The path segment of the kind: `prompts` in `/api/prompts/{id}`. */
   readonly path: string
-  /** The path segment behind the id, such as `tests` in `/api/prompts/{id}/tests`; left out for none. */
+  /** The path segment after the id, such as `tests` in `/api/prompts/{id}/tests`; `undefined` when the path ends with the id. */
   readonly below?: string
   /** The name of the kind in operation ids: `Prompt`. */
   readonly name: string

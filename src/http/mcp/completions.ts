@@ -34,7 +34,10 @@ export function offerCompletions (server: Server, visit: Visit, { environs }: Mc
   }))
 }
 
-/** The values that a schema lists as its `enum` or `examples`, as texts. */
+/**
+ * The values that a schema lists as its `enum` or `examples`, as texts; `true` and `false` for a boolean that lists none; empty for other
+ * schemas.
+ */
 function valuesOf (property: Readonly<Record<string, Json>>): readonly string[] {
   for (const keyword of ['enum', 'examples']) {
     const values = Object.hasOwn(property, keyword) ? property[keyword] : undefined

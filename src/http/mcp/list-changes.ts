@@ -18,7 +18,7 @@ export interface Followed {
   readonly environs: Environs
   /** Calls the listener after each new generation, the snapshot that follows a change. @returns a function that ends this */
   onPublished (listener: (generation: Generation) => void): () => void
-  /** Looks the caller's token up again. @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  /** Looks up the caller's token again, and gives the caller with the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   callerNow (): Caller
   /** Ends the client's stream when its token has been revoked. */
   end (): void

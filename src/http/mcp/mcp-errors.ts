@@ -4,9 +4,9 @@ import { type Caller } from '../../access/caller.ts'
 import { type Role } from '../../access/role.ts'
 
 /**
- * Answers a request of an MCP client, and turns errors of the service into JSON-RPC errors, whose `data` has the service's own code and
- * details.
- * @throws ProtocolError: -32602 for a fault of the client, -32603 for any other
+ * Runs the function that answers a request of an MCP client, and turns errors of the service into JSON-RPC errors, whose `data` has the
+ * service's own code and details.
+ * @throws ProtocolError: -32602 for a fault of the client, -32603 for any other error of the service
  */
 export async function inProtocol<T> (answer: () => T | Promise<T>): Promise<T> {
   try {

@@ -17,7 +17,8 @@ import { offerTools } from './tools.ts'
 const MAX_STREAMS = 100
 
 /**
- * The MCP endpoint: answers requests over HTTP, in the older and the newer form of the protocol. Only streams of changes outlive a request.
+ * The MCP endpoint: answers requests over HTTP, in the older and the newer form of the MCP protocol. It keeps nothing from one request to
+ * the next, except streams that report changes, which stay open.
  */
 export class McpEndpoint {
   readonly #uses: McpUses

@@ -8,8 +8,8 @@ const ROLE_KEY = 'ai-prompt-shell/role'
 const SOUNDS: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' }
 
 /**
- * Turns a rendered message into MCP messages, one for each part, since an MCP message holds one content block. MCP knows the
- * roles `user` and `assistant` only; a message of any other role becomes one of `user`, with its role beside the text.
+ * Turns a rendered message into MCP messages, one for each part, since an MCP message holds one content block. MCP knows the roles `user`
+ * and `assistant` only; a message of any other role becomes one of `user`, and `_meta` names its own role.
  */
 export function promptMessages ({ role, content = '' }: RenderedMessage): PromptMessage[] {
   const blocks = Array.isArray(content)

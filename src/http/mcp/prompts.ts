@@ -6,7 +6,10 @@ import { inProtocol } from './mcp-errors.ts'
 import { promptMessages } from './prompt-messages.ts'
 import { type McpUses, type Visit } from './visit.ts'
 
-/** The number of prompts in one page of a listing: few, since their arguments are worked out one prompt after the other. */
+/**
+ * The number of prompts in one page of `prompts/list`. Pages are small, since the arguments of their prompts are computed one prompt after
+ * the other.
+ */
 const PAGE = 200
 
 /** Answers `prompts/list` and `prompts/get` of MCP with the prompts that the caller may see. */

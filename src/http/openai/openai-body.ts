@@ -55,7 +55,7 @@ export function readPromptCall (body: Static<typeof CompletionBody>): PromptCall
     revision: prompt?.revision ?? undefined,
     variables: (prompt?.variables ?? variables ?? {}) as JsonObject,
     conversation: (messages ?? []) as readonly JsonObject[],
-    // A model named beside the prompt replaces the prompt's own model, as every field of the request does.
+    // If the request names a model as well as a prompt, this model replaces the prompt's own one, as every field of the request does.
     fields: (named === undefined && model !== '' ? { ...fields, model } : fields) as JsonObject
   }
 }

@@ -4,7 +4,7 @@ import { type App } from '../base/app-types.ts'
 
 /**
  * Adds the page at `/docs` to read and try the API. The page may run only its own scripts and call only this service, even
- * if the texts of registered entries hold scripts. See https://github.com/fastify/fastify-helmet.
+ * if the texts of registered entries contain scripts. See https://github.com/fastify/fastify-helmet.
  */
 export async function showApi (app: App): Promise<void> {
   await app.register(async page => {

@@ -2,16 +2,16 @@ import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type App } from '../base/app-types.ts'
 import { type Call, type describeCalls } from './openapi.ts'
 
-/** Request headers that are passed on to the inner server: they decide which part of a file is sent, and in which encoding. */
+/** Request headers that are passed on to the inner server (see `openApiRoutes`): they decide which part of a file is sent, and in which encoding. */
 const PASSED_ON = ['if-none-match', 'if-modified-since', 'range', 'accept-encoding'] as const
 
-/** Reply headers of the inner server that are not passed back, since the outer server sets its own. */
+/** Reply headers of the inner server that are not passed on to the client, since the outer server sets its own. */
 const OWN = ['date', 'connection', 'keep-alive', 'transfer-encoding']
 
 /**
- * The routes of the API's description at `/openapi.json` and of its page at `/docs`. An inner server, which listens on no port, makes the
- * answers. It describes the routes that are registered after this call, and is created at the first request, as that would take a tenth of
- * every start.
+ * The routes of the API's description at `/openapi.json` and of its page at `/docs`. An inner server, which listens on no port, gives the
+ * answers. It describes the routes that are registered after this call. It is created at the first request, since creating it would take a
+ * tenth of the time of every start.
  */
 export function openApiRoutes (app: App): void {
   const calls: Call[] = []

@@ -133,7 +133,10 @@ function describeRoute (route: DescribedRoute): FastifySchema & CallFacts {
 /** Statuses of a model's API that are not passed on to callers, since they are no fault of the caller's request. */
 const OWN_STATUSES: ReadonlySet<string> = new Set(['401', '403', '408', '425', '429'])
 
-/** Adds the refusals of a model's API to the schemas of errors whose statuses the service itself uses too. */
+/**
+ * Changes the schemas of 4xx errors of a route that passes on the errors of a model's API: such a reply may have the service's form or the
+ * form of that API.
+ */
 function withRefusals (schema: FastifySchema): FastifySchema {
   const response = schema.response as Readonly<Record<string, TSchema>> | undefined
   const refusal = response?.['4XX']

@@ -14,7 +14,7 @@ const MAX_SHOWN = 40
  * @param errors the errors of ajv, with `data`; at least one
  */
 export function violationOf (part: string, errors: readonly ErrorObject[]): ServiceError {
-  // A union adds errors of its own, and one set for each variant. The variant that was meant has failed at the deepest place.
+  // A union (`anyOf`) gives an error of its own and errors of each variant. The client probably meant the variant whose error is at the deepest place.
   const place = errors.map(({ instancePath }) => instancePath).reduce((deepest, path) => path.length > deepest.length ? path : deepest)
   const found = errors.filter(({ instancePath, keyword }) => instancePath === place && keyword !== 'anyOf')
   const path = place.slice(1).replaceAll('/', '.')

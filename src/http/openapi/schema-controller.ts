@@ -8,13 +8,13 @@ import { violationOf } from './plain-violations.ts'
 type SchemaController = NonNullable<FastifyServerOptions['schemaController']>
 
 /**
- * Makes the compilers with which a server checks requests and writes replies. They are passed as an option when the server
- * is made: a server that gets them later has loaded Fastify's own compilers by then, which are 48 modules.
+ * Makes the compilers with which a server checks requests and writes replies. They must be passed as an option when the server is made; if
+ * they were set later, the server would already have loaded Fastify's own compilers, which are 48 modules.
  */
 export function schemaController (): SchemaController {
-  // One serialiser for all replies: registrations hold integers that JSON.stringify alone refuses.
+  // One serialiser for all replies: registrations contain integers (bigint) that JSON.stringify alone refuses.
   const compilersFactory = { buildValidator: () => compile, buildSerializer: () => () => stringifyJson }
-  // Fastify's type declares less than its documentation says that compilers get.
+  // Fastify's documentation says that compilers get more than Fastify's type declares.
   return { compilersFactory } as unknown as SchemaController
 }
 

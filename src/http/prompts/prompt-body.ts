@@ -17,7 +17,7 @@ const EXAMPLE = { variables: { name: 'Ada' } }
 export const SPEAKERS = ['user', 'assistant', 'tool'] as const
 export const MAX_MESSAGES = 1000
 
-/** The member `messages` of a body: the caller's. */
+/** The member `messages` of a body: the conversation so far, as the caller sends it. */
 export const messages = nullable(
   Type.Array(Type.Object({ role: oneOf(SPEAKERS) }, { additionalProperties: true }), { maxItems: MAX_MESSAGES }),
   { description: 'The conversation so far: it goes where the prompt has `history`, else behind, and is not rendered' })

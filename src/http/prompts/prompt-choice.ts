@@ -56,7 +56,10 @@ export async function chooseToRender (
   }
 }
 
-/** The end user for whom a request is made, from the fields that OpenAI's clients send. The same user always gets the same version. */
+/**
+ * The end user for whom a request is made, from the fields that OpenAI's clients send; `undefined` if the request names none. The same user
+ * always gets the same version of a prompt.
+ */
 function keyOf (body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   for (const name of ['user', 'safety_identifier']) {

@@ -38,7 +38,7 @@ function bodyOf (linted: readonly Linted[]) {
   }, {
     additionalProperties: false,
     oneOf: [...linted.map(({ field }) => field), 'template'].map(name => ({ required: [name] })),
-    // `syntax` is allowed only beside a bare template: a prompt holds its own.
+    // `syntax` is allowed only with `template`: a whole prompt names the syntax itself.
     dependentRequired: { syntax: ['template'] },
     examples: [{ template: 'Say hello to {{variables.name}}.' }]
   })

@@ -6,8 +6,8 @@ import { type App } from '../base/app-types.ts'
 export type ReadMetrics = () => Promise<string>
 
 /**
- * The route of the metrics for Prometheus. Metrics name prompts, tools and models with their use, so the route requires
- * the role that may list them, and a token with patterns sees only the prompts that it allows. Prometheus can send a token
+ * The route of the metrics for Prometheus. Metrics name prompts, tools and models and show how much they are used, so the route requires
+ * the role that may list them. A token that may use only some prompts does not see the metrics of the others. Prometheus can send a token
  * (`authorization` in its scrape configuration).
  */
 export function metricsRoutes (app: App, { readMetrics }: { readMetrics: ReadMetrics }): void {

@@ -24,8 +24,8 @@ const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the st
 /** The routes of plans: a model proposes changes of files, which can be applied, undone and redone. */
 export function planRoutes (app: App, { door, sessionKinds: { plans }, planPreviews }: Pick<Service, 'door' | 'sessionKinds' | 'planPreviews'>): void {
   /**
-   * Answers when the plan waits for the user again or has ended, at the latest after 30 s. @param code the status of a reply that came in
-   * time
+   * Answers when the plan waits for the user again or has ended, at the latest after 30 s.
+   * @param code the status of the reply; 202 is sent instead while the plan still runs
    */
   async function answer (request: FastifyRequest, reply: FastifyReply, enter: (visitor: Visitor) => Promise<Progress>, code = 200) {
     const progress = await enter(visitorOf(request, reply))

@@ -45,7 +45,7 @@ const PromptReply = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply)
 })
 
-/** The author of a change that another program made in the store itself, which keeps no names. */
+/** The author that is shown for a change which another program made directly in the store: the store does not keep names of authors. */
 const STORE = 'store'
 
 /** The routes that list and read prompts. */
@@ -72,7 +72,7 @@ export function promptRoutes (app: App, { environs, choosePrompt }: { environs: 
     const { generation, params, query } = request
     const { prompt, version, label } = await choose(choosePrompt, request, reply, params.id, query)
     requireRevision(prompt, params.id, query.revision)
-    // A prompt of an extension has no key of its own that could be written.
+    // A prompt of an extension has no key of its own in the store, and so no entity tag.
     if (prompt.entry.origin === 'direct' && label === undefined && prompt.version === undefined) reply.header('etag', entityTag(prompt.entry.hash))
     const error = whyNotRunnable(prompt, generation)
     if (prompt.state === 'invalid' && error !== undefined) throw error

@@ -45,8 +45,8 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
   }
 
   /**
-   * Waits for a call that is allowed only while the skill waits for it, and says so in its error. @throws SKILL_NOT_WAITING when the skill
-   * does not wait for this call
+   * Waits for the result of a call that the skill accepts only while it waits for such a call, for example the user's answer to a question.
+   * @throws SKILL_NOT_WAITING when the skill does not wait for this call
    */
   async function whileWaiting (visitor: Visitor, id: string, notNow: NotNow, work: Promise<Progress>): Promise<Progress> {
     try {

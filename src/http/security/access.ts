@@ -91,8 +91,8 @@ export function requireCaller ({ caller, headers, socket }: FastifyRequest, acce
 }
 
 /**
- * Checks a request to a service that asks for no tokens, and gives its caller. A request that a foreign page makes the browser send must
- * not pass for the user's own.
+ * Checks a request to a service that asks for no tokens, and gives its caller. A foreign page could make a user's browser send a request
+ * with the user's rights, so requests other than GET and HEAD are refused when a page of another host sends them.
  */
 function anyone ({ headers, method, socket }: FastifyRequest, role: Role | undefined, access: OpenAccess): Caller {
   if (role !== undefined && method !== 'GET' && method !== 'HEAD') checkOrigin(headers, access)

@@ -6,9 +6,9 @@ const EXPOSED = ['etag', 'link', 'retry-after', 'x-prompt-label', 'x-prompt-revi
   ...['requests', 'tokens'].flatMap(rated => [`x-ratelimit-limit-${rated}`, `x-ratelimit-remaining-${rated}`, `x-ratelimit-reset-${rated}`])]
 
 /**
- * Lets pages of the given origins call the service, with a token that they hold themselves: cookies are never accepted. The pages may send
- * any header, since OpenAI's client adds a dozen of its own. Without origins no CORS headers are sent, and browsers keep pages of other
- * origins out.
+ * Lets pages of the given origins call the service, with a token that the pages send; cookies are never accepted. The pages may send any
+ * header, since OpenAI's client adds a dozen of its own. Without origins no CORS headers are sent, and browsers let no page of another
+ * origin read an answer.
  * See https://github.com/fastify/fastify-cors.
  */
 export async function allowOrigins (app: App, origins: readonly string[]): Promise<void> {

@@ -16,7 +16,7 @@ export interface HostNames {
  */
 export function hostNames (names: readonly string[]): HostNames {
   const given = new Set(names.map(name => name.toLowerCase()))
-  // The last accepted host is kept: nearly every request names the same one, and parsing it takes a hundredth of a render.
+  // The last accepted host is remembered: nearly every request names the same one, and parsing it takes a hundredth of a render.
   let last: string | undefined
   return {
     allow (host) {

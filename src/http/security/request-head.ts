@@ -6,7 +6,7 @@ import { type App } from '../base/app-types.ts'
 const UTF_8 = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii'])
 
 /**
- * Refuses bad request heads in the one shape of errors, where Node would refuse them without an explanation, and bodies
+ * Refuses requests with a wrong head by an error in the service's form, where Node would refuse them without an explanation, and bodies
  * whose charset or encoding is unsupported. Node's `requireHostHeader` must be off, since the check is made here.
  */
 export function checkRequestHeads (app: App): void {
@@ -26,8 +26,8 @@ function whatIsWrong (request: IncomingMessage): ServiceError | undefined {
 }
 
 /**
- * Refuses a request whose host is missing or ambiguous: a proxy could read another host from it than this service does:
- * https://www.rfc-editor.org/rfc/rfc9112#section-3.2
+ * What is wrong with the host of a request: it is missing, given twice, or another one than in the URL; `undefined` when nothing is wrong.
+ * A proxy could read another host from such a request than this service does: https://www.rfc-editor.org/rfc/rfc9112#section-3.2
  */
 function whatIsWrongWithHost ({ httpVersion, headers: { host }, rawHeaders, url = '' }: IncomingMessage): string | undefined {
   if (host === undefined && httpVersion === '1.1') return 'headers: host is missing'

@@ -31,7 +31,7 @@ export const Decision = Type.Object({
   reason: Type.Optional(Type.String())
 })
 
-/** An approval in the form of replies. */
+/** Gives an approval in the form that replies have. */
 export const viewApproval = describeApproval
 
 export function viewDecision ({ decision, by, at, command, reason }: Decided): Static<typeof Decision> {

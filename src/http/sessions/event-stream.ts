@@ -11,7 +11,10 @@ import { FREE_UNREAD, holdUnread } from './unread.ts'
 /** How often a stream sends a comment, in ms. Proxies close connections on which nothing happens. */
 const HEARTBEAT = 15_000
 
-/** How long the service waits for a reader that does not read, in ms. Then it closes the stream; the reader comes back by the id of its last event. */
+/**
+ * How long the service waits for a client that does not read its stream, in ms. Then it closes the stream; the client can connect again and
+ * continue with the event after the last one that it received.
+ */
 const PATIENCE = 30_000
 
 /** The schema of a stream of a session's events. */
@@ -25,15 +28,16 @@ export const EventStream = Type.String({
 })
 
 export interface StreamOptions<R> {
-  /** Id of the last event that the reader has; left out for all. */
+  /** The id of the last event that the client already has; when left out, no event is skipped. */
   readonly after?: EventId | undefined
-  /** Makes the last event of the stream, from the value with which the session's own events end. */
+  /** Makes the last event of the stream, from the value that the session's events return at their end. */
   readonly describeEnd?: (end: R) => { readonly event: string, readonly data: JsonObject }
 }
 
 /**
- * Turns the transitions of a session into server-sent events. Each event has a type, and an id `seq.n` (transition and place in it) behind
- * which a reader can resume; live events have no id and are not repeated. If the session cannot be read on, the last event is `error`.
+ * Turns the transitions (recorded steps) of a session into server-sent events. Each event has a type, and an id `seq.n`: the number of the
+ * transition, and the place of the event in it. A client that connects again can continue with the event after the last id that it
+ * received. Live events have no id and are not sent again. If the session cannot be read any further, the last event is `error`.
  */
 export function eventStream<R> (followed: AsyncGenerator<Followed, R>, options: StreamOptions<R> = {}): PassThrough {
   const stream = new PassThrough({ highWaterMark: FREE_UNREAD })
@@ -71,8 +75,8 @@ async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed,
 }
 
 /**
- * Waits until the reader has read what it was sent. @returns false when that takes too long, or when the unread bytes of all readers exceed
- * their bound
+ * Waits until the client has read what it was sent.
+ * @returns false when the client takes longer than `PATIENCE`, or when all clients together leave too many bytes unread
  */
 async function isDrained (stream: PassThrough, closed: AbortSignal): Promise<boolean> {
   const release = holdUnread(stream.writableLength)

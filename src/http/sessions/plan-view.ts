@@ -16,8 +16,8 @@ const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREA
 const CONFLICT = oneOf(['changed', 'gone', 'there', 'filled'])
 
 /**
- * The schema of a plan (changes of files that a model proposes) in replies: what its protocol calls AgentPlan, with the state of its
- * session.
+ * The schema of a plan (changes of files that a model proposes) in replies: the AgentPlan of the plan protocol, with the state of the
+ * plan's session.
  */
 export const PlanReply = Type.Object({
   id: Type.String({ description: 'Of the session' }),
@@ -58,7 +58,7 @@ export const PlanReply = Type.Object({
   }))
 })
 
-/** The schema of the result of an undo or redo with `dryRun`, which writes nothing. */
+/** The schema of the reply to an undo or redo with `dryRun`, which says what would happen and writes nothing. */
 export const DryTurnReply = Type.Object({
   dryRun: Type.Literal(true),
   files: Type.Array(Change, { description: 'What would be as it was before, or as it was made' }),

@@ -5,7 +5,7 @@ export const SkillSessionId = Type.Object({ id: Type.String({ maxLength: 512, de
 
 const text = (maxLength: number, description: string) => Type.String({ maxLength, description })
 
-/** The fields that name the command which the user was shown. If another command waits by the time the decision arrives, it is refused. */
+/** The fields that name the command which the user was shown. If another command waits when the user's decision arrives, the decision is refused. */
 const SHOWN = {
   approvalId: Type.Optional(text(100, '`approval.id` of what was shown')),
   digest: Type.Optional(text(100, '`approval.digest` of what was shown'))

@@ -12,7 +12,10 @@ import { nullable, oneOf } from '../base/schemas.ts'
 /** The largest size of a skill's messages in one reply, in UTF-16 units of their JSON; older messages are left out. */
 const MAX_MESSAGES = 1024 * 1024
 
-/** The schema of the model's reply, as `parseSkillResponse` reads it; after a command that was interrupted or not run, the service's own question. */
+/**
+ * The schema of the model's last reply, as `parseSkillResponse` reads it. After a command that was interrupted or not run, it is the
+ * question that the service itself asks about that command.
+ */
 const AiResponse = Type.Object({
   type: oneOf(['CMD', 'ASK', 'MESSAGE', 'DONE']),
   content: Type.String({ description: 'With its tag' }),
@@ -52,7 +55,7 @@ export const SkillStartData = Type.Object({
   ...SkillTurnData.properties
 })
 
-/** The schema of a skill that runs, as a whole. */
+/** The schema of a skill's session, with everything that replies tell of it. */
 export const SkillData = Type.Object({
   terminalSessionId: Type.String({ description: 'Where it was started: a terminal, a target, or `manual`' }),
   serverId: Type.Union([Type.String(), Type.Null()], { description: 'The target on which its commands run; null where its user runs them' }),
@@ -81,7 +84,10 @@ export const SkillOutputData = Type.Object({ lastOutput: Type.String({ descripti
 
 type Message = Static<typeof SkillData>['messages'][number]
 
-/** The state of a skill in the words of its protocol: the engine's state or, for a session that was ended from outside, its status. */
+/**
+ * The state of a skill in the words of its protocol: the state of its engine or, for a session that was cancelled, has failed or has
+ * expired, the session's status.
+ */
 export function stateOf ({ status, engine }: Session): Static<typeof State> {
   if (status === 'cancelled' || status === 'expired' || status === 'failed') return status
   return engine.view.stateName as Static<typeof State>

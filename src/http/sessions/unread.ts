@@ -1,22 +1,22 @@
 /**
- * How much all readers of event streams together may leave unread, in bytes. A reader for whom there is no room is cut off; it connects
- * again and resumes behind its last event.
+ * The most bytes that all clients that follow sessions, by event streams or WebSockets, may leave unread together. A client for which there
+ * is no room left is disconnected; it connects again and continues with the event after the last one that it received.
  */
 const MOST_UNREAD = 64 * 1024 * 1024
 
-/** What a slow reader costs beside its unread bytes: the part of the session's log that is kept in memory for the reader, in bytes. */
+/** The memory that a slow client takes beside its unread bytes: the part of the session's log that is kept in memory for this client, in bytes. */
 const OWN_BYTES = 64 * 1024
 
-/** How many unread bytes one reader may have before they are counted. */
+/** How many unread bytes one client may have before they count towards the limit for all clients. */
 export const FREE_UNREAD = 64 * 1024
 
 let held = 0
 
 /**
- * Reserves room for the unread bytes of a reader.
- * @param bytes how many bytes wait for the reader
- * @returns a function that gives the room back, and may be called more than once; undefined when there is no room: then the caller must cut
- * the reader off
+ * Reserves room for the unread bytes of one client, within the limit for all clients.
+ * @param bytes how many bytes wait for the client
+ * @returns a function that ends the reservation, and may be called more than once; `undefined` when there is no room: then the caller must
+ * disconnect the client
  */
 export function holdUnread (bytes: number): (() => void) | undefined {
   const share = bytes + OWN_BYTES

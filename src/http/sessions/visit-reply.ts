@@ -17,7 +17,7 @@ export function wantsEvents (accept = ''): boolean {
   return (qualities.get('text/event-stream') ?? 0) > (qualities.get('application/json') ?? 0)
 }
 
-/** A call that drives a session, such as a message to it, and how its result is described in the reply. */
+/** A call that starts or continues a session, such as a message to it, and the function that describes its result for the reply. */
 export interface Visit {
   readonly enter: (visitor: Visitor) => Promise<Progress>
   readonly describe: (progress: Progress) => JsonObject
@@ -26,8 +26,8 @@ export interface Visit {
 }
 
 /**
- * Makes the call, and answers when the session waits for the user again or has ended, at the latest after 30 s. A request that prefers
- * events gets them as they come; the last event is `turn`, with the JSON that other requests get.
+ * Makes a request's call to a session, and answers when the session waits for the user again or has ended, at the latest after 30 s. A
+ * request that prefers events gets the session's events as they come; the last event is `turn`, with the JSON that other requests get.
  */
 export async function answerVisit (door: SessionDoor, request: FastifyRequest, reply: FastifyReply, visit: Visit): Promise<FastifyReply> {
   const { enter, describe, isStart = false } = visit
@@ -41,7 +41,7 @@ export async function answerVisit (door: SessionDoor, request: FastifyRequest, r
   return await sendEvents(reply, events)
 }
 
-/** The schema of the reply of a call that drives a session: JSON, or a stream of events. */
+/** The schema of the reply of a call that starts or continues a session: JSON, or a stream of events. */
 export function turnReply (schema: TSchema): MediaReply {
   return {
     description: 'What the turn came to; with `Accept: text/event-stream` its events, as they come',

@@ -4,8 +4,8 @@ import { type Visitor } from '../../service/sessions/door.ts'
 import { abortWhenGone } from '../base/client-gone.ts'
 
 /**
- * The sender of a request as sessions know him: his identity, and how long he waits. @param patience the time until he wants a reply, in
- * ms; see `Visitor`
+ * Describes the sender of a request for the functions that drive sessions: the caller, the request, and how long the sender waits.
+ * @param patience how long the sender waits for a reply, in ms; see `Visitor`
  */
 export function visitorOf ({ caller, id, headers }: Pick<FastifyRequest, 'caller' | 'id' | 'headers'>, reply: FastifyReply, patience?: number): Visitor {
   const key = headers['idempotency-key']

@@ -38,9 +38,10 @@ function leave (client: WebSocket): void {
 }
 
 /**
- * Passes requests for a WebSocket on to the listeners of the emitter that is returned. A request for any other upgrade is served as if it
- * had not asked, which HTTP allows (RFC 9110, 7.8): Java's client asks every server for h2c, also with a POST. Without this function Node
- * would leave the body of such a request unread as soon as anything listens to upgrades.
+ * Separates requests for a WebSocket from requests for other upgrades. The emitter that is returned gets only the requests for a WebSocket.
+ * Any other request is served as if it had asked for no upgrade, which HTTP allows (RFC 9110, 7.8): Java's client asks every server to
+ * upgrade to h2c, also with a POST. Without this function Node would not read the body of such a request, since something listens to
+ * upgrades.
  */
 function routeOtherUpgrades (server: Server): Server {
   const websockets = new EventEmitter()
@@ -51,7 +52,7 @@ function routeOtherUpgrades (server: Server): Server {
   return websockets as Server
 }
 
-/** Lets the server read a request anew, with its head written again in front of its body but without the header `upgrade`. */
+/** Makes the server read a request a second time: the head is written again without the header `upgrade`, and put back in front of the body. */
 function serveAgain (server: Server, { method = '', url = '', httpVersion, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): void {
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -8,7 +8,7 @@ import { type Generation } from '../../registry/generation/generation.ts'
  * socket is open.
  */
 export interface Client {
-  /** Looks the client's token up again. @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  /** Looks up the client's token again, and gives the caller with the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   caller (): Caller
   /** The entries (the current snapshot) that the client may see now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   generation (): Generation

@@ -4,7 +4,8 @@ import { type Notice, type Transition } from '../../session/model.ts'
 type Frames = (data: JsonObject, transition: Transition) => JsonObject[]
 
 /**
- * The frames that clients of skills get for each notice (something that a session tells). A notice that is not in the list makes no frame.
+ * The frames that clients of skills get for each type of notice (something that a session tells its users). For other types of notices they
+ * get none.
  */
 const FRAMES: Partial<Record<Notice['type'], Frames>> = {
   step: ({ step = 0, max = 0 }) => [{ type: 'skill_step', step, max }],

@@ -6,10 +6,13 @@ import { type Client } from './client.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
 import { FREE_UNREAD, holdUnread } from '../sessions/unread.ts'
 
-/** How often the service pings a client, in ms. A client that does not answer is cut off. */
+/** How often the service pings a client, in ms. A client that has not answered by the next ping is disconnected. */
 const HEARTBEAT = 30_000
 
-/** How many bytes a client may leave unread. Beyond that it is cut off; it connects again and resumes behind its last event. */
+/**
+ * How many bytes a client may leave unread. When there are more, the client is disconnected; it connects again and continues with the event
+ * after the last one that it received.
+ */
 const MAX_BEHIND = 1024 * 1024
 
 /** The WebSocket code with which a socket is closed when its token has been revoked, and the HTTP status that means the same. */
@@ -21,13 +24,16 @@ const MAX_WAITING_LENGTH = 1024 * 1024
 
 /** Handles the frames of one client, one after the other. */
 export interface FrameHandler {
-  /** Handles one frame. @throws ServiceError, which the client is told */
+  /** Handles one frame. @throws ServiceError, whose code and message are sent to the client */
   take (frame: JsonObject): Promise<void>
   /** The frame that tells the client of an error. */
   errorOf (error: ServiceError, frame: JsonObject | undefined): JsonObject
   /** Whether a frame does not count as a request: a typed key, or a change of the terminal's size. */
   isNoRequest (frame: JsonObject): boolean
-  /** Checks that the client still has the rights for what it has open; called every second. */
+  /**
+   * Checks that the client still has the rights for what it has open, such as a terminal, and closes what the client may no longer use;
+   * called every second.
+   */
   look (): void
   close (): void
 }
@@ -48,7 +54,7 @@ export class SocketConnection {
   #handler: FrameHandler | undefined
   #turn = Promise.resolve()
   #isAlive = true
-  /** Gives back the room that the client's unread bytes take among those of all readers. */
+  /** Ends the reservation of room for the client's unread bytes; see `holdUnread`. */
   #release = (): void => {}
 
   constructor (socket: WebSocket, options: ConnectionOptions) {
@@ -80,7 +86,7 @@ export class SocketConnection {
     return this.#socket.bufferedAmount
   }
 
-  /** Cuts off a client that does not read. */
+  /** Closes the connection of a client that does not read, without waiting for the client. */
   cut (): void {
     this.#socket.terminate()
   }
@@ -131,7 +137,8 @@ export class SocketConnection {
   }
 
   /**
-   * Tells the client of an error. A client whose token has been revoked gets only the end of its socket. @param frameOf makes the frame
+   * Sends the client a frame about an error. If the error says that the client's token is unknown, the socket is closed instead.
+   * @param frameOf makes the frame
    */
   fail (error: unknown, frameOf: (error: ServiceError) => JsonObject): void {
     const known = error instanceof ServiceError ? error : undefined

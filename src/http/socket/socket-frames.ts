@@ -55,7 +55,7 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
     void pump(events, id, leaving.signal).finally(() => { if (followed.get(id) === leaving) followed.delete(id) })
   }
 
-  /** Stops following a session. A later `subscribe` begins where its frame says. */
+  /** Stops following a session. A later `subscribe` begins at the transition that its own frame names. */
   function unsubscribe ({ sessionId }: JsonObject): void {
     const id = textOf(sessionId, 'sessionId')
     followed.get(id)?.abort()
@@ -73,7 +73,10 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
     }
   }
 
-  /** Tells the client that a session can no longer be followed: the client has lost the right to it, or it could not be read. */
+  /**
+   * Tells the client that a session can no longer be followed: the client has lost the right to follow it, or the service could not read
+   * it. In the second case the socket is closed, too.
+   */
   function onLost (error: unknown, type: 'error' | 'skill_error'): void {
     if (error instanceof ServiceError && error.statusCode < 500) return connection.fail(error, frameOf(type))
     log.warn({ err: error }, 'a session could not be followed')
@@ -101,8 +104,8 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
 }
 
 /**
- * Makes the frame for an error. If another approval waits by now, the frame contains it; for a terminal that another process holds, the
- * frame says where.
+ * Makes the frame for an error. If another approval waits now, the frame describes it. Otherwise the frame has the detail `at` of the
+ * error: the address of the process that has the terminal, or the time at which the approval was decided.
  */
 function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonObject {
   return error => {

@@ -46,7 +46,7 @@ export interface SocketSkillOptions {
 export class SocketSkill {
   readonly #options: SocketSkillOptions
   #session: string | undefined
-  /** The approval that the client was shown last, while nobody has decided it. */
+  /** The id of the approval that the client was shown last; `undefined` when none was shown, or the last one was decided. */
   #shown: string | undefined
 
   constructor (options: SocketSkillOptions) {
@@ -87,10 +87,7 @@ export class SocketSkill {
     return this.#options.services.sessionKinds.skills
   }
 
-  /**
-   * The client as the sender of one frame. Its calls return at once, without waiting for a result, as the client follows the session
-   * anyway.
-   */
+  /** The client as the sender of one frame. Calls made with it do not wait for a result, because the client follows the session's events anyway. */
   get #visitor (): Visitor {
     const { client: { requestId }, signal } = this.#options
     return { caller: this.#caller, requestId, signal, patience: 0 }
@@ -124,7 +121,7 @@ export class SocketSkill {
     const events = await follow(id, 0)
     const pump = async (): Promise<void> => {
       for await (const each of events) {
-        // The client has invoked another skill meanwhile.
+        // The client now follows another session over this socket.
         if (this.#session !== id) return
         for (const frame of 'live' in each ? skillFrames.live(each.live) : skillFrames.of(each.transition)) connection.send(frame)
         if ('transition' in each) this.#note(each.transition)
@@ -138,8 +135,8 @@ export class SocketSkill {
   }
 
   /**
-   * Handles a text that the client has typed. Words such as `skill:skip` are for the service itself, and mean the approval that the client
-   * was shown last; any other text goes to the skill.
+   * Handles a text that the client has typed. `skill:cancel` and `skill:skip` are commands for the service itself; the second one skips the
+   * approval that the frame names or, if it names none, the one that the client was shown last. Any other text goes to the skill.
    */
   async #hear (text: string, { approvalId, digest }: JsonObject): Promise<void> {
     const word = text.trim().toLowerCase()

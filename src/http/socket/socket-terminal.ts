@@ -31,7 +31,7 @@ export class SocketTerminal {
     this.#options = options
   }
 
-  /** The id of the terminal that the client has open. */
+  /** The id of the terminal that the client has open; `undefined` if it has none open. */
   get id (): string | undefined {
     return this.#open?.id
   }
@@ -108,8 +108,8 @@ export class SocketTerminal {
   }
 
   /**
-   * Runs a step that may fail because the client has lost its right to the terminal. Such an error is dropped, as the client gets the frame
-   * that ends the terminal; only an unknown token is thrown, which ends the whole socket.
+   * Runs a step that may fail because the client has lost the right to use the terminal. Such an error is dropped, since the client gets a
+   * frame that ends the terminal anyway. Only the error that the client's token is unknown is thrown; it ends the whole socket.
    */
   async #unlessGone (work: () => Promise<void>): Promise<void> {
     try {

@@ -12,7 +12,7 @@ import { SocketConnection } from './socket-connection.ts'
 /** The most open sockets, of all callers together and of one caller. */
 const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
 
-/** How often the tokens of all open sockets are checked, in ms. A socket on which nothing happens is closed too when its token is gone. */
+/** How often the tokens of all open sockets are checked, in ms. So a socket whose token was revoked is closed even if nothing is sent over it. */
 const LOOK = 1000
 
 export type SocketOptions = SocketServices & {

@@ -10,7 +10,7 @@ import { answerSchema, variablesSchema } from './prompt-schemas.ts'
 const MAX_LENGTH = 4 * 1024 * 1024
 
 /**
- * One page of prompts as an OpenAPI document, from which clients can generate typed calls. It holds as many of the given prompts as fit.
+ * One page of prompts as an OpenAPI document, from which clients can generate typed calls. It contains as many of the given prompts as fit.
  */
 export interface PromptsDocument {
   readonly text: string

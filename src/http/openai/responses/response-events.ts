@@ -5,8 +5,8 @@ import { begun, callItem, finished, headOf, messageItem, newId, refusalPart, typ
 interface OpenMessage { readonly id: string, readonly place: number, readonly parts: JsonObject[], kind: 'text' | 'refusal', text: string }
 
 /**
- * A function call of the response that the model is still writing. All calls stay open until the end, since the model may write pieces of
- * them in turns.
+ * A function call of the response that the model is still writing. All calls stay open until the response ends, because the model may write
+ * a piece of one call, then a piece of another.
  */
 interface OpenCall { readonly id: string, readonly place: number, readonly index: Json | undefined, readonly callId: Json, name: Json, arguments: string }
 

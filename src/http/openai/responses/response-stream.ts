@@ -6,8 +6,9 @@ import { type ChatStream } from '../../../service/chat/chat-stream.ts'
 import { ResponseEvents } from './response-events.ts'
 
 /**
- * Translates the stream of a chat completion into that of OpenAI's Responses API: each chunk at once, comments unchanged. @param body the
- * request
+ * Translates the stream of a chat completion into the stream of OpenAI's Responses API. Each chunk is translated as soon as it comes;
+ * comments in the stream are passed on unchanged.
+ * @param body the request
  */
 export function responseStream ({ events }: ChatStream, body: JsonObject): ChatStream {
   return { events: Readable.from(translated(events, new ResponseEvents(body)), { objectMode: false }) }

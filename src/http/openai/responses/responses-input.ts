@@ -6,8 +6,9 @@ const NO_REFERENCES = 'is an item_reference, and no responses are stored: send t
 
 /**
  * Turns the input of a request of the Responses API into the messages of a chat.
- * @param isPrompts whether the request names a registered prompt: then messages may add to the conversation, but not instruct the model
- * @throws REQUEST_INVALID for input that has no form in a chat
+ * @param isPrompts whether the request names a registered prompt: then only the roles `user` and `assistant` are allowed, since the prompt
+ * has the instructions
+ * @throws REQUEST_INVALID for input that a chat completion cannot express
  */
 export function messagesFrom (input: Json, isPrompts: boolean): readonly JsonObject[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }]

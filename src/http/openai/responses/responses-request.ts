@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { invalid, messagesFrom } from './responses-input.ts'
 
-/** Fields that ask for features which the service does not have, each with the values that are harmless. */
+/** Fields that ask for features which the service does not have, each with the values that do not ask for the feature, and are allowed. */
 const REFUSED: ReadonlyArray<readonly [field: string, harmless: readonly Json[], words: string]> = [
   ['store', [false], 'must be false or left out: no response is stored'],
   ['previous_response_id', [], 'must be left out: no response is stored; send the conversation in input'],
@@ -19,9 +19,10 @@ const TAKEN: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Turns a request of the Responses API into one of chat completions, which may name a registered prompt. Fields that both
- * APIs share stay unchanged; a field of null counts as left out.
- * @throws REQUEST_INVALID for requests that need stored responses or OpenAI's own tools, and for input that a chat has no form for
+ * Turns a request of the Responses API into one of chat completions, which may name a registered prompt. Fields that both APIs share stay
+ * unchanged; a field of null counts as left out.
+ * @throws REQUEST_INVALID for requests that need stored responses or OpenAI's own tools, and for input that a chat completion cannot
+ * express
  */
 export function completionRequest (body: JsonObject): JsonObject {
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))

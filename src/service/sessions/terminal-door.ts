@@ -110,8 +110,8 @@ export class TerminalDoor {
   }
 
   /**
-   * Connects a client, as the terminal's reader, to an open terminal of this process.
-   * @param who gives the caller with the rights of now
+   * Connects a client, which then gets the terminal's output, to an open terminal of this process.
+   * @param who gives the caller with the present rights
    * @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
    */
   async attach (who: () => Caller, id: string, reader: TerminalReader): Promise<OpenTerminal> {
@@ -153,8 +153,8 @@ export class TerminalDoor {
   }
 
   /**
-   * The output of a command that a skill has proposed and the user has run by hand. If the user sent no output, it is what the terminal in
-   * which the skill was started has shown last, provided that this process holds that terminal.
+   * The output of a command that a skill has proposed and the user has run by hand. If the user has sent none, it is the last output of the
+   * terminal in which the skill was started; empty if this process does not have that terminal open.
    * @param place where the skill was started: the id of a terminal, or another place
    * @param told the output that the user has sent; empty for none
    */

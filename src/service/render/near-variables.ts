@@ -45,7 +45,7 @@ function nearName (path: string, present: Present): string | undefined {
   return near ?? (Object.hasOwn(variables, first) ? undefined : besideVariables(body, first))
 }
 
-/** Finds a variable that stands in the wrong place of the request's body: beside `variables`, or in an object of another name. */
+/** Finds a variable that is in the wrong place of the request's body: beside `variables`, or in an object of another name. */
 function besideVariables (body: JsonObject, name: string): string | undefined {
   if (Object.hasOwn(body, name)) return name
   const holder = Object.keys(body).slice(0, MOST_NAMES).find(each => {

@@ -29,7 +29,7 @@ export class OpenTerminal {
     this.#options = options
   }
 
-  /** Attaches the client to the terminal. A client that was attached before is told that another one has taken its place. */
+  /** Attaches the client to the terminal. Another client that was attached before is told so, and gets nothing more. */
   take (): void {
     this.#options.terminal.attach(this.#options.reader)
   }

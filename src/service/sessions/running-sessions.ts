@@ -33,7 +33,7 @@ export interface RunningOptions {
   readonly onSettled?: ((session: Session) => Promise<void>) | undefined
 }
 
-/** The opened store of sessions, with the engines and the runner that carry sessions on. */
+/** The opened store of sessions, with the engines and the runner that continue sessions. */
 export interface Opened {
   readonly store: SessionStore
   readonly engines: Engines

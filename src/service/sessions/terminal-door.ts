@@ -32,9 +32,9 @@ export const TERMINALS = { engines: [TERMINAL] }
 export interface TerminalRow {
   readonly terminalId: string
   readonly target: string
-  /** The state of the shell; left out when another process holds the terminal. */
+  /** The state of the shell; left out when another process has the terminal open. */
   readonly state?: TerminalState
-  /** The URL of the other process that holds the terminal, if its operator has set one. */
+  /** The URL of the other process that has the terminal open, if its operator has set one. */
   readonly at?: string
   /** When the terminal was opened, in ms since 1970. */
   readonly createdAt: number
@@ -174,7 +174,7 @@ export class TerminalDoor {
     await this.#stop(id, 'nobody has used it', 'expiry')
   }
 
-  /** Stops the session of a terminal. Its shell ends with the session, also if another process holds it. */
+  /** Stops the session of a terminal. Its shell ends with the session, also if another process has the terminal open. */
   async #stop (id: string, reason: string, by: StopCause = 'cancel'): Promise<void> {
     this.#options.terminals.endsFor(id, reason)
     await this.#options.running.use(({ runner }) => runner.stop(id, by, reason))

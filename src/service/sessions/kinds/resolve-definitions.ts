@@ -86,7 +86,7 @@ export function askOf (agent: AgentSetting, definitions: ResolvedDefinitions): r
   const waiting = [agent]
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const { ask, tools, children = [], handoffs = [] } = next
-    // An agent's `ask` names functions as the model calls them; effects carry the ids of tools and definitions.
+    // An agent's `ask` names functions as the model calls them; effects contain the ids of tools and definitions.
     for (const { name, tool } of tools) if (ask.includes(name)) asked.add(tool)
     for (const { name, kind, id } of children) if (ask.includes(name)) asked.add(`${kind}/${id}`)
     for (const id of handoffs) {

@@ -12,7 +12,7 @@ import { tellOfChild } from '../reading/asked-below.ts'
 import { outcomeOfChild } from './child-outcome.ts'
 import { type Perform, type Performing } from './performer.ts'
 
-/** The opened store of sessions, and the runner that carries sessions on. */
+/** The opened store of sessions, and the runner that continues sessions. */
 interface Opened {
   readonly store: SessionStore
   readonly runner: SessionRunner

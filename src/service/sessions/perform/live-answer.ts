@@ -48,7 +48,7 @@ export class LiveAnswer {
     else this.#timer ??= setTimeout(() => { this.end() }, rest)
   }
 
-  /** Sends the text that is still held back. */
+  /** Sends the text that was collected and is not sent yet. */
   end (): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -74,7 +74,7 @@ function refusesTools ({ inWords }: UpstreamRefusal): boolean {
   return /\b(?:tools?|tool_choice|functions?)\b/i.test(inWords)
 }
 
-/** Whether a provider has refused a request because it is too long. Providers say this with a code, or in words of which the usual ones are known here. */
+/** Whether a provider has refused a request because it is too long: its reply has the usual code, or one of the usual phrases. */
 function isTooLong ({ inWords, code }: UpstreamRefusal): boolean {
   return code === 'context_length_exceeded' || /context.{0,10}(?:length|window|size)|too many tokens|(?:prompt|input|request) is too (?:long|large)|reduce the length/i.test(inWords)
 }

@@ -15,20 +15,20 @@ import { type Store } from './store/store.ts'
 import { type ToolType } from './tool/tool-type.ts'
 import { type Siblings } from './workers/siblings.ts'
 
-/** What is there already where the app runs. */
+/** The parts of the app that a program may replace, and the other processes of the service. */
 export interface AppOptions {
-  /** In place of the configured store. */
+  /** The store to use. @default the configured store */
   readonly store?: Store | undefined
-  /** What can be registered. @default the kinds that the service knows */
+  /** The kinds of registrations, with their routes. @default all kinds of the service */
   readonly kindRoutes?: readonly KindRoute[]
-  /** How tools can be reached. @default the types that the service knows */
+  /** The types of tools. @default all types of the service */
   readonly toolTypes?: readonly ToolType[] | undefined
-  /** The other processes of the service, where there are several. */
+  /** The other processes of the service; left out if this process is the only one. */
   readonly siblings?: Siblings | undefined
 }
 
 /**
- * Fastify in front of the service, with its log, metrics and traces. Closing the returned app closes everything.
+ * Makes the HTTP server (Fastify) of a new service, with its log, metrics and traces. Closing the returned app closes everything.
  * @throws ConfigError, StoreError
  */
 export async function createApp (config: Config, log: FastifyBaseLogger, { store, siblings, kindRoutes = KIND_ROUTES, toolTypes }: AppOptions = {}): Promise<App> {

@@ -12,10 +12,10 @@ import { warmUp } from './warm-up.ts'
 import { Primary, WorkerError } from './workers/primary.ts'
 import { WorkerLink } from './workers/worker-link.ts'
 
-/** How much longer the primary process waits for its workers, in ms. */
+/** How much longer the primary process waits for workers to stop than their own time limits take, in ms. */
 const PRIMARY_EXTRA = 2000
 
-/** Left to Node, which writes a heap snapshot where it was told to (`--heapsnapshot-signal`). */
+/** The signal that the service leaves to Node, which writes a heap snapshot when it was started with `--heapsnapshot-signal`. */
 const DIAGNOSTIC_SIGNAL = 'SIGUSR2'
 
 const config = readConfig()
@@ -25,19 +25,19 @@ try {
   const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS
   if (cluster.isPrimary && count > 1) await keepWorkers(count, config, log)
   else await serve(config, log)
-  // Whoever waits for the line that says so need not wait for the batch.
+  // The log writes lines in batches. The lines of the start are written now, as somebody may wait for them.
   log.flush()
 } catch (error) {
   await endLog()
   refuse(error)
 }
 
-/** The service in this process, alone or as one of several workers. */
+/** Runs the service in this process, alone or as one of several workers. */
 async function serve (config: Config, log: Logger): Promise<void> {
   const link = cluster.isWorker ? new WorkerLink() : undefined
   const leaving = new AbortController()
   void link?.stopped.then(() => { leaving.abort() })
-  // Before the app, so that nothing of it is there yet that would have to end in order: a signal ends the process at once.
+  // The warm-up comes before the app is made: a signal that arrives during it ends the process at once, since there is nothing to close yet.
   await warmUp(config.WARM_UP_MS, config.LOG_LEVEL, log, leaving.signal)
   if (leaving.signal.aborted) return await leaveEarly()
   const app = await createApp(config, log, { siblings: link })
@@ -55,7 +55,7 @@ async function serve (config: Config, log: Logger): Promise<void> {
   await app.listen({ host: config.HOST, port: config.PORT }).catch((error: NodeJS.ErrnoException) => { throw whyNotListening(error, config) })
 }
 
-/** Ends the process while there is nothing yet that would have to end in order. */
+/** Ends the process when the app does not exist yet, so that only the log has to be closed. */
 async function leaveEarly (): Promise<void> {
   await endLog()
   process.exit(0)
@@ -68,9 +68,10 @@ async function keepWorkers (count: number, config: Config, log: Logger): Promise
 }
 
 /**
- * Ends the process at a signal or an error that nobody handles; a second signal ends it at once. What went wrong is
- * logged here: a line that comes after the end of the log may never be written.
- * @param skip signals that another process answers
+ * Closes the service and ends the process, at a signal or at an error that nobody handles; a second signal ends the process at once. Errors are
+ * logged before the log ends: a line that comes later may never be written.
+ * @param skip signals that another process handles
+ * @param work closes the service
  */
 function endInOrder (skip: Array<'SIGINT' | 'SIGTERM'>, work: (event: { readonly err?: Error, readonly signal?: string }) => Promise<void>): { close (): void } {
   leaveEarlySignals()
@@ -94,7 +95,7 @@ function readConfig (): Config {
   }
 }
 
-/** What the operator can do about it, where it is known. */
+/** The error for an address at which the service cannot listen. If the cause is known, it tells the operator what to change; else it is the given error. */
 function whyNotListening (error: NodeJS.ErrnoException, { HOST, PORT }: Config): Error {
   switch (error.code) {
     case 'EADDRINUSE': return new ConfigError(`PORT: expected a free port, got ${PORT}, where another process listens at ${HOST} already (EADDRINUSE)`)
@@ -105,7 +106,7 @@ function whyNotListening (error: NodeJS.ErrnoException, { HOST, PORT }: Config):
   }
 }
 
-/** Mistakes of the operator are told in plain words; anything else keeps its stack. */
+/** Ends the process after a failed start, and prints why: a plain message for a mistake of the operator; for any other error, its stack. */
 function refuse (error: unknown): never {
   const isMistake = error instanceof ConfigError || error instanceof StoreError || error instanceof WorkerError
   process.stderr.write(`ai-prompt-shell does not start\n${isMistake ? (error as Error).message : (error as Error).stack ?? String(error)}\n`)

@@ -56,7 +56,7 @@ import { createToolReader } from './tool/definition/tool-reader.ts'
 import { type ToolType } from './tool/tool-type.ts'
 import { TOOL_TYPES } from './tool/tool-types.ts'
 
-/** How long a start waits for tool servers to report their tools, in ms. Tools that a server reports later are linked when they come. */
+/** How long the start of the service waits for tool servers to report their tools, in ms. Tools that a server reports later are linked then. */
 const TOOL_PATIENCE = 1000
 
 /** How long the parse of a previewed prompt may take, in ms. */
@@ -66,9 +66,9 @@ const PREVIEW_PATIENCE = 1000
 export interface Peers {
   /** Makes all other processes read the store now. */
   reload (): void
-  /** Tells all other processes of keys that this process has written or removed. A store that is polled does not tell them. */
+  /** Tells all other processes of keys that this process has written or removed. From a store that is polled they would learn of them late. */
   changed (keys: readonly string[]): void
-  /** Runs `work` while no other process runs its own. Calls in one process must not overlap. */
+  /** Runs `work` at a time when no other process of the service runs work by this function. Calls in one process must not overlap. */
   inTurn<T> (work: () => Promise<T>): Promise<T>
 }
 
@@ -80,21 +80,21 @@ export interface ServiceOptions {
   /** The types of tools. @default all types of the service */
   readonly toolTypes?: readonly ToolType[] | undefined
   readonly peers?: Peers | undefined
-  /** The holders of tokens, who own the sessions that go on without a request. @default there are no tokens */
+  /** The holders of API tokens. A session that goes on without a request has the rights of the one who owns it. @default there are no tokens */
   readonly owners?: Owners | undefined
   readonly sessionObserver?: SessionObserver | undefined
   /** Whether the log lines of sessions go to the service's log. @default true; false for a program that shows them itself */
   readonly logsSessions?: boolean
-  /** `moved` is called with each label that is moved over HTTP, `missed` with the label of a token, or the default label, that a prompt does not have. */
+  /** `moved` is called with each label that is moved or removed; `missed` with the label of a token, or the default label, if a prompt does not have it. */
   readonly onLabel?: { moved (label: string): void, missed (label: string): void }
-  /** Called with how long a batch of changes took to be served, in ms; see `RegistryOptions`. */
+  /** Called with the time that passed, in ms, from the arrival of a batch of changes until they were served; see `RegistryOptions`. */
   readonly onServed?: (milliseconds: number) => void
 }
 
 /** The counts of each cache, by the name of the cache in metrics. */
 export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_results', () => CacheCounts>>
 
-/** The answers of a cache since the start, and its size now. */
+/** The hits and misses of a cache since the start of the service, and its size now. */
 export interface CacheCounts {
   readonly hits: number
   readonly misses: number
@@ -108,11 +108,11 @@ export interface Service extends SessionServices {
   /** The prefix of all keys in the store. */
   readonly keyPrefix: string
   readonly models: CountedModels
-  /** The model for a request of embeddings that names none; empty for the provider's own. */
+  /** The model for embeddings requests that name none; empty for the provider's default. */
   readonly embeddingModel: string
-  /** The calls of a model's API that give a reason in place of an exception, for programs that open the service as it is. */
+  /** Gives the two functions that ask a model, and that return an error instead of throwing it, for programs that use the service without HTTP. */
   readonly llmFunctionsFor: (caller: Caller) => LlmFunctions
-  /** The use of models since the start. */
+  /** The counts of model calls, and of their tokens, since the start of the service. */
   readonly usage: UsageCounter
   readonly rates: Rates
   readonly renderPrompt: RenderPrompt
@@ -135,18 +135,18 @@ export interface Service extends SessionServices {
   readonly offers: Offers
   readonly planPreviews: PlanPreviews
   readonly memories: Memories
-  /** The state of preparation of each registration of tools, by its id. */
+  /** For each registration of tools, by its id: whether it is being prepared, is ready, or has failed. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   readonly caches: CacheStatistics
-  /** Reads the store now, in every process of the service. An empty store counts as empty at once. */
+  /** Reads the store now, in every process of the service. If the store is found empty, the entries from before are dropped at once. */
   reload (): Promise<void>
   /** Ends connections, watches and child processes. */
   close (): Promise<void>
 }
 
 /**
- * Opens the service in boot order: the store, the registry that follows it, tools and models, and the use cases over
- * them. HTTP, the command line and tests use the service that this gives.
+ * Opens the service: the store, the registry that follows it, tools and models, and the use cases over them. HTTP, the command line and tests use
+ * the service that this function returns.
  * @throws ConfigError, StoreError
  */
 export async function openService (config: Config, log: Log, options: ServiceOptions = {}): Promise<Service> {
@@ -184,7 +184,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
   const renderPrompt = observeRenders(render)
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
-  // Each use has a queue and a process of its own, as publishing has: readers and people who type must not keep others from publishing.
+  // Lints and previews each have a queue and a process of their own, as publishing has, so that people who read or type do not keep others from publishing.
   const [lints, previews] = [createCandidateParser(), createCandidateParser(PREVIEW_PATIENCE)]
   const versions = new VersionReader({ store, keyPrefix: config.KEY_PREFIX, cache: registry.templates })
   const publishing = openPublishing({
@@ -215,7 +215,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     operator: offered,
     readPrompts: readSkillPrompts,
     foreignSkills,
-    // The holder of terminals is made with the sessions, and the sessions are made with this object.
+    // The terminals are made together with the sessions, which need this object first. So the terminals are looked up at each call.
     terminals: { targetOf: async (caller, id) => await sessionServices.terminals.targetOf(caller, id) },
     model: modelOfSkills(config),
     renderSkill: createSkillRenderer(languages, renderPrompt)
@@ -256,7 +256,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
       languages,
       versions,
       environs,
-      // A preview does not count as a render of the prompt. A bundle comes back beside a prompt, so it may have half of the body.
+      // A preview does not count as a render of the prompt. Its bundle is sent back together with the prompt, so it may have half of the body.
       renderPrompt: render,
       recordings: createRecordings({ renderPrompt: render, environs, callTool, maxBody: config.BODY_LIMIT_BYTES / 2 })
     }),

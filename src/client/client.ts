@@ -20,7 +20,7 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch | undefined
 }
 
-/** Which version of a prompt a call wants; without any wish, the one that is served to everybody. */
+/** Chooses the version of a prompt that a call gets. If nothing is chosen, it is the version that the service gives to this caller by default. */
 export interface ReleaseChoice {
   /** A label, such as `production`: the call gets the version that the label means. */
   readonly label?: string | undefined
@@ -48,7 +48,7 @@ export type MessagePart =
   | { readonly type: 'file', readonly file: { readonly file_data?: string, readonly file_id?: string, readonly filename?: string } }
 
 export interface RenderOptions extends ReleaseChoice {
-  /** The conversation so far. It is put where the prompt has `history`, else behind the prompt's own messages. */
+  /** The conversation so far. It is put where the prompt has `history`, else after the prompt's own messages. */
   readonly messages?: readonly ChatMessage[] | undefined
 }
 
@@ -85,7 +85,7 @@ export interface ChatAnswer<Returns> extends AsyncIterable<string> {
   value (): Promise<ValueOf<Returns>>
 }
 
-/** The arguments of a call behind the id: the variables may be left out if none of them is required. */
+/** The arguments of a call after the id: the variables may be left out if none of them is required. */
 type Arguments<Variables, Options> = Record<never, never> extends Variables ? [variables?: Variables, options?: Options] : [variables: Variables, options?: Options]
 
 /** The prompts of a service as typed calls. They throw `PromptShellError` for what the service refuses, and whatever `fetch` throws. */
@@ -103,7 +103,7 @@ export class PromptShellError extends Error {
   /** The HTTP status of the reply; 200 for an answer that broke off after it had begun. */
   readonly status: number
   readonly code: string | undefined
-  /** The id under which the log of the service has the request. */
+  /** The id of the request in the service's log; `undefined` if the reply did not name it. */
   readonly requestId: string | undefined
   readonly details: unknown
 
@@ -118,7 +118,7 @@ export class PromptShellError extends Error {
 
 /**
  * Makes a client of one service. It caches nothing: each call gets what the service serves at that moment.
- * @throws TypeError for a text that is no address
+ * @throws TypeError if `url` is no valid address
  */
 export function createClient<Prompts = AnyPrompts> ({ url, token, fetch: send = globalThis.fetch }: ClientOptions): Client<Prompts> {
   const base = new URL(url)

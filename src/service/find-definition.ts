@@ -10,8 +10,9 @@ import { toPath } from '../store/keys.ts'
 import { requireLoaded } from './missing-entries.ts'
 
 /**
- * Finds a definition (an agent, a skill or a plan profile) by its id. @param id dotted, or with `:` @throws DEFINITION_NOT_FOUND with the
- * reason, STORE_UNAVAILABLE
+ * Finds a definition (an agent, a skill or a plan profile) by its id.
+ * @param id its parts may be joined by `.` or by `:`
+ * @throws DEFINITION_NOT_FOUND with the reason, STORE_UNAVAILABLE
  */
 export function findDefinition<D extends Definition> (generation: Generation, kind: DefinitionKind<D>, id: string): D {
   const found = seekDefinition(generation, kind, id)

@@ -18,7 +18,11 @@ export function isUnconditional ({ matches, noneMatches }: Precondition): boolea
   return matches === undefined && noneMatches === undefined
 }
 
-/** Whether a precondition holds. @param tag the tag of the stored value; `undefined` if that cannot be read @param isStored whether there is a stored value */
+/**
+ * Whether a stored value meets a precondition.
+ * @param tag the tag of the stored value; `undefined` if the value cannot be read
+ * @param isStored whether there is a stored value
+ */
 export function holdsFor ({ matches, noneMatches }: Precondition, tag: string | undefined, isStored: boolean): boolean {
   const isAmong = (tags: readonly string[] | 'any') => tags === 'any' ? isStored : tag !== undefined && tags.includes(tag)
   return (matches === undefined || isAmong(matches)) && (noneMatches === undefined || !isAmong(noneMatches))
@@ -28,12 +32,12 @@ export function holds (precondition: Precondition, kind: Kind, stored: StoredVal
   return holdsFor(precondition, tagOf(kind, stored), stored.kind !== 'missing')
 }
 
-/** The stored value that a write must still find in the store (compare-and-set); `undefined`, for an unconditional write, if the value cannot be read. */
+/** The stored value that a write must still find in the store (compare-and-set); `undefined` if that value cannot be read: then the write has no condition. */
 export function expectation (stored: StoredValue): Expected | undefined {
   return stored.kind === 'bad' ? undefined : stored
 }
 
-/** The error for a change whose precondition does not hold: somebody else has changed the entry. */
+/** The error for a change whose precondition is not met, since somebody else has changed the entry. */
 export function changedSince (kind: Kind, key: string, stored: StoredValue): Error {
   const problem = stored.kind === 'missing' ? 'nothing is stored there' : tagOf(kind, stored) === undefined ? 'what is stored there cannot be read' : undefined
   return entryChanged(key, tagOf(kind, stored), problem)

@@ -1,4 +1,4 @@
-/** The prefix of all keys that exist during a warm-up. They are in a store of their own, which is gone afterwards. */
+/** The prefix of all keys of a warm-up. They are in a separate store, which exists only during the warm-up. */
 export const OWN_PREFIX = 'warm:'
 
 const numbers = Array.from({ length: 10 }, (_, index) => index)

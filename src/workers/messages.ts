@@ -2,7 +2,7 @@ import { type CollectedMetrics } from '../observe/metrics.ts'
 
 /** A message of a worker process to the primary process, which has started all workers. */
 export type FromWorker =
-  /** Asks for the metrics of the other workers, and brings this worker's own. */
+  /** Asks for the metrics of the other workers, and contains this worker's own. */
   | { readonly kind: 'gather', readonly question: number, readonly metrics: CollectedMetrics }
   /** Answers `collect` with this worker's metrics, for the worker `asker`. */
   | { readonly kind: 'collected', readonly asker: number, readonly question: number, readonly metrics: CollectedMetrics }

@@ -14,7 +14,7 @@ export class Mutex<T> {
     if (this.#line.length === 1) this.#admit(who)
   }
 
-  /** Ends a turn, or gives up a place in the queue; does nothing for anybody else. */
+  /** Ends the turn of `who`, or removes `who` from the queue; does nothing if `who` is not in the queue. */
   leave (who: T): void {
     const [first] = this.#line
     this.#line = this.#line.filter(each => each !== who)

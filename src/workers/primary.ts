@@ -12,7 +12,7 @@ export class WorkerError extends Error {
   override readonly name = 'WorkerError'
 }
 
-/** The life of a worker, in ms, below which its replacement waits for as long: a worker that dies again and again must cost little. */
+/** A worker that has lived less than this time, in ms, is replaced only after the same time: a worker that dies again and again must take little CPU time. */
 const SHORT_LIFE = 1000
 
 export interface PrimaryOptions {

@@ -2,8 +2,8 @@ import { AggregatorRegistry } from 'prom-client'
 import { type CollectedMetrics } from '../observe/metrics.ts'
 
 /**
- * The latest metrics of each worker. A counter that Prometheus reads must never fall, or Prometheus takes it for restarted. So the counters
- * of a dead worker are kept, and a worker that does not answer in time counts with its previous numbers.
+ * The latest metrics of each worker. A counter that Prometheus reads must never fall, or Prometheus concludes that the process was restarted. So
+ * the counters of a dead worker are kept, and a worker that does not answer in time counts with its previous numbers.
  */
 export class Tallies<Worker> {
   readonly #latest = new Map<Worker, CollectedMetrics>()

@@ -39,7 +39,7 @@ export class WorkerLink implements Siblings {
         this.#questions.delete(question)
         resolve(metrics)
       }
-      // If the primary process is too busy or gone, a reader of metrics gets those of this process alone.
+      // If the primary process is too busy or gone, the caller gets the metrics of this process alone.
       const timer = setTimeout(answer, PATIENCE, [])
       this.#questions.set(question, answer)
       send({ kind: 'gather', question, metrics: own })

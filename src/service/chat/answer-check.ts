@@ -2,14 +2,14 @@ import { answerInvalid, type Violation } from '../../base/errors.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../base/json.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 
-/** The name of a model's whole answer in the paths of violations, such as `answer.score`. */
+/** The first segment of the paths in violations, such as `answer.score`. It stands for the model's whole answer. */
 const ROOT = 'answer'
 
-/** How many violations of its schema the description of a wrong answer lists. */
+/** The most violations of the schema that the description of one wrong answer lists. */
 const MAX_TOLD = 10
 
 /**
- * Checks a model's answers in a whole reply against the JSON schema that the prompt declares for them.
+ * Checks a model's whole reply: the answer in each of its choices must fit the JSON schema that the prompt declares.
  * @throws ANSWER_INVALID with every violation
  */
 export function checkAnswer (promptId: string, schema: AnswerSchema, reply: JsonObject): void {
@@ -33,8 +33,8 @@ export function checkMessages (promptId: string, { compiled }: AnswerSchema, mes
 }
 
 /**
- * Reads the first choice of a whole reply as JSON of a given schema. The result has the value, or the problem with it; it has neither for a
- * message that calls tools or refuses, which is no answer.
+ * Reads the first choice of a whole reply as JSON, and checks it against a schema.
+ * @returns the value, or the problem with it; neither of them for a message that calls tools or refuses, which is no answer
  */
 export function answerIn (compiled: AnswerSchema['compiled'], { choices }: JsonObject): { value: Json } | { problem: string } | Record<never, never> {
   const choice = Array.isArray(choices) ? choices[0] as Json | undefined : undefined

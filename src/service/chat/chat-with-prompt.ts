@@ -15,8 +15,8 @@ export interface ChatOptions extends PreparationOptions {
 }
 
 /**
- * Chats: renders a prompt with variables, and gives a model's answer to it. Both methods throw the errors of a render and of a model, and
- * INPUT_TOO_LONG, PROMPT_REVISION, TOOL_FAILED and TOOL_LOOP_ENDLESS.
+ * Runs chats: renders a prompt with variables, and asks a model for the answer to it. Both methods throw the errors of a render and of a model,
+ * and INPUT_TOO_LONG, PROMPT_REVISION, TOOL_FAILED and TOOL_LOOP_ENDLESS.
  */
 export interface ChatWithPrompt {
   /** Gives the whole answer. @throws ANSWER_INVALID too, for an answer that does not fit the prompt's schema */

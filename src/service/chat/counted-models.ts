@@ -82,7 +82,10 @@ export class CountedModels {
     return stream
   }
 
-  /** Asks a model. If the call fails after a provider has accepted it, its input tokens are counted, too, but only once: retries are the service's own. */
+  /**
+   * Asks a model. If the call fails after a provider has accepted it, its input tokens are counted, too. They are counted only once, even if the
+   * service has tried the call several times.
+   */
   async #ask<Kind extends OperationKind> ({ kind, request, call }: Operation<Kind, CountedCall>): Promise<Answers[Kind]> {
     const models = this.requireConfigured()
     const tally = beginTally()
@@ -105,7 +108,7 @@ export function usageOfReply (request: ModelRequest, value: JsonObject): TokenUs
   return readUsage(value['usage']) ?? estimate(request, bytesOfReply(value))
 }
 
-/** The tokens that a stream has used, also one that was left or cut. They are estimated if the provider has sent no usage. */
+/** The tokens that a stream has used, also one that the client left or that was cut off. They are estimated if the provider has sent no usage. */
 export function usageOfStream (request: ModelRequest, { usage, bytes }: StreamFacts): TokenUsage {
   return readUsage(usage) ?? estimate(request, bytes)
 }
@@ -118,7 +121,7 @@ function nameOf (request: ModelRequest): string {
   return typeof request['model'] === 'string' ? request['model'] : '(default)'
 }
 
-/** The size of the texts that the model has written in a reply, in bytes as UTF-8, counted as for a stream. */
+/** The size of the texts that the model has written in a reply, in bytes as UTF-8. The same texts are counted as for a stream. */
 function bytesOfReply ({ choices }: JsonObject): number {
   if (!Array.isArray(choices)) return 0
   return choices.reduce((sum: number, choice: Json) => {

@@ -24,7 +24,7 @@ export async function createModels (config: Config, environment: Environment, lo
   return named(variable, () => createModelClients([first, ...others], shared))
 }
 
-/** The name of the model that carries out skills; empty to use the same one as chats. */
+/** The name of the model that carries out skills; empty for the model that answers chats. */
 export function modelOfSkills ({ AI_MODEL: model, AI_KOSMOS_MODEL_BASE_URL: url }: Config): string {
   return model === '' && url !== '' ? 'CHEAP' : model
 }

@@ -27,7 +27,7 @@ export interface ToolStep {
   readonly error?: ToolErrorCode
 }
 
-/** The settings for the tool calls that a model asks for in one turn, and the functions that are told about them. */
+/** The settings for the tool calls that a model asks for in one turn, and the functions that get the result of each call. */
 export interface TurnOptions {
   readonly turn: number
   readonly call: CountedCall
@@ -38,8 +38,9 @@ export interface TurnOptions {
 }
 
 /**
- * Makes all tool calls that a model asks for in one turn, at the same time, each with the limits of its tool. It gives the messages with
- * the results for the model, in the order of the calls. A failed call gives a message, too, so that the model can go on without its result.
+ * Makes all tool calls that a model asks for in one turn. They run at the same time, each with the limits of its tool. A failed call gives a
+ * message, too, so that the model can go on without its result.
+ * @returns the messages with the results for the model, in the order of the calls
  * @throws TOOL_FAILED when a call fails and the tool's registration says that this ends the chat
  */
 export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<string, CallableTool>, options: TurnOptions): Promise<JsonObject[]> {

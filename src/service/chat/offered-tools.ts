@@ -3,11 +3,11 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
 /** The registered tools that a chat lets its model call, as functions of OpenAI's API. */
 export interface OfferedTools {
-  /** The `tools` of the request: first those that the caller or the prompt's defaults declare, then the service's own. */
+  /** The `tools` of the request: first the functions that the caller or the prompt's defaults declare, then the registered tools. */
   readonly declarations: readonly Json[]
   /** The registered tools that the service calls for the model, by the name of the function that the model knows. */
   readonly byName: ReadonlyMap<string, CallableTool>
-  /** The names of the functions that the request itself declares. Calls of these are left to the caller. */
+  /** The names of the functions that the request itself declares. When the model calls one of them, the caller has to answer the call. */
   readonly others: ReadonlySet<unknown>
   /** How many times the model is asked at most. */
   readonly maxTurns: number

@@ -17,7 +17,7 @@ export interface ChatRequest extends RenderRequest {
   readonly fields: JsonObject
   /** Aborts when the caller has left. */
   readonly signal: CallerSignal
-  /** Called with every tool call of the model, when it is over. */
+  /** Called with each tool call of the model, when the call is over. */
   readonly onToolStep?: (step: ToolStep) => void
 }
 
@@ -26,7 +26,7 @@ export interface PreparedChat {
   readonly promptId: string
   readonly body: JsonObject & { readonly messages: readonly JsonObject[] }
   readonly call: CountedCall
-  /** The form that the answer must have; `undefined` for any. */
+  /** The schema that the answer must fit; `undefined` if every answer is accepted. */
   readonly answer: AnswerSchema | undefined
   /** The tools that the model may call; `undefined` if the prompt lets it call none. */
   readonly offered: OfferedTools | undefined

@@ -8,7 +8,7 @@ import { type ChunkFrame, type Frame } from '../../llm/stream/frame.ts'
 export class RoleOnce {
   #hasPassed = false
 
-  /** The bytes of a frame as the client gets them. */
+  /** The bytes that the client gets for a frame: those of the frame or, if its `role` has to be removed, those of a new one. */
   pass (frame: Frame): Buffer {
     if (frame.kind !== 'chunk' || !rolesIn(frame.chunk)) return frame.bytes
     if (this.#hasPassed) return withoutRoles(frame)

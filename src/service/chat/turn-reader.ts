@@ -21,7 +21,11 @@ export class TurnReader {
     this.#role = role
   }
 
-  /** Reads a frame. @returns the bytes that the client may get now @throws UpstreamError when the messages become too large to be held */
+  /**
+   * Reads a frame.
+   * @returns the bytes that the client may get now; `undefined` if none
+   * @throws UpstreamError when the messages become too large to be held in memory
+   */
   read (frame: Frame): Buffer | undefined {
     if (frame.kind === 'done') this.isDone = this.#isHolding = true
     // The error of a turn that is cut is passed on; the frames that are held back never reach the client.
@@ -37,7 +41,7 @@ export class TurnReader {
     return this.#assembler.messages()[0] ?? {}
   }
 
-  /** The frames that were held back, if the turn has ended and was not cut. */
+  /** The frames that were held back, as the client gets them, if the turn has ended with `[DONE]`; an empty list if it was cut. */
   held (): Buffer[] {
     return this.isDone ? this.#held.map(frame => this.#role.pass(frame)) : []
   }

@@ -15,14 +15,14 @@ export interface ReleasedUser {
   readonly id: string
   readonly direct: boolean
   readonly through: readonly string[]
-  /** The versions under the label that use the searched entry. */
+  /** Those of the label's versions that use the tool, prompt or shared variable. */
   readonly versions: readonly number[]
 }
 
 /** The members of a prompt, or of a partial (an included prompt), that are searched for uses. */
 type Text = Pick<Prompt, 'id' | 'entry' | 'texts'> & Partial<Pick<Prompt, 'loopTools'>>
 
-/** Tells whether a text itself, leaving its partials aside, uses the entry that is searched for. */
+/** Tells whether a text itself uses the entry whose uses are searched. Uses in its partials (included prompts) do not count. */
 export type Uses = (text: Text, links: readonly Link[]) => boolean
 
 /** Finds the labels whose versions use a certain entry, in their own texts or in the partials that they include. */

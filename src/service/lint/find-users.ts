@@ -12,11 +12,11 @@ import { findReleasedUsers, type ReleasedUser, type Uses, usesEnviron, usesPromp
 import { findTool } from '../tools/try-tool.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** How many partials are named in one result, and how many are searched for it. */
+/** The most partials that one result names, and the most that are searched for it. */
 const MAX_THROUGH = 20
 const MAX_LOOKED_AT = 1000
 
-/** A prompt, or a label of one as `review.short@production`, that uses the entry in question. */
+/** A prompt, or a label of one as `review.short@production`, that uses the entry whose users were asked for. */
 export interface User {
   readonly id: string
   /** Whether the prompt's own text uses the entry. */
@@ -42,7 +42,7 @@ export interface UsersRequest {
 
 export type FindUsers = (request: UsersRequest) => Promise<readonly User[]>
 
-/** Finds the prompts that use a shared variable, a tool or a prompt, sorted by id. */
+/** Makes the function that finds the prompts, and the labels, that use a shared variable, a tool or a prompt. They are sorted by id. */
 export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
   return async function findUsers ({ generation, caller, used, id, after, limit }) {
     const environs = visibleEnvirons(everyEnviron, caller)

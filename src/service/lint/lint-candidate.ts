@@ -100,8 +100,8 @@ export async function linkCandidates (
 }
 
 /**
- * Errors for the partials that the caller's token may not see. The name as it is written must be allowed: a short name, without its module,
- * may mean another prompt tomorrow, and one that the caller must not see.
+ * Finds the partials (included prompts) that the caller's token may not see, and makes an error for each. The token must allow the name as it is
+ * written: a short name, without its module, may later mean another prompt, which the caller must not see.
  */
 function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generation, { prompts: patterns }: Caller): Diagnostic[] {
   if (patterns === undefined) return []
@@ -124,12 +124,12 @@ function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generati
     })))
 }
 
-/** The id in a reference to a prompt, without `@` and the version or label behind it. */
+/** The id in a reference to a prompt, without the `@` and the version or label that follow it. */
 function withoutPin (name: string, prompts: Generation['everyPrompt']): string {
   return prompts.has(name) ? name : readReference(name)?.id ?? name
 }
 
-/** The diagnostics of an extension's prompt, without those that the parse of the extension has reported already. */
+/** Of the diagnostics that were found in an extension's prompt, gives those that the parse of the extension has not reported already. */
 function beyondParse ({ id, entry }: Prompt, found: readonly Diagnostic[]): Diagnostic[] {
   return found.filter(diagnostic => !entry.diagnostics.includes(diagnostic)).map(diagnostic => ofContributed(PROMPTS, id, diagnostic))
 }

@@ -67,7 +67,7 @@ export function createNoticeList (registry: Registry, keyPrefix: string): ListNo
 function * subjects (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string, callersOf: CallersOf): Generator<Subject> {
   const { extensions, prompts, everyPrompt, releases, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
-  // A variable that is no object gives way to variables below its name. That is not told to a caller who may not see the ones below.
+  // Variables below a variable's name hide its value if that is no object (VALUE_SHADOWED). A caller who may see none of them is not told of this.
   const isKept = ({ key, diagnostics }: EntryProblem) =>
     diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, registry.environs.prefix))
   const visible = registry.problems().filter(problem => isVisibleKey(problem.key, { keyPrefix, kinds: registry.kinds }, generation, caller) && !isKept(problem))
@@ -89,7 +89,7 @@ function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject
   return { cursor: `entries/${key}`, key, state: servesLastGood ? 'stale' : isFatal ? 'rejected' : 'noticed', find: () => diagnostics }
 }
 
-/** The labels that mean a version which cannot run, such as one that needs a tool that is gone. */
+/** The labels with a version that cannot run, such as one whose tool is not registered any more. */
 function * ofRelease ({ id: prompt, labels }: Release): Generator<Subject> {
   for (const label of [...labels.keys()].sort()) {
     const broken = labels.get(label)?.find(version => version.prompt.state !== 'valid')?.prompt

@@ -10,7 +10,7 @@ export interface Mistake extends PlacedDiagnostic {
   readonly path?: string
   /** An existing name that the author may have meant. */
   readonly near?: string
-  /** The part of the prompt that has the mistake, as a JSON pointer (RFC 6901), where it is no text of a message. */
+  /** The part of the prompt that has the mistake, as a JSON pointer (RFC 6901); left out for a mistake that has a line in a text. */
   readonly field?: string
 }
 
@@ -37,8 +37,8 @@ interface Facts extends Pick<TextName, 'part' | 'member'> {
 }
 
 /**
- * The mistakes behind a failed render. `undefined` if neither the prompt nor its variables caused the failure, but the state of the
- * service: a timeout, or a store that cannot be reached.
+ * The mistakes that made a render fail; `undefined` if the cause was not the prompt or its variables, but the state of the service: a timeout, or
+ * a store that cannot be reached.
  */
 export function mistakesOfRender (error: ServiceError): readonly Mistake[] | undefined {
   const { code, message, statusCode } = error

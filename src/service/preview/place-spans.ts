@@ -3,7 +3,7 @@ import { type Span } from '../../template/explain/origin.ts'
 import { type Tag, scanTags } from '../../template/syntax/tags.ts'
 import { type Explanation, type ExplainedMessage, type MessageSpan } from '../render/explanation.ts'
 
-/** A range of a text, as offsets in UTF-16 units; `to` is the offset behind the last unit. */
+/** A range of a text, as offsets in UTF-16 units; `to` is the offset after the last unit. */
 export interface Stretch {
   readonly from: number
   readonly to: number
@@ -82,7 +82,7 @@ class TemplatePlaces {
   }
 }
 
-/** The offset behind a tag. A tag that begins with three braces ends with three, too. */
+/** The offset after a tag. A tag that begins with three braces ends with three, too. */
 function endOf (text: string, { start, inner }: Tag): number {
   const end = Math.min(start + inner.length + 4, text.length)
   return inner.startsWith('{') && text[end] === '}' ? end + 1 : end

@@ -45,7 +45,7 @@ export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptio
   }
 }
 
-/** The reasons why a store cannot hold a text under an id, whatever the kind of the entry; none if it can. */
+/** The reasons why a text cannot be stored under an id, whatever the kind of the entry; an empty list if it can. */
 export function findUnstorable (id: string, text: string): readonly Diagnostic[] {
   return [...misnamed(id), ...tooLong(text)]
 }

@@ -23,7 +23,7 @@ const MAX_ATTEMPTS = 5
 export interface EntryChange {
   readonly caller: Caller
   readonly kind: Kind
-  /** Id of the entry: dotted, or with `:`. */
+  /** The id of the entry; its parts may be joined by `.` or by `:`. */
   readonly id: string
   readonly precondition: Precondition
   readonly requestId: string
@@ -46,7 +46,7 @@ export interface PublishedEntry {
   readonly key: string
   readonly tag: string | undefined
   readonly isNew: boolean
-  /** The number of the version, if one was recorded. */
+  /** The number of the version that was recorded; `undefined` if none was. */
   readonly version: number | undefined
   /** Diagnostics of the entry. There are no errors among them. */
   readonly diagnostics: readonly PlacedDiagnostic[]

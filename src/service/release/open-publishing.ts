@@ -22,9 +22,9 @@ export interface OpenPublishingOptions {
   readonly toolReader: ToolReader
   readonly versions: VersionReader
   readonly log: Log
-  /** Called with the keys that this process has written or removed, before the registry follows them. */
+  /** Called with the keys that this process has written or removed, before the registry reads them again. */
   readonly onChanged: (keys: readonly string[]) => void
-  /** Called with each label that is moved. */
+  /** Called with each label that was moved or removed. */
   readonly onMoved?: ((label: string) => void) | undefined
 }
 

@@ -41,7 +41,7 @@ export interface ReleasesOptions {
 export interface ReleaseRequest {
   readonly generation: Generation
   readonly caller: Caller
-  /** Id of the prompt: dotted, or with `:`. */
+  /** The id of the prompt; its parts may be joined by `.` or by `:`. */
   readonly id: string
 }
 
@@ -175,8 +175,8 @@ export class Releases {
     await this.#change(id, {}, async ({ record }) => {
       const labels = [...record.labels].filter(([, target]) => sharesOf(target).some(({ version }) => version === n)).map(([label]) => label)
       if (labels.length > 0) throw versionLabelled(id, n, labels)
-      // A text whose number was given out and which is in no record was left behind by an earlier removal, so it may go. A higher number
-      // belongs to a version that is just being recorded.
+      // If a text has a number that was given out, and no record lists the text, an earlier removal has left it, so it may be removed. A higher
+      // number belongs to a version that is just being recorded.
       if (!record.versions.some(version => version.n === n) && (isThere !== true || n >= record.next)) throw versionNotFound(id, n, [...record.labels.keys()])
       const versions = record.versions.filter(version => version.n !== n)
       return versions.length === record.versions.length ? record : { ...record, versions }
@@ -218,7 +218,7 @@ export class Releases {
     throw entryChanged(key, tag, undefined)
   }
 
-  /** The record with the prompt's current content added as a version, unless it is one already. */
+  /** The record of a prompt's versions, with the prompt's current content added as a version, unless a version in it has that content. */
   async #frozen (change: ReleaseChange, id: string, record: ReleaseRecord): Promise<ReleaseRecord> {
     const { store, keyPrefix } = this.#options
     const latest = await this.#latest(change, id)
@@ -226,7 +226,10 @@ export class Releases {
     return await addVersion(store, keyPrefix, id, record, latest, factsOf(change.caller, { note: change.note }))
   }
 
-  /** The content under the prompt's own key. Without one, the content that is served: it comes from an extension, or from a key in another spelling. */
+  /**
+   * The content under the prompt's own key. If there is none, it is the content that is served, which comes from an extension, or from a key in
+   * another spelling.
+   */
   async #latest ({ generation }: ReleaseChange, id: string): Promise<NewVersion> {
     const { store, keyPrefix } = this.#options
     const [stored = { kind: 'missing' as const }] = await asked(store.read([pathToKey(id, kindPrefix(keyPrefix, promptKind.key))]))

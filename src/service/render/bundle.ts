@@ -11,7 +11,7 @@ const MAX_SHOWN = 200
 const json = (description: string) => Type.Unsafe<Json>(Type.Unknown({ description }))
 const jsonObject = (description: string) => Type.Unsafe<JsonObject>(Type.Object({}, { additionalProperties: true, description }))
 
-/** The schema of everything that a recorded render has learned about one name of a shared variable. A member that is missing was not asked for. */
+/** The schema of everything that a recorded render has read about one name of a shared variable. A member is left out if the render did not ask for it. */
 const RecordedEnvironSchema = Type.Object({
   name: Type.String({ description: 'Dotted path; empty for the root' }),
   exists: Type.Optional(Type.Boolean({ description: 'Whether that very key exists' })),
@@ -63,8 +63,8 @@ export function sealBundle (content: BundleContent, limit: number): Bundle {
 }
 
 /**
- * Checks that a bundle (a recorded render) is unchanged, belongs to this prompt as it is now, and may be rendered again by this caller. The
- * hash guards against accidents, not against forgery. Forging gains nothing: a replay shows only what the caller has sent, and only an
+ * Checks that a bundle (a recorded render) is unchanged, belongs to this prompt as it is now, and may be rendered again by this caller. The hash
+ * protects against accidents, not against forgery. A forged bundle brings no advantage: a replay shows only what the caller has sent, and only an
  * admin can replay what another caller has recorded.
  * @throws BUNDLE_INVALID, BUNDLE_STALE
  */
@@ -79,7 +79,7 @@ export function checkBundle ({ hash, ...content }: Bundle, prompt: Prompt, calle
   if (content.prompt.revision !== prompt.revision) throw bundleStale(prompt.id, content.prompt.revision, prompt.revision)
 }
 
-/** Whether a caller may render a bundle again: an admin any, others only what they recorded themselves, as templates may show some callers more than others. */
+/** Whether a caller may render a bundle again: an admin may render all bundles, others only their own, as templates may show some callers more than others. */
 function mayReplay ({ roles, facts }: Caller, { caller }: BundleContent): boolean {
   return roles.has('admin') || canonicalJson(caller) === canonicalJson(facts)
 }

@@ -13,7 +13,7 @@ export const MAX_RESULTS_SIZE = 8 * 1024 * 1024
 export interface ToolAnswer extends TracedAnswer {
   /** The tool's result or, after a failure, the default in its place. */
   readonly value: Value
-  /** The size of the result, as in `ToolOutcome`; left out when no tool was asked. */
+  /** The size of the result, as in `ToolOutcome`; left out when no tool was called. */
   readonly size?: number
 }
 
@@ -28,7 +28,7 @@ export function callWith (tools: ToolCaller): CallTool {
   return async ({ tool, arguments: values }, options) => toAnswer(tool.name, await tools.call(tool, values, options))
 }
 
-/** Makes the function that looks for results of tool calls in the cache. A cached result spares the render another pass over its templates. */
+/** Makes the function that looks for results of tool calls in the cache. For a result that is found, the render needs no further pass over its templates. */
 export function recallWith (tools: ToolCaller): RecallTool {
   return (call, activity) => {
     const outcome = tools.recall(call, activity)

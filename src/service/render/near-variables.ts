@@ -6,7 +6,7 @@ import { isObject, type Value } from '../../template/value.ts'
 
 /**
  * The most missing paths for which a similar name is searched, the most names of one object that are compared, and the longest name, in
- * characters: a wrong request must stay cheap.
+ * characters, so that a wrong request does not take much time.
  */
 const MOST_PATHS = 20
 const MOST_NAMES = 100
@@ -28,10 +28,7 @@ export interface Present {
   readonly isAskedFor: (path: string) => boolean
 }
 
-/**
- * Adds suggestions to missing paths: a variable or shared variable with nearly the same name, or a member of the body that belongs into
- * the variables.
- */
+/** Adds suggestions to missing paths: a variable or shared variable with nearly the same name, or a member of the body that should be among the variables. */
 export function withNearNames (misses: readonly MissingPath[], present: Present): readonly MissingPath[] {
   return misses.map((miss, index) => {
     const near = index < MOST_PATHS ? nearName(miss.path, present) : undefined
@@ -48,7 +45,7 @@ function nearName (path: string, present: Present): string | undefined {
   return near ?? (Object.hasOwn(variables, first) ? undefined : besideVariables(body, first))
 }
 
-/** Finds a variable that stands in the wrong place of the request's body: beside `variables`, or in an object of another name. */
+/** Finds a variable that is in the wrong place of the request's body: beside `variables`, or in an object of another name. */
 function besideVariables (body: JsonObject, name: string): string | undefined {
   if (Object.hasOwn(body, name)) return name
   const holder = Object.keys(body).slice(0, MOST_NAMES).find(each => {

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../base/errors.ts'
 import { lookUpPrompt, type RenderPrompt } from './render-prompt.ts'
 
-/** Wraps the render function, so that logs, metrics and traces are told of every render. */
+/** Wraps the render function, so that every render is reported to logs, metrics and traces. */
 export function observeRenders (renderPrompt: RenderPrompt): RenderPrompt {
   return async request => {
     const { activity, generation, id, chosen } = request

@@ -5,21 +5,24 @@ import { bundleTooLarge, type BundleContent, type RecordedCall, type RecordedEnv
 import { type CallTool } from './call-tool.ts'
 import { type RenderEnvironment } from './render-environment.ts'
 
-/** The environment of a render (its shared variables, tools and clock), wrapped so that all its answers are recorded. */
+/** A recording of a render: the environment that the render uses (shared variables, tools and clock), and all values that it has given to the render. */
 export interface Recording {
   readonly environment: RenderEnvironment
-  /** All recorded answers, in an order that does not depend on timing. */
+  /** All recorded values, in an order that does not depend on timing. */
   learned (): Pick<BundleContent, 'now' | 'environs' | 'tools'>
 }
 
-/** Counts the size of an answer that is recorded, and returns the answer unchanged. @throws RENDER_BUDGET when the recording is too large */
+/**
+ * Adds the size of a value that the environment gave to a render to the size of the recording, and returns the value unchanged.
+ * @throws RENDER_BUDGET when the recording is too large
+ */
 type Pay = <T>(learned: T) => T
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /**
- * Wraps the environment of a render so that its answers are recorded. Each question is passed on once; later passes over the templates get
- * the same answer again, as a replay will.
+ * Wraps the environment of a render so that each value that it gives is recorded. The real environment is asked for a value only once: later
+ * passes over the templates get the recorded value, as a replay of the recording will.
  * @param limit the largest recording, in bytes; beyond it the render ends with RENDER_BUDGET
  */
 export function recordEnvironment ({ environs, callTool, now = new Date() }: RenderEnvironment, limit: number): Recording {

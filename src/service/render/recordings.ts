@@ -22,7 +22,7 @@ export interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'enviro
   readonly variables: JsonObject | undefined
 }
 
-/** The ways to render other than live: recorded, replayed from a recording, or without calling tools. */
+/** Three special ways to render: to record all that a render reads, to replay such a recording, and to use the defaults of tools. */
 export interface Recordings {
   /** Renders with live tools and variables, and records everything that the result depended on as a bundle. */
   record (request: RenderRequest): Promise<Rendering & { readonly bundle: Bundle }>
@@ -32,7 +32,7 @@ export interface Recordings {
   stub (request: RenderRequest): Promise<Rendering>
 }
 
-/** Makes the ways to render with recordings, around the ordinary render function. */
+/** Makes the functions that record renders, replay them, and use defaults of tools. All of them call the ordinary render function, `renderPrompt`. */
 export function createRecordings ({ renderPrompt, environs, callTool, maxBody }: RecordingsOptions): Recordings {
   const environmentFor = (caller: Caller, tools: RenderEnvironment['callTool']): RenderEnvironment => ({
     environs: visibleEnvirons(environs, caller),

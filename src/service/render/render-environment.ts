@@ -7,6 +7,6 @@ export interface RenderEnvironment {
   readonly callTool: CallTool
   /** Looks for results of tool calls in the cache; left out if every call has to be made. */
   readonly recallTool?: RecallTool | undefined
-  /** The clock that templates see. @default the time at which one of them first looks */
+  /** The time that templates see as the present. @default the time at which a template first asks for it */
   readonly now?: Date | undefined
 }

@@ -52,7 +52,7 @@ export interface RenderRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
-  /** The version of the prompt, if it has been chosen already, as by a label. @default the prompt that is served under `id` without a label */
+  /** The version of the prompt, if it was chosen before, for example by a label. @default the prompt that is served when a request names no label */
   readonly chosen?: ChosenPrompt | undefined
   /** A valid prompt that is not stored, as in a preview. It is rendered in place of a registered one. */
   readonly candidate?: Prompt | undefined
@@ -61,13 +61,14 @@ export interface RenderRequest {
   readonly variables: JsonObject
   /** The conversation so far, as messages of the caller. They go where the prompt has a place for them, else to the end, and are not rendered. @default none */
   readonly history?: readonly JsonObject[] | undefined
-  /** The whole body of the request, in which a missing variable is searched, as it may stand in the wrong place. */
+  /** The whole body of the request, in which a missing variable is searched, as it may be in the wrong place. */
   readonly body?: JsonObject | undefined
   readonly requestId: string
-  /** The record of the request, which is told of the render and of its tool calls. */
+  /** The observer of the request (for logs, metrics and traces), which learns of the render and of its tool calls. */
   readonly activity?: Activity | undefined
   /**
-   * The time at which the whole request had arrived, in ms of `performance.now()`. The deadline counts from there, waiting included.
+   * The time at which the whole request had arrived, in ms of `performance.now()`. The time limit of the render counts from then, so it includes
+   * any wait.
    * @default now
    */
   readonly arrivedAt?: number | undefined

@@ -7,9 +7,9 @@ import { type Bundle, type RecordedCall, type RecordedEnviron } from './bundle.t
 import { type RenderEnvironment } from './render-environment.ts'
 
 /**
- * Makes the environment of a render that answers from a bundle (a recorded render), without calling tools and without the store. A render
- * with other variables may ask for something that was not recorded.
- * @throws BUNDLE_INCOMPLETE, from a question to which the bundle has no answer
+ * Makes an environment for a render that takes all values from a bundle (a recorded render), without calling tools and without the store. A
+ * render with other variables may need a value that was not recorded.
+ * @throws BUNDLE_INCOMPLETE, when the render asks for a value that is not in the bundle
  */
 export function replayEnvironment (bundle: Bundle): RenderEnvironment {
   const calls = new Map(bundle.tools.map(call => [toolCallKey(call.tool, call.arguments), call]))

@@ -19,8 +19,8 @@ export type Answer = Omit<PersonsAnswer, 'by'>
 export interface NamedAnswer extends Answer {
   readonly approvalId?: string | undefined
   /**
-   * Whether a second answer to an approval that was decided already is refused once another approval waits. Without this, an answer that is
-   * sent again counts once, however often it arrives.
+   * Whether the answer is refused if the first approval that waits now is another one. Without this, an answer that is sent again after the
+   * decision is accepted, and counts once.
    */
   readonly isStrict?: boolean
 }
@@ -56,8 +56,8 @@ export interface ApprovalQuery {
 }
 
 /**
- * The approvals of sessions: actions that a session performs only after a person has allowed them. The owner of a session may refuse an
- * action. To allow one takes the role `approve`, also in one's own session.
+ * The approvals of sessions: actions that a session performs only after a person has allowed them. The owner of a session may refuse an action.
+ * Only a caller with the role `approve` may allow one; an owner needs this role, too.
  */
 export class Approvals {
   readonly #running: RunningSessions

@@ -18,7 +18,7 @@ import { settle, type Settled, untilSettled } from './settle.ts'
 /** How long a request waits by default until a session waits for input again, in ms. */
 const PATIENCE = 30_000
 
-/** Whoever drives a session by one request, one frame of a WebSocket, or one line at a terminal. */
+/** A caller who works with a session, by one request, one frame of a WebSocket, or one line at a terminal. */
 export interface Visitor {
   readonly caller: Caller
   /** The id of the request, for logs and traces. */
@@ -27,13 +27,13 @@ export interface Visitor {
   readonly key?: string | undefined
   /** Aborts when the visitor has left. */
   readonly signal: AbortSignal
-  /** How long the visitor waits until the session waits for input again, in ms; 0 for one who follows the events anyway. @default 30 s */
+  /** How long the visitor waits until the session waits for input again, in ms; 0 for a visitor who follows the events instead. @default 30 s */
   readonly patience?: number | undefined
 }
 
 /** The state of a session after a visitor's call. */
 export interface Progress extends Settled {
-  /** The number of the last transition before the call; what the call caused has higher numbers. */
+  /** The number of the session's last transition (recorded step) before the call. Transitions that the call has caused have higher numbers. */
   readonly after: number
   /** Whether the visitor owns the session. An approver who does not own it sees only the approvals that wait. */
   readonly isOwn: boolean
@@ -59,8 +59,8 @@ export interface DoorOptions {
 }
 
 /**
- * The one way by which requests, WebSockets and terminals reach sessions (dialogues with agents, runs of skills, plans). Each call checks
- * what the visitor may do.
+ * The operations on sessions (dialogues with agents, runs of skills, plans) for requests, WebSockets and terminals: start, input, approval,
+ * refusal and end. Each of them checks what the visitor may do.
  */
 export class SessionDoor {
   readonly #options: DoorOptions
@@ -85,8 +85,8 @@ export class SessionDoor {
   }
 
   /**
-   * Sends a text or an action to a session that the visitor owns, and waits for what comes of it. In a skill, the text `skill:skip` skips
-   * the proposed command, and `skill:cancel` ends the skill.
+   * Sends a text or an action to a session that the visitor owns, and waits until the session waits for input again or has ended. In a skill, the
+   * text `skill:skip` skips the proposed command, and `skill:cancel` ends the skill.
    * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID
    */
   async say (wanted: Wanted, visitor: Visitor, id: string, { text = '', action }: UserInput): Promise<Progress> {
@@ -139,9 +139,9 @@ export class SessionDoor {
   }
 
   /**
-   * The events of a session since a visitor's call, then each new one, until the session waits for somebody or has ended.
-   * @param who looks the visitor's rights up again; called before each event
-   * @throws SESSION_NOT_FOUND, as soon as the visitor has lost the right to the session
+   * Gives the events of a session since a visitor's call, and then each new event, until the session waits for somebody or has ended.
+   * @param who gives the visitor with the present rights; called before each event
+   * @throws SESSION_NOT_FOUND, as soon as the visitor may not see the session any more
    */
   async * events (who: Follower, { session: { id }, after, isOwn }: Progress, signal: AbortSignal): AsyncGenerator<Followed, Progress> {
     const { running, sessions } = this.#options

@@ -71,7 +71,10 @@ export interface SessionServices {
   readonly traces: Traces
 }
 
-/** Makes the ways by which callers reach sessions, without those to terminals and traces. @param owners gives the names of all who may own sessions */
+/**
+ * Makes the objects by which callers reach sessions, except those for terminals and traces.
+ * @param owners gives the names of all who may own sessions
+ */
 export function waysTo (running: RunningSessions, owners: () => readonly string[]): Omit<SessionServices, 'terminals' | 'traces'> {
   const [sessions, starts, approvals] = [new Sessions(running), new SessionStarts(running), new Approvals(running, owners)]
   return { running, sessions, sessionStarts: starts, approvals, door: new SessionDoor({ running, sessions, starts, approvals }) }
@@ -158,7 +161,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   return { ...ways, terminals, traces }
 }
 
-/** The reason why this machine can open no terminals, if there is one. The package for terminals is loaded here, at first use. */
+/** The reason why this machine can open no terminals; `undefined` if it can. The package for terminals is loaded here, at first use. */
 async function whyNoPtys (): Promise<string | undefined> {
   const { loadPtys, NO_PTYS } = await import('../../exec/local-pty.ts')
   return await loadPtys() === undefined ? NO_PTYS : undefined

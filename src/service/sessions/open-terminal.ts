@@ -8,14 +8,14 @@ export interface OpenTerminalOptions {
   readonly target: string
   readonly terminal: Terminal
   readonly reader: TerminalReader
-  /** Checks that the reader may still type into the terminal. @throws ServiceError if not */
+  /** Checks that the client may still use the terminal. @throws ServiceError if not */
   readonly check: () => void
-  /** Ends the session of the terminal. */
+  /** Ends the session to which the terminal belongs, and so its shell. */
   readonly end: (reason: string) => Promise<void>
 }
 
 /**
- * An open terminal, for the one client that is attached to it (its reader). Each call checks the reader's rights again; if they are gone,
+ * An open terminal, as one client uses it. Before the terminal takes text or another size, the client's rights are checked again; without them,
  * the terminal ends.
  */
 export class OpenTerminal {
@@ -29,24 +29,24 @@ export class OpenTerminal {
     this.#options = options
   }
 
-  /** Attaches the reader to the terminal. A reader who was attached before is told that another one has taken over. */
+  /** Attaches the client to the terminal. Another client that was attached before is told so, and gets nothing more. */
   take (): void {
     this.#options.terminal.attach(this.#options.reader)
   }
 
-  /** Types a text into the terminal. @throws ServiceError, and types nothing, if the reader has lost the right to it */
+  /** Types a text into the terminal. @throws ServiceError if the client may no longer use the terminal; then nothing is typed, and the terminal ends */
   async keys (text: string): Promise<void> {
     await this.check()
     this.#options.terminal.keys(text)
   }
 
-  /** Changes the size of the terminal. @throws ServiceError if the reader has lost the right to it */
+  /** Changes the size of the terminal. @throws ServiceError if the client may no longer use the terminal; then the terminal ends */
   async resize (size: Size): Promise<void> {
     await this.check()
     this.#options.terminal.resize(size)
   }
 
-  /** Ends the terminal and throws if the reader has lost the right to type into it. @throws ServiceError */
+  /** Checks that the client may still use the terminal, and ends the terminal if not. @throws ServiceError if not */
   async check (): Promise<void> {
     const { check, end } = this.#options
     try {
@@ -57,12 +57,12 @@ export class OpenTerminal {
     }
   }
 
-  /** Ends the terminal. */
+  /** Ends the terminal and its session, with a reason for the session's log. */
   async end (reason: string): Promise<void> {
     await this.#options.end(reason)
   }
 
-  /** Detaches the reader. The terminal stays open. */
+  /** Detaches the client from the terminal, which stays open. */
   leave (): void {
     this.#options.terminal.detach(this.#options.reader)
   }

@@ -50,14 +50,15 @@ export class PlanPreviews {
     this.#options = options
   }
 
-  /** Finds a plan whose change the caller may look at: one of the caller's own or, for an approver, one that waits for approval. @throws SESSION_NOT_FOUND */
+  /** Finds a plan whose change the caller may look at: a plan of the caller or, for an approver, a plan that waits for approval. @throws SESSION_NOT_FOUND */
   async planFor (caller: Caller, id: string): Promise<Session> {
     const waiting = caller.roles.has('approve') ? await this.#waiting(caller, id) : undefined
     return waiting ?? await this.#options.door.get(PLANS, caller, id)
   }
 
   /**
-   * Reads a page of the files that a plan changes: those of the change that waits or, if none does, of the one that was shown last.
+   * Reads a page of the files that a plan changes: those of the change that waits for a person or, if no change waits, of the last one that was
+   * shown.
    * @param after how many files come before the page
    */
   async page (session: Session, after: number, limit: number): Promise<Page> {
@@ -107,8 +108,8 @@ export class PlanPreviews {
   }
 
   /**
-   * The change of a plan that waits or, if none does, the last one that was shown, with the files that it touches. A waiting change lists
-   * these files itself; otherwise they are in the newest preview of the session's log.
+   * The change of a plan that waits for a person or, if no change waits, the last one that was shown, with the files that it touches. A waiting
+   * change lists these files itself; otherwise they are in the newest preview of the session's log.
    */
   async #lastShown (session: Session): Promise<{ readonly change: JsonObject, readonly touched: readonly Touched[] }> {
     const waiting = changeIn(session)

@@ -19,7 +19,7 @@ export interface RunningOptions {
   /** Finishes, or takes back, changes of files that an earlier process has left half done. */
   readonly mend: () => Promise<void>
   readonly performer: Performer
-  /** The terminals that this process holds. @default none */
+  /** The terminals that this process has open. @default none */
   readonly terminals?: HeldTerminals
   /** The checks of what sessions may do, by the operator's file as it is now. */
   readonly circumstances: Circumstances
@@ -33,7 +33,7 @@ export interface RunningOptions {
   readonly onSettled?: ((session: Session) => Promise<void>) | undefined
 }
 
-/** The opened store of sessions, with the engines and the runner that carry sessions on. */
+/** The opened store of sessions, with the engines and the runner that continue sessions. */
 export interface Opened {
   readonly store: SessionStore
   readonly engines: Engines
@@ -42,8 +42,8 @@ export interface Opened {
 }
 
 /**
- * Opens the sessions of the service at their first use, and holds them until the process ends: before that, neither their store nor their
- * engines are loaded.
+ * Opens the sessions of the service at their first use, and leaves them open until the process ends. Before the first use, neither their store
+ * nor their engines are loaded.
  */
 export class RunningSessions {
   readonly #options: RunningOptions
@@ -71,7 +71,7 @@ export class RunningSessions {
   }
 
   /**
-   * Opens the sessions if need be, and calls `work` with them.
+   * Opens the sessions if they are not open yet, and calls `work` with them.
    * @throws SESSIONS_UNAVAILABLE when their store cannot be reached, and what `work` throws
    */
   async use<T> (work: (opened: Opened) => Promise<T>): Promise<T> {

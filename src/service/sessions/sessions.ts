@@ -67,9 +67,9 @@ export class Sessions {
   }
 
   /**
-   * Follows the events of a session behind a transition (recorded step).
-   * @param who gives the follower with the rights of now; called before each event
-   * @throws SESSION_NOT_FOUND before the first event, and as soon as the follower has lost the right to the session
+   * Gives the events of a session after a transition (recorded step), and then each new event.
+   * @param who gives the follower with the present rights; called before each event
+   * @throws SESSION_NOT_FOUND before the first event, and as soon as the follower may not see the session any more
    */
   async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
     return await this.#running.use(async ({ store, runner }) => {
@@ -83,7 +83,7 @@ export class Sessions {
   }
 
   /**
-   * The transitions (recorded steps) of a session behind a given one, read from the log one by one as they are asked for.
+   * The transitions (recorded steps) of a session that come after a given one, read from the log one by one as they are asked for.
    * @throws SESSION_NOT_FOUND before the first
    */
   async audit (caller: Caller, id: string, after: number): Promise<AsyncGenerator<Transition>> {

@@ -29,8 +29,8 @@ export interface Patience {
 }
 
 /**
- * Waits until a session waits for somebody or has ended. Who may know of the session must have been checked before.
- * @param after number of the transition behind which events are read
+ * Waits until a session waits for somebody or has ended. This does not check whether the caller may see the session.
+ * @param after number of the transition after which events are read
  * @throws SESSIONS_UNAVAILABLE
  */
 export async function settle (running: RunningSessions, id: string, after: number, { signal, patience }: Patience): Promise<Settled> {

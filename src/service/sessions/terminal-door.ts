@@ -32,9 +32,9 @@ export const TERMINALS = { engines: [TERMINAL] }
 export interface TerminalRow {
   readonly terminalId: string
   readonly target: string
-  /** The state of the shell; left out when another process holds the terminal. */
+  /** The state of the shell; left out when another process has the terminal open. */
   readonly state?: TerminalState
-  /** The URL of the other process that holds the terminal, if its operator has set one. */
+  /** The URL of the other process that has the terminal open, if its operator has set one. */
   readonly at?: string
   /** When the terminal was opened, in ms since 1970. */
   readonly createdAt: number
@@ -110,8 +110,8 @@ export class TerminalDoor {
   }
 
   /**
-   * Connects a client, as the terminal's reader, to an open terminal of this process.
-   * @param who gives the caller with the rights of now
+   * Connects a client, which then gets the terminal's output, to an open terminal of this process.
+   * @param who gives the caller with the present rights
    * @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
    */
   async attach (who: () => Caller, id: string, reader: TerminalReader): Promise<OpenTerminal> {
@@ -153,8 +153,8 @@ export class TerminalDoor {
   }
 
   /**
-   * The output of a command that a skill has proposed and the user has run by hand. If the user sent no output, it is what the terminal in
-   * which the skill was started has shown last, provided that this process holds that terminal.
+   * The output of a command that a skill has proposed and the user has run by hand. If the user has sent none, it is the last output of the
+   * terminal in which the skill was started; empty if this process does not have that terminal open.
    * @param place where the skill was started: the id of a terminal, or another place
    * @param told the output that the user has sent; empty for none
    */
@@ -174,7 +174,7 @@ export class TerminalDoor {
     await this.#stop(id, 'nobody has used it', 'expiry')
   }
 
-  /** Stops the session of a terminal. Its shell ends with the session, also if another process holds it. */
+  /** Stops the session of a terminal. Its shell ends with the session, also if another process has the terminal open. */
   async #stop (id: string, reason: string, by: StopCause = 'cancel'): Promise<void> {
     this.#options.terminals.endsFor(id, reason)
     await this.#options.running.use(({ runner }) => runner.stop(id, by, reason))

@@ -17,7 +17,7 @@ export interface CaseRequest {
   /** The version of the prompt that is tested. */
   readonly chosen: ChosenPrompt
   readonly testCase: TestCase
-  /** Recorded tool calls from which the tools of the prompt are answered, if the test case names a file of them. */
+  /** Recorded tool calls, whose results are used in place of calls of tools, if the test case names a file of recorded calls. */
   readonly known?: Pick<Bundle, 'tools'> | undefined
   readonly requestId: string
   readonly activity?: Activity | undefined

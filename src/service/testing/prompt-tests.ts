@@ -48,7 +48,11 @@ export class PromptTests {
     this.#prefix = kindPrefix(keyPrefix, testsKind.key)
   }
 
-  /** Reads the tests of a prompt. @param id dotted, or with `:` @throws ENTRY_NOT_FOUND, TESTS_UNREADABLE, STORE_UNAVAILABLE */
+  /**
+   * Reads the tests of a prompt.
+   * @param id its parts may be joined by `.` or by `:`
+   * @throws ENTRY_NOT_FOUND, TESTS_UNREADABLE, STORE_UNAVAILABLE
+   */
   async read ({ prompts }: Pick<Caller, 'prompts'>, id: string): Promise<StoredTests> {
     const path = toPath(id)
     const key = pathToKey(path, this.#prefix)
@@ -116,7 +120,7 @@ export class PromptTests {
   }
 }
 
-/** Waits for an answer of the store. @throws STORE_UNAVAILABLE */
+/** Waits for a result of the store, and turns an error of the store into one for callers. @throws STORE_UNAVAILABLE */
 async function asked<T> (answer: Promise<T>): Promise<T> {
   try {
     return await answer

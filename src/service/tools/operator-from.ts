@@ -7,7 +7,7 @@ import { readTlsFiles } from './read-tls-files.ts'
 /**
  * Makes the rules by which tools may be called, as the operator has configured them. The addresses of modules (groups of tools) may also be
  * published in shared variables.
- * @param environment the environment variables, in which secrets stand as `TOOL_SECRET_NAME`
+ * @param environment the environment variables, in which secrets have names as `TOOL_SECRET_NAME`
  * @throws ConfigError that names the variable
  */
 export function operatorFrom (config: Config, environs: EnvironSource, environment: Readonly<Record<string, string | undefined>>): Operator {

@@ -26,7 +26,7 @@ export interface ToolTrialRequest {
   /** The arguments: an object by name, or a list in the order that the tool declares, as a template would give them. */
   readonly arguments: JsonObject | readonly Json[]
   readonly requestId: string
-  /** The record of the request, which is told of the call. */
+  /** The observer of the request (for logs, metrics and traces), which learns of the call. */
   readonly activity?: Activity | undefined
   /** Aborts when the client has left. */
   readonly signal: AbortSignal

@@ -40,7 +40,7 @@ export interface ChoiceOptions {
   readonly versions: Pick<VersionReader, 'read'>
   /** The label for requests if neither the request nor its token names one; empty for `latest`. */
   readonly defaultLabel: string
-  /** Called when the prompt has no such label as the token's or the default one, so that its latest version is served. */
+  /** Called with the label of the request's token, or with the default label, if the prompt has no such label. Its latest version is served then. */
   readonly onFallback?: (label: string) => void
 }
 

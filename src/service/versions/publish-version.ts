@@ -44,7 +44,7 @@ export interface PublishedVersion {
   readonly outcome: 'created' | 'replaced'
   /** The number of the version that was recorded; `undefined` when this process may not record versions. */
   readonly version: number | undefined
-  /** The number of the version that was served before. */
+  /** The number of the version that was served before; `undefined` if there was none, or if its content was not recorded as a version. */
   readonly before: number | undefined
   /** The keys that were written. */
   readonly keys: readonly string[]
@@ -106,7 +106,7 @@ export class VersionPublisher {
   }
 
   /**
-   * Removes the prompt under its own key. With `isRecording`, content that is in no version yet is recorded as one first.
+   * Removes the prompt under its own key. With `isRecording`, its content is recorded as a version first, unless a version has it already.
    * @returns whether there was a prompt under the key
    * @throws PROMPT_LABELLED and what `publish` throws
    */
@@ -132,9 +132,10 @@ export class VersionPublisher {
   }
 
   /**
-   * Records the stored text as a version by the author `store`, if it is in no version yet, and then the caller's text.
+   * Records the stored text as a version by the author `store`, if no version has it yet, and then the caller's text.
    * @param texts the stored value, and the new text if there is one
-   * @returns `undefined` when this process may not write versions, as with an access list (ACL) that is older than versions
+   * @returns `conflict` if another writer was faster; `undefined` when this process may not write versions, as with an access list (ACL) that is
+   * older than versions
    */
   async #record (
     id: string,

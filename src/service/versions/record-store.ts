@@ -56,7 +56,7 @@ export class RecordStore {
 
 /**
  * Turns an unsuccessful write or removal into an error.
- * @returns false if another writer has changed the value in the meantime
+ * @returns false if another writer has changed the value in the meantime, else true
  * @throws ENTRY_INVALID, STORE_READ_ONLY, STORE_UNAVAILABLE
  */
 export function checkOutcome (outcome: WriteOutcome | RemoveOutcome, key: string, variant: string): boolean {
@@ -66,7 +66,7 @@ export function checkOutcome (outcome: WriteOutcome | RemoveOutcome, key: string
   return outcome !== 'conflict'
 }
 
-/** Waits for an answer of the store. @throws STORE_UNAVAILABLE */
+/** Waits for a result of the store, and turns an error of the store into one for callers. @throws STORE_UNAVAILABLE */
 export async function asked<T> (answer: Promise<T>): Promise<T> {
   try {
     return await answer

@@ -48,7 +48,7 @@ export class VersionReader {
 
   /**
    * Reads a version that is in a prompt's record, and links it with its partials (included prompts) and tools.
-   * @param label the label whose versions its partials are taken in @default the partials that are served without a label
+   * @param label each partial is taken in the version that this label means for it @default partials are taken as they are served without a label
    * @throws VERSION_NOT_FOUND, STORE_UNAVAILABLE
    */
   async read (generation: Generation, { id, record }: Pick<Release, 'id' | 'record'>, version: number, label?: string): Promise<Prompt> {
@@ -63,7 +63,7 @@ export class VersionReader {
     }
   }
 
-  /** Links a prompt with its tools and its partials (included prompts), which are taken in the versions of a label. */
+  /** Links a prompt with its tools and its partials (included prompts). @param label see `read` */
   async link (generation: Generation, entry: PromptEntry, label?: string): Promise<Prompt> {
     const { releases, everyPrompt } = wholeGeneration(generation)
     const pinned = await this.pinned(generation, [entry])

@@ -26,7 +26,7 @@ export interface PlanRequest {
   readonly workspace: string
   /** The mode of the plan: only plan, or also apply. It takes precedence over a mode in the words of the goal. */
   readonly mode?: PlanMode | undefined
-  /** Id of the plan profile: dotted, or with `:`. @default the profile that `PAPAYU_PROFILE` names */
+  /** The id of the plan profile; its parts may be joined by `.` or by `:`. @default the profile that `PAPAYU_PROFILE` names */
   readonly profile?: string | undefined
   /** The name of a check that runs before anything is planned. If it fails, the plan is to make it pass. */
   readonly fix?: string | undefined

@@ -12,7 +12,7 @@ import { transferName } from '../../../registry/kinds/agent/parse-child.ts'
 import { skillKind } from '../../../registry/kinds/skill/skill-kind.ts'
 import { seekProfile } from './seek-profile.ts'
 
-/** How many definitions one session may reach, and how many bytes they may take in its log, where they are recorded. */
+/** The most definitions that one session may reach, and the most bytes that they may take in the session's log, where they are recorded. */
 const [MOST, MOST_BYTES] = [16, 512 * 1024]
 
 /** How many reachable definitions are counted at most. The error for too many of them names no larger number. */
@@ -60,9 +60,9 @@ export function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_
 }
 
 /**
- * The definitions, of those recorded in a session, that a given one of them can reach. The given one is among them only if a cycle leads
- * back to it.
- * @param key the name of the given definition, as `agents/helper`
+ * Of the definitions that are recorded in a session, gives those that one of them can reach. This one is in the result only if a cycle leads back
+ * to it.
+ * @param key the name of the definition from which the search begins, as `agents/helper`
  */
 export function withinReach (definitions: ResolvedDefinitions, key: string): ResolvedDefinitions {
   const reached = new Set<string>()
@@ -86,7 +86,7 @@ export function askOf (agent: AgentSetting, definitions: ResolvedDefinitions): r
   const waiting = [agent]
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const { ask, tools, children = [], handoffs = [] } = next
-    // An agent's `ask` names functions as the model calls them; effects carry the ids of tools and definitions.
+    // An agent's `ask` names functions as the model calls them; effects contain the ids of tools and definitions.
     for (const { name, tool } of tools) if (ask.includes(name)) asked.add(tool)
     for (const { name, kind, id } of children) if (ask.includes(name)) asked.add(`${kind}/${id}`)
     for (const id of handoffs) {

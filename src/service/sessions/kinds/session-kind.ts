@@ -18,7 +18,7 @@ export interface Starter {
 export interface SessionKind<Request = never> {
   /** The first part of the names of the kind's definitions: `agents` in `agents/helper`. */
   readonly name: string
-  /** The engines that run the kind's sessions. By its engine a session is known to be of this kind. */
+  /** The engines that run the kind's sessions. The engine of a session tells of which kind the session is. */
   readonly engines: readonly EngineKey[]
   /**
    * Makes the recorded start of a session: a copy of everything that the session depends on, so that no later edit changes a session that

@@ -30,14 +30,14 @@ export const MANUAL = 'manual'
 
 /** A request to run a skill (instructions by which a model proposes commands). */
 export interface SkillRequest {
-  /** Id of a registered skill, dotted or with `:`; or the folder of a skill that is not registered. */
+  /** The id of a registered skill, whose parts may be joined by `.` or by `:`; or the folder of a skill that is not registered. */
   readonly id: string
   /** The `path` that a list of skills shows: the path of a skill's file, or the id of a registered skill. It takes precedence over `id`. */
   readonly path?: string | undefined
   /** Where on the target to look for a skill that is not registered: in the project, or in the user's home. */
   readonly source?: SkillSource | undefined
   readonly params: JsonObject
-  /** The first message to the model, in place of `Execute skill: …`; empty to keep that. */
+  /** The first message to the model; empty for the default, `Execute skill: …`. */
   readonly prompt: string
   /**
    * Where commands run: `manual` (by hand), the id of an open terminal that the caller owns, or a target (a machine).
@@ -48,7 +48,7 @@ export interface SkillRequest {
   readonly execution?: Execution | undefined
   /** How many steps the run may take, from 1; the skill's own limit counts, too. */
   readonly maxSteps?: number | undefined
-  /** Whether a message of the model is followed by the next step at once, without a word of the user. */
+  /** Whether the next step follows a message of the model at once, without waiting for input of the user. */
   readonly autoContinue: boolean
   /**
    * The skill itself, in place of its id and path. A skill that another session starts is the one that was recorded when the first session
@@ -123,8 +123,8 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
       revision: skill.hash,
       input: {},
       ...(setting.inTerminal === undefined ? {} : { terminal: setting.inTerminal }),
-      // Each step takes a question, its repair and its commands. Beyond these, one effect reads what the target knows, and one is for an
-      // API that refuses functions.
+      // Each step takes a question to the model, a second one if the answer must be repaired, and its commands. Two further effects are one that
+      // reads the target's knowledge file, and one more question for an API that refuses functions.
       budget: { steps: (options.protocol === 'tools' ? 2 + MAX_CALLS : 3) * maxSteps + 2, tokens: TOKENS, idle: IDLE },
       ask: [],
       commands: { rules: offered.rules, isAuto: execution === 'auto' && isChild !== true && target?.mayRunUnasked === true }

@@ -5,7 +5,7 @@ import { type Circumstances } from '../../../session/gate.ts'
 import { type ApplyEffect, type ExecEffect, type Start } from '../../../session/model.ts'
 import { type OpenEffect } from '../../../session/session.ts'
 
-/** Gives the current folder of the shell in a terminal that this process holds. */
+/** Gives the current folder of the shell in a terminal that this process has open. */
 export interface TerminalFolders {
   folderOf (terminal: string): string | undefined
 }
@@ -39,7 +39,7 @@ function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | un
 }
 
 /**
- * The folder in which a command in a terminal would begin. A process that does not hold the terminal gives the folder that was shown when
+ * The folder in which a command in a terminal would begin. If this process does not have the terminal open, it is the folder that was shown when
  * approval was asked.
  */
 function folderIn ({ terminal = '' }: ExecEffect, terminals: TerminalFolders, open: OpenEffect | undefined): string {

@@ -98,7 +98,7 @@ export function hasSkills (target: Target): boolean {
   return target.type === 'local' ? target.workspace.hasSkills : target.hasSkills
 }
 
-/** The target whose skills a caller means: the named one or, without a name, the only target that has skills. */
+/** The target whose skills a caller means: the named one or, without a name, the only target that has skills; `undefined` if there is no such target. */
 export function placeOfSkills ({ targets }: Pick<OperatorFile, 'targets'>, name: string | undefined): Target | undefined {
   if (name !== undefined) return targets.get(name)
   const all = [...targets.values()].filter(hasSkills)

@@ -10,8 +10,8 @@ import { type TokenUsage } from '../../chat/usage-counter.ts'
 import { type LiveAnswer } from './live-answer.ts'
 
 /**
- * The waits before a model's stream that broke off is asked for again, in ms; there is one more attempt than waits. A stream that fails
- * before its first event is repeated by the client of the model itself.
+ * How long the service waits before it asks again for a model's stream that broke off, in ms: after the first attempt, and after the second. A
+ * stream that fails before its first event is repeated by the client of the model itself.
  */
 const WAITS = [100, 300]
 
@@ -21,7 +21,7 @@ export interface WholeAnswer {
   readonly usage: TokenUsage
 }
 
-/** A request to a model, and the functions that are told of its answer while it is being written. */
+/** A request to a model, and the functions that are called while the answer arrives. */
 export interface LiveAsking {
   readonly models: CountedModels
   readonly request: JsonObject
@@ -91,10 +91,10 @@ function refusesStreams (error: unknown): boolean {
   return error instanceof ServiceError && /is not an event stream/.test(error.message)
 }
 
-/** A time limit for a stream: its signal aborts when no piece arrives for a time, or when the whole takes too long. */
+/** A time limit for a stream: its signal aborts when no piece arrives for a time, or when the stream takes too long in all. */
 export interface PartLimit {
   readonly signal: CallerSignal
-  /** Says that a piece has arrived, so that the wait for the next one begins anew. */
+  /** Called when a piece has arrived, so that the wait for the next one begins anew. */
   progressed (): void
   end (): void
 }

@@ -12,7 +12,7 @@ import { tellOfChild } from '../reading/asked-below.ts'
 import { outcomeOfChild } from './child-outcome.ts'
 import { type Perform, type Performing } from './performer.ts'
 
-/** The opened store of sessions, and the runner that carries sessions on. */
+/** The opened store of sessions, and the runner that continues sessions. */
 interface Opened {
   readonly store: SessionStore
   readonly runner: SessionRunner
@@ -22,17 +22,16 @@ interface Opened {
 export interface ChildrenOptions {
   /** Makes the recorded start of a child session. @param id the id that the child will have @throws ServiceError with the reason why the child cannot start */
   readonly startOf: (performing: Performing<ChildEffect>, id: string) => Promise<Start>
-  /** Opens the sessions if need be, and calls `work` with their store and runner. */
+  /** Opens the store of sessions if it is not open yet, and calls `work` with the store and the runner. */
   readonly use: <T>(work: (opened: Opened) => Promise<T>) => Promise<T>
 }
 
 /**
- * Makes the performer that starts child sessions, and waits for each to end. The id of a child is made from its parent and the effect that
- * asks for it: if the effect is performed again, the child that was started before is found. When a process stops, the next one goes on
- * waiting.
+ * Makes the performer that starts child sessions, and waits until each has ended. The id of a child is made from its parent and the effect that
+ * asks for it. So if another process performs the effect again, it finds the child that was started before, and waits for it.
  */
 export function followChildren ({ startOf, use }: ChildrenOptions): Perform<ChildEffect> {
-  // While the store cannot be reached it is asked again: an outage must not fail the child.
+  // While the store cannot be reached, the work is tried again: an outage must not make the child fail.
   return async performing => await use(async ({ store, runner }) => await patiently(performing.signal, async () => {
     const { session, effect, signal } = performing
     const id = childId(session.id, effect.id)
@@ -49,7 +48,7 @@ export function followChildren ({ startOf, use }: ChildrenOptions): Perform<Chil
   }))
 }
 
-/** The recorded start of a child session, or the failure that keeps it from starting. */
+/** The recorded start of a child session, or the failure because of which it cannot start. */
 async function tryToStart (startOf: ChildrenOptions['startOf'], performing: Performing<ChildEffect>, id: string): Promise<Start | Outcome> {
   try {
     return await startOf(performing, id)

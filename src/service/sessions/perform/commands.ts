@@ -42,7 +42,7 @@ interface RunRequest extends Pick<Performing<ExecEffect>, 'signal' | 'publish'> 
   readonly effect: Pick<ExecEffect, 'id' | 'cwd' | 'timeout'>
 }
 
-/** Runs a command, and publishes its output to the followers of the session while it runs. */
+/** Runs a command, and publishes its output to the followers of the session while the command runs. */
 async function runWith (executor: Executor, command: string, { effect, signal, publish }: RunRequest): Promise<Outcome> {
   const { id, cwd, timeout } = effect
   const live = new LiveOutput(id, publish)

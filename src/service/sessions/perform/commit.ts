@@ -11,7 +11,7 @@ import { type Perform } from './performer.ts'
 /** How much of the end of git's output an error quotes, in UTF-16 units. */
 const MAX_PRINTED = 2000
 
-/** The words with which git is called: paths are taken literally, never as patterns. All paths stand after `--`, so none is taken for an option. */
+/** The first arguments of every call of git: paths are taken literally, never as patterns. All paths come after `--`, so that none is taken for an option. */
 const GIT = ['git', '--literal-pathspecs', '-c', 'core.quotePath=false'] as const
 
 /**
@@ -61,14 +61,14 @@ async function commit (git: Git, { paths, message }: CommitEffect, name: string)
   return failed('COMMIT_FAILED', printed(made))
 }
 
-/** The hash of the newest commit, if its trailer names this session and effect. */
+/** The hash of the newest commit, if its trailer names this session and effect; `undefined` if not. */
 async function findCommit (git: Git, name: string): Promise<string | undefined> {
   const { stdout } = await git(['log', '-1', '--format=%H%n%(trailers:key=Session,valueonly)'])
   const [hash, ...trailers] = stdout.split('\n')
   return hash !== undefined && trailers.some(trailer => trailer.trim() === name) ? hash : undefined
 }
 
-/** The paths, of those given, that git has listed, each as a file or as a folder that contains listed files. */
+/** Gives those of the paths that git has listed, each as a file or as a folder that contains listed files. */
 function named (paths: readonly string[], { stdout }: Ran): string[] {
   const files = stdout.split('\0')
   return paths.filter(path => files.some(file => file === path || file.startsWith(`${path}/`)))

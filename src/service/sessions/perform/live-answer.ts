@@ -28,7 +28,7 @@ export class LiveAnswer {
     this.begin()
   }
 
-  /** Begins a new attempt. Followers are told to drop the text of the one before. */
+  /** Begins a new attempt to get the answer. Followers are told to drop the text of the attempt before. */
   begin (): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -48,7 +48,7 @@ export class LiveAnswer {
     else this.#timer ??= setTimeout(() => { this.end() }, rest)
   }
 
-  /** Sends the text that is still held back. */
+  /** Sends the text that was collected and is not sent yet. */
   end (): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

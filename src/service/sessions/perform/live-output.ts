@@ -28,7 +28,7 @@ export class LiveOutput {
     this.#timer ??= setTimeout(() => { this.#flush() }, PAUSE)
   }
 
-  /** Sends the output that is still held back. */
+  /** Sends the output that was collected and is not sent yet. */
   end (): void {
     this.#flush()
   }

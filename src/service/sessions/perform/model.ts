@@ -51,7 +51,7 @@ async function ask (models: CountedModels, performing: Performing<ModelEffect>, 
   const request = { ...fields, messages } as JsonObject
   const isLive = effect.live === true
   const deadline = performance.now() + (isLive ? MAX_STREAM_TIME : timeout)
-  // If an API does not know the response format, it is asked without it: the answer is checked here anyway.
+  // An API that does not know the response format is asked again without the format: the answer is checked here anyway.
   const format = returns === undefined ? {} : { optionalFormat: true }
   const call = { caller, prompt: start.definition, signal, requestId: id, deadline, activity, ...format }
   if (!isLive) return await models.ask({ kind: 'chat', request, call })
@@ -74,7 +74,7 @@ function refusesTools ({ inWords }: UpstreamRefusal): boolean {
   return /\b(?:tools?|tool_choice|functions?)\b/i.test(inWords)
 }
 
-/** Whether a provider has refused a request because it is too long, in the words of the providers that are known. */
+/** Whether a provider has refused a request because it is too long: its reply has the usual code, or one of the usual phrases. */
 function isTooLong ({ inWords, code }: UpstreamRefusal): boolean {
   return code === 'context_length_exceeded' || /context.{0,10}(?:length|window|size)|too many tokens|(?:prompt|input|request) is too (?:long|large)|reduce the length/i.test(inWords)
 }

@@ -7,9 +7,9 @@ import { type ActiveEffect, type Outcome, type Performer } from '../../../sessio
 import { type Session } from '../../../session/session.ts'
 import { refusalOf } from '../rules/session-rights.ts'
 
-/** The record of the work on one effect (an action of a session), for logs, metrics and traces. */
+/** The observer of the work on one effect (an action of a session), for logs, metrics and traces. */
 export interface EffectActivity extends Activity {
-  /** Ends the record. @param outcome `ok`, or a stable code */
+  /** Reports that the work on the effect has ended. @param outcome `ok`, or a stable code */
   end (outcome: string): void
 }
 
@@ -47,7 +47,7 @@ export interface PerformerOptions {
   /** Finds a caller by the name of its token, with the rights that the token has now; `undefined` if the token has been removed. */
   readonly callerNamed: (name: string) => Caller | undefined
   readonly observer: SessionObserver | undefined
-  /** Ends a child session if its parent, or a session further above, has ended. @default no session has a parent */
+  /** Ends a child session if its parent, or a session further above, has ended, and tells whether one has. @default no session has a parent */
   readonly stopOrphan?: (session: Session, signal: AbortSignal) => Promise<boolean>
 }
 

@@ -27,7 +27,7 @@ export function openShellsOn (options: ShellOptions): Perform<ShellEffect> {
   return async performing => await keepOpen(performing, terminals, () => openOn(targets.get(performing.effect.target), options, performing))
 }
 
-/** Holds a terminal until it ends, or is ended because nobody wants it any more. @param open opens the terminal */
+/** Opens a terminal, and keeps it open until its shell ends, or until the signal aborts. @param open opens the terminal */
 export async function keepOpen (
   { session: { id, start: { owner } }, signal }: Pick<Performing<ShellEffect>, 'session' | 'signal'>,
   terminals: Terminals,

@@ -12,8 +12,8 @@ import { type Perform } from './performer.ts'
 const KEPT = 64 * 1024
 
 /**
- * Makes the performer that runs a skill's commands in a terminal of this process, once the person at the terminal has left the command line
- * empty. A person who allowed a command was shown the folder in which it would run; in another folder it does not begin.
+ * Makes the performer that runs a skill's commands in a terminal of this process. A command begins when the terminal's command line is empty. If
+ * a person has allowed it, it begins only in the folder that this person was shown.
  * @param about gives what a person would be shown about the command now
  */
 export function runCommandsIn (terminals: Pick<Terminals, 'get'>, about: AboutEffect): Perform<ExecEffect> {

@@ -7,7 +7,10 @@ import { type SessionRunner } from '../../../session/run/runner.ts'
 import { type Session } from '../../../session/session.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
-/** How much of a child session's approvals (of their JSON), or of its question, a live event contains, in UTF-16 units. Clients fetch the rest by its id. */
+/**
+ * How much of a child session's approvals (as JSON), or of its question, a live event shows, in UTF-16 units. Clients read the rest from the
+ * child session itself.
+ */
 const MAX_SHOWN = 32 * 1024
 
 /** How many transitions at the end of a session's log are searched for the text that was shown last. */

@@ -1,7 +1,7 @@
 import { sessionsUnavailable } from '../../../base/errors.ts'
 import { SessionStoreError } from '../../../session/session-store.ts'
 
-/** Reads the first item at once, so that an unreachable store is noticed before the answer has begun. */
+/** Reads the first item of a list at once, so that an unreachable store is noticed before the reply has begun. @returns all items */
 export async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
   const first = await read.next()
   return (async function * () {
@@ -10,7 +10,7 @@ export async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator
   })()
 }
 
-/** Passes items of the store on, and turns its errors, also those in the middle, into errors for callers. */
+/** Passes on the items that are read from the store of sessions. If the store fails, even between two items, it throws SESSIONS_UNAVAILABLE. */
 export async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T> {
   try {
     yield * read

@@ -24,8 +24,8 @@ export interface Tree {
 const [AT_ONCE, MOST] = [500, 5000]
 
 /**
- * Whether a running session can only be carried on by people: it waits for child sessions alone, each of which waits for a person, itself
- * or through its own children.
+ * Whether only people can continue a running session: it waits for child sessions alone, each of which waits for a person, itself or through its
+ * own children.
  */
 export async function waitsForPeople (session: Session, load: LoadSession): Promise<boolean> {
   const active = [...session.open.values()].filter(({ phase }) => phase === 'begun').filter(({ effect }) => effect.kind !== 'wait')

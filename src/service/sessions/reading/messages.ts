@@ -19,7 +19,7 @@ export interface Message {
   readonly output?: string
 }
 
-/** The message behind which a page begins. */
+/** The place of a message in a session. A page begins with the message after this place. */
 export interface Place {
   readonly seq: number
   readonly n: number
@@ -42,7 +42,8 @@ const MAX_PATHS = 20
 
 /**
  * Reads a page of a session's messages.
- * @param log the transitions, from that of `after` on
+ * @param log the transitions, from the one that contains the message `after` on
+ * @param after the place of the last message on the page before
  */
 export async function readMessages (log: AsyncIterable<Transition>, after: Place, limit: number): Promise<MessagePage> {
   const messages: Message[] = []
@@ -86,7 +87,7 @@ export async function readLastMessages (read: (after: number) => AsyncIterable<T
   }
 }
 
-/** The last messages that fit into one page. */
+/** The last messages that fit into one page, and not more than the limit. */
 function endOf (all: readonly Message[], limit: number): readonly Message[] {
   let [from, size] = [all.length, 0]
   for (const message of all.slice(-limit).reverse()) {
@@ -135,7 +136,7 @@ function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<str
   }
 }
 
-/** The message of a user's input. The result of a command that the user ran by hand makes none, as the message of the command contains it. */
+/** The message that a user's input makes; `undefined` for the result of a command that the user ran by hand, since the message of the command contains it. */
 function inputOf ({ by, text, action }: JsonObject): Part | undefined {
   if (action === 'command_result') return undefined
   return { role: 'user', by: textOf(by), text: textOf(text) || (action === undefined ? '' : `/${textOf(action)}`) }

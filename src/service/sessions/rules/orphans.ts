@@ -12,8 +12,8 @@ interface OrphanServices {
 }
 
 /**
- * Ends a child session if a session above it has ended. A crash in the middle of a cancel can leave such children, so every child checks
- * its line of parents before it does something.
+ * Ends a child session if a session above it has ended. A crash in the middle of a cancel can leave such children, so every child checks all
+ * sessions above it before it does something.
  * @param signal ends the check when nobody waits for the result
  * @returns whether a session above the child has ended
  */

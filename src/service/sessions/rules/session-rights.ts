@@ -39,7 +39,7 @@ export function requireAllowed (caller: Caller, definition: string): void {
 }
 
 /**
- * Refuses to go on with a session whose definition, target or workspace the caller's token does not allow, as for starting one.
+ * Refuses to go on with a session if the caller's token does not allow its definition, target or workspace. A start of a session checks the same.
  * @throws DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND
  */
 export function requireUsable (caller: Caller, { start }: Session): void {
@@ -54,7 +54,7 @@ export function isApprover (caller: Caller, { start }: Session): boolean {
   return caller.roles.has('approve') && mayGoOn(caller, start.definition) && (place === undefined || mayReach(caller, place))
 }
 
-/** Whether a session belongs to the caller; to an admin all sessions do. @param session only its owner is read */
+/** Whether a session belongs to the caller. To an admin, all sessions belong. @param session only its owner is read */
 export function isOwn (caller: Caller, { start: { owner } }: { readonly start: Pick<Start, 'owner'> }): boolean {
   return owner === caller.name || caller.roles.has('admin')
 }

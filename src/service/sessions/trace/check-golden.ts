@@ -10,7 +10,7 @@ import { type Golden } from './golden.ts'
 /** The file of the JSON schema for each version of a plan's answer. */
 const SCHEMAS: Readonly<Record<number, 'plan-response' | 'plan-response-2'>> = { 1: 'plan-response', 2: 'plan-response-2' }
 
-/** The protocol of plans as this service speaks it: its version, and the hash of its JSON schema. @param version 1 or 2 */
+/** The version of the protocol of plans that this service uses, and the hash of its JSON schema. @param version 1 or 2 */
 export function protocolOfNow (version: 1 | 2 = 1): Golden['protocol'] {
   const file = fileOf(version)
   return { schema_version: readPublishedSchema<{ readonly x_schema_version: number }>(file).x_schema_version, schema_hash: hashOfPublishedSchema(file) }

@@ -48,7 +48,7 @@ export function isPlan ({ engine }: { readonly engine: string }): boolean {
   return engine === PLAN.name
 }
 
-/** Makes the trace of a plan from its log. It is stored nowhere. */
+/** Makes the trace of a plan from the log of its session. The trace is stored nowhere. */
 export function traceOf (session: Session, transitions: readonly Transition[], keepsRaw: boolean): Trace {
   const { id, start, createdAt, updatedAt } = session
   const { setting } = startedAs(start, PLAN)

@@ -53,8 +53,8 @@ export async function forkSession (options: ForkOptions): Promise<Session> {
     }
     const before: Session | undefined = session
     session = foldTransition(to, before, transition, engines)
-    // An unfinished copy has the status `cancelled` until its last entry, so that no replica continues effects that the original had
-    // begun there. If the copying stops, the store forgets the rest in time.
+    // An unfinished copy has the status `cancelled` until its last entry, so that no replica continues effects that the original had begun at
+    // that place. If the copying fails, the store deletes the unfinished copy like any ended session.
     const isWhole = transition.seq === length
     const head = headOf(isWhole ? session : { ...session, status: 'cancelled' }, undefined)
     const unsealed = { seq: transition.seq, text: stringifyJson(transition) }

@@ -49,7 +49,7 @@ export function createGate (circumstances: Circumstances): Gate {
   return (session, open) => {
     const { effect, approved, by } = open
     const { start: { budget }, bytes } = session
-    // A child session that was begun before may go on, whatever is left of the budget, since its parent follows it.
+    // A child session that was begun before may go on, whatever is left of the budget: the effect only waits for the child's end again.
     if (effect.kind === 'wait' || (effect.kind === 'child' && by !== undefined)) return { answer: 'allow' }
     if (waitsForRoom(session, open)) return { answer: 'owe' }
     const used = addSpent(session.used, reservedIn(session, effect.id))

@@ -26,7 +26,8 @@ export function factToGoOn (session: Session, known: Knowledge): Fact | undefine
   const { replica, isTaken, isHere, running, isRepeatable } = known
   if (ENDED.has(session.status)) return undefined
   const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, known))
-  // Effects that this replica has begun in the log, but does not perform: the append arrived after this replica had given up on it.
+  // Effects that this replica has begun in the log, but does not perform: the store took the append after this replica had stopped waiting
+  // for its answer.
   const undone = left.filter(({ by }) => by === replica)
   const lost = isTaken ? left.filter(({ by }) => by !== replica) : []
   const unknown = [...lost, ...undone.filter(({ effect }) => running.wasPerformed(session.id, effect.id))]

@@ -74,7 +74,10 @@ function wordsOf (text: string): string[] {
   return text.split(/[ \t]+/).filter(word => word !== '')
 }
 
-/** Matches a word against a pattern with `*` in linear time: the parts between the stars are searched for one after the other, never backwards. */
+/**
+ * Whether a word matches a pattern with `*`. This takes linear time, since the parts between the stars are searched for one after the other,
+ * never backwards.
+ */
 function matchesWord (pattern: string, word: string): boolean {
   const parts = pattern.split('*')
   const [first = '', last = ''] = [parts[0], parts.at(-1)]

@@ -33,7 +33,7 @@ export interface ForkOptions {
 
 /**
  * Forks a session: copies its log up to a transition (entry) after which the session waited for its user, so that the copy can continue
- * differently. The copy is a session of its own, and its entries are signed anew. The log is read twice, so that it is never in memory as
+ * differently. The copy is a session of its own, and its entries get new signatures. The log is read twice, so that it is never in memory as
  * a whole.
  * @throws NothingToFork, ForkTooLarge, EngineDiverged, EngineUnknown, LogUntrusted, SessionStoreError
  */

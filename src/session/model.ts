@@ -162,7 +162,7 @@ export interface CommandRule {
   readonly effect: 'allow' | 'ask' | 'deny'
   /** The pattern for a command. `*` in a word stands for any characters of the word; `*` as the last word stands for any further words, or none. */
   readonly command: string
-  /** The names of the targets for which the rule holds. @default all */
+  /** The names of the targets to which the rule applies. @default all targets */
   readonly targets?: readonly string[]
 }
 

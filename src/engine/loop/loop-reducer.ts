@@ -127,7 +127,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.goTo('ask_model')
   }
 
-  /** Takes the summary, and asks the model for its answer. Where the summary failed, the dialogue goes on without one. */
+  /** Takes the summary, and asks the model for its answer. If the model gave no summary, the dialogue continues without one. */
   #compacted (ended: Ended, upTo: number): Next<LoopState> {
     const message = 'failure' in ended ? undefined : messageOf(ended.value)
     const text = message === undefined ? '' : contentOf(message).trim()

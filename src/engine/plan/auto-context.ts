@@ -4,7 +4,7 @@ import { normalisePath } from '../../files/path-rules.ts'
 /** A read that the service makes on its own before it asks the model, because the user's text names a place in a file or a missing module. */
 export interface AutoRequest {
   readonly header: 'AUTO_TRACEBACK' | 'DEPS' | 'ENV'
-  /** Alternative requests: the first one whose file exists counts. */
+  /** Alternative requests for one file. Only the result of the first request whose file exists is used. */
   readonly requests: readonly JsonObject[]
 }
 

@@ -51,7 +51,7 @@ export interface PlanProblem {
 /** The number of lines of a log that are read: by default, and at most. */
 const LOG_LINES = { default: 200, most: 5000 }
 
-/** The length up to which an error repeats the model's own words, in UTF-16 units. */
+/** The length to which a text of the model is cut when an error message repeats it, in UTF-16 units. */
 const MAX_SHOWN = 60
 
 /** Reads a model's answer: a JSON object or a bare list of actions, also inside a code fence. @param version of the schema */

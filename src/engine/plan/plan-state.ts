@@ -67,7 +67,7 @@ export interface PlanState {
   readonly report: string
   /** The words of the user that the model answers now. */
   readonly words: string
-  /** The goal of the plan, in the user's last words. */
+  /** The goal of the plan: the last message in which the user said what is to be done. */
   readonly goal: string
   readonly exchanges: readonly Exchange[]
   /** The git branch of the workspace when its files were read; `undefined` when it is unknown. */

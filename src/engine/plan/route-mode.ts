@@ -4,7 +4,7 @@ export type PlanMode = 'plan' | 'apply'
 
 /** The mode and the goal that a user's words ask for. */
 export interface Routed {
-  /** The mode; `undefined` when the words leave it open. */
+  /** The mode; `undefined` when the words ask for no particular one. */
   readonly mode: PlanMode | undefined
   /** The words without their prefix; empty for a consent. */
   readonly goal: string

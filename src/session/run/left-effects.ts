@@ -10,7 +10,7 @@ import { type RunningEffects } from './running-effects.ts'
 export interface Knowledge {
   /** The id of the replica that recovers the session. */
   readonly replica: string
-  /** Whether this replica took the session because it was due. A replica that had begun effects of the session is then gone. */
+  /** Whether this replica took the session because it was due. If another replica had begun effects of the session, that replica has stopped. */
   readonly isTaken: boolean
   /** Whether this process has to drive the session, because the session runs in a terminal of this process. */
   readonly isHere: boolean

@@ -33,9 +33,9 @@ export class Recovery {
   }
 
   /**
-   * Recovers a session: stops it when it has waited too long, begins those effects of a lost replica again that may be
-   * repeated, and begins owed effects.
-   * @param isTaken whether this replica took the session because it was due: a replica that had begun effects of it is then gone
+   * Recovers a session: stops it when it has waited too long, begins those effects of a stopped replica again that may be repeated, and
+   * begins owed effects.
+   * @param isTaken whether this replica took the session because it was due: a replica that had begun effects of it has then stopped
    */
   async recover (id: string, isTaken: boolean): Promise<void> {
     const { writer, driver } = this.#options

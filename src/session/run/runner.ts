@@ -49,8 +49,8 @@ export interface RunnerOptions {
 
 /**
  * Runs sessions: writes a transition, then performs the effects that the transition begins, and writes the end of each effect as a further
- * transition. Every replica (service process) may add a fact to any session; only the replica that drives a session begins effects. When
- * that replica is gone, another one takes its sessions once they are due.
+ * transition. Every replica (service process) may add a fact to any session; only the replica that drives a session begins effects. When that
+ * replica stops, another one takes its sessions once they are due.
  */
 export class SessionRunner {
   readonly #options: RunnerOptions
@@ -124,7 +124,7 @@ export class SessionRunner {
     })
   }
 
-  /** Begins to take sessions that are due: those of replicas that are gone, and those that have waited too long. */
+  /** Begins to take sessions that are due: those of replicas that have stopped, and those that have waited too long for a person. */
   open (): void {
     this.#leases.open()
   }

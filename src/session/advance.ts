@@ -13,13 +13,13 @@ import { type Asked, type OpenEffect, openIn, type Session, statusOf, type Used 
 /** The time, token and writer of a transition. */
 export type Stamp = Pick<Transition, 'at' | 'token' | 'by'>
 
-/** A session after one more transition, with that transition. */
+/** A session after one more transition, and this transition. */
 export interface Advanced {
   readonly session: Session
   readonly transition: Transition
 }
 
-/** Makes the first transition of a session. @param engine a start of the engine that `start` names */
+/** Makes the first transition of a session. @param engine starts the engine that `start` names */
 export function begin (id: string, start: Start, engine: EngineStart, gate: Gate, stamp: Stamp): Advanced {
   const empty: Session = {
     id,
@@ -114,7 +114,7 @@ class Step {
       case 'input':
         for (const { effect } of openIn(this.#session(), 'begun')) if (effect.kind === 'wait') this.#open.delete(effect.id)
         this.#lastInput = fact.id
-        // User input resets the count of repeated calls. A loop is the same call again without input in between.
+        // The user's input sets the count of equal calls to 0: only calls without an input between them count as a loop.
         this.#used = { ...this.#used, calls: new Map() }
         this.#handToEngine(fact)
         break
@@ -135,7 +135,10 @@ class Step {
     }
   }
 
-  /** Handles an effect whose end is unknown. The engine is told which command was begun: a person may have edited the command that it asked for. */
+  /**
+   * Handles an effect whose end is unknown. The engine is told which command really began: a person may have edited the command that the
+   * engine asked for.
+   */
   #takeUnknown (fact: Extract<Fact, { kind: 'unknown' }>): void {
     const effect = this.#open.get(fact.effect)?.effect
     this.#doubt(fact.effect, true)
@@ -148,7 +151,10 @@ class Step {
     }
   }
 
-  /** Records whether a tool call or command may have been done without a known end. The same call again then needs a person's approval. */
+  /**
+   * Records that nobody knows whether a tool call or command was done, or removes this record. While it is there, an equal call needs a
+   * person's approval.
+   */
   #doubt (id: string, isDoubtful: boolean): void {
     const effect = this.#open.get(id)?.effect
     if (effect?.kind !== 'tool' && effect?.kind !== 'exec') return
@@ -164,7 +170,7 @@ class Step {
     if (by !== 'cancel') this.#notices.push({ type: 'error', data: { code: by, message: reason } })
   }
 
-  /** The first owed effect about which the gate decides now, with its verdict. */
+  /** The first owed effect on which the gate decides now, and the gate's verdict; `undefined` when there is none, or the session has ended. */
   #firstOwed (gate: Gate): [OpenEffect, Exclude<ReturnType<Gate>, { answer: 'owe' }>] | undefined {
     if (this.#stopped !== undefined || this.#engine.view.outcome !== 'open') return undefined
     const session = this.#session()
@@ -223,7 +229,7 @@ class Step {
     else this.#refuse(effect, 'person', reason)
   }
 
-  /** Makes an approved effect owed again. Where a person edited its command, the gate judges the new one. The engine is told of the approval. */
+  /** Makes an approved effect owed again. If a person edited its command, the gate judges the edited command. The engine is told of the approval. */
   #approve (fact: Extract<Fact, { kind: 'decided' }>): void {
     const { effect: id, digest = '', command } = fact
     const effect = this.#open.get(id)?.effect

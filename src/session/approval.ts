@@ -75,7 +75,7 @@ export function approvalDecided (session: string, { effect, by, decision, comman
 /**
  * The approvals of a session that wait for a person's answer.
  * @param aboutOf gives the circumstances of an effect.
- * @default those at the time of the question
+ * @default the circumstances at the time of the question
  */
 export function approvalsIn (session: Session, aboutOf?: AboutEffect): readonly Approval[] {
   return openIn(session, 'held').map(open => approvalOf(session, open, aboutOf))

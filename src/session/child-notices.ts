@@ -4,12 +4,19 @@ import { type ChildEffect, type Effect, type Notice } from './model.ts'
 import { type OpenEffect } from './session.ts'
 import { type End } from './tool-notices.ts'
 
-/** The notice (an event for the followers of a session) that a child session has begun; none for an effect of another kind. @param session id of the parent */
+/**
+ * The notice (an event for the followers of a session) that a child session has begun; empty for an effect that starts no child. @param
+ * session id of the parent
+ */
 export function childBegun (session: string, effect: Effect): Notice[] {
   return effect.kind === 'child' ? [notice(session, effect, { status: 'running' })] : []
 }
 
-/** The notice (an event for the followers of a session) of how a child session ended, or that it was refused. @param session id of the parent */
+/**
+ * The notice (an event for the followers of a session) of how a child session ended, or that its start was refused; empty for an effect that
+ * starts no child.
+ * @param session id of the parent
+ */
 export function childEnded (session: string, { effect }: OpenEffect, fact: End): Notice[] {
   return effect.kind === 'child' ? [notice(session, effect, statusOf(fact))] : []
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type ChildEffect, type Effect, type Spent, type Start } from './model.ts'
 
-/** The largest number of ancestors of a session: a session as deep as this cannot start a child. */
+/** The largest number of ancestors of a session. A session that has this many ancestors cannot start a child. */
 export const MAX_DEPTH = 3
 
 /** The largest number of children of one session that run at a time. Further children begin when one of these has ended. */
@@ -12,7 +12,7 @@ export const CHILD_BUDGET: Spent = { steps: 50, tokens: 200_000 }
 
 const NOTHING: Spent = { steps: 0, tokens: 0 }
 
-/** The part of an open effect (an action of the service for a session that has not ended) that this module reads. */
+/** The fields of an open effect that this module reads. An effect is an action of the service for a session, and is open until it has ended. */
 interface Open {
   readonly effect: Effect
   readonly phase: string

@@ -16,9 +16,9 @@ const COMPOUND = /[;|&$()<>`\r\n]/
 const SEPARATORS = /[;|&()`\r\n]|\$\(/
 
 /**
- * Judges a command by the operator's rules. Deny rules go before ask rules, and ask before allow, whatever their order in the file; a
- * command without a rule is shown to a person. An allow rule only matches a simple command, since behind `;` or `$(` another command may
- * follow. A deny rule keeps a model from mistakes, and is no jail: there is always another way to write a command.
+ * Judges a command by the operator's rules. Deny rules go before ask rules, and ask before allow, whatever their order in the file; a command
+ * without a rule is shown to a person. An allow rule only matches a simple command, since after `;` or `$(` another command may follow. Deny
+ * rules prevent mistakes of a model. They do not stop an attacker, since every command can be written in another way.
  */
 export function judgeCommand ({ command, target, origin }: ExecEffect, policy: CommandPolicy | undefined): Judgement {
   const rules = policy?.rules.filter(({ targets }) => targets === undefined || targets.includes(target)) ?? []
@@ -40,9 +40,9 @@ export const COMMITS_ARE_ASKED = 'commits are approved one by one'
 
 /**
  * Judges a commit of changed files by the operator's rules for the command `git commit`. The rules of all targets whose folder is the
- * workspace are asked, and the strictest judgement counts. A commit without a rule needs an approval, even where the target runs other
- * commands without one.
- * @param targets names of these targets; when empty, only rules for all targets count
+ * workspace are applied, and the strictest judgement counts. A commit that no rule matches needs an approval, even where the target runs
+ * other commands without one.
+ * @param targets names of the targets whose folder is the workspace. When it is empty, only rules that name no target are applied
  */
 export function judgeCommit (targets: readonly string[], rules: readonly CommandRule[]): Judgement {
   const places = targets.length === 0 ? [''] : targets
@@ -74,7 +74,10 @@ function wordsOf (text: string): string[] {
   return text.split(/[ \t]+/).filter(word => word !== '')
 }
 
-/** Matches a word against a pattern with `*` in linear time: the parts between the stars are searched for one after the other, never backwards. */
+/**
+ * Whether a word matches a pattern with `*`. This takes linear time, since the parts between the stars are searched for one after the other,
+ * never backwards.
+ */
 function matchesWord (pattern: string, word: string): boolean {
   const parts = pattern.split('*')
   const [first = '', last = ''] = [parts[0], parts.at(-1)]

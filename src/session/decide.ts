@@ -41,8 +41,8 @@ export type AnswerFact = Extract<Fact, { readonly kind: 'decided' | 'took' }>
 /**
  * Turns a person's answer about a held effect (one that waits for an approval) into the fact for the session's log; `undefined` when the
  * effect is not held.
- * @throws APPROVAL_OUTDATED when the person was shown another content; REQUEST_INVALID when a command is to replace an effect that is
- * none
+ * @throws APPROVAL_OUTDATED when the person was shown another content; REQUEST_INVALID when the answer replaces the command of an effect that
+ * is not a command
  */
 export function decisionOn (
   session: Session,

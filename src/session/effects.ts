@@ -44,7 +44,7 @@ const inTerminal = (terminal: string | undefined): JsonObject => terminal === un
 /** The table of all kinds of effects (what the service does for a session: model calls, commands, file changes), with the properties of each kind. */
 export const EFFECTS: EffectTable = {
   llm: {
-    // The digest of a model call leaves its messages out: they would hash the whole dialogue at every step, and a repeated question changes nothing.
+    // The digest of a model call leaves the messages out: else the whole dialogue would be hashed at every step. A repeated model call does no harm.
     digest: ({ purpose }) => purpose,
     shown: nothing,
     subject: ({ purpose }) => ({ purpose }),
@@ -73,7 +73,7 @@ export const EFFECTS: EffectTable = {
     shown: ({ target }) => ({ target }),
     subject: ({ target }) => ({ target }),
     place: ({ target }) => target,
-    // A shell that has ended took the programs in it along, so it cannot be continued.
+    // A shell cannot be continued: the programs in it ended with it.
     isRepeatable: () => false
   },
   check: {

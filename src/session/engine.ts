@@ -69,7 +69,7 @@ export interface Next<S> {
   readonly notices: readonly Notice[]
 }
 
-/** A summary of a session's state, as its engine sees it: how far the session is, and what it has reached. */
+/** A summary of a session's state, made by its engine: the state's name, the outcome, the result and the progress. */
 export interface EngineView<Result extends object = object> {
   /** The engine's own name for the session's state, such as `classify`. */
   readonly stateName: string
@@ -86,7 +86,7 @@ export interface EngineView<Result extends object = object> {
 
 /** The progress of a session, for people who approve its effects but may not read the session itself. */
 export interface Progress {
-  /** The subject of the session, in one line. */
+  /** The title of the session, in one line, such as the name of the skill that it runs. */
   readonly title: string
   readonly step?: number
   readonly maxSteps?: number
@@ -112,7 +112,7 @@ export interface RunningEngine {
   take (fact: Fact, moment: Moment): { readonly engine: RunningEngine, readonly effects: readonly Effect[], readonly notices: readonly Notice[] }
 }
 
-/** Creates the engine's part of a new session, in the condition before the first fact. */
+/** Creates the engine of a new session, in its state before the first fact. */
 export type EngineStart = () => RunningEngine
 
 /** Makes a function that starts an engine. The function hides the type of the engine's state, so that engines of all kinds fit in one table. */
@@ -147,8 +147,8 @@ export function startWith<Setting extends object, Result extends object> (
 }
 
 /**
- * Casts a start so that its setting has the engine's type. That is safe: the engine named in the start wrote the setting, or reads a log
- * of its own version.
+ * Casts a start so that its setting has the engine's type. That is safe, because the setting was made for the engine, and the engine's
+ * version, that the start names.
  */
 function withSetting<Setting extends object> (start: Start): Started<Setting> {
   return start as unknown as Started<Setting>

@@ -9,10 +9,13 @@ const LOOK = 5000
 /** The largest number of live messages that wait for a slow reader, and their largest total length in UTF-16 units. Further messages are dropped. */
 const [MAX_LIVE, MAX_LIVE_LENGTH] = [1000, 256 * 1024]
 
-/** A live message that waits for the reader: it was published to followers, and is not stored in the log. */
+/** A live message (it was published to followers, and is not stored in the log) that waits until the follower reads it. */
 interface Said {
   readonly words: JsonObject
-  /** The number of the last log entry that was announced before this message; `undefined` before the log was read for the first time. */
+  /**
+   * The number of the last log entry that was announced before this message; `undefined` while this number is not known, before the log was
+   * read for the first time.
+   */
   readonly behind: number | undefined
 }
 
@@ -20,10 +23,10 @@ interface Said {
 export type Followed = { readonly transition: Transition } | { readonly live: JsonObject }
 
 /**
- * Follows a session from a transition (log entry) on: yields the transitions in its log, then each new one from any replica, each once
- * and in order, with live messages between them. Ends with the session, or when the signal aborts.
- * @param after number of the last transition that the reader has; 0 for all
- * @param greet gives live messages that were published before the reader came; called once, after the transitions in the log
+ * Follows a session from a transition (log entry) on: yields the transitions in its log, then each new one from any replica, each once and in
+ * order, with live messages between them. Ends with the session, or when the signal aborts.
+ * @param after number of the last transition that the follower has; 0 for all
+ * @param greet gives live messages that were published before the follower came; called once, after the transitions in the log
  */
 export async function * followSession (
   store: SessionStore,
@@ -40,7 +43,8 @@ export async function * followSession (
     isUnread = true
     wake()
   }
-  // The number of the last announced transition is not known while the log is read for the first time. Live messages of that time go behind all transitions.
+  // The number of the last announced transition is not known while the log is read for the first time. Live messages of that time are yielded
+  // after all transitions of that reading.
   let appended: number | undefined
   const stop = await store.watch(id, {
     onAppend (seq) {
@@ -73,10 +77,10 @@ export async function * followSession (
       }
       yield * saidUpTo(live, last, true)
       appended ??= last
-      // The session may have ended in a transition that the reader has already; no transition after it says so again.
+      // The session may have ended in a transition that the follower has already. No later transition says that again, so the head is asked.
       if (isFirst) isOver ||= await hasEnded(store, id, last)
       if (isFirst && !isOver) yield * (await greet()).map(words => ({ live: words }))
-      // The signal may have aborted while the log was read. The listener's wake-up was then for nobody, so the loop must not wait.
+      // The signal may have aborted while the log was read: then there is nothing to wait for.
       if (!isOver && !signal.aborted) await more
     }
   } finally {
@@ -92,8 +96,8 @@ function lengthOf ({ text }: JsonObject): number {
 }
 
 /**
- * Removes the live messages that belong before the transition after number `seq`, and yields them.
- * @param isAll whether messages without a known place count too
+ * Removes the live messages that were published before the transition that follows number `seq`, and yields them.
+ * @param isAll whether messages whose place between the transitions is unknown are included
  */
 function * saidUpTo (live: Said[], seq: number, isAll = false): Generator<Followed> {
   for (let [next] = live; next !== undefined && (next.behind === undefined ? isAll : next.behind <= seq); [next] = live) {

@@ -33,7 +33,7 @@ export interface ForkOptions {
 
 /**
  * Forks a session: copies its log up to a transition (entry) after which the session waited for its user, so that the copy can continue
- * differently. The copy is a session of its own, and its entries are signed anew. The log is read twice, so that it is never in memory as
+ * differently. The copy is a session of its own, and its entries get new signatures. The log is read twice, so that it is never in memory as
  * a whole.
  * @throws NothingToFork, ForkTooLarge, EngineDiverged, EngineUnknown, LogUntrusted, SessionStoreError
  */
@@ -53,8 +53,8 @@ export async function forkSession (options: ForkOptions): Promise<Session> {
     }
     const before: Session | undefined = session
     session = foldTransition(to, before, transition, engines)
-    // An unfinished copy has the status `cancelled` until its last entry, so that no replica continues effects that the original had
-    // begun there. If the copying stops, the store forgets the rest in time.
+    // An unfinished copy has the status `cancelled` until its last entry, so that no replica continues effects that the original had begun at
+    // that place. If the copying fails, the store deletes the unfinished copy like any ended session.
     const isWhole = transition.seq === length
     const head = headOf(isWhole ? session : { ...session, status: 'cancelled' }, undefined)
     const unsealed = { seq: transition.seq, text: stringifyJson(transition) }

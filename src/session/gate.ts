@@ -35,8 +35,8 @@ export const NO_CIRCUMSTANCES: Circumstances = { commands: () => undefined, comm
 const REPEATED_CALLS = 3
 
 /**
- * The rule, as a person reads it, for a call that equals an interrupted one. Nobody knows whether that one was done, so a repeat may do
- * the same thing twice.
+ * The rule, as a person reads it, for a call that equals an interrupted call. Nobody knows whether the interrupted call was done, so a repeat
+ * may do the same thing twice.
  */
 const DOUBTFUL = 'the same call was interrupted before, and may have been done'
 
@@ -49,7 +49,7 @@ export function createGate (circumstances: Circumstances): Gate {
   return (session, open) => {
     const { effect, approved, by } = open
     const { start: { budget }, bytes } = session
-    // A child session that was begun before may go on, whatever is left of the budget, since its parent follows it.
+    // A child session that was begun before may go on, whatever is left of the budget: the effect only waits for the child's end again.
     if (effect.kind === 'wait' || (effect.kind === 'child' && by !== undefined)) return { answer: 'allow' }
     if (waitsForRoom(session, open)) return { answer: 'owe' }
     const used = addSpent(session.used, reservedIn(session, effect.id))
@@ -60,8 +60,8 @@ export function createGate (circumstances: Circumstances): Gate {
     // An effect that has begun before was allowed then. A replica that took the session over begins it again without another question.
     if (verdict.answer !== 'ask') return verdict
     if (by !== undefined) return { answer: 'allow' }
-    // A person can approve what the rules ask for, not what they deny. The approval holds for the content that the person was shown: the
-    // command may by now go to another host, or begin in another folder, and then the person is asked again.
+    // A person can approve what the rules ask for, not what they deny. The approval is valid only for the content that the person was shown:
+    // if the command would by now go to another host, or begin in another folder, the person is asked again.
     const about = aboutOf(session, effect)
     return approved === approvalDigest(session.id, effect, about) ? { answer: 'allow' } : { ...verdict, about }
   }
@@ -70,7 +70,7 @@ export function createGate (circumstances: Circumstances): Gate {
 /** The gate for a service without an operator's configuration. A gate decides whether an effect, such as a command, may begin. */
 export const gate = createGate(NO_CIRCUMSTANCES)
 
-/** The gate that begins no effect. A replica uses it to add a fact to a session that another replica drives: that one begins the effects. */
+/** The gate that begins no effect. A replica uses it to add a fact to a session that another replica drives: the other replica begins the effects. */
 export const owingGate: Gate = (_session, { effect }) => effect.kind === 'wait' ? { answer: 'allow' } : { answer: 'owe' }
 
 function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { commands, commits }: Circumstances): Judgement {

@@ -35,7 +35,7 @@ export interface Begun {
   readonly kind: Effect['kind']
   /** A digest of those parts of the effect that must be equal when the log is read again; empty where only the kind must be equal. */
   readonly digest: string
-  /** A short description of the effect, for people who read the audit. */
+  /** A short description of the effect, for people who read the audit log. */
   readonly subject?: JsonObject
 }
 
@@ -65,12 +65,15 @@ export type Fact =
   | { readonly kind: 'input', readonly id: string, readonly by: string, readonly text: string, readonly action?: Action }
   | { readonly kind: 'result', readonly effect: string, readonly result: Json, readonly usage?: Usage, readonly spent?: Spent }
   | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string, readonly spent?: Spent }
-  /** The effect began, and nobody knows how it ended. When the session has ended before: the effect was aborted then, and may still run. */
+  /**
+   * The effect began, and nobody knows how it ended. If the session had ended before this fact, the effect was aborted with the session, and
+   * may still run.
+   */
   | {
     readonly kind: 'unknown',
     readonly effect: string,
     readonly reason?: string,
-    /** The command that was begun, where the effect runs one. It differs from the effect's own command when a person has edited it. */
+    /** The command that really began, for an effect that runs one. It differs from the command that the engine asked for when a person has edited it. */
     readonly command?: string
   }
   /** A person answered an approval. `digest` is the digest of the approved content; `command` replaces the command that the engine asked for. */
@@ -84,7 +87,10 @@ export type Fact =
     readonly command?: string
   }
   | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
-  /** Another replica (service process) drives the session from this transition on. It begins the effects named in `repeats` again, under the same ids. */
+  /**
+   * The effects named in `repeats` are owed again, under the same ids. A replica (service process) that continues the session begins them
+   * again, or a person is asked again, because what has to be approved has changed since the question.
+   */
   | { readonly kind: 'took', readonly from?: string, readonly repeats: readonly string[] }
   | { readonly kind: 'stopped', readonly by: StopCause, readonly reason: string }
 
@@ -156,7 +162,7 @@ export interface CommandRule {
   readonly effect: 'allow' | 'ask' | 'deny'
   /** The pattern for a command. `*` in a word stands for any characters of the word; `*` as the last word stands for any further words, or none. */
   readonly command: string
-  /** The names of the targets for which the rule holds. @default all */
+  /** The names of the targets to which the rule applies. @default all targets */
   readonly targets?: readonly string[]
 }
 
@@ -164,9 +170,9 @@ export interface CommandRule {
 export interface Budget {
   /** The number of calls of models and tools in all. */
   readonly steps: number
-  /** Tokens of all models, in and out. */
+  /** The number of tokens that all models may read and write, in all. */
   readonly tokens: number
-  /** The longest wait for a person without a break, in ms; after that the session expires. */
+  /** The longest time for which the session waits for a person, in ms. After that it expires. */
   readonly idle: number
 }
 
@@ -174,7 +180,7 @@ export interface Budget {
 export interface Spent {
   /** The number of calls of models, tools and further children. */
   readonly steps: number
-  /** The number of tokens of all models, in and out. */
+  /** The number of tokens that models read and write. */
   readonly tokens: number
 }
 
@@ -205,7 +211,7 @@ export interface ModelEffect {
   readonly live?: boolean
   /** The JSON Schema of the answer. The effect's result has `value` when the answer fits the schema, else `problem`, which says what is wrong. */
   readonly returns?: JsonObject
-  /** The largest answer, in bytes of its JSON; a longer one is a failure. @default a long answer is cut to the most that the service keeps of any answer */
+  /** The largest answer, in bytes of its JSON; a longer one is a failure. @default a long answer is cut to the length that the service allows every answer */
   readonly maxAnswer?: number
   /** The time limit, in ms. */
   readonly timeout: number
@@ -266,7 +272,10 @@ export interface ReadEffect {
   readonly id: string
   readonly kind: 'read'
   readonly from: { readonly target: string } | { readonly workspace: string }
-  /** The requests, in a form that each engine defines. The result leaves out what does not exist. */
+  /**
+   * The requests for files or facts, in a form that each engine defines. In a target, what does not exist is left out of the result; in a
+   * workspace, it gets a block of the type `missing`.
+   */
   readonly requests: readonly JsonObject[]
   /** The time limit, in ms. */
   readonly timeout: number

@@ -132,7 +132,8 @@ export class SessionLog {
   /**
    * Appends a transition (log entry) to a session's log. It retries with the same token while the store does not answer.
    * @param driver the replica that performs the session's effects from now on, if any
-   * @returns false when another writer was first, or may be by now: the caller then performs nothing, and computes the transition anew
+   * @returns false when another writer was first, or may have written since: the caller then performs nothing, and computes the transition
+   * anew
    * @throws LogLost, SessionStoreError
    */
   async append ({ session, transition }: Advanced, before: Position | undefined, driver: string | undefined, due: Append['due']): Promise<boolean> {

@@ -7,7 +7,7 @@ export const PAGE_SIZE = 500
 /** The size at which a page of a session's log is full, in bytes, though it has fewer than `PAGE_SIZE` entries. */
 export const PAGE_BYTES = 256 * 1024
 
-/** The stored form of a transition (one item of a session's log). The store itself reads only its number. */
+/** The stored form of a transition (one item of a session's log). Of its JSON, a store itself uses no more than the number and the token. */
 export interface Entry {
   readonly seq: number
   /** The JSON of the transition. */
@@ -42,9 +42,10 @@ export interface SessionStore {
    */
   list (query: ListQuery): Promise<SessionPage>
   /**
-   * Takes sessions that are due, because nobody drives them or they have waited too long: each is leased to replica `by` for `lease` ms,
-   * by the store's clock.
-   * @returns their ids, and in how many ms the next session is due: 0 when more are due than the limit, undefined when none will be
+   * Takes sessions that are due, because nobody drives them or they have waited too long: each is leased to replica `by` for `lease` ms, by
+   * the store's clock.
+   * @returns their ids, and in how many ms the next session is due: 0 when more are due than the limit, undefined when no session has a due
+   * time
    */
   take (by: string, limit: number, lease: number): Promise<{ readonly ids: readonly string[], readonly next: number | undefined }>
   /**
@@ -75,9 +76,9 @@ export interface Append {
   /** The head (the summary that lists show) after this transition. Its owner, `createdAt`, parent and root are the same in every append of a session. */
   readonly head: Head
   /**
-   * The time in ms, by the store's clock, after which the session is due: any replica may then take it over. 'never' is for a session
-   * that has ended, and removes its driver. 'keep' leaves due time and driver as they are. The head's driver is stored only together with
-   * a number.
+   * The time in ms, by the store's clock, after which the session is due: any replica may then take it over. 'never' is for a session that
+   * has ended, and removes its driver. 'keep' leaves due time and driver as they are. The driver in `head` is stored only when this is a
+   * number.
    */
   readonly due: number | 'never' | 'keep'
 }

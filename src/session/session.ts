@@ -21,7 +21,7 @@ export interface Session extends Position {
   readonly doubtful: ReadonlySet<string>
   /** The questions to people about effects that need an approval, by the effect's id. */
   readonly asked: ReadonlyMap<string, Asked>
-  /** The size of the session's log, in bytes. A new transition is added once it is written. */
+  /** The size of the session's log, in bytes. The size of a new transition is added after the store has taken it. */
   readonly bytes: number
   readonly createdAt: number
   readonly updatedAt: number
@@ -114,7 +114,7 @@ export function acceptsInput (session: Session): boolean {
   return [...session.open.values()].some(({ effect, phase }) => effect.kind === 'wait' && phase === 'begun')
 }
 
-/** The id of the replica (service process) that performs an effect of a session now; `undefined` while the session only waits. */
+/** The id of the replica (service process) that performs an effect of a session now; `undefined` while no effect is performed. */
 export function driverOf (session: Session): string | undefined {
   return [...session.open.values()].find(({ effect, phase }) => effect.kind !== 'wait' && phase === 'begun')?.by
 }

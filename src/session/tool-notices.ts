@@ -2,26 +2,29 @@ import { type Json, type JsonObject, stringifyJson } from '../base/json.ts'
 import { type Effect, type Fact, type Notice, type ToolEffect } from './model.ts'
 import { type OpenEffect } from './session.ts'
 
-/** A fact (an entry of a session's log) that says how an effect ended, such as a tool call. */
+/** A fact (an entry of a session's log) that says how an effect, such as a tool call, ended. */
 export type End = Extract<Fact, { readonly effect: string }> & { readonly kind: 'result' | 'failure' | 'unknown' | 'refused' }
 
 /** The largest JSON of a tool call's arguments in an event, in UTF-16 units; a longer one is cut. */
 const MAX_ARGUMENTS = 16_000
 
 /**
- * The notice (an event for a session's followers) that a tool is called.
+ * The notice (an event for a session's followers) that a tool is called; empty for an effect that calls no tool.
  * @param isAgain whether the call was begun once before, and may have been completed then
  */
 export function toolCalled (effect: Effect, isAgain: boolean): Notice[] {
   return effect.kind === 'tool' ? [notice(effect, 'called', isAgain ? { isAgain } : {})] : []
 }
 
-/** The notice (an event for a session's followers) of how a tool call ended, or that it was refused. @param at when it ended, in ms since 1970 */
+/**
+ * The notice (an event for a session's followers) of how a tool call ended, or that it was refused; empty for an effect that calls no tool.
+ * @param at when the call ended, in ms since 1970
+ */
 export function toolEnded ({ effect, since }: OpenEffect, fact: End, at: number): Notice[] {
   return effect.kind === 'tool' ? [notice(effect, 'ended', { ...outcomeOf(fact), ...durationOf(since, at) })] : []
 }
 
-/** The notice (an event for a session's followers) that a running tool call was aborted, because its session was stopped. */
+/** The notice (an event for a session's followers) that a running tool call was aborted with its session; empty for an effect that calls no tool. */
 export function toolGivenUp ({ effect, since }: OpenEffect, at: number): Notice[] {
   return effect.kind === 'tool'
     ? [notice(effect, 'ended', {

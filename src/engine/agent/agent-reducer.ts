@@ -13,12 +13,12 @@ import { type AgentState, type Step } from './agent-state.ts'
 import { parseClassification, parseLeniently } from './parse-classification.ts'
 import { chosenOf, findProblem, textOf } from './validate-params.ts'
 
-/** An answer that is neither yes nor no is logged up to this length, in code points. */
+/** The length to which an answer of the model that is neither yes nor no is cut in log lines, in code points. */
 const MAX_SHOWN_ANSWER = 200
 
-/** The reducer of the agent in steps. An instance takes one fact: it computes the next state, the effects and the notices. */
+/** The reducer (the rules) of agents that work in steps. An instance takes one fact: it computes the next state, the effects and the notices. */
 export class AgentReducer extends Dialogue<AgentState> {
-  /** An effect has ended. */
+  /** Takes the end of a model request or tool call. It changes nothing when the dialogue waits for another one. */
   end (effect: string, ended: Ended): Next<AgentState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -83,7 +83,7 @@ export class AgentReducer extends Dialogue<AgentState> {
     return this.goOn()
   }
 
-  /** Drops the corrections of the step before, so that the model does not read them in the next one. */
+  /** Begins the next step of a turn: removes the corrections of the previous step, so that the model does not read them. */
   #beginStep (): void {
     this.state = { ...this.state, repaired: 0, corrections: [] }
   }
@@ -176,7 +176,7 @@ export class AgentReducer extends Dialogue<AgentState> {
   #called (ended: Ended): Next<AgentState> {
     const tool = this.#pendingTool()
     if ('failure' in ended && ended.code === 'UNKNOWN') {
-      // The definition's own text says that it failed, and invites to do it again.
+      // The text for a failed call in the tool's definition is not shown here: it says that the call failed, and invites the user to repeat it.
       this.blame('TOOL_UNKNOWN', ended.failure)
       this.say('callUnknown', 'exec', { name: tool.name, label: tool.label, reason: ended.failure, code: ended.code })
       return this.goOn()
@@ -187,7 +187,7 @@ export class AgentReducer extends Dialogue<AgentState> {
       return this.#fail('toolReported', tool, { errorLabel: tool.errorLabel, reason: textOf(value['error'] as Json) })
     }
     this.state = { ...this.state, codes: { ...this.state.codes, execute: 400 } }
-    // The arguments hide members of the result that have the same name: a tool may report fewer items than were asked for.
+    // An argument goes before a member of the result with the same name: a tool may report fewer items than were asked for.
     const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.state.pending?.arguments }
     for (const { to, text } of tool.show) this.#showResult(tool, to, renderText(text, values))
     return this.goOn()
@@ -240,7 +240,7 @@ export class AgentReducer extends Dialogue<AgentState> {
     this.outbox.show(this.state.setting.help)
   }
 
-  /** Shows and logs an outcome, and keeps its code. Its text goes to the history where its row in `ROWS` says so. */
+  /** Shows and logs an outcome of a step, and stores its code. The shown text becomes a message of the dialogue when the outcome's row in `ROWS` says so. */
   protected override say (outcome: Outcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): string | undefined {
     const row: Row = ROWS[outcome]
     const shown = super.say(outcome, prefix, values, own)
@@ -284,7 +284,7 @@ function isEmpty (message: JsonObject | undefined): boolean {
   return message === undefined || (contentOf(message).trim() === '' && callsOf(message).length === 0)
 }
 
-/** As the model sees it. Nothing is required, so that what is missing can be asked for in plain words. */
+/** Declares a tool for the model. The declaration requires no parameter, so that the agent can ask the user in plain words for what is missing. */
 function declare ({ name, description, parameters }: AgentTool): JsonObject {
   const properties = Object.entries(parameters).map(([parameter, { type, description: about }]) => {
     return [parameter, { type, ...(about === undefined ? {} : { description: about }) }]

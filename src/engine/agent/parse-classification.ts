@@ -36,7 +36,10 @@ function meaningOf (word: string | undefined): boolean | undefined {
   return /^(?:нет|no)$/iu.test(word) ? false : undefined
 }
 
-/** Removes the model's thoughts, which end with `</think>`, from an answer. When the thoughts have no end, no answer follows them. */
+/**
+ * Removes the model's thoughts, which begin with `<think>` and end with `</think>`, from an answer. When the end is missing, the text before
+ * the thoughts is returned.
+ */
 function withoutThoughts (answer: string): string {
   const end = answer.lastIndexOf('</think>')
   if (end >= 0) return answer.slice(end + '</think>'.length)
@@ -53,7 +56,7 @@ function withoutFence (text: string): string {
   return (end < 0 ? body : body.slice(0, end)).trim()
 }
 
-/** Reads a yes or no from an answer in JSON: a boolean, or an object with exactly one member that is a boolean, yes or no. */
+/** Reads a yes or no from an answer in JSON: a boolean, or an object with exactly one member that is a boolean, yes or no; `undefined` for other texts. */
 function parsedMeaning (text: string): boolean | undefined {
   const value = jsonIn(text)
   if (typeof value === 'boolean') return value

@@ -9,8 +9,8 @@ export interface ParameterProblem {
 }
 
 /**
- * Checks the parameters that a model chose for a tool call, in the order of their declaration. Only the first problem is returned, since
- * the user is asked for one thing at a time.
+ * Checks the parameters that a model chose for a tool call, in the order of their declaration. Only the first problem is returned, since the
+ * user is asked for one thing at a time; `undefined` when all are right.
  */
 export function findProblem ({ name, parameters }: AgentTool, values: JsonObject): ParameterProblem | undefined {
   for (const [parameter, rules] of Object.entries(parameters)) {
@@ -29,7 +29,7 @@ export function chosenOf ({ parameters }: AgentTool, values: JsonObject): JsonOb
   }))
 }
 
-/** A parameter's value as a trimmed text, in which form it is measured and shown. */
+/** A parameter's value as a trimmed text. Its length is checked in this form, and the user is shown this form. */
 export function textOf (value: Json): string {
   return (typeof value === 'string' ? value : stringifyJson(value)).trim()
 }

@@ -4,19 +4,27 @@ import { type OfferedTransfer } from '../shared/dialogue-start.ts'
 import { childOf, MAX_CHILD_CALLS } from './child-call.ts'
 import { type LoopState } from './loop-state.ts'
 
-/** The number of calls that one answer may make; more are refused, so that no answer begins endless work. */
+/** The largest number of function calls in one answer of the model that are made. Further calls are refused, so that no answer begins endless work. */
 const MAX_CALLS = 32
 
 const SECOND = 1000
 
-/** The effect of a call: a tool, a child session, or a handover to another agent. `problem` tells the model why the call has none. */
+/**
+ * What a function call of the model leads to: a tool call, a child session, or a handover to another agent. `problem` tells the model why the
+ * call is refused.
+ */
 export type CalledFunction =
   | { readonly tool: Omit<ToolEffect, 'id' | 'kind'> }
   | { readonly child: Omit<ChildEffect, 'id' | 'kind'> }
   | { readonly transfer: string }
   | { readonly problem: string }
 
-/** Reads one call of an answer. @param index of the call in `asked`, all calls of the answer: only the first of them are made */
+/**
+ * Decides what one function call in the model's answer leads to.
+ * @param asked all calls of the answer
+ * @param index of this call in `asked`. Only the first calls are made: at most `MAX_CALLS`, and at most `MAX_CHILD_CALLS` that start a child
+ * session
+ */
 export function calledFunction (asked: readonly AskedCall[], index: number, { tools, setting }: Pick<LoopState, 'tools' | 'setting'>): CalledFunction {
   const { name, arguments: text } = asked[index] as AskedCall
   const offered = tools.find(each => each.name === name)
@@ -35,7 +43,7 @@ export function calledFunction (asked: readonly AskedCall[], index: number, { to
   return typeof child === 'string' ? { problem: child } : { child }
 }
 
-/** The first call of an answer that hands the dialogue over; `undefined` when no call does. */
+/** The first function call in the model's answer that hands the dialogue over to another agent; `undefined` when no call does. */
 export function transferIn (asked: readonly AskedCall[], { tools }: Pick<LoopState, 'tools'>): OfferedTransfer | undefined {
   return asked.flatMap(({ name }) => tools.find((each): each is OfferedTransfer => each.name === name && 'transfer' in each) ?? [])[0]
 }

@@ -8,13 +8,13 @@ export const MAX_HANDOFFS = 5
 export const TOO_MANY_HANDOFFS = `the dialogue was handed over ${MAX_HANDOFFS} times for this message; answer it yourself`
 
 /**
- * The messages that the next agent's model is sent after a handover. From before the handover they have only the words, without calls of
- * functions: an API may refuse calls of functions that the next agent does not offer.
+ * The messages that the next agent's model is sent after a handover. Of the messages before the handover it gets only the texts, without
+ * function calls: an API may refuse calls of functions that the next agent does not offer.
  * @param from number of messages before the handover
  */
 export function wordsBefore (messages: readonly JsonObject[], from: number): readonly JsonObject[] {
   const before = messages.slice(0, from)
-  // The former agent's words after the user's last message are left out, since they do not answer that message.
+  // The former agent's texts after the user's last message are left out, since they do not answer that message.
   const asked = before.findLastIndex(({ role }) => role === 'user')
   return [...before.slice(0, asked + 1).flatMap(wordsOf), ...messages.slice(from)]
 }

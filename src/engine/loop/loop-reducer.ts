@@ -19,10 +19,10 @@ const UNKNOWN_RESULT = stringifyJson({ error: 'interrupted', outcome: 'unknown',
 
 const SECOND = 1000
 
-/** The fields of a failure that all failed turns of a free agent have. */
+/** The fields that are equal in the failures of all turns of a free agent. */
 const ABOUT = { step: 'answer', prefix: 'turn', retry: 'turn' } as const
 
-/** The reducer of the free agent. An instance takes one fact: it computes the next state, the effects and the notices. */
+/** The reducer (the rules) of free agents. An instance takes one fact: it computes the next state, the effects and the notices. */
 export class LoopReducer extends Dialogue<LoopState> {
   /** Takes the end of an effect: the model's answer, or the result of a call for which the dialogue waits. */
   end (effect: string, ended: Ended): Next<LoopState> {
@@ -101,7 +101,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.goTo('ask_model')
   }
 
-  /** The part of the dialogue that the model is sent, behind the summary of the messages before it, where there is one. */
+  /** The messages of the dialogue that the model is sent. When the first messages were summarised, the summary comes in their place. */
   #history (): readonly JsonObject[] {
     const { setting: { history }, messages, summary, handover } = this.state
     const upTo = summary?.upTo ?? 0
@@ -127,7 +127,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.goTo('ask_model')
   }
 
-  /** Takes the summary, and asks the model for its answer. Where the summary failed, the dialogue goes on without one. */
+  /** Takes the summary, and asks the model for its answer. If the model gave no summary, the dialogue continues without one. */
   #compacted (ended: Ended, upTo: number): Next<LoopState> {
     const message = 'failure' in ended ? undefined : messageOf(ended.value)
     const text = message === undefined ? '' : contentOf(message).trim()
@@ -153,7 +153,10 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#tell(content, effect)
   }
 
-  /** Takes an answer that the service has checked against the schema of what the agent returns. */
+  /**
+   * Takes an answer of an agent whose answers have to fit a JSON Schema. The user gets an answer that fits; for one that does not, the model
+   * is asked once more.
+   */
   #returned (checked: Json, content: string, effect: string, purpose: 'turn' | 'close'): Next<LoopState> {
     const { value, problem = 'it calls tools' } = isJsonObject(checked) ? checked : {}
     if (value !== undefined) {
@@ -201,7 +204,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#proceed()
   }
 
-  /** Hands the dialogue over to another agent, with its own model, words and tools. @param said the model's words beside the call */
+  /** Hands the dialogue over to another agent, which has its own model, texts and tools. @param said text that the model wrote beside the call */
   #handOver (said: string, { transfer }: OfferedTransfer): Next<LoopState> {
     const { definitions = {}, handover, messages } = this.state
     const next = Object.hasOwn(definitions, transfer) ? definitions[transfer] : undefined
@@ -219,7 +222,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#askModel(1)
   }
 
-  /** Begins a call; a call that cannot be made is answered with its error at once. */
+  /** Begins a function call of the model. A call that cannot be made gets its error as the result at once. */
   #call ({ id, name, isOlder }: AskedCall, called: CalledFunction): LoopCall {
     const as = { id, name, ...(isOlder === undefined ? {} : { isOlder }) }
     const begun = this.#beginCall(called)

@@ -21,7 +21,7 @@ export interface LoopCall {
 export interface Handover {
   /** The id of the agent that answers now, such as `agents/helper`. */
   readonly active: string
-  /** The number of messages before the handover. The new agent's model is sent only the words of these, without calls. */
+  /** The number of messages before the handover. Of these, the new agent's model is sent only the texts, without function calls. */
   readonly from: number
   /** The number of handovers since the user's last message. */
   readonly count: number

@@ -1,14 +1,14 @@
 import { type JsonObject } from '../../base/json.ts'
 import { normalisePath } from '../../files/path-rules.ts'
 
-/** A read that the service makes before it asks the model, because the user's words mention its subject. */
+/** A read that the service makes on its own before it asks the model, because the user's text names a place in a file or a missing module. */
 export interface AutoRequest {
   readonly header: 'AUTO_TRACEBACK' | 'DEPS' | 'ENV'
-  /** Alternative requests: the first one whose file exists counts. */
+  /** Alternative requests for one file. Only the result of the first request whose file exists is used. */
   readonly requests: readonly JsonObject[]
 }
 
-/** The number of lines that are read before and after a line of a traceback. */
+/** The number of lines that are read before and after a line that a traceback names. */
 const AROUND = 80
 
 /** The number of places in tracebacks that are read; further ones mostly repeat them. */
@@ -29,7 +29,7 @@ const MAX_DEPENDENCIES = 8000
  */
 const FRAME = /File "([^"\n]{1,400})", line (\d{1,7})|(?<![\w@./\\~:-])((?:[A-Za-z]:)?[\w@./\\~-]{1,400}\.[A-Za-z]\w{0,7}):(\d{1,7})/g
 
-/** The reads for a report that misses a module. */
+/** The reads for a user's text that reports a missing module: the environment, and the files of dependencies. */
 const ENVIRONMENT: readonly AutoRequest[] = [
   { header: 'ENV', requests: [{ type: 'env' }] },
   ...DEPENDENCIES.map((path): AutoRequest => ({ header: 'DEPS', requests: [{ type: 'read_file', path, max_chars: MAX_DEPENDENCIES }] }))
@@ -49,7 +49,10 @@ export function autoContext (goal: string, report: string): AutoRequest[] {
   return [...traced, ...(/ImportError|ModuleNotFoundError|cannot find module/i.test(text) ? ENVIRONMENT : [])]
 }
 
-/** The places that a traceback names, each once. An absolute path may be of another machine: each of its endings is tried, the longest first. */
+/**
+ * The places in files that a traceback names, each place once. An absolute path may be of another machine, so each of its endings is tried,
+ * the longest first.
+ */
 function placesIn (text: string): Array<{ readonly paths: readonly string[], readonly line: number }> {
   const places = new Map<string, { readonly paths: readonly string[], readonly line: number }>()
   for (const [, python, pythonLine, other, otherLine] of text.matchAll(FRAME)) {

@@ -30,7 +30,7 @@ export abstract class ChangeReducer extends TurnBack {
   /** Asks the model for the changes that the goal needs, once the files that the goal mentions are read. */
   protected abstract begin (): Next<PlanState>
 
-  /** Takes the end of an effect on files. */
+  /** Takes the end of an effect that previews, changes, checks or commits files. */
   protected endOfChange (purpose: ChangePurpose, ended: Ended, effect: string): Next<PlanState> {
     switch (purpose) {
       case 'preview': return this.#previewed(ended)
@@ -43,7 +43,7 @@ export abstract class ChangeReducer extends TurnBack {
     }
   }
 
-  /** Goes on with a change, because a person has approved its deletions. */
+  /** Continues after a person has approved the effect for which the plan waits: a change with deletions, or a commit. */
   allow (effect: string): Next<PlanState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -52,7 +52,10 @@ export abstract class ChangeReducer extends TurnBack {
     return this.next()
   }
 
-  /** Gives up a change, because a person has refused its deletions. */
+  /**
+   * Takes a person's refusal of the effect for which the plan waits. A refused change ends the plan; after a refused redo or commit, the plan
+   * waits for its user.
+   */
   reject (effect: string): Next<PlanState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -77,7 +80,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.wait('preview', this.outbox.readFrom({ from: { workspace }, requests: [{ type: 'preview', change: wish }], timeout: TIMEOUTS.preview }))
   }
 
-  /** Takes the end of a preview and shows it. The change is applied only while the files are still as the preview says. */
+  /** Takes the preview of a change, and shows it to the user. The change is applied only while the files are still as the preview says. */
   #previewed (ended: Ended): Next<PlanState> {
     const { change: { wish } = { wish: {} } } = this.state
     const [kind = '', given = {}] = Object.entries(wish as Record<string, JsonObject>)[0] ?? []
@@ -99,7 +102,10 @@ export abstract class ChangeReducer extends TurnBack {
     return this.change(purpose, change, isAsked)
   }
 
-  /** Whether a diff waits for consent. A round of repair needs none for files that were agreed to before, unless `repair.confirm` is set. */
+  /**
+   * Whether a change has to wait until the user consents to its diff. A round of repair needs no new consent to files that the user agreed to
+   * before, unless `repair.confirm` is set.
+   */
   #waitsForUser (paths: readonly string[]): boolean {
     const { setting: { confirm, repair }, agreed, hasApplied } = this.state
     if (confirm !== 'diff') return false
@@ -113,7 +119,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.listen()
   }
 
-  /** Shows a change anew and asks for approval again, when the files have changed since a person was asked. */
+  /** Shows a change again, for a new approval, when its files have changed since a person was asked; `undefined` in all other cases. */
   #showAnew (ended: Ended): Next<PlanState> | undefined {
     const { change } = this.state
     if (!('failure' in ended) || ended.code !== 'ERR_BASE_CHANGED' || change?.isAsked !== true) return undefined
@@ -166,7 +172,7 @@ export abstract class ChangeReducer extends TurnBack {
     if (name === undefined) {
       this.log('debug', 'APPLY_SUCCESS', { files: this.state.applied.length, checks: checks.length })
       this.state = { ...this.state, failedCheck: '' }
-      // A change without checks has not passed any, so it is not committed by itself.
+      // A change without checks has passed no check, so it is not committed automatically.
       if (this.state.setting.commit === 'passed' && checks.length > 0) return this.commit('')
       return this.settle()
     }
@@ -223,7 +229,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.state.hasApplied && this.state.failedCheck !== ''
   }
 
-  /** Ends the repair of a change whose check still fails: takes back all rounds, unless the setting keeps them. */
+  /** Ends the repair of a change whose check still fails: takes back the changes of all rounds, unless the profile says to keep them. */
   protected giveUp (): Next<PlanState> {
     const { setting: { repair: { then }, schemaVersion, checks }, check: index, checkFailed = '' } = this.state
     const check = checks[index] ?? ''
@@ -235,7 +241,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.fail({ code: 'AUTO_CHECK_FAILED_KEPT', message: checkFailed })
   }
 
-  /** Fails the plan with a problem that no round of repair is left for. */
+  /** Fails the plan with a problem, since no round of repair is left. While a failed check is being repaired, this ends the repair. */
   protected cannotGoOn (problem: PlanProblem): Next<PlanState> {
     if (!this.isMending) return this.fail(problem)
     this.tell(problem)

@@ -11,11 +11,11 @@ export interface Preview {
   readonly more: number
   /** Every path that the change touches, with its state before the change. */
   readonly shown: readonly JsonObject[]
-  /** The paths that the change leaves alone, since somebody else has changed them. */
+  /** The paths that the change does not touch, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
 }
 
-/** Reads the preview from a result, or the problem for which there is none. */
+/** Reads the preview of a change from the result of a read. A problem says why the change could not be previewed. */
 export function previewOf (result: Json): Preview | PlanProblem {
   const blocks = listIn(result, 'blocks')
   const preview = blocks.find(({ type }) => type === 'preview')
@@ -29,12 +29,12 @@ export function previewOf (result: Json): Preview | PlanProblem {
   return { code, message: reason.startsWith(`${code}: `) ? reason.slice(code.length + 2) : reason }
 }
 
-/** The paths that a change has left alone, since somebody else has changed them, with the reasons that `files/` gives. */
+/** The paths that a change did not touch, since somebody else has changed them, with the reasons that `files/` gives. */
 export function conflictsIn (result: Json): Conflict[] {
   return listIn(result, 'conflicts').map(each => ({ path: textIn(each, 'path'), reason: textIn(each, 'reason') as Conflict['reason'] }))
 }
 
-/** The paths that a change has changed; `undefined` when the result does not list them. */
+/** The paths that were really changed, as the result of the change lists them; `undefined` when the result has no such list. */
 export function changedIn (result: Json): ChangedPath[] | undefined {
   if (!isJsonObject(result) || !Array.isArray(result['applied'])) return undefined
   return listIn(result, 'applied').map(each => ({ kind: textIn(each, 'kind'), path: textIn(each, 'path') }))

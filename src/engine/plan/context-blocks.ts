@@ -5,10 +5,10 @@ import { type PlanLimits } from './plan-setting.ts'
 /** The length to which the reason of a block that is missing is cut, in UTF-16 units. */
 const MAX_REASON = 300
 
-/** The mark in a text at the place where the service has cut it. */
+/** The beginning of the mark that a text has in place of a part that the service has cut out. */
 const CUT = '\n...[TRUNCATED '
 
-/** A block of context as the model reads it. */
+/** A block of context: one file, search result or other text that the model reads before it answers. */
 export interface ContextBlock extends DietBlock {
   readonly section: 'AUTO_CONTEXT' | 'AUTO_CONTEXT_FROM_MESSAGE' | 'FULFILLED_CONTEXT'
   /** The file that the block shows, and its hash on disk: an update has to start from that content. */
@@ -23,7 +23,10 @@ export const SECTIONS = ['AUTO_CONTEXT', 'AUTO_CONTEXT_FROM_MESSAGE', 'FULFILLED
 /** The header of a block that the service read by itself; `undefined` for a block that the model asked for. */
 export type AutoHeader = 'AUTO_TRACEBACK' | 'DEPS' | 'ENV' | undefined
 
-/** The block of context for a block of a read's result; `undefined` for one of an unknown form. */
+/**
+ * Turns one block of a read's result into a block of context for the model; `undefined` for an unknown form, and for something missing that
+ * the model did not ask for.
+ */
 export function contextBlockOf (block: Json, auto: AutoHeader): ContextBlock | undefined {
   if (!isJsonObject(block)) return undefined
   const section = auto === undefined ? 'FULFILLED_CONTEXT' : auto === 'AUTO_TRACEBACK' ? 'AUTO_CONTEXT_FROM_MESSAGE' : 'AUTO_CONTEXT'
@@ -41,7 +44,7 @@ export function contextBlockOf (block: Json, auto: AutoHeader): ContextBlock | u
   }
 }
 
-/** A context as a model reads it, cut to its limits, the names of its sections included. */
+/** Writes the blocks as the text that the model reads, cut to the limits of the context. The names of the sections count towards the limit too. */
 export function writeContext (blocks: readonly ContextBlock[], limits: PlanLimits): { readonly text: string, readonly diet: Diet<ContextBlock> } {
   const names = SECTIONS.filter(name => blocks.some(({ section }) => section === name)).reduce((sum, name) => sum + name.length + 4, 0)
   const diet = applyDiet(blocks, { ...limits, context_max_total_chars: Math.max(0, limits.context_max_total_chars - names) })
@@ -54,8 +57,10 @@ export function basesIn (blocks: readonly ContextBlock[]): Record<string, string
 }
 
 /**
- * The files that the model has been shown in full. A file of which a later read shows only a part counts no more.
- * @param known the files that were shown in full before @param blocks as they were read @param shown the same blocks after they were cut
+ * The paths of the files that the model has been shown in full. When a later read shows only a part of a file, its path is removed.
+ * @param known the files that were shown in full before
+ * @param blocks as they were read
+ * @param shown the same blocks after they were cut
  */
 export function wholeIn (known: readonly string[], blocks: readonly ContextBlock[], shown: readonly ContextBlock[]): string[] {
   const isUncut = ({ head, body, isWhole }: ContextBlock): boolean => isWhole === true && blocks.some(each => each.head === head && each.body === body)

@@ -8,7 +8,7 @@ const UNUSED = { hits: 0, misses: 0 } as const
 /** The statistics of an empty cache. */
 export const NO_CACHE: CacheStats = { env: UNUSED, logs: UNUSED, read: UNUSED, search: UNUSED }
 
-/** A request in its normal form, or the reason why it is not allowed. */
+/** Brings a request of the model for context into its normal form, or says why the model may not read what it asked for. */
 export function normaliseRequest (request: ContextRequest): { readonly request: JsonObject } | { readonly reason: string } {
   if (request.type !== 'read_file' && request.type !== 'list') return { request: { ...request } }
   if (request.path === undefined || request.path === '.') return { request: withoutPath(request) }
@@ -22,22 +22,25 @@ function withoutPath ({ path: _root, ...request }: ContextRequest & { readonly p
   return { ...request }
 }
 
-/** The cache key of a request within a cycle. All fields belong to it, `last_n` too, since more lines of a log are another text. */
+/**
+ * The key of a request in the cache of a cycle, which is the service's work on one message of the user. All fields belong to the key,
+ * `last_n` too, since more lines of a log are another text.
+ */
 export function keyOf (request: JsonObject): string {
   return canonicalJson(request)
 }
 
-/** The requests of a round of context, looked up in the cache of the cycle. */
+/** The requests that one answer of the model makes, after they were looked up in the cache of the cycle. */
 export interface LookedUp {
-  /** Each request by its key, in order, and whether the cache had it. */
+  /** The key of each request, in order, and whether the request was in the cache. */
   readonly requests: ReadonlyArray<{ readonly key: string, readonly isHit: boolean }>
-  /** The requests that still have to be read, each once. */
+  /** The requests that were not in the cache and have to be read, each once. */
   readonly missed: readonly JsonObject[]
-  /** The statistics of the cache after the round. */
+  /** The statistics of the cache, with these requests counted. */
   readonly cache: CacheStats
 }
 
-/** Looks up requests in the cache of the cycle. A request that comes twice is missed once. */
+/** Looks up requests in the cache of the cycle. If an equal request comes twice, the second one counts as a hit. */
 export function lookUp (wanted: readonly JsonObject[], { context, cache }: Pick<PlanState, 'context' | 'cache'>): LookedUp {
   const missed = new Map<string, JsonObject>()
   const requests: Array<LookedUp['requests'][number]> = []
@@ -63,7 +66,7 @@ function countedAs ({ type }: JsonObject): keyof CacheStats {
   return type === 'search' || type === 'logs' || type === 'env' ? type : 'read'
 }
 
-/** The block of a result that answers each request; blocks come in the order of the requests, and some may be left out. */
+/** For each request, the block of the read's result that answers it; `undefined` where the result has none. The blocks come in the order of the requests. */
 export function answersTo (requests: readonly JsonObject[], result: Json): Array<JsonObject | undefined> {
   const blocks = isJsonObject(result) && Array.isArray(result['blocks']) ? (result['blocks'] as readonly Json[]).filter(isJsonObject) : []
   const left = new Set(blocks)

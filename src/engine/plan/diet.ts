@@ -23,18 +23,19 @@ export interface Diet<B extends DietBlock> {
   readonly logsChars: number
 }
 
-/** The part of its body that a file which the model asked for keeps, whatever the limits are, in UTF-16 units. */
+/** The length of its body, in UTF-16 units, that a file which the model asked for keeps even when the whole context becomes longer than its limit. */
 export const LEAST_OF_A_FILE = 4096
 
 /** The length of the longest mark that `cutMiddle` leaves in place of a cut: one with a number of ten digits. */
 export const MARK = '\n...[TRUNCATED 0123456789 chars]...\n'.length
 
-/** The least length of a body that is kept, in UTF-16 units: a shorter one is not worth the head of its block. */
+/** The shortest body to which a block is cut, in UTF-16 units. A block that would become shorter is left out. */
 const LEAST_OF_A_BLOCK = 200
 
 /**
- * Cuts a context to what a model is to read: each block to its own limit, then the number of blocks, then the
- * whole. The whole is exceeded only by files that were asked for, which keep their 4096 units each.
+ * Cuts the context of a plan to the plan's limits: the length of each block, the number of blocks, and the length of all blocks together.
+ * Only files that the model asked for can make all blocks together longer than their limit, since each of these files keeps
+ * `LEAST_OF_A_FILE`.
  */
 export function applyDiet<B extends DietBlock> (blocks: readonly B[], limits: PlanLimits): Diet<B> {
   const { context_max_files: mostBlocks, context_max_total_chars: mostChars } = limits
@@ -60,7 +61,10 @@ export function applyDiet<B extends DietBlock> (blocks: readonly B[], limits: Pl
   }
 }
 
-/** The body as far as there is room; `undefined` when the block is dropped. */
+/**
+ * Cuts the body of a block to the room that is left in the context; `undefined` when the block has to be left out. A file that the model
+ * asked for is never left out here.
+ */
 function fitInto ({ kind, body }: DietBlock, room: number): string | undefined {
   if (body.length <= room) return body
   const least = kind === 'file' ? LEAST_OF_A_FILE : LEAST_OF_A_BLOCK

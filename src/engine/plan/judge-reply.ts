@@ -9,13 +9,13 @@ import { validateActions } from './validate-plan.ts'
 /** The beginning of a summary when nothing has to change. An answer without actions and without this beginning is a mistake. */
 export const NO_CHANGES = 'NO_CHANGES:'
 
-/** The number of files without a base that a problem names. */
+/** The largest number of unread files that an error message for the model names. */
 const MAX_NAMED = 5
 
 /** The number of compiled schemas that are kept. Sessions have different schemas only after an update of the service. */
 const MAX_COMPILED = 4
 
-/** What to do with an answer: take it, read more before the model answers again, or have it repaired. */
+/** What to do with an answer of the model: accept it, read more before the model answers again, or ask the model to repair it. */
 export type Judged =
   | { readonly verdict: 'take', readonly reply: PlanReply }
   | { readonly verdict: 'read', readonly reply: PlanReply }
@@ -28,7 +28,7 @@ export interface JudgedBy extends Pick<PlanState, 'mode' | 'rounds' | 'bases' | 
   readonly setting: Pick<PlanState['setting'], 'limits' | 'whitelist' | 'schemaVersion'>
   /** The files that the model has been shown in full. */
   readonly whole: readonly string[]
-  /** The schema that the model's API was asked to hold the answer to, with its hash. @default none */
+  /** The schema that the request told the model's API to enforce, with its hash. @default none */
   readonly strict?: { readonly schema: JsonObject, readonly hash: string } | undefined
 }
 
@@ -47,7 +47,7 @@ function judgePlan (reply: PlanReply, mayRead: boolean): Judged {
   if (form === 'array') return repair('ERR_SCHEMA_VALIDATION', 'the answer: expected an object with a summary in PLAN, got a bare array')
   if (actions.length > 0) return repair('ERR_PLAN_NONEMPTY_ACTIONS', `in PLAN "actions" is empty; it has ${actions.length}`)
   if (requests.length > 0 && mayRead) return { verdict: 'read', reply }
-  // An answer with a memory patch needs no summary: its user asked to remember something, not for a diagnosis.
+  // An answer with a memory patch needs no summary: the user asked to remember something, and did not ask for a diagnosis.
   if (summary.trim() !== '' || Object.keys(patch).length > 0) return { verdict: 'take', reply }
   return repair('ERR_PLAN_EMPTY_SUMMARY', 'in PLAN "summary" has the diagnosis, the steps and the commands that check them')
 }
@@ -83,7 +83,11 @@ function repair (code: string, message: string): Judged {
 
 const compiled = new Map<string, CompiledSchema>()
 
-/** The problem of an answer that does not fit the schema. Not every API that is asked to enforce a schema does so. @param hash of the schema */
+/**
+ * The problem of an answer that does not fit the schema; `undefined` when it fits. Some APIs do not enforce a schema, although the request
+ * tells them to.
+ * @param hash of the schema
+ */
 function strictProblem (answer: Json, schema: JsonObject, hash: string): PlanProblem | undefined {
   const known = compiled.get(hash) ?? compileSchemaLater(schema)
   if (!compiled.has(hash) && compiled.size >= MAX_COMPILED) compiled.clear()

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 
-/** The memory of a user and of a project. Names of fields stand without their layer, `user.` or `project.`. */
+/** The preferences that are remembered of a user and of a project. The names of the fields have no prefix `user.` or `project.` here. */
 export interface Memory {
   readonly user: JsonObject
   readonly project: JsonObject
@@ -8,7 +8,7 @@ export interface Memory {
 
 export const NO_MEMORY: Memory = { user: {}, project: {} }
 
-/** The length of the memory block, in UTF-16 units, which every question to the model carries. */
+/** The largest length of the memory as a text for the model, in UTF-16 units. Every request of a plan to the model carries this text. */
 const MAX_BLOCK = 12 * 1024
 
 const isText = (value: Json): boolean => typeof value === 'string' && value !== ''
@@ -66,7 +66,7 @@ function fieldsBelow (prefix: string, patch: JsonObject): JsonObject {
   return Object.fromEntries(below.map(([key, value]) => [key.slice(prefix.length), value]))
 }
 
-/** The lines around the memory in its block, to the letter of the protocol. */
+/** The lines before and after the memory in the text for the model, exactly as the protocol has them. */
 const BLOCK_HEAD = 'ENGINEERING_MEMORY (trusted by user; update only when user requests):'
 const BLOCK_FOOT = 'Use ENGINEERING_MEMORY as defaults. If user explicitly asks to change — suggest updating memory and show new JSON.'
 
@@ -78,7 +78,7 @@ export function memoryBlock (memory: Memory): string {
   return `${BLOCK_HEAD}\n${stringifyJson(layers)}\n\n${BLOCK_FOOT}`
 }
 
-/** The memory without its longest fields, as many as have to go until it fits into the block. */
+/** The memory without its longest fields: they are removed one by one until the rest is no longer than `MAX_BLOCK`. */
 function shortened (memory: Memory): Memory {
   let { user, project } = memory
   while (stringifyJson({ user, project }).length > MAX_BLOCK) {

@@ -3,7 +3,7 @@ import { MEMORY_FIELDS } from './memory.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type PlanMode } from './route-mode.ts'
 
-/** The texts that a plan sends to the model, in one language. The Russian texts of schema 1 are those of the protocol, letter for letter. */
+/** The texts that a plan sends to the model, in one language. The Russian texts of schema 1 are exactly those of the protocol. */
 interface Messages {
   /** The rules for every answer of the model. @param version of the schema */
   contract (version: number): string
@@ -13,7 +13,7 @@ interface Messages {
   repair (problem: PlanProblem): string
   /** The line that tells the model how often it may still ask for context. */
   rounds (left: number): string
-  /** The text in front of the words of a user who wants another change than the diff that was shown. */
+  /** The text before the words of a user who wants another change than the one whose diff was shown. */
   readonly notWritten: string
 }
 
@@ -99,12 +99,12 @@ export function repairMessage (problem: PlanProblem, language: Language): string
   return MESSAGES[language].repair(problem)
 }
 
-/** Tells the model how often it may still ask for context. */
+/** The line that tells the model how often it may still ask for context. */
 export function roundsMessage (left: number, language: Language): string {
   return MESSAGES[language].rounds(left)
 }
 
-/** The words of a user who wants another change than the one that was shown. */
+/** The words of a user who wants another change than the one that was shown, after a remark that this one was not written. */
 export function notWritten (language: Language, words: string): string {
   return `${MESSAGES[language].notWritten} ${words}`
 }

@@ -10,13 +10,13 @@ const LONG_INPUT = 80_000
 /** The tokens that an answer to a long input may have. */
 const SHORT_ANSWER = 4096
 
-/** The number of earlier exchanges that the model reads. */
+/** The largest number of earlier questions and answers that a request to the model repeats. */
 const MAX_EXCHANGES = 5
 
-/** An earlier answer is repeated up to this length, in code points. */
+/** The length to which an earlier answer is cut when a request repeats it, in code points. */
 const MAX_REPLY = 20_000
 
-/** A request to the model, with the figures that the log has of it. */
+/** A request to the model, with the sizes that are written to the session's log lines. */
 export interface ModelRequest {
   readonly messages: readonly JsonObject[]
   readonly fields: JsonObject
@@ -24,7 +24,7 @@ export interface ModelRequest {
   readonly tokenBudget: number
 }
 
-/** Builds the request to the model from the state of a plan. @param context as the model reads it; empty when there is none */
+/** Builds the request to the model from the state of a plan. @param context text of the blocks that the model reads; empty when there are none */
 export function modelRequest (state: PlanState, context: string): ModelRequest {
   const { setting, mode, memory, exchanges, words, report, failedCheck, rounds, repair } = state
   const { schemaVersion, language, prompt, limits, model, temperature, maxTokens, isStrict, schema } = setting

@@ -15,7 +15,7 @@ export interface PlanAction {
   readonly path: string
   /** The content of a file that is created or updated. */
   readonly content?: string
-  /** The edits of a file that is edited. */
+  /** The replacements that `EDIT_FILE` makes in a file: the text `search` becomes `replace`. */
   readonly edits?: ReadonlyArray<{ readonly search: string, readonly replace: string }>
 }
 
@@ -28,7 +28,7 @@ export type ContextRequest =
   /** A listing of files with their sizes; in schema 2 only. */
   | { readonly type: 'list', readonly path?: string, readonly glob?: string }
 
-/** A model's answer that has the form of the contract. */
+/** A model's answer that has the form which the request demanded. */
 export interface PlanReply {
   /** The form of the answer. An `array` is a bare list of actions: it has no summary and no requests for context. */
   readonly form: 'object' | 'array'
@@ -36,13 +36,13 @@ export interface PlanReply {
   /** The summary for the user; empty when there is none. */
   readonly summary: string
   readonly requests: readonly ContextRequest[]
-  /** The patch of the memory, as the model wrote it. */
+  /** The memory patch: the preferences that the model asks to remember. They are not checked yet. */
   readonly patch: JsonObject
   /** The JSON of the whole answer. */
   readonly json: Json
 }
 
-/** The reason why an answer is not taken, with a code of the protocol. */
+/** The reason why an answer of the model is rejected, with an error code of the protocol. */
 export interface PlanProblem {
   readonly code: string
   readonly message: string
@@ -51,10 +51,10 @@ export interface PlanProblem {
 /** The number of lines of a log that are read: by default, and at most. */
 const LOG_LINES = { default: 200, most: 5000 }
 
-/** The length up to which an error repeats the model's own words, in UTF-16 units. */
+/** The length to which a text of the model is cut when an error message repeats it, in UTF-16 units. */
 const MAX_SHOWN = 60
 
-/** Reads a model's answer, in either form, also inside a code fence. @param version of the schema */
+/** Reads a model's answer: a JSON object or a bare list of actions, also inside a code fence. @param version of the schema */
 export function parsePlan (text: string, version: number): PlanReply | PlanProblem {
   const json = jsonIn(text)
   if ('code' in json) return json
@@ -66,7 +66,7 @@ export function parsePlan (text: string, version: number): PlanReply | PlanProbl
   }
 }
 
-/** Whether the result of a check is a problem. */
+/** Whether reading a model's answer gave a problem instead of the answer's content. */
 export function isProblem (value: PlanReply | PlanProblem): value is PlanProblem {
   return 'code' in value
 }

@@ -11,7 +11,10 @@ import { type PlanState, type PlanStep } from './plan-state.ts'
 import { PlanReducer } from './plan-reducer.ts'
 import { routeMode } from './route-mode.ts'
 
-/** Plans: a model proposes changes of files in PLAN, and they are made in APPLY. */
+/**
+ * The engine of plans. In the mode PLAN a model proposes changes of files; in the mode APPLY the model writes these changes, and the service
+ * applies them.
+ */
 export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
   ...PLAN,
   begin ({ setting, input, parent }, moment) {
@@ -37,7 +40,7 @@ export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
 
 const OUTCOMES: Readonly<Partial<Record<PlanStep, 'completed' | 'failed'>>> = { no_changes: 'completed', rejected: 'completed', failed: 'failed' }
 
-/** The outcome of a plan. A child session ends where the plan of a user waits for the next input. */
+/** The outcome of a plan's session. A child session has no user, so it ends in a step in which a plan of a user would wait for the next input. */
 function outcomeOf ({ step, child, error }: PlanState): 'open' | 'completed' | 'failed' {
   return OUTCOMES[step] ?? (child !== 'over' ? 'open' : error === undefined ? 'completed' : 'failed')
 }

@@ -27,7 +27,7 @@ export type Intent =
   | { readonly wants: 'reject' | 'write' | 'retry' }
   /** A commit of the change; `message` is empty where the summary of the change is the message. */
   | { readonly wants: 'commit', readonly message: string }
-  /** Another goal in the same session, or words that change a diff which waits. */
+  /** Another goal in the same session, or the wish for another change than the one whose diff waits for consent. */
   | { readonly wants: 'goal' | 'change', readonly words: string }
   /** Consent to the memory patch that the model has offered. */
   | { readonly wants: 'remember', readonly patch: JsonObject }
@@ -53,7 +53,7 @@ export function intentOf (state: PlanState, text: string, action: Action | undef
   }
 }
 
-/** The action that words stand for in every step in which the plan waits. */
+/** The action that the user's words mean, of those actions that are possible in every step in which the plan waits; `undefined` for other words. */
 function wordOf ({ offered, error }: PlanState, text: string): 'remember' | 'retry' | undefined {
   if (offered !== undefined && REMEMBER.test(text)) return 'remember'
   return error !== undefined && RETRY.test(text) ? 'retry' : undefined

@@ -12,7 +12,7 @@ export interface PlanResult {
   readonly state: PlanStep
   readonly mode: PlanMode
   readonly summary: string
-  /** The changes of files; empty while a plan is made. */
+  /** The changes of files that the model's last answer makes; empty in the mode PLAN. */
   readonly actions: readonly PlanAction[]
   readonly error?: string
   readonly error_code?: string
@@ -23,7 +23,7 @@ export interface PlanResult {
   readonly applied: readonly ChangedPath[]
   readonly undone: readonly ChangedPath[]
   readonly conflicts?: readonly Conflict[]
-  /** The hash of the commit of the change. */
+  /** The hash of the git commit with the change; absent while there is none. */
   readonly commit?: string
   /** A diff that waits for the user's consent: the change as it was shown. */
   readonly held?: { readonly digest: string, readonly change: JsonObject, readonly paths: readonly string[] }
@@ -42,5 +42,5 @@ export interface PlanResult {
   readonly cache_stats: JsonObject
 }
 
-/** Plans: a model proposes changes of files, and they are made, undone and made again. */
+/** The engine key (name, and types of setting and result) of plans, in which a model proposes and makes changes of files. */
 export const PLAN: EngineKey<PlanSetting, PlanResult> = { name: 'plan/1' }

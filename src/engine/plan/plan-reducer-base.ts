@@ -26,7 +26,7 @@ export abstract class PlanReducerBase {
     return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
   }
 
-  /** Reports an error. In schema 1 it ends the plan; else the plan goes back to the step in which it waited for its user last. */
+  /** Reports an error of the plan. In schema 1 the error ends the plan; in schema 2 the plan waits for its user again. */
   protected fail (error: PlanProblem): Next<PlanState> {
     this.tell(error)
     if (this.state.setting.schemaVersion === 1) return this.finish('failed')
@@ -41,7 +41,7 @@ export abstract class PlanReducerBase {
     return this.state.used < this.state.setting.repair.rounds
   }
 
-  /** Shows the user a text of the service. */
+  /** Shows the user one of the service's own texts about plans. */
   protected tellUser (text: PlanText, values: JsonObject = {}): void {
     this.outbox.show(renderText(PLAN_TEXTS[this.state.setting.language][text], values))
   }

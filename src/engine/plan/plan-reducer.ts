@@ -19,21 +19,24 @@ import { recordRead } from './record-read.ts'
 import { summaryOf } from './reply-summary.ts'
 import { routeMode } from './route-mode.ts'
 
-/** How long reads and writes of the memory may take, in ms. */
+/** The time limits for a read from the workspace and for a write to the memory, in ms. */
 const TIMEOUTS = { read: 30_000, remember: 10_000 } as const
 
-/** The number of requests for context that one answer may make; the limits of the context would drop more. */
+/** The largest number of requests for context in one answer that are read; the limits of the context would drop further ones. */
 const MAX_REQUESTS = 16
 
-/** The number of lines that are read of a file which is read again: the whole file, up to the limit of reads. */
+/** The largest number of lines that are read when a file is read again: the whole file, as far as a read can go. */
 const MAX_LINES = 5000
 
 /** The words in the error of an API that knows no `response_format`. */
 const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/i
 
-/** The reducer of a plan. An instance takes one fact: it computes the next state, the effects and the notices. */
+/** The reducer (the rules) of a plan. An instance takes one fact: it computes the next state, the effects and the notices. */
 export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
-  /** Begins a cycle: reads the files that the user's words mention, and the memory, before the model is asked. */
+  /**
+   * Begins a cycle, which is the service's work on one message of the user: reads the memory and the files that the user's words mention,
+   * before the model is asked.
+   */
   start (): Next<PlanState> {
     const { words, report, context } = this.state
     const auto = autoContext(words, report).map((each): PendingRead => each)
@@ -75,7 +78,10 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     }
   }
 
-  /** Has the model make the changes of the plan. @param words of the user; empty for consent alone, which leaves the goal as it is */
+  /**
+   * Asks the model to write the changes of files that the plan proposes.
+   * @param words of the user; empty when the user only consents, which leaves the goal as it is
+   */
   #carryOut (words: string): Next<PlanState> {
     const { goal } = this.state
     const fresh = { hasRepaired: false, repair: undefined, rounds: 0, agreed: [], hasApplied: false }
@@ -215,7 +221,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#readNew(wanted)
   }
 
-  /** Begins a round of context. Requests that the cycle has in its cache are not read again. */
+  /** Begins a round in which the service reads what the model asked for. Requests that are in the cache of the cycle are not read again. */
   #readNew (wanted: readonly JsonObject[]): Next<PlanState> {
     const { requests, missed, cache } = lookUp(wanted, this.state)
     for (const { key, isHit } of requests) this.log('debug', isHit ? 'CONTEXT_CACHE_HIT' : 'CONTEXT_CACHE_MISS', { key })
@@ -248,7 +254,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.wait(purpose, this.outbox.remember({ workspace, patch, timeout: TIMEOUTS.remember }))
   }
 
-  /** Takes the end of a write to the memory. A failed one does not fail the plan. */
+  /** Takes the end of a write to the memory. The plan continues even when the write failed. */
   #remembered (ended: Ended): Next<PlanState> {
     if ('failure' in ended) this.log('warning', 'MEMORY_PATCH_FAILED', { code: ended.code })
     else this.outbox.notice('memory', { patch: cleanPatch(this.state.reply?.patch ?? {}).patch, isApplied: true })

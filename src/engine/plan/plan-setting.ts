@@ -19,11 +19,11 @@ export interface PlanSetting {
   readonly maxTokens: number
   /** How long the model is waited for, in ms. */
   readonly timeout: number
-  /** Whether the model's API is asked to hold its answer to the schema. */
+  /** Whether requests tell the model's API to enforce the schema of answers. */
   readonly isStrict: boolean
   readonly schema: JsonObject
   readonly schemaVersion: number
-  /** SHA-256 of the file of the schema: a trace says by which form its answers were judged. */
+  /** The SHA-256 of the schema's file. It is shown with a plan's trace, so that one can see by which schema the answers were judged. */
   readonly schemaHash: string
   readonly eol: 'keep' | 'lf'
   readonly language: Language
@@ -31,13 +31,13 @@ export interface PlanSetting {
   readonly repair: PlanRepair
   /** When a change is committed; `never` also where the operator allows no commits. */
   readonly commit: PlanCommit
-  /** Whether memory patches of the model are kept without asking the user. */
+  /** Whether the preferences in the model's memory patches are stored without asking the user. */
   readonly remembers: boolean
   readonly limits: PlanLimits
   readonly whitelist: Whitelist
 }
 
-/** Bounds of a plan and of its context. */
+/** The limits of a plan and of its context, by name. */
 export type PlanLimits = Readonly<Record<PlanLimit, number>>
 
 /** The limits of the protocol; lengths of texts in UTF-16 units. A profile makes them tighter. */

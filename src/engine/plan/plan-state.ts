@@ -13,10 +13,10 @@ export type PlanStep = 'draft' | 'planning' | 'planned' | 'applying' | 'awaiting
 /** The purpose of the effect that a plan waits for. */
 export type PlanPurpose = 'context' | 'model' | 'remember' | 'accept' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo' | 'commit'
 
-/** A cached read of this cycle. */
+/** A read that the service has made in the present cycle, with the key of its request in the cycle's cache. */
 export interface ContextEntry {
   readonly key: string
-  /** The block that was read; `undefined` for a missing one that the model is not told of. */
+  /** The block that was read; `undefined` where nothing was found and the model is not told so. */
   readonly block: ContextBlock | undefined
 }
 
@@ -67,14 +67,14 @@ export interface PlanState {
   readonly report: string
   /** The words of the user that the model answers now. */
   readonly words: string
-  /** The goal of the plan, in the user's last words. */
+  /** The goal of the plan: the last message in which the user said what is to be done. */
   readonly goal: string
   readonly exchanges: readonly Exchange[]
-  /** The branch of git when the files were read. */
+  /** The git branch of the workspace when its files were read; `undefined` when it is unknown. */
   readonly branch: string | undefined
   /** The last errors with their codes, the newest at the end. */
   readonly recentErrors: readonly string[]
-  /** What the model wants remembered, and nobody has agreed to yet. */
+  /** The memory patch that the model has offered and the user has not agreed to yet; `undefined` when there is none. */
   readonly offered: JsonObject | undefined
   readonly memory: Memory
   readonly context: readonly ContextEntry[]
@@ -97,35 +97,35 @@ export interface PlanState {
   readonly held: { readonly digest: string, readonly change: JsonObject, readonly paths: readonly string[] } | undefined
   /** The paths of the diffs that the user agreed to for this goal. A round of repair may write them without asking again. */
   readonly agreed: readonly string[]
-  /** The effects of the changes for this goal, the oldest first. One undo takes back all of them. */
+  /** The ids of the effects that have made the changes for this goal, the oldest first. One undo takes back all these changes. */
   readonly changes: readonly string[]
-  /** How many changes of the goal are taken back. */
+  /** The number of changes of the goal that were taken back. */
   readonly reversed: number
-  /** The changes that are still to be undone or redone, and the conflicts so far; `undefined` while nothing is. */
+  /** The changes that are still to be undone or redone, and the conflicts so far; `undefined` while no undo or redo runs. */
   readonly turning: { readonly left: readonly JsonObject[], readonly conflicts: readonly Conflict[] } | undefined
-  /** Whether a change for the goal is there already; the first one replaces what was applied for the goal before. */
+  /** Whether a change was applied for the present goal already. The first change of a goal replaces the list of what was applied for the goal before. */
   readonly hasApplied: boolean
-  /** The hash of the actions of the round before, by which a repetition is noticed. */
+  /** The hash of the model's actions in the previous round of repair. Equal actions show that the model repeats itself. */
   readonly lastActions: string
   /** The check that runs before the model is asked; its failure becomes the report of the goal. */
   readonly fix: string | undefined
   /** The files of `bases` that the model has been shown in full. */
   readonly whole: readonly string[]
-  /** Whether the model's API refused a schema for answers, and is asked without one. */
+  /** Whether the model's API has refused a request with a schema for the answer. Later requests then have none. */
   readonly isFormatRefused: boolean
   /** The answer that is being carried out, with its paths in normal form. */
   readonly reply: PlanReply | undefined
   /** The plan that may be carried out, as the model wrote it, and the context that the model had read. */
   readonly plan: { readonly json: string, readonly context: string } | undefined
   readonly awaits: { readonly effect: string, readonly purpose: PlanPurpose } | undefined
-  /** The change that is being shown or made, and whether a person was asked about it. */
+  /** The change that is being shown or made, and whether a person is asked to approve it; `undefined` before the first one. */
   readonly change: { readonly wish: JsonObject, readonly isAsked: boolean } | undefined
   readonly check: number
-  /** The output of a failed check, while its change is taken back. */
+  /** The message about the last failed check, which the user gets when the change is taken back or kept; `undefined` while no check has failed. */
   readonly checkFailed: string | undefined
   readonly applied: readonly ChangedPath[]
   readonly undone: readonly ChangedPath[]
-  /** The paths that the last undo or redo has left alone, since somebody else has changed them. */
+  /** The paths that the last undo or redo did not touch, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
   readonly summary: string
   /** The summary of the change that was applied, which is the default message of its commit. */

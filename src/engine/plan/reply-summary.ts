@@ -6,7 +6,7 @@ import { type PlanReply } from './parse-plan.ts'
 /** The number of actions, or of fields of the memory, that a summary names. */
 const MAX_NAMED = 10
 
-/** The summary of an answer for the user: the model's own, or else the list of actions that the answer proposes. */
+/** The summary of the model's answer for the user: the model's own, or else a list of the actions, or of the memory's fields, that the answer proposes. */
 export function summaryOf ({ summary, actions, patch }: PlanReply, language: Language): string {
   if (summary.trim() !== '') return summary
   const texts = PLAN_TEXTS[language]

@@ -2,9 +2,9 @@ import { isConsent } from '../texts/consent.ts'
 
 export type PlanMode = 'plan' | 'apply'
 
-/** The mode that a user's words ask for. */
+/** The mode and the goal that a user's words ask for. */
 export interface Routed {
-  /** The mode; `undefined` when the words leave it open. */
+  /** The mode; `undefined` when the words ask for no particular one. */
   readonly mode: PlanMode | undefined
   /** The words without their prefix; empty for a consent. */
   readonly goal: string
@@ -23,8 +23,9 @@ const HINTS: ReadonlyArray<readonly [PlanMode, RegExp]> = [
 ]
 
 /**
- * Tells from words which mode they want: a prefix, a consent, or what they speak of. A consent is the whole of what is
- * said: «да, но…» is none.
+ * Decides from a user's words which mode they ask for: by a prefix, by a consent, or by a hint such as "fix" or "create". A consent says
+ * nothing else: «да, но…» is none.
+ * @param hasPlan whether there is a plan that the words can agree with
  */
 export function routeMode (words: string, hasPlan: boolean): Routed {
   const prefix = PREFIX.exec(words)

@@ -8,7 +8,7 @@ import { type Conflict } from '../../files/change/conflict.ts'
 import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
 import { PlanReducerBase } from './plan-reducer-base.ts'
 
-/** How long files may take to be changed, in ms. */
+/** The time limit for a change of files, in ms. */
 const APPLY_TIMEOUT = 120_000
 
 /** How long a commit may take, in ms: its hooks may run the tests. */
@@ -49,7 +49,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return purpose === 'redo' ? this.preview(first) : this.change(purpose, first, false)
   }
 
-  /** Begins the next change of the goal; `undefined` when all are done. */
+  /** Begins to take back, or to redo, the next change of the goal; `undefined` when no change is left. */
   #goOn (purpose: 'rollback' | 'undo' | 'redo', conflicts: readonly Conflict[]): Next<PlanState> | undefined {
     const [next, ...left] = this.state.turning?.left ?? []
     this.state = { ...this.state, turning: next === undefined ? undefined : { left, conflicts } }
@@ -61,7 +61,7 @@ export abstract class TurnBack extends PlanReducerBase {
   protected rolledBack (ended: Ended): Next<PlanState> {
     const { checkFailed = '', applied, turning } = this.state
     const conflicts = [...turning?.conflicts ?? [], ...'failure' in ended ? [] : conflictsIn(ended.value)]
-    // A folder into which the check has put something stays; anything else that was changed keeps all of the change.
+    // A folder stays when the check has put files into it. If somebody else has changed a file, the whole change stays.
     if (conflicts.some(({ reason }) => reason !== 'filled')) {
       this.state = { ...this.state, conflicts, turning: undefined }
       return this.#staysApplied('AUTO_CHECK_FAILED_NOT_ROLLED_BACK', `${checkFailed}\nThe change was not taken back: ${inWords(conflicts)}`)
@@ -85,7 +85,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return this.fail({ code, message })
   }
 
-  /** Takes the end of one change of the user's undo or redo. */
+  /** Takes the end of the undo or redo of one change. The user may have asked for several changes. */
   protected turned (name: 'undo' | 'redo', ended: Ended): Next<PlanState> {
     const { applied, undone, turning } = this.state
     const isNothing = isNothingOfMore(ended, turning)
@@ -114,7 +114,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return this.settle()
   }
 
-  /** An undo takes no commit back. */
+  /** Tells the user that the commit stays, since an undo does not take it back. */
   #tellOfCommit (): void {
     const { commit } = this.state
     if (commit !== undefined) this.tellUser('commitStays', { hash: commit.slice(0, HASH_LENGTH) })

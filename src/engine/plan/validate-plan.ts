@@ -12,7 +12,7 @@ const MAX_SHOWN = 100
 
 /**
  * Checks the actions of a model by their text alone, before any file is read.
- * @returns the actions with their paths in the one form, or the first that is wrong
+ * @returns the actions with their paths in normal form, or the problem of the first wrong action
  */
 export function validateActions (actions: readonly PlanAction[], limits: PlanLimits, whitelist: Whitelist): readonly PlanAction[] | PlanProblem {
   const { max_actions: most, max_total_content_bytes: mostBytes } = limits
@@ -60,7 +60,7 @@ function problemOfEdits (edits: NonNullable<PlanAction['edits']>, path: string):
   return undefined
 }
 
-/** The problem of one edit of a file. @param name of the edit, for messages */
+/** The problem of one edit of a file; `undefined` when the edit is right. @param name of the edit, for messages */
 function problemOfEdit ({ search, replace }: NonNullable<PlanAction['edits']>[number], name: string): PlanProblem | undefined {
   if (search === '') {
     const message = `${name}: "search" is empty; it has the text that is replaced, with enough around it to be found once`
@@ -74,8 +74,8 @@ function problemOfEdit ({ search, replace }: NonNullable<PlanAction['edits']>[nu
 }
 
 /**
- * Whether a content is no text. Letters of every script are text: only control characters, the mark of what could not be
- * decoded, and halves of characters count.
+ * Whether a content is no text. Letters of every script are text. Only control characters, U+FFFD (which stands for what could not be
+ * decoded) and unpaired surrogates count as unprintable.
  */
 function isPseudoBinary (content: string): boolean {
   if (content.includes('\0')) return true
@@ -87,7 +87,10 @@ function isPseudoBinary (content: string): boolean {
   return unprintable > length * MAX_UNPRINTABLE
 }
 
-/** The problem of two actions that exclude each other: on one path, below a path that is a file, or inside a folder that is deleted. */
+/**
+ * The problem of two actions that exclude each other: on one path, below a path that is a file, or inside a folder that is deleted;
+ * `undefined` when there are none.
+ */
 function findConflict (actions: readonly PlanAction[]): PlanProblem | undefined {
   const byPath = new Map<string, PlanAction>()
   for (const action of actions) {
@@ -106,7 +109,7 @@ function findConflict (actions: readonly PlanAction[]): PlanProblem | undefined 
   return undefined
 }
 
-/** Whether an action on a path excludes an action of the other's kind below that path. */
+/** Whether the first action excludes the second one, whose path is below the path of the first. */
 function excludes ({ kind: above }: PlanAction, { kind }: PlanAction): boolean {
   return above === 'DELETE_DIR' ? !kind.startsWith('DELETE') : above !== 'CREATE_DIR'
 }

@@ -30,7 +30,7 @@ export function contentOf (message: JsonObject): string {
   return typeof content === 'string' ? content : ''
 }
 
-/** The function calls in a model's message, in order. The older field `function_call`, which has one call, is read too. */
+/** The function calls in a model's message, in order; empty when there are none. The older field `function_call`, which has one call, is read too. */
 export function callsOf (message: JsonObject): AskedCall[] {
   const calls = toolCallsOf(message)
   if (calls.length > 0) return calls.map(call => ({ id: call['id'] ?? null, ...readFunction(call['function']) }))

@@ -1,7 +1,7 @@
 /**
- * Cuts the middle out of a text: 60 % of the kept length is the beginning and 40 % the end, where the important parts of a file or an
- * output mostly are.
- * @param most length to keep, in UTF-16 units; the mark of the cut comes on top. No surrogate pair is split
+ * Cuts the middle out of a text: 60 % of the kept length is the beginning and 40 % the end, where the important parts of a file or an output
+ * mostly are. No surrogate pair is split.
+ * @param most length to keep, in UTF-16 units, without the mark that is put in place of the middle
  */
 export function cutMiddle (text: string, most: number): string {
   if (text.length <= most) return text

@@ -18,7 +18,7 @@ export interface TurnError {
   readonly message: string
 }
 
-/** The part of a dialogue's state that is common to both kinds of agents. */
+/** The part of a dialogue's state that agents in steps (`AgentState`) and free agents (`LoopState`) have in common. */
 export interface DialogueState {
   readonly setting: DialogueSetting
   /** The dialogue takes messages of its user only in the step `await_input`. */
@@ -29,13 +29,16 @@ export interface DialogueState {
   readonly messages: readonly object[]
   /** The error of the last turn, if it failed. */
   readonly error: TurnError | undefined
-  /** The step in which the model is asked again when the user says `retry`; only set after the model has failed. */
+  /** The step in which the model is asked again when the user says `retry`; `undefined` unless the model has failed. */
   readonly retry: string | undefined
-  /** The number of unreadable answers that were sent back to the model since its last new task. */
+  /**
+   * The number of unreadable answers that were sent back to the model since the user's last message or, for an agent in steps, since the last
+   * step that asks the model began.
+   */
   readonly repaired: number
-  /** The messages that send unreadable answers back to the model: for each its words, then what is wrong with them. */
+  /** The messages that send unreadable answers back to the model: first the text of the answer, then what is wrong with it. */
   readonly corrections: readonly JsonObject[]
-  /** The answer to the user in the last turn. */
+  /** The answer to the user in the last turn; `undefined` while there is none. */
   readonly answer: string | undefined
 }
 
@@ -56,15 +59,15 @@ interface Spoilt {
   readonly prefix: Prefix
   readonly cause: 'MODEL_FAILED' | 'MODEL_UNREADABLE'
   readonly reason: string
-  /** The error code of the failed model request. */
+  /** The error code of the failed model request; absent when the model answered. */
   readonly code?: string
   /** The step in which the model is asked again; see `retry` of `DialogueState`. */
   readonly retry: string
 }
 
 /**
- * The part of the rules of a dialogue that both kinds of agents share: greeting, the user's commands, failures and the end. An instance
- * computes what follows from one fact (an input, a result) of a session.
+ * The rules of a dialogue that agents in steps (`AgentReducer`) and free agents (`LoopReducer`) have in common: greeting, the user's
+ * commands, failures and the end. An instance computes what follows from one fact (an input, a result) of a session.
  */
 export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
   protected readonly outbox: Outbox
@@ -121,7 +124,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
   }
 
-  /** Begins to answer a question of the user. @param question without outer space, at most 4000 code points */
+  /** Begins to answer a question of the user, or the task of a child session. @param question without spaces at its ends */
   protected abstract ask (question: string): Next<S>
 
   /** Asks the model again after it has failed, with the same question. @param retry the step in which it failed */
@@ -131,7 +134,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
 
   protected abstract goTo (step: 'await_input' | 'ended'): Next<S>
 
-  /** Continues the dialogue after a failed turn. */
+  /** Ends a turn: waits for the user's next message. A child session ends. */
   protected goOn (): Next<S> {
     return this.listen()
   }

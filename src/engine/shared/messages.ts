@@ -19,7 +19,7 @@ export interface Row {
   readonly log: string
   readonly level: Level
   readonly code?: number
-  /** Whether `{{name}}` was written by a model. The brief log line, which has no text of strangers, then leaves it out. */
+  /** Whether `{{name}}` was written by a model. The brief log line, which must not contain words of users, models or tools, then leaves it out. */
   readonly isModelsName?: true
 }
 

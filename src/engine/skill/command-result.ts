@@ -32,7 +32,7 @@ export function resultInWords ({ exitCode, outcome, output }: CommandResult, tim
   return outputInWords(output, outcome === 'cancelled' ? '[Command was interrupted]' : outcome === 'timeout' ? late : failure)
 }
 
-/** The message that tells the model the output of a command. @param remark how the command ended; empty for nothing to remark */
+/** The message that tells the model the output of a command. @param remark how the command ended; empty when it ended with the exit code 0 */
 export function outputInWords (output: string, remark: string): string {
   return `Command output:\n${cutMiddle(output, MAX_OUTPUT)}${remark === '' ? '' : `\n${remark}`}`
 }

@@ -1,7 +1,7 @@
 import { type Language } from '../texts/language.ts'
 import { ABOUT_COMMAND, type WhyAsked } from '../texts/skill-texts.ts'
 
-/** The question of the service itself about a command that was interrupted, or whose terminal was busy. Clients show it as one of the model's. */
+/** The service's own question to the user about a command that was interrupted, or whose terminal was busy. Clients show it like a question of the model. */
 export interface Interruption {
   readonly type: 'ASK'
   readonly content: string
@@ -13,14 +13,17 @@ export interface Interruption {
   readonly isInterrupted?: true
   /** Whether the command was not run, since its terminal was busy. */
   readonly isBusy?: true
-  /** Whether the model did not mark the text as a command, so that it never runs without consent. */
+  /** Whether the model did not mark the command as one, so that it never runs without a person's consent. */
   readonly fallback?: true
 }
 
-/** What a user may answer about such a command; anything else is what it printed, or for the model. */
+/**
+ * A user's decision about a command that was interrupted, or whose terminal was busy. Every other answer is a text for the model: what the
+ * interrupted command printed, or what to do instead of the command that was not run.
+ */
 export type Verdict = 'again' | 'skip' | 'without'
 
-/** The question about a command. @param isFallback whether the model did not say that it is one */
+/** The question to the user about a command. @param isFallback whether the model did not mark the command as one */
 export function askAbout (command: string, why: WhyAsked, isFallback: boolean, language: Language): Interruption {
   const question = ABOUT_COMMAND[why][language](command)
   const asked = { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command } as const
@@ -34,7 +37,10 @@ const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
   ['without', 'without'], ['без терминала', 'without']
 ])
 
-/** Reads a user's answer about a command; `undefined` for words that are no verdict. Only a command whose terminal was busy may do without it. */
+/**
+ * Reads a user's answer to the question about a command; `undefined` for words that are no verdict. The verdict `without`, to run it without
+ * the terminal, is possible only when the terminal was busy.
+ */
 export function verdictOf (answer: string, why: WhyAsked): Verdict | undefined {
   const verdict = VERDICTS.get(answer.trim().toLowerCase().replace(/^skill:/, ''))
   return verdict === 'without' && why !== 'isBusy' ? undefined : verdict

@@ -67,8 +67,8 @@ export const SKILL_TOOLS: readonly JsonObject[] = Array.from(FUNCTIONS, ([name, 
 }))
 
 /**
- * Reads a call of one of the functions of skills. An undeclared argument is an error: a command with a folder that nobody heeds would run
- * in another folder.
+ * Reads a model's call of one of the functions of skills. An argument that was not declared is an error: if a folder beside the command were
+ * ignored, the command would run in another folder.
  * @returns the reply that the call means; a text that says what is wrong with the arguments; `undefined` when there is no such function
  */
 export function readSkillCall (name: string, values: JsonObject): ReadableReply | string | undefined {

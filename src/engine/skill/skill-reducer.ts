@@ -91,7 +91,7 @@ export class SkillReducer extends SkillTurn {
     return this.goTo('waiting_cmd', { kind: 'result', effect })
   }
 
-  /** Proposes an interrupted command, or one that was not run, once more. Consent to it was for one run, so it is asked for again. */
+  /** Proposes a command again that was interrupted, or was not run. A person's consent counted for one run only, so the person is asked again. */
   #runAgain (): Next<SkillState> {
     const { pendingCommand: command } = this.state
     const proposed: ReadableReply = { type: 'CMD', content: `[CMD] ${command}`, command, ...(this.#isFallback ? { fallback: true } : {}) }
@@ -109,7 +109,10 @@ export class SkillReducer extends SkillTurn {
     }
   }
 
-  /** Takes the failure of a command. One that its terminal did not run is proposed anew, or asked about; every other failure ends the skill. */
+  /**
+   * Takes the failure of a command. If its terminal did not run it, it is proposed again, or the user is asked about it; every other failure
+   * ends the skill.
+   */
   #notRun (failure: Extract<Fact, { kind: 'failure' }>): Next<SkillState> {
     switch (failure.code) {
       case 'TERMINAL_GONE':
@@ -123,12 +126,12 @@ export class SkillReducer extends SkillTurn {
     }
   }
 
-  /** Proposes a command anew, in the place where it would run now. */
+  /** Proposes a command again, in the place where it would run now. */
   #proposeElsewhere (): Next<SkillState> {
     return this.#run(this.state.pendingCommand, this.#isFallback ? 'fallback' : 'model')
   }
 
-  /** Asks the user about a command that was not run, since its terminal was busy for too long. */
+  /** Asks the user about a command that was not run, because its terminal was busy for too long. */
   #askBusy (): Next<SkillState> {
     const { setting: { language }, pendingCommand } = this.state
     const question = askAbout(pendingCommand, 'isBusy', this.#isFallback, language)
@@ -157,7 +160,7 @@ export class SkillReducer extends SkillTurn {
     return this.tell(`User skipped the command.${reason === '' ? '' : `\n${reason}`}`)
   }
 
-  /** Asks the user about an interrupted command. @param command the command that began, which a person may have edited */
+  /** Asks the user about an interrupted command. @param command the command that really began: a person may have edited the model's command */
   #interrupted (command: string, effect: string): Next<SkillState> {
     const { setting: { language }, step, pendingCommand } = this.state
     const question = askAbout(command, 'isInterrupted', this.#isFallback, language)
@@ -177,9 +180,9 @@ export class SkillReducer extends SkillTurn {
   }
 
   /**
-   * Takes the result of a command, and tells the model.
-   * @param cwd the folder in which it ended
-   * @param effect the effect that ran it; none when the client did
+   * Takes the result of a command, and tells it to the model.
+   * @param cwd folder in which the command ended
+   * @param effect id of the effect that ran the command; left out when the client ran it
    */
   #ended (result: JsonObject, cwd: string, effect?: string): Next<SkillState> {
     const { setting: { timeout }, step, pendingCommand } = this.state
@@ -193,15 +196,18 @@ export class SkillReducer extends SkillTurn {
   }
 
   /**
-   * The messages of the dialogue, with the command that really ran in place of the model's own, when a person edited it. This is for
-   * tagged texts; function calls stay as the model wrote them.
+   * The messages of the dialogue after a command ran. If a person edited the model's command, the model's tagged text is replaced by one with
+   * the command that ran. A function call of the model stays unchanged.
    */
   #messagesAsRan (proposed: string, command: string): readonly JsonObject[] {
     const { messages, calls } = this.state
     return command === proposed || calls.length > 0 ? messages : [...messages.slice(0, -1), { role: 'assistant', content: `[CMD] ${command}` }]
   }
 
-  /** The remark that tells the model that another command ran in place of the one it called for; empty when its own ran, or without function calls. */
+  /**
+   * The remark that tells the model that another command ran in place of the command in its function call; empty when the same command ran,
+   * or the model called no function.
+   */
   #inPlace (command: string): string {
     const says = nextCall(this.state.calls)?.says
     return says?.type !== 'CMD' || says.command === command ? '' : `The user ran another command in its place: ${command}\n`

@@ -52,7 +52,7 @@ export type Awaited =
   | { readonly kind: 'command' }
   | { readonly kind: 'answer', readonly required: boolean }
   | { readonly kind: 'continue' }
-  /** A decision about a command of which nobody knows how it ended, or which was not run. */
+  /** The user's decision about a command that was not run, or of which nobody knows how it ended. */
   | { readonly kind: 'verdict', readonly why: WhyAsked }
   | { readonly kind: 'nothing' }
 
@@ -72,16 +72,16 @@ export interface SkillState {
   /** The function calls of the model's last answer, with results as far as there are some; empty when all are done. */
   readonly calls: readonly SkillCall[]
   readonly step: number
-  /** What the model said last; the service's own question about a command that was interrupted, or not run. */
+  /** The last reply of the model, or the service's own question about a command; `undefined` before the first one. */
   readonly reply: ReadableReply | Interruption | undefined
   readonly pendingCommand: string
   /** The output of the last command, without escape sequences and shell prompts. */
   readonly output: string
   /** The folder in which the last command ended. */
   readonly cwd: string
-  /** Whether commands run without the terminal of the skill by now: it has ended, or was busy for too long. */
+  /** Whether commands run without the skill's terminal from now on, because it has ended, or the user chose this when it was busy. */
   readonly isWithoutTerminal?: true
-  /** The message with which the skill ended. */
+  /** The message with which the skill ended, or the reason why it failed; empty before. */
   readonly text: string
 }
 

@@ -57,7 +57,7 @@ export abstract class SkillTurn {
     this.#writeSystem()
   }
 
-  /** Sends the model a message of the user, which begins the next step. */
+  /** Begins the next step, in which the model gets a message in the role of the user. */
   #say (text: string): Next<SkillState> {
     return this.#nextStep(marked => [{ role: 'user', content: marked(text) }])
   }
@@ -76,7 +76,10 @@ export abstract class SkillTurn {
     return this.ask('model')
   }
 
-  /** Tells the model the result of its reply. @param goesOn whether the next function call of the same answer is carried out, if there is one */
+  /**
+   * Tells the model the result of its reply.
+   * @param goesOn whether the next function call of the same answer, if there is one, is carried out; otherwise it is not run
+   */
   protected tell (text: string, goesOn = false): Next<SkillState> {
     const { calls } = this.state
     if (calls.length === 0) return this.#say(text)

@@ -1,8 +1,8 @@
 import { type Language } from './language.ts'
 
 /**
- * Why a skill asks its user about a command. `isInterrupted`: it began, and nobody knows how it ended. `isBusy`: it was not run, since the line of
- * its terminal was not empty for too long.
+ * Why a skill asks its user about a command. `isInterrupted`: the command began, and nobody knows how it ended. `isBusy`: it was not run,
+ * because the terminal's input line was not empty for too long.
  */
 export type WhyAsked = 'isInterrupted' | 'isBusy'
 

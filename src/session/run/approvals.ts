@@ -15,24 +15,26 @@ export class Approvals {
   readonly #about: Circumstances['about']
   readonly #commit: Commit
 
-  /** Creates the approvals of all sessions in a log. @param about gives the circumstances, as they are now, of an effect that a person is asked about */
+  /**
+   * Creates the object that takes the decisions of people about effects of all sessions.
+   * @param about gives the circumstances, as they are now, of an effect that a person is asked about
+   */
   constructor (log: SessionLog, about: Circumstances['about'], commit: Commit) {
     this.#log = log
     this.#about = about
     this.#commit = commit
   }
 
-  /** The approvals of a session that wait for an answer, with the circumstances of now. */
+  /** The approvals of a session that wait for an answer, with the circumstances as they are now. */
   of (session: Session): readonly Approval[] {
     return approvalsIn(session, this.#about)
   }
 
   /**
-   * Writes a person's decision about an effect that waits for an approval. An equal answer of the same person counts once, however often
-   * it comes.
-   * @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND, SESSION_ENDED; APPROVAL_OUTDATED when the content differs from what the person was
-   * shown; APPROVAL_DECIDED when the effect was decided otherwise, or by somebody else. The last two errors hold the approval that waits
-   * now
+   * Writes a person's decision about an effect that waits for an approval. An equal answer of the same person counts once, however often it
+   * comes.
+   * @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND, SESSION_ENDED; APPROVAL_OUTDATED when the content differs from what the person was shown;
+   * APPROVAL_DECIDED when the effect was decided otherwise, or by somebody else. The last two errors carry the approval that waits now
    */
   async decide (id: string, effect: string, answer: PersonsAnswer): Promise<{ readonly session: Session, readonly decided: Decided }> {
     let written: AnswerFact | undefined

@@ -50,8 +50,8 @@ export class EffectDriver {
   }
 
   /**
-   * Reports an aborted effect that may still run. It is written to the log only for an ended session; in another one, the next replica
-   * marks the effect as unknown.
+   * Reports an aborted effect that may still run. It is written to the session's log only when the session has ended. For a session that goes
+   * on, the next replica that takes it records that the effect's end is unknown.
    */
   async #endUnconfirmed (id: string, effect: ActiveEffect): Promise<void> {
     const target = effect.kind === 'exec' ? effect.target : undefined

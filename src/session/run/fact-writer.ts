@@ -123,8 +123,8 @@ export class FactWriter {
   }
 
   /**
-   * The id of the replica that has to perform a session's effects after this replica has written its last transition; `undefined` while
-   * nothing is to be done.
+   * The id that the session's head gets as its driver when this replica has written a transition: this replica's own id. `undefined` when the
+   * session only waits or has ended, or when this process closes.
    */
   #driverOf (session: Session): string | undefined {
     return isWaiting(session) || this.#isClosed ? undefined : this.#options.replica.id

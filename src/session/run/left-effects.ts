@@ -10,7 +10,7 @@ import { type RunningEffects } from './running-effects.ts'
 export interface Knowledge {
   /** The id of the replica that recovers the session. */
   readonly replica: string
-  /** Whether this replica took the session because it was due. A replica that had begun effects of the session is then gone. */
+  /** Whether this replica took the session because it was due. If another replica had begun effects of the session, that replica has stopped. */
   readonly isTaken: boolean
   /** Whether this process has to drive the session, because the session runs in a terminal of this process. */
   readonly isHere: boolean
@@ -26,7 +26,8 @@ export function factToGoOn (session: Session, known: Knowledge): Fact | undefine
   const { replica, isTaken, isHere, running, isRepeatable } = known
   if (ENDED.has(session.status)) return undefined
   const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, known))
-  // Effects that this replica has begun in the log, but does not perform: the append arrived after this replica had given up on it.
+  // Effects that this replica has begun in the log, but does not perform: the store took the append after this replica had stopped waiting
+  // for its answer.
   const undone = left.filter(({ by }) => by === replica)
   const lost = isTaken ? left.filter(({ by }) => by !== replica) : []
   const unknown = [...lost, ...undone.filter(({ effect }) => running.wasPerformed(session.id, effect.id))]

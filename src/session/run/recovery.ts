@@ -33,9 +33,9 @@ export class Recovery {
   }
 
   /**
-   * Recovers a session: stops it when it has waited too long, begins those effects of a lost replica again that may be
-   * repeated, and begins owed effects.
-   * @param isTaken whether this replica took the session because it was due: a replica that had begun effects of it is then gone
+   * Recovers a session: stops it when it has waited too long, begins those effects of a stopped replica again that may be repeated, and
+   * begins owed effects.
+   * @param isTaken whether this replica took the session because it was due: a replica that had begun effects of it has then stopped
    */
   async recover (id: string, isTaken: boolean): Promise<void> {
     const { writer, driver } = this.#options
@@ -52,14 +52,14 @@ export class Recovery {
     }
   }
 
-  /** Logs an error that keeps a session from going on; ends the session when no replica could continue it. */
+  /** Logs an error because of which a session cannot continue. Ends the session when no other replica could continue it either. */
   async failed (id: string, error: unknown): Promise<void> {
     const { log, sessions, running } = this.#options
     const { message } = error as Error
     // A replica that has the engine takes the session when it is due again.
     if (error instanceof EngineUnknown) return
     log.warn({ session: id, reason: message }, 'a session could not be gone on with')
-    // The store comes back; all else would happen again to every replica that takes the session.
+    // After an error of the store, the store comes back later. Any other error would happen again in every replica that takes the session.
     if (error instanceof SessionStoreError || error instanceof ServiceError || this.#isClosed) return
     await sessions.stopBroken(id, { code: error instanceof EngineDiverged ? 'ENGINE_DIVERGED' : 'ENGINE_FAILED', message }).catch(() => {})
     running.abort(id)
@@ -90,7 +90,7 @@ export class Recovery {
     await store.renew(replica.id, [id], replica.lease)
   }
 
-  /** Sets the due time of a taken session that only waits to the moment at which it has waited too long. */
+  /** Changes the due time of a session that this replica has taken, and that only waits for a person, to the moment at which it has waited too long. */
   async #giveBack (id: string): Promise<void> {
     const { store, sessions, replica } = this.#options
     const session = sessions.peek(id) ?? await sessions.load(id)

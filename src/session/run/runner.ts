@@ -25,7 +25,7 @@ import { Watches } from './watches.ts'
 /** How long a replica that drives a session may be silent before another one takes it, in ms. */
 const LEASE = 8000
 
-/** The collaborators and settings of a session runner. */
+/** The objects that a session runner uses, and its settings. */
 export interface RunnerOptions {
   readonly store: SessionStore
   readonly engines: Engines
@@ -33,11 +33,11 @@ export interface RunnerOptions {
   readonly log: Log
   /** The operator's rules as they are now. @default only the rules at a session's start count */
   readonly circumstances?: Circumstances
-  /** The seals of transitions. @default nothing is sealed */
+  /** Makes and checks the seals (signatures) of transitions. @default nothing is sealed */
   readonly seals?: Seals
-  /** The terminals that this process holds: sessions in them are driven here. @default none */
+  /** The terminals that this process holds. This process drives the sessions in them. @default none */
   readonly terminals?: HeldTerminals
-  /** Called with each transition that this process has written, once. */
+  /** Called once for each transition that this process has written. */
   readonly onWritten?: (session: Session, transition: Transition) => void
   /** Called with each session that this process has ended. */
   readonly onEnded?: (session: Session) => void
@@ -49,8 +49,8 @@ export interface RunnerOptions {
 
 /**
  * Runs sessions: writes a transition, then performs the effects that the transition begins, and writes the end of each effect as a further
- * transition. Every replica (service process) may add a fact to any session; only the replica that drives a session begins effects. When
- * that replica is gone, another one takes its sessions once they are due.
+ * transition. Every replica (service process) may add a fact to any session; only the replica that drives a session begins effects. When that
+ * replica stops, another one takes its sessions once they are due.
  */
 export class SessionRunner {
   readonly #options: RunnerOptions
@@ -124,7 +124,7 @@ export class SessionRunner {
     })
   }
 
-  /** Begins to take sessions that are due: those of replicas that are gone, and those that have waited too long. */
+  /** Begins to take sessions that are due: those of replicas that have stopped, and those that have waited too long for a person. */
   open (): void {
     this.#leases.open()
   }
@@ -167,7 +167,8 @@ export class SessionRunner {
   }
 
   /**
-   * Decides about a held effect. An equal answer of the same person counts once, however often it comes.
+   * Writes a person's decision about an effect that waits for an approval. An equal answer of the same person counts once, however often it
+   * comes.
    * @throws SESSION_NOT_FOUND, SESSION_ENDED, APPROVAL_NOT_FOUND, APPROVAL_OUTDATED, APPROVAL_DECIDED
    */
   async decide (id: string, effect: string, answer: PersonsAnswer): Promise<{ readonly session: Session, readonly decided: Decided }> {

@@ -6,7 +6,8 @@ const REMEMBERED = 10_000
 /** The effects (model calls, commands …) that this process performs now, by session, and the ids of the last ones that it has performed. */
 export class RunningEffects {
   readonly #controllers = new Map<string, Map<string, AbortController>>()
-  // The bound is a sum of sizes of 1, because the cache would reserve memory at once for a maximum number of entries.
+  // The cache is limited by the sum of sizes, where each entry has the size 1. With a maximum number of entries, it would reserve the memory
+  // for all of them at once.
   readonly #performed = new LRUCache<string, true>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
 
   /** The ids of sessions for which this process performs an effect now. */

@@ -18,7 +18,7 @@ const SEVEN_DAYS = 7 * 24 * 60 * 60_000
 
 /**
  * Opens a session store. The store touches no file and opens no connection before its first use.
- * @throws SessionStoreError when the Redis URL has another shape
+ * @throws SessionStoreError when the Redis URL does not have a form that `parseRedisUrl` accepts
  */
 export async function openSessionStore (place: SessionPlace, { keep = SEVEN_DAYS, log }: SessionStoreOptions): Promise<SessionStore> {
   // Each kind of store needs packages of its own, so only those of the configured kind are loaded.

@@ -45,7 +45,11 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
     }
   }
 
-  /** Runs an action on the opened folder. @returns `absent`, if given, while the folder does not exist @throws SessionStoreError; RangeError of the action */
+  /**
+   * Runs an action on the opened folder.
+   * @returns what the action returns; `absent`, if given, while the folder does not exist
+   * @throws SessionStoreError; RangeError of the action
+   */
   async function use<T> (action: (folder: SessionFolder) => T | Promise<T>, absent?: T): Promise<T> {
     try {
       if (end === undefined && folder === undefined && absent !== undefined && !await isThere(path)) return absent

@@ -28,7 +28,11 @@ export class EndedSessions {
   #swept = -Infinity
   #sweeping: Promise<void> | undefined
 
-  /** Creates the view of a folder of ended sessions. @param keep how long an ended session is kept, in ms @param now the clock, in ms since 1970 */
+  /**
+   * Creates the object that manages a folder of ended sessions.
+   * @param keep how long an ended session is kept, in ms
+   * @param now the clock, in ms since 1970
+   */
   constructor (folder: string, keep: number, now: () => number) {
     this.#folder = folder
     this.#keep = keep
@@ -49,12 +53,12 @@ export class EndedSessions {
     this.sweep()
   }
 
-  /** Puts the head of an ended session into the cache, where its month is cached. */
+  /** Puts the head of an ended session into the cache, if the heads of its month are cached. */
   note (head: Head): void {
     this.#months.get(monthOf(head.createdAt))?.heads.set(head.id, { head, written: this.#now() })
   }
 
-  /** Removes a session from the cached heads, because its file has moved away. */
+  /** Removes a session from the cached heads, because its file was moved to another folder. */
   forget ({ createdAt, id }: Head): void {
     this.#months.get(monthOf(createdAt))?.heads.delete(id)
   }
@@ -135,7 +139,10 @@ export async function forEachSession (folder: string, action: (id: string, path:
   }
 }
 
-/** Reads the end of a session's file; undefined where there is no file. @param onError handles errors of reading. @default all but absence are thrown */
+/**
+ * Reads the end of a session's file; undefined where there is no file. @param onError handles errors of reading. @default every error except
+ * that of a missing file is thrown
+ */
 function readKnownTail (path: string, onError: (error: unknown) => undefined = orAbsent): SessionTail | undefined {
   try {
     return readTail(path)

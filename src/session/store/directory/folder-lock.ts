@@ -7,12 +7,12 @@ import { SessionStoreError } from '../../session-store.ts'
 const HEARTBEAT_MS = 1000
 const STALE_MS = 5000
 
-/** The interval at which another process's lock is looked at, in ms. */
+/** The interval at which this process checks whether another process still refreshes its lock, in ms. */
 const LOOK_MS = 200
 
 /**
- * Locks a folder, so that only this process uses it. The lock is a file that is touched at intervals, which works between containers too,
- * where a process id says nothing. After a kill, the next process waits until the lock has not been touched for `STALE_MS`.
+ * Locks a folder, so that only this process uses it. The lock is a file whose time is refreshed at intervals. This works between containers
+ * too, where a process id says nothing. After a process was killed, the next one waits until the lock has not been refreshed for `STALE_MS`.
  * @param onLost called when another process has taken the folder over, for example after a long sleep of this machine
  * @returns a function that releases the lock
  * @throws SessionStoreError when a living process holds the lock

@@ -23,8 +23,8 @@ export interface SessionTail {
 }
 
 /**
- * Reads the end of a session's file. A line that a crash has torn was never acknowledged, and is cut off. Only the last line can be torn,
- * since each line is on the disk before the next one is begun.
+ * Reads the end of a session's file. If a crash has left a half-written last line, the line is cut off: its append was never acknowledged.
+ * Only the last line can be half-written, since each line is on the disk before the next one is begun.
  * @returns undefined when the file has no whole line
  * @throws Error when the file is damaged, or the disk fails
  */

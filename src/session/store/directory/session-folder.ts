@@ -95,7 +95,7 @@ export class SessionFolder {
     if (tail.cut > 0) this.#options.log.warn({ session: id, bytes: tail.cut }, 'a line of a session was torn, and is cut off')
     if (ENDED.has(tail.last.head.status)) return this.#ended.take(path, tail.last.head)
     const kept = keptOf(path, tail)
-    // This process holds the lock, so the process that drove the session is gone, and the session is due now.
+    // This process holds the lock, so the process that drove the session has ended, and the session is due now.
     this.#index.put(kept.head.driver === undefined ? kept : { ...kept, due: this.#options.now() })
     return undefined
   }

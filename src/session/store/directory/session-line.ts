@@ -2,7 +2,7 @@ import { parseOwnJson, stringifyJson } from '../../../base/json.ts'
 import { type Head, type Transition } from '../../model.ts'
 import { type Entry } from '../../session-store.ts'
 
-/** The text before the last field of a line, the transition. It occurs nowhere inside a JSON string, where its quotes would be escaped. */
+/** The text before the last field of a line, which is the transition. Before that place it occurs nowhere, since quotes inside a JSON string are escaped. */
 const TRANSITION = ',"transition":'
 
 /** The byte of the closing brace at the end of a line. */
@@ -18,8 +18,8 @@ export interface SessionLine {
 }
 
 /**
- * Formats a line of a session's file, with its line end. Number and seal come first and the transition last, so that these can be read
- * without parsing the rest.
+ * Formats a line of a session's file, with its line end. Number and seal come first and the transition last, so that each of the three can be
+ * read without parsing the others.
  */
 export function formatLine ({ seq, text, seal }: Entry, { head, due, written }: SessionLine): string {
   return `${stringifyJson({ seq, seal, written, due, head }).slice(0, -1)}${TRANSITION}${text}}\n`

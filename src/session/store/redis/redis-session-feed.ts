@@ -11,7 +11,10 @@ const RETRY_MS = 500
 const HEARTBEAT_MS = 1000
 
 export interface RedisSessionFeedOptions {
-  /** Gives a working connection to the cluster node that stores these sessions. Other nodes of a cluster forward its messages, but may lose some. */
+  /**
+   * Gives a working connection to the cluster node that stores the sessions of this feed. Other nodes of a cluster forward its messages, but
+   * may lose some.
+   */
   readonly node: () => Promise<RedisConnection>
   readonly channelOf: (id: string) => string
 }
@@ -29,7 +32,7 @@ export class RedisSessionFeed {
   #connecting: Promise<Subscriber> | undefined
   #retry: NodeJS.Timeout | undefined
   #heartbeat: NodeJS.Timeout | undefined
-  /** Whether messages may have been lost since the connection was; listeners are told when it is there again. */
+  /** Whether the connection was lost, and messages with it perhaps. The listeners are told so when there is a connection again. */
   #hasGap = false
   #closed = false
 
@@ -78,7 +81,7 @@ export class RedisSessionFeed {
     })
     own.on('message', (channel: string, text: string) => this.#hear(channel.slice(-32), text))
     try {
-      // Errors of the second connection are reported like those of the main connection.
+      // Errors of the feed's own connection are reported like those of the main connection.
       await connection.ask(async () => {
         await own.connect()
         const channels = this.#listeners.ids().map(this.#options.channelOf)

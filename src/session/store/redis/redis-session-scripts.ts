@@ -5,12 +5,12 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
 /**
- * The Lua script that appends one transition to a session's log, and updates head, sets and due time. Plain XADD is not enough: it
- * accepts a gap after lost entries, and takes a retry for a conflict. The script calls XADD before its other writes, so when Redis is
- * full or read-only it fails there, and nothing is changed.
- * `KEYS`: log, head, due, all, of, ended, open. `ARGV`: number and token of the previous transition (0 and '' for none), number and token
- * of the new one, the transition, the head, the driver, due in ms or 'never' or 'keep', when the session was begun, how many ms an ended
- * session is kept or '', the id, the owner (for a child, `belowName` of its root), the channel, the seal.
+ * The Lua script that appends one transition to a session's log, and updates head, sets and due time. Plain XADD is not enough: it accepts a
+ * gap after lost entries, and treats a retry as a conflict. The script calls XADD before its other writes, so when Redis is full or
+ * read-only, the call of XADD fails and nothing is changed.
+ * `KEYS`: log, head, due, all, of, ended, open. `ARGV`: number and token of the previous transition (0 and '' for none), number and token of
+ * the new one, the transition, the head, the driver, due in ms or 'never' or 'keep', when the session was begun, how many ms an ended session
+ * is kept or '', the id, the owner (for a child, `belowName` of its root), the channel, the seal.
  * Returns 'ok', 'again' (this append was made before), or number and token of the log's last transition.
  */
 export const APPEND = `

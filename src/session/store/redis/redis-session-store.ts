@@ -19,7 +19,7 @@ import { APPEND, LIST, RENEW, TAKE } from './redis-session-scripts.ts'
 import { withSafeEviction } from './safe-eviction.ts'
 
 export interface RedisSessionStoreOptions {
-  /** The URL of one Redis, of one that Sentinels name, or of a cluster. @see parseRedisUrl */
+  /** The URL of one Redis server, of Sentinels that name the server, or of a cluster. @see parseRedisUrl */
   readonly url: string
   /** The password of the Sentinels, if they need one. */
   readonly sentinelPassword?: string
@@ -234,7 +234,7 @@ class RedisSessionStore implements SessionStore {
 
 /**
  * Converts an entry of a Redis stream to a log entry; its seal is not checked here.
- * @throws SessionStoreError when the entry's id is not one of this service
+ * @throws SessionStoreError when the entry's id does not have the form that this service gives
  */
 function entryOf ([name, fields]: [name: string, fields: string[]]): Entry {
   const seq = Number(name.split('-', 1)[0])

@@ -34,7 +34,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     this.#entries.delete(id)
   }
 
-  /** Leases the sessions that are due to replica `by`. @see SessionStore.take */
+  /** Gives replica `by` the leases of sessions that are due. @see SessionStore.take */
   take (by: string, limit: number, lease: number, now: number): Awaited<ReturnType<SessionStore['take']>> {
     const due = [...this.#entries.values()].filter(entry => entry.due !== undefined && entry.due <= now)
       .sort((a, b) => (a.due ?? 0) - (b.due ?? 0)).slice(0, limit)
@@ -44,7 +44,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return { ids: due.map(({ head }) => head.id), next: next === Infinity ? undefined : Math.max(0, next - now) }
   }
 
-  /** Renews the lease of a session that replica `by` still drives. @see SessionStore.renew */
+  /** Renews the lease of a session, if replica `by` still drives it; `undefined` for an unknown session. @see SessionStore.renew */
   renew (by: string, id: string, lease: number, now: number): Renewed | undefined {
     const entry = this.#entries.get(id)
     if (entry === undefined) return undefined

@@ -41,7 +41,7 @@ export interface Template {
   readonly unreachable?: readonly UnreachablePart[]
   /** The parts of the template that fail whenever they run, in source order. */
   readonly failing?: readonly FailingPart[]
-  /** Prepares the template for a run. One opening serves every time that the run writes the template. */
+  /** Prepares the template for a run. The result can be called each time that the run writes the template. */
   open (run: Run, frame: Frame): OpenTemplate
 }
 
@@ -49,8 +49,8 @@ export interface Template {
  * Runs a template once, synchronously, and gives its text. The text is dropped when the run has noted a value that is not known yet. A template may
  * be run again while it is running.
  * @param dot the value with which the template starts as its dot (Go) or context (Handlebars): the root, or a partial's argument
- * @param before a text of the calling template, which is given back in front of the text; where bytes are written, the caller makes both valid
- * Unicode
+ * @param before a text of the calling template, which is returned in front of the template's own text; if there may be single bytes of Go's in them,
+ * the caller turns both into valid Unicode
  * @default none
  * @throws RenderError, or a ServiceError such as RENDER_BUDGET
  */
@@ -79,7 +79,7 @@ export interface PartialCall {
   readonly isPossible?: true
   /** The named arguments of the call, each with its path where that is known. */
   readonly named: ReadonlyArray<{ readonly name: string, readonly path: string | undefined }>
-  /** The names of the inline partials that replace the prompts of these names, also in the prompts that are called further on. */
+  /** The names of inline partials. In the partial that is called, and in all that it calls, they replace prompts of the same names. */
   readonly inlines?: ReadonlySet<string>
   /** Whether a block lies around the call, so that the call may not be made. */
   readonly isConditional: boolean
@@ -96,8 +96,8 @@ export interface FailingPart extends Position {
 }
 
 /**
- * A path that a template reads. `used`: the path's value reaches the output or a function. `tested`: the value may be absent. `possible`: it depends
- * on a value which path is read.
+ * A path that a template reads. `used`: the path's value reaches the output or a function. `tested`: the value may be absent. `possible`: whether
+ * this path is read depends on another value.
  */
 export interface PathNeed extends Position {
   /** The path from the scope root: `variables.a.b`, `vscode.rules`. A segment that is computed is `*`, and `''` is the root, used as a whole. */

@@ -7,7 +7,10 @@ const GO_WORDS = [
 ]
 const HANDLEBARS_WORDS = ['as', 'blockHelperMissing', 'each', 'helperMissing', 'inline', 'log', 'lookup', 'null', 'this', 'undefined', 'unless']
 
-/** The names of members that every JavaScript object has. The code does not look them up, but a tool of such a name would confuse readers of templates. */
+/**
+ * The names of members that every JavaScript object has. No template can read these members, but a tool of such a name would confuse people who read
+ * templates.
+ */
 const JAVASCRIPT_WORDS = ['__proto__', 'constructor', 'hasOwnProperty', 'prototype', 'toString', 'valueOf']
 
 /** The words with a meaning in each language, beside the functions that both share. Some are words of both languages. */

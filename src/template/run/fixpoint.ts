@@ -7,8 +7,9 @@ import { type Run, type RunOptions } from './run.ts'
 const FETCHED_AT_A_TIME = 100
 
 /**
- * Renders a prompt in passes, until one needs nothing more. A pass runs all templates and notes the shared variables and tool calls that it needs and
- * does not know yet. These are fetched and called, and the next pass runs. The output of the pass that notes nothing is the result.
+ * Renders a prompt in passes, until a pass needs nothing more. A pass runs all templates, and notes the shared variables and tool calls that it needs
+ * and that the run does not know yet. Then the variables are fetched and the calls made, and the next pass runs. The output of the pass that notes
+ * nothing is the result.
  * @param id the prompt's id, for errors
  * @throws VARIABLE_MISSING with all missing values of a pass, RENDER_TIMEOUT, RENDER_BUDGET, or the pass's own error
  */

@@ -27,7 +27,7 @@ export class RunMemory {
 /** The entry for a shared variable that no longer exists. */
 export const GONE: EnvironValue = { value: null, bytes: 0 }
 
-/** The notes of a pass that has met nothing unknown. */
+/** The tool calls of a pass that has noted none. */
 export const NO_CALLS: ReadonlyMap<string, ToolCall> = new Map()
 export const NO_ENVIRONS: ReadonlySet<string> = new Set()
 export const NO_MISSES: readonly MissingPath[] = []

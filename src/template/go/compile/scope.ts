@@ -43,7 +43,7 @@ export class Scope {
     return this.#variables.findLast(variable => variable.name === name)
   }
 
-  /** Compiles a part with variables of its own, which end with it. */
+  /** Compiles a part of a template. The variables that the part declares cannot be used after it. */
   block<T> (compile: () => T): T {
     const before = this.#variables.length
     const compiled = compile()

@@ -29,7 +29,8 @@ export function judgeReply (reply: CollectedReply, member: string, redact: Redac
   const value = parseObject(text, JSON.parse)
   if (value === undefined) throw badReply(reply, describeBody(reply.body), redact)
   if (!Object.hasOwn(value, member)) throw badReply(reply, `the reply has no "${member}"`, redact)
-  // The content of a chat goes into the next turn of the chat, so its depth is checked. Embeddings go nowhere else, and are too large to be scanned once more.
+  // The content of a chat goes into the next turn of the chat, so its depth is checked. Embeddings are not sent to a model again, and are too large
+  // to be scanned once more.
   if (member === 'choices' && isTooDeep(text)) throw badReply(reply, `the reply nests deeper than ${MAX_JSON_DEPTH}`, redact)
   return { body: reply.body, value }
 }
@@ -54,7 +55,7 @@ export function badReply ({ status, body }: CollectedReply, reason: string, reda
   return new UpstreamError(reason, { retryable: false, status, answer: beginningOfReply(body, redact) })
 }
 
-/** The name of the compression of a reply, though none was asked for; `undefined` for an uncompressed one. */
+/** The name of the compression of a reply, for which the request has not asked; `undefined` for an uncompressed reply. */
 function encodingOf ({ headers }: CollectedReply): string | undefined {
   const encoding = headers['content-encoding'] ?? 'identity'
   return encoding.toLowerCase() === 'identity' ? undefined : encoding

@@ -57,8 +57,8 @@ function escaper (name: string, escape: (text: string) => string): Builtin {
 }
 
 /**
- * The builtins of Go's template language that get all their arguments at once. `and`, `or`, `not`, `len`, `index`, `slice`, `printf` and `call` are
- * compiled apart.
+ * The builtins of Go's template language that need the values of all their arguments. `and`, `or`, `not`, `len`, `index`, `slice`, `printf` and
+ * `call` have compilers of their own.
  */
 export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
   ...COMPARISONS,

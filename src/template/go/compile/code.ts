@@ -90,7 +90,7 @@ export interface Header {
   readonly key: number
   readonly element: number
   readonly assigns: readonly number[]
-  /** Whether the header assigns existing variables, which outlive the loop, and does not declare new ones. */
+  /** Whether the header assigns variables that exist outside of the loop, and does not declare new ones. */
   readonly isAssignment: boolean
 }
 

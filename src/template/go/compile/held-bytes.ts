@@ -13,8 +13,8 @@ export function noteBytes ({ run }: Machine, value: GoValue): GoValue {
 }
 
 /**
- * A value in the form for functions, tools and templates of the other language: bytes in a text become Unicode. Lists and objects are data and hold
- * no bytes.
+ * A value in the form for functions, tools and templates of the other language: bytes in a text become Unicode. Lists and objects are data, and have
+ * no such bytes.
  */
 export function toShared ({ run }: Machine, value: GoValue): Value {
   return run.holdsBytes && typeof value === 'string' ? toUnicode(value) : toPlain(value)

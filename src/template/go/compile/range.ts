@@ -173,7 +173,7 @@ function overInteger (machine: Machine, loop: Loop, value: GoValue, before: stri
   const count = integerOf(value)
   if (count <= 0) return undefined
   let text = before
-  // Numbers need not become bigint, because every budget is used up long before 2^53.
+  // Numbers need not become bigint, because the limit of visits is reached long before 2^53.
   for (let index = 0; index < count; index++) {
     // The number costs a visit, because it is made here, whereas elements of a list exist.
     machine.run.charge(1)

@@ -2,7 +2,7 @@
 export interface Variable {
   readonly name: string
   readonly slot: number
-  /** Whether the variable holds elements of a list or map; see `Expression.isBoxed`. */
+  /** Whether the variable's value is an element of a list or map; see `Expression.isBoxed`. */
   isBoxed: boolean
   /** The path of its value from the scope root, or its name when the path is not known. */
   path: string

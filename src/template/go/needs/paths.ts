@@ -19,7 +19,7 @@ import { below, type Found, resultOf, type Use, usesOf, type Values } from './va
  */
 const MAX_LOOKED_AT = 20_000
 
-/** The greatest number of paths that one expression may stand for. */
+/** The greatest number of paths that the value of one expression may have. */
 const MAX_PATHS = 16
 
 /**
@@ -164,11 +164,11 @@ class Finder {
     let before: number
     do {
       before = this.#known()
-      // The last variable of the header holds the element, the one before it the key.
+      // The last variable of the header gets the element, the one before it the key.
       for (const [index, variable] of header.entries()) this.#set(variable, index === header.length - 1 ? elements : [], pipe.isAssignment)
       this.#withDot(elements, () => this.#list(list))
     } while (this.#known() > before)
-    // When there is no element, the variables hold the list itself.
+    // When there is no element, the variables get the list itself.
     for (const variable of header) this.#set(variable, found, pipe.isAssignment)
   }
 

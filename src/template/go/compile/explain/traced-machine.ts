@@ -19,7 +19,7 @@ export class TracedMachine {
   slots: Provenance[] | undefined = undefined
   /** The origin of the value that the present statement looks at. */
   from = NOWHERE
-  /** The value that the innermost running `range` goes over; `ofList` is its origin. */
+  /** The value that the innermost running `range` loops over; `ofList` is its origin. */
   list: GoValue = null
   ofList = NOWHERE
 

@@ -26,8 +26,8 @@ export interface Language {
 }
 
 /**
- * A compiled template. It has only the names of tools and partials; what they stand for is linked later, for each generation (a snapshot of all
- * registered entries).
+ * A compiled template. It has only the names of tools and partials. The tools and partials themselves are linked to it later, for each generation (a
+ * snapshot of all registered entries).
  */
 export interface Template {
   readonly syntax: Syntax
@@ -105,7 +105,7 @@ export interface PathNeed extends Position {
   readonly use: 'used' | 'tested' | 'possible'
 }
 
-/** The surroundings in which a template runs: what its names stand for, and where its paths start. */
+/** What a template needs to run: the tools and partials that belong to its names, and the object in which its paths start. */
 export interface Frame {
   /** One link for each reference of the template, in the same order; `undefined` only for a `maybe-…` reference for which nothing is registered. */
   readonly links: readonly (Link | undefined)[]
@@ -115,7 +115,7 @@ export interface Frame {
   readonly partials?: Array<EnteredPartial | undefined>
 }
 
-/** The tool or partial that a reference of a template stands for in one generation. */
+/** The tool or partial to which a reference of a template is linked in one generation. */
 export type Link = LinkedTool | LinkedPartial
 
 /** A prompt with one text, which other templates include as a partial. */
@@ -138,7 +138,7 @@ export interface EnteredPartial {
   /** The scope root inside the partial, made from `outer`. */
   readonly root: LazyNode
   readonly outer: LazyNode
-  /** The partials that this partial has entered in turn, by the index of their links. */
+  /** The partials that this partial itself has entered, by the index of their links. */
   readonly partials: Array<EnteredPartial | undefined>
 }
 

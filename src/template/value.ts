@@ -81,7 +81,7 @@ export function markToolResult (value: Json): void {
   for (const member of Object.values(value)) markToolResult(member)
 }
 
-/** Marks an object or list that was made from a tool's result as such a result, too; its members are not marked. */
+/** Marks an object or list that was made from a tool's result, so that it counts as a tool's result, too. Its members are not marked. */
 export function inheritToolResult (container: object, source: object): void {
   if (toolResults.has(source)) toolResults.add(container)
 }

@@ -8,7 +8,7 @@ export interface Literal extends Position { readonly text: string }
 /** The template's own texts right before and after an expression. They are noted together with it, which is faster. */
 export interface Beside {
   readonly before: Literal | undefined
-  /** The text after the expression; set only at the end of the surrounding block, because elsewhere the next expression notes it as its text before. */
+  /** The text after the expression; set only when the block around it ends with that text. Otherwise the text is noted together with the next expression. */
   readonly after: Literal | undefined
 }
 

@@ -14,7 +14,7 @@ const MAX_ORIGINS = 100
 /** The length at which a path is cut, in UTF-16 units, since the names in it come from strangers. */
 const MAX_PATH = 200
 
-/** Facts about a value's origin, beside the place from which it was read. */
+/** Facts about a value's origin, in addition to the place from which it was read. */
 interface More {
   /** The origins of all other values that contributed to the value. */
   readonly origins: readonly Origin[]

@@ -6,7 +6,7 @@ import { type FunctionContext, FunctionError } from './function.ts'
 const UNITS_PER_VISIT = 64
 
 /**
- * How deep a value may nest that a function walks through. Data from outside nests at most 100 deep; functions and contexts of partials wrap further
+ * How deep a value may nest that a function looks through. Data from outside nests at most 100 deep; functions, and contexts of partials, put further
  * levels around it. The bound keeps every recursion over values within the stack.
  */
 const MAX_VALUE_DEPTH = 200
@@ -17,8 +17,8 @@ export function chargeText (length: number, context: FunctionContext): void {
 }
 
 /**
- * The cost of a member of an object, beside that of its value, in visits. Listing and looking up names takes several times as long as walking through
- * a list.
+ * The cost of a member of an object, in addition to that of its value, in visits. Listing and looking up names takes several times as long as going
+ * through a list.
  */
 const VISITS_PER_NAME = 4
 

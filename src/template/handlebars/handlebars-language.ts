@@ -26,7 +26,7 @@ const NONE: ReadonlySet<string> = new Set()
  * - a condition `@partial-block` is true where there is such a block;
  * - refused when the template is loaded: `{{log}}`, decorators other than `{{#*inline}}`, partials chosen by a value,
  *   arguments and block parameters that nothing reads;
- * - a partial that runs within itself keeps the inline partials of each run apart;
+ * - when a partial runs within itself, each of its runs has its own inline partials;
  * - `{{{{raw}}}}` gives its body as it is written;
  * - `helperMissing` and `blockHelperMissing` are names like any other.
  */

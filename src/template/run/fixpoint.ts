@@ -37,8 +37,8 @@ export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, 
 }
 
 /**
- * Runs one pass. When the budget is used up, the render ends at once. Any other error is kept, because missing values, which are known only after the
- * pass, explain it better.
+ * Runs one pass. When a limit of the render is exceeded, the render ends at once. Any other error is returned, because missing values, which are
+ * known only after the pass, explain it better.
  */
 function runPass<T> (run: Run, pass: () => T): { output: T } | { error: unknown } {
   run.beginPass()
@@ -73,7 +73,7 @@ async function makeCalls (run: Run, options: RunOptions): Promise<void> {
   }))
 }
 
-/** Waits for `work`, but no longer than until the signal aborts, so that a tool which ignores the signal cannot hold up a render. */
+/** Waits for `work`, but no longer than until the signal aborts, so that a tool which ignores the signal cannot delay a render. */
 async function inTime<T> (work: Promise<T>, signal: AbortSignal, expired: () => Error): Promise<T> {
   try {
     return await untilAborted(signal, work)

@@ -6,7 +6,7 @@ import { type Value } from '../value.ts'
 // The classes below hold what a run keeps. A run makes them only when there is something to keep: making seven empty collections takes as long as
 // rendering a short prompt, and most renders need none.
 
-/** The values that one pass over the templates has met and does not know yet, and those that are missing. */
+/** The values that one pass over the templates needs and does not know yet, and those that are missing. */
 export class PassNotes {
   readonly calls = new Map<string, ToolCall>()
   readonly environs = new Set<string>()

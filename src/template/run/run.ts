@@ -99,7 +99,7 @@ export class Run {
     return (this.#now ??= new Date())
   }
 
-  /** The tool calls that this pass has met and that have no result yet, by key. */
+  /** The tool calls that templates have made in this pass and that have no result yet, by key. */
   get notedCalls (): ReadonlyMap<string, ToolCall> {
     return this.#notes?.calls ?? NO_CALLS
   }

@@ -184,7 +184,7 @@ export function readEnviron (run: Run, name: string): Json | Pending | undefined
   return run.environs.hasBelow(name) ? readBelow(run, name) : run.environ(name)
 }
 
-/** Everything at and below a name as one object. What is not in memory is noted, all at once. */
+/** Everything at and below a name as one object; `PENDING` until all of it is in memory. What is not in memory is noted, all at once. */
 function readBelow (run: Run, name: string): Json | Pending {
   return run.pin(`all of ${name}`, () => readAll(run, name))
 }

@@ -9,7 +9,7 @@ import { transportError, UpstreamError } from '../upstream-error.ts'
 export interface UpstreamRequest {
   readonly connections: Connections
   readonly path: string
-  /** The headers, as names and values in turn. */
+  /** The headers: a name, its value, the next name, and so on. */
   readonly headers: string[]
   /** The JSON text of the body. */
   readonly body: string

@@ -35,7 +35,7 @@ export function judgeReply (reply: CollectedReply, member: string, redact: Redac
   return { body: reply.body, value }
 }
 
-/** The error that a reply with a status other than 2xx stands for. */
+/** The error for a reply with a status other than 2xx. */
 export function statusError (reply: CollectedReply, redact: Redact): UpstreamError | UpstreamRefusal {
   const { status, headers, body } = reply
   const retryable = isRetryableStatus(status)
@@ -46,8 +46,8 @@ export function statusError (reply: CollectedReply, redact: Redact): UpstreamErr
 }
 
 /**
- * The error that a useless reply with status 2xx stands for: the reply reports an error itself, or is garbage. Garbage is not worth another attempt,
- * which would only cost another completion.
+ * The error for a useless reply with status 2xx. Such a reply reports an error itself, or does not have the expected form. In the second case another
+ * attempt would only cost another completion.
  */
 export function badReply ({ status, body }: CollectedReply, reason: string, redact: Redact): UpstreamError {
   const { error = null } = parseObject(body.toString('utf8'), JSON.parse) ?? {}

@@ -48,7 +48,7 @@ export class EventRelay implements ReplyReceiver {
   readonly #judge: StreamJudge
   readonly #listener: RelayListener
   #linger: NodeJS.Timeout | undefined
-  /** The comments before the first event. They are held back, because APIs send them while they are busy, and may still fail. */
+  /** The comments before the first event. They wait here, because APIs send comments while they are busy, and may still fail afterwards. */
   #prelude: Frame[] = []
   #preludeLength = 0
   #begun = false

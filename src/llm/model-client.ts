@@ -72,13 +72,13 @@ export interface CallOptions {
   readonly fallbacks?: readonly string[] | undefined
   /** The latest end of the call, on the clock of `performance.now()`, in ms, if that is earlier than the configured total time. */
   readonly deadline?: number | undefined
-  /** Counts the attempts at all APIs together. A `ModelClient` makes one if it is left out. */
+  /** The counter of the attempts at all APIs together. A `ModelClient` makes one if it is left out. */
   readonly tally?: Tally | undefined
   /** Whether `response_format` is only a wish: an API that refuses it is asked again without it. */
   readonly optionalFormat?: boolean | undefined
   /** The observer to which every call of a model API is reported. */
   readonly activity?: Activity | undefined
-  /** The watch on this call of one model API; the layer `observe` sets it. */
+  /** The observer of this call of one model API. The layer `observe` sets it. */
   readonly watch?: ModelWatch | undefined
 }
 
@@ -97,7 +97,10 @@ export function withOptions (
 /** Counts how often model APIs have been asked for one call. */
 export interface Tally {
   attempts: number
-  /** The attempts that were sent and not refused with a status. The API may bill each of them, even when nobody waited for its answer. */
+  /**
+   * The attempts that were sent, and that the API has not answered with an error status. It may bill each of them, even when nobody waited for its
+   * answer.
+   */
   taken: number
 }
 

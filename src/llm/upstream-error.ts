@@ -13,7 +13,7 @@ export class UpstreamError extends Error {
   readonly retryAfter: number | undefined
   /** The message without the API's own words; the log shows it. */
   readonly summary: string
-  /** The beginning of a reply that could not be used, without secrets. It is logged where the log may have values. */
+  /** The beginning of a reply that could not be used, without secrets. It is logged only when `LOG_VALUES` is on. */
   readonly answer: string | undefined
 
   /**
@@ -39,7 +39,7 @@ const MAX_WORDS = 500
 /** The statuses below 500 after which another attempt may succeed. */
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** Whether a status stands for a failure that may pass. */
+/** Whether a status stands for a temporary failure. */
 export function isRetryableStatus (status: number): boolean {
   return status >= 500 || RETRIED_STATUSES.has(status)
 }
@@ -86,7 +86,7 @@ export function transportError (error: Error & { code?: unknown }): UpstreamErro
   return new UpstreamError(TRANSPORT_REASONS.get(code) ?? `the connection failed (${code})`, { retryable, cause: error })
 }
 
-/** The codes of errors that another attempt cannot mend: a request that undici will never send, or a client that has been closed. */
+/** The codes of errors for which another attempt would fail in the same way: a request that undici will never send, or a client that has been closed. */
 const OUR_FAULT: ReadonlySet<string> = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED', 'UND_ERR_NOT_SUPPORTED'])
 
 const TRANSPORT_REASONS: ReadonlyMap<string, string> = new Map([

@@ -1,6 +1,6 @@
 import { ownCopy } from '../base/text.ts'
 
-/** The bounds of the cache of names: their number, and their length in UTF-16 units. Callers can make up as many names as they like. */
+/** The greatest number of names in the cache, and the greatest length of a name in it, in UTF-16 units. Callers can invent any number of names. */
 const MOST_KEPT = 20_000
 const MAX_KEPT_LENGTH = 200
 

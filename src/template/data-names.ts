@@ -1,12 +1,15 @@
 import { Absent, NOTHING, PENDING, type Value, type ValueObject } from './value.ts'
 
 /**
- * The names of the members that JavaScript gives to every object and list, and of the members of the special values (`PENDING`, `Absent`, …), other
- * than methods.
+ * The names of all members that JavaScript gives to every object and list, and of the properties of the special values (`PENDING`, `Absent`, …).
+ * Methods of the special values are not among them, because `dataMember` never returns a function.
  */
 const OTHER_NAMES: ReadonlySet<string> = new Set([Object.prototype, Array.prototype, PENDING, NOTHING, new Absent('')].flatMap(Object.getOwnPropertyNames))
 
-/** Whether a name, as the name of a member that is no method, can only be data: JavaScript's own objects and the special values have no such member. */
+/**
+ * Whether a member with this name can only be data or a method: neither JavaScript's own objects and lists nor the special values have a property of
+ * that name.
+ */
 export function isDataName (name: string): boolean {
   return !OTHER_NAMES.has(name)
 }

@@ -26,8 +26,8 @@ export interface Language {
 }
 
 /**
- * A compiled template. It has only the names of tools and partials; what they stand for is linked later, for each generation (a snapshot of all
- * registered entries).
+ * A compiled template. It has only the names of tools and partials. The tools and partials themselves are linked to it later, for each generation (a
+ * snapshot of all registered entries).
  */
 export interface Template {
   readonly syntax: Syntax
@@ -41,7 +41,7 @@ export interface Template {
   readonly unreachable?: readonly UnreachablePart[]
   /** The parts of the template that fail whenever they run, in source order. */
   readonly failing?: readonly FailingPart[]
-  /** Prepares the template for a run. One opening serves every time that the run writes the template. */
+  /** Prepares the template for a run. The result can be called each time that the run writes the template. */
   open (run: Run, frame: Frame): OpenTemplate
 }
 
@@ -49,8 +49,8 @@ export interface Template {
  * Runs a template once, synchronously, and gives its text. The text is dropped when the run has noted a value that is not known yet. A template may
  * be run again while it is running.
  * @param dot the value with which the template starts as its dot (Go) or context (Handlebars): the root, or a partial's argument
- * @param before a text of the calling template, which is given back in front of the text; where bytes are written, the caller makes both valid
- * Unicode
+ * @param before a text of the calling template, which is returned in front of the template's own text; if there may be single bytes of Go's in them,
+ * the caller turns both into valid Unicode
  * @default none
  * @throws RenderError, or a ServiceError such as RENDER_BUDGET
  */
@@ -79,7 +79,7 @@ export interface PartialCall {
   readonly isPossible?: true
   /** The named arguments of the call, each with its path where that is known. */
   readonly named: ReadonlyArray<{ readonly name: string, readonly path: string | undefined }>
-  /** The names of the inline partials that replace the prompts of these names, also in the prompts that are called further on. */
+  /** The names of inline partials. In the partial that is called, and in all that it calls, they replace prompts of the same names. */
   readonly inlines?: ReadonlySet<string>
   /** Whether a block lies around the call, so that the call may not be made. */
   readonly isConditional: boolean
@@ -96,8 +96,8 @@ export interface FailingPart extends Position {
 }
 
 /**
- * A path that a template reads. `used`: the path's value reaches the output or a function. `tested`: the value may be absent. `possible`: it depends
- * on a value which path is read.
+ * A path that a template reads. `used`: the path's value reaches the output or a function. `tested`: the value may be absent. `possible`: whether
+ * this path is read depends on another value.
  */
 export interface PathNeed extends Position {
   /** The path from the scope root: `variables.a.b`, `vscode.rules`. A segment that is computed is `*`, and `''` is the root, used as a whole. */
@@ -105,7 +105,7 @@ export interface PathNeed extends Position {
   readonly use: 'used' | 'tested' | 'possible'
 }
 
-/** The surroundings in which a template runs: what its names stand for, and where its paths start. */
+/** What a template needs to run: the tools and partials that belong to its names, and the object in which its paths start. */
 export interface Frame {
   /** One link for each reference of the template, in the same order; `undefined` only for a `maybe-…` reference for which nothing is registered. */
   readonly links: readonly (Link | undefined)[]
@@ -115,7 +115,7 @@ export interface Frame {
   readonly partials?: Array<EnteredPartial | undefined>
 }
 
-/** The tool or partial that a reference of a template stands for in one generation. */
+/** The tool or partial to which a reference of a template is linked in one generation. */
 export type Link = LinkedTool | LinkedPartial
 
 /** A prompt with one text, which other templates include as a partial. */
@@ -138,7 +138,7 @@ export interface EnteredPartial {
   /** The scope root inside the partial, made from `outer`. */
   readonly root: LazyNode
   readonly outer: LazyNode
-  /** The partials that this partial has entered in turn, by the index of their links. */
+  /** The partials that this partial itself has entered, by the index of their links. */
   readonly partials: Array<EnteredPartial | undefined>
 }
 

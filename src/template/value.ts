@@ -32,7 +32,7 @@ export class Pending {
 export class Nothing {
   readonly kind = 'nothing'
 
-  /** Leaves the value out of JSON. A named argument of a partial may be nothing, and then a member of the partial's context is nothing, too. */
+  /** Leaves the value out of JSON. A named argument of a partial may be `NOTHING`, and then so is a member of the partial's context. */
   toJSON (): undefined {
     return undefined
   }
@@ -65,13 +65,13 @@ export abstract class LazyNode {
   abstract readonly path: string
   /** The member with a name (one segment, never split): a value, a deeper node, `PENDING` or an `Absent`. */
   abstract field (name: string): Value
-  /** The names of all members, sorted by code units. At most the node's own value is read for that. */
+  /** The names of all members, sorted by code units. At most the shared variable with the node's own path is read for that. */
   abstract keys (): readonly string[] | Pending
   /** The whole object as plain data; `PENDING` until every value in it is known. Throws `RENDER_BUDGET` over 1,000 keys or 1 MiB. */
   abstract read (): Json | Pending
 }
 
-// `NOTHING` counts as a tool's result: what is missing in it is nothing, too.
+// `NOTHING` counts as a tool's result, so that every member of it is `NOTHING`, too.
 const toolResults = new WeakSet<object>([NOTHING])
 
 /** Marks every object and list in a tool's result. A member that such an object lacks is `NOTHING`, and not a missing value. */
@@ -81,7 +81,7 @@ export function markToolResult (value: Json): void {
   for (const member of Object.values(value)) markToolResult(member)
 }
 
-/** Marks an object or list that was made from a tool's result as such a result, too; its members are not marked. */
+/** Marks an object or list that was made from a tool's result, so that it counts as a tool's result, too. Its members are not marked. */
 export function inheritToolResult (container: object, source: object): void {
   if (toolResults.has(source)) toolResults.add(container)
 }

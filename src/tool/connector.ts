@@ -12,7 +12,7 @@ export interface Connector {
   /** Settles when the first attempt to prepare for calls (such as connecting) has succeeded or failed. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Closes what the tool holds open, such as connections. */
+  /** Closes what the connector has opened, such as connections. */
   close (): Promise<void>
 }
 

@@ -66,7 +66,7 @@ const METADATA = [
 export function createEgress ({ mode, allow, resolve = systemResolve }: EgressOptions): Egress {
   const allowed = parseAllowed(allow)
 
-  /** The reason why a connection to an address is refused, if it is. @param host the name that led to the address */
+  /** The reason why a connection to an address is refused; `undefined` when it is allowed. @param host the name that led to the address */
   function refusalOf (address: string, host: string): string | undefined {
     if (!ipaddr.isValid(address)) return `"${address}" is not an address`
     const parsed = ipaddr.process(address)

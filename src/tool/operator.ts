@@ -33,7 +33,7 @@ export interface OperatorSettings {
   readonly secrets: string
   /** The variable `MCP_STDIO_COMMANDS`, `name=command argument;…`: the commands that MCP servers may be started with. */
   readonly stdioCommands: string
-  /** The environment of this process, in which the variables `TOOL_SECRET_NAME` hold the values of the secrets. */
+  /** The environment of this process, in which the variables `TOOL_SECRET_NAME` have the values of the secrets. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly tls?: TlsFiles
   readonly policy?: PolicyDefaults

@@ -6,7 +6,7 @@ import { type Operator } from './operator.ts'
 
 /** A type of tools: one protocol over which tools are reached (HTTP, gRPC, MCP). Each type is one folder below this one, and one row in the table of types. */
 export interface ToolType<D extends ToolDefinition = ToolDefinition> {
-  /** The type's name: the value of `type` in registrations, and the name of the member that may hold the endpoint. */
+  /** The type's name: the value of `type` in registrations, and the name of the member that may contain the endpoint. */
   readonly name: string
   /**
    * Reads from a registration how the tool is reached.

@@ -26,8 +26,8 @@ interface Said {
 }
 
 /**
- * Makes the function that answers requests by a script. The first rule whose conditions all hold gives the answer; a request that no rule matches is
- * echoed. A rule with `fail` throws what an API over HTTP would throw.
+ * Makes the function that answers requests by a script. The first rule whose conditions are all true gives the answer; a request that no rule matches
+ * is echoed. A rule with `fail` throws what an API over HTTP would throw.
  */
 export function followScript (rules: readonly ReplyRule[]): (request: BuiltinRequest) => BuiltinAnswer {
   const prepared = rules.map(rule => ({ rule, last: textsOf(rule.last), user: textsOf(rule.user), system: textsOf(rule.system) }))

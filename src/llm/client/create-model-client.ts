@@ -28,7 +28,7 @@ export interface SharedModelOptions {
   readonly log?: Log
 }
 
-/** How long a call may wait for its turn at a model API that is at its limit, in ms. */
+/** How long a call may wait for its turn when a model API already has as many calls as it may have, in ms. */
 const MAX_QUEUE_WAIT = 5000
 
 /** Makes the client of several model APIs, as `parseProviders` describes them. The first API is asked when a request names no model. */
@@ -48,7 +48,7 @@ function openProvider ({ name, baseUrl, apiKey, models, aliases, headers, limits
   const { maxReplyBytes = DEFAULT_MAX_REPLY_BYTES, retry: policy = DEFAULT_RETRY } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
   const retried = { provider: name, policy, total: timeouts.total }
-  // A builtin model also has the layer that retries, because the failures that a script plays are to be handled like those over HTTP.
+  // A builtin model also has the layer that retries, because a failure in its script must have the same effect as a failure of an API over HTTP.
   if (isBuiltin(baseUrl)) {
     return { name, models, aliases, upstream: through([observe(name), retry({ ...retried, log: options.log })], openBuiltin(baseUrl, options)) }
   }

@@ -6,7 +6,7 @@ import { Deadline, type DeadlineReasons } from '../../runtime/deadline.ts'
 import { beginTally, type CallOptions, holdUntilOver, type Layer, type Tally } from '../model-client.ts'
 import { UpstreamError } from '../upstream-error.ts'
 
-/** Decides when a failed call of a model is tried again. */
+/** The rule for when a failed call of a model is tried again. */
 export interface RetryPolicy {
   /** The waits in ms: before the second attempt, before the third, and so on. */
   readonly delays: readonly number[]
@@ -24,7 +24,10 @@ const REASONS: DeadlineReasons = {
   left: caller => caller.reason
 }
 
-/** The longest wait before another attempt, in ms. When a model API asks for a longer one, the call ends, and a fallback model or the caller goes on. */
+/**
+ * The longest wait before another attempt, in ms. When a model API asks for a longer one, the call ends at once: a fallback model is asked, or the
+ * caller gets the error.
+ */
 const MAX_RETRY_AFTER = 1000
 
 export interface RetryOptions {

@@ -4,7 +4,10 @@ import { beginningOf } from '../../base/text.ts'
 import { type Answers, type Ask, type Layer, type ModelRequest, type Operation, type OperationKind } from '../model-client.ts'
 import { UpstreamRefusal } from '../upstream-error.ts'
 
-/** The bounds of what is remembered: the number of refusals, and the length of a model's name in characters. Callers can make up as many names as they like. */
+/**
+ * The greatest number of refusals that are remembered, and the greatest length of the model's name that is remembered with one, in characters.
+ * Callers can invent any number of names.
+ */
 const MAX_REMEMBERED = 1000
 const MAX_MODEL_NAME = 200
 
@@ -44,7 +47,7 @@ function keyOf ({ response_format: format, model }: ModelRequest): string {
   return `${contentHash(format as Json)} ${beginningOf(String(model ?? ''), MAX_MODEL_NAME)}`
 }
 
-/** Whether a refusal is about the format. Providers use no common code for that, but all of them name what they do not know. */
+/** Whether a refusal is about the format. Model APIs use no common code for that, but all of them name the part of the request that they do not know. */
 function isFormatRefusal (error: unknown): boolean {
   if (!(error instanceof UpstreamRefusal) || ![400, 404, 422].includes(error.status)) return false
   return /response_?format|json_schema|structured.?output/i.test(stringifyJson(error.body))

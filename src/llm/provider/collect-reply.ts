@@ -8,13 +8,13 @@ export interface CollectedReply extends ReplyHead {
 }
 
 /**
- * Sends a request, and takes the whole reply into memory, up to a limit. A larger reply is given up as soon as its size shows.
+ * Sends a request, and takes the whole reply into memory, up to a limit. The exchange is aborted as soon as the reply is known to be larger.
  * @param limit the greatest size of the reply, in bytes
  * @throws UpstreamError, or the reason of the request's signal
  */
 export function collectReply (request: UpstreamRequest, limit: number): Promise<CollectedReply> {
   return new Promise((resolve, reject) => {
-    // eslint-disable-next-line no-new -- the exchange lives by its callbacks
+    // eslint-disable-next-line no-new -- the exchange does its work in callbacks, so nobody needs the object
     new Exchange(request, new ReplyCollector(limit, resolve, reject))
   })
 }

@@ -13,7 +13,7 @@ const CLOSE_GRACE = 1000
 export class Connections {
   readonly #origin: string
   readonly #connectTimeout: number
-  // The class is loaded when the service starts with such an API, and not in its first call.
+  // The class is loaded when the service starts with an API over HTTP, and not in the first call.
   readonly #Client = undici.client()
   // The connection that was released last is acquired first, so that superfluous ones stay idle and time out.
   readonly #idle: Client[] = []

@@ -9,7 +9,7 @@ import { transportError, UpstreamError } from '../upstream-error.ts'
 export interface UpstreamRequest {
   readonly connections: Connections
   readonly path: string
-  /** The headers, as names and values in turn. */
+  /** The headers: a name, its value, the next name, and so on. */
   readonly headers: string[]
   /** The JSON text of the body. */
   readonly body: string
@@ -27,11 +27,12 @@ export interface ReplyHead {
 
 /** The receiver of a reply. Exactly one of `end` and `fail` is called, as the last one. */
 export interface ReplyReceiver {
-  /** Takes the head of the reply. @throws UpstreamError to give the reply up */
+  /** Takes the head of the reply. @throws UpstreamError to abort the exchange */
   head (head: ReplyHead, exchange: Exchange): void
   /**
-   * Takes a piece of the body, and calls `Exchange.progressed` if the piece counts as progress. `false` makes the sender wait for `Exchange.resume`.
-   * @throws UpstreamError to give the reply up
+   * Takes a piece of the body, and calls `Exchange.progressed` if the piece counts as progress.
+   * @returns `false` to pause the reply until `Exchange.resume` is called
+   * @throws UpstreamError to abort the exchange
    */
   data (chunk: Buffer): boolean
   end (): void
@@ -89,7 +90,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else this.#beginAnswer()
   }
 
-  /** Goes on after `data` has returned `false`. */
+  /** Continues the reply, which was paused when the receiver's `data` returned `false`. */
   resume (): void {
     if (!this.#paused || this.#over) return
     this.#paused = false
@@ -143,14 +144,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#watchdog = this.#watch(idle, `the reply stalled for ${idle} ms`)
   }
 
-  /** Starts the watchdog: a timer that gives the exchange up, unless there was progress or the reader is slow. */
+  /** Starts the watchdog: a timer that aborts the exchange, unless there was progress or the receiver has paused the reply. */
   #watch (milliseconds: number, reason: string): NodeJS.Timeout {
     return setTimeout(() => {
       const progress = this.#progress
       // The check runs a turn later, because an event loop that was busy runs its timers before it reads the data that arrived meanwhile.
       setImmediate(() => {
         if (this.#over) return
-        // While the reader is slow, the API is paused and must not be blamed.
+        // While the receiver has paused the reply, the silence is not the fault of the API.
         if (this.#paused || this.#progress !== progress) this.#watchdog.refresh()
         else this.abort(new UpstreamError(reason, { retryable: true }))
       })

@@ -50,7 +50,7 @@ const NOT_FOUND = 'it has no such path, or no such model; most base URLs end in 
 export class HttpModel implements ModelUpstream {
   readonly #options: HttpModelOptions
   readonly #connections: Connections
-  /** The headers of every request, as names and values in turn: undici then need not read an object in every call. */
+  /** The headers of every request: a name, its value, the next name, and so on. undici then need not read an object in every call. */
   readonly #headers: readonly string[]
   readonly #redact: Redact
   readonly #byKind: AskByKind = {

@@ -29,12 +29,13 @@ export function judgeReply (reply: CollectedReply, member: string, redact: Redac
   const value = parseObject(text, JSON.parse)
   if (value === undefined) throw badReply(reply, describeBody(reply.body), redact)
   if (!Object.hasOwn(value, member)) throw badReply(reply, `the reply has no "${member}"`, redact)
-  // The content of a chat goes into the next turn of the chat, so its depth is checked. Embeddings go nowhere else, and are too large to be scanned once more.
+  // The content of a chat goes into the next turn of the chat, so its depth is checked. Embeddings are not sent to a model again, and are too large
+  // to be scanned once more.
   if (member === 'choices' && isTooDeep(text)) throw badReply(reply, `the reply nests deeper than ${MAX_JSON_DEPTH}`, redact)
   return { body: reply.body, value }
 }
 
-/** The error that a reply with a status other than 2xx stands for. */
+/** The error for a reply with a status other than 2xx. */
 export function statusError (reply: CollectedReply, redact: Redact): UpstreamError | UpstreamRefusal {
   const { status, headers, body } = reply
   const retryable = isRetryableStatus(status)
@@ -45,8 +46,8 @@ export function statusError (reply: CollectedReply, redact: Redact): UpstreamErr
 }
 
 /**
- * The error that a useless reply with status 2xx stands for: the reply reports an error itself, or is garbage. Garbage is not worth another attempt,
- * which would only cost another completion.
+ * The error for a useless reply with status 2xx. Such a reply reports an error itself, or does not have the expected form. In the second case another
+ * attempt would only cost another completion.
  */
 export function badReply ({ status, body }: CollectedReply, reason: string, redact: Redact): UpstreamError {
   const { error = null } = parseObject(body.toString('utf8'), JSON.parse) ?? {}
@@ -54,7 +55,7 @@ export function badReply ({ status, body }: CollectedReply, reason: string, reda
   return new UpstreamError(reason, { retryable: false, status, answer: beginningOfReply(body, redact) })
 }
 
-/** The name of the compression of a reply, though none was asked for; `undefined` for an uncompressed one. */
+/** The name of the compression of a reply, for which the request has not asked; `undefined` for an uncompressed reply. */
 function encodingOf ({ headers }: CollectedReply): string | undefined {
   const encoding = headers['content-encoding'] ?? 'identity'
   return encoding.toLowerCase() === 'identity' ? undefined : encoding

@@ -9,7 +9,7 @@ import { type StreamEnd } from '../model-client.ts'
 import { type Redact } from '../../base/redact.ts'
 import { StreamJudge } from '../stream/stream-judge.ts'
 
-/** The conditions for a streamed reply. */
+/** The settings with which a streamed reply is read. */
 export interface StreamTerms {
   readonly as: RelayedAs
   /** The number of choices that were asked for: the request's `n`. */
@@ -31,7 +31,7 @@ const MAX_ERROR_BYTES = 1024 * 1024
  */
 export function openStream (request: UpstreamRequest, terms: StreamTerms): Promise<Readable> {
   return new Promise((resolve, reject) => {
-    // eslint-disable-next-line no-new -- the exchange lives by its callbacks
+    // eslint-disable-next-line no-new -- the exchange does its work in callbacks, so nobody needs the object
     new Exchange(request, new StreamOpener(terms, resolve, reject))
   })
 }
@@ -89,7 +89,10 @@ function isEventStream ({ status, headers }: ReplyHead): boolean {
   return status >= 200 && status <= 299 && isEventStreamType(headers)
 }
 
-/** Whether a reply can be a stream of events by its type. Some servers send no type at all; a wrong one means a page of HTML, or JSON. */
+/**
+ * Whether a reply can be a stream of events by its `content-type`. Some servers send none, which is accepted. Any other type means that the reply is
+ * a page of HTML, or JSON.
+ */
 function isEventStreamType (headers: IncomingHttpHeaders): boolean {
   const type = headers['content-type']
   return type === undefined || /^\s*text\/event-stream\b/i.test(type)

@@ -6,25 +6,25 @@ import { type StreamJudge } from './stream-judge.ts'
 import { UpstreamError } from '../upstream-error.ts'
 import { errorEvent } from './error-event.ts'
 
-/** The listener to whom a relay reports. */
+/** Receives the reports of a relay. */
 export interface RelayListener {
-  /** Reports that the first bytes are being passed on: from now on no other attempt is possible. */
+  /** The first bytes are being passed on: from now on no other attempt is possible. */
   begun (): void
-  /** Reports that the relay has failed before anything was passed on. */
+  /** The relay has failed before anything was passed on. */
   failed (error: unknown): void
-  /** Reports, once, that the relay is over after it had begun. */
+  /** The relay had begun, and is over now. Called once. */
   ended (end: StreamEnd): void
 }
 
 /** The form in which a relay passes events on: as bytes, or as lists of frames (parsed events). */
 export type RelayedAs = 'bytes' | 'frames'
 
-/** How many bytes may wait for a slow reader, before the API has to wait, too. */
+/** How many bytes may wait for a client that reads slowly, before the API has to wait, too. */
 const HIGH_WATER_MARK = 64 * 1024
 
 /**
- * How many lists of frames may wait for a slow reader, before the API has to wait, too. A list has the frames of one piece of data, 64 KiB at most,
- * and of an event that began before that piece.
+ * How many lists of frames may wait for code that reads them slowly, before the API has to wait, too. A list has the frames of one piece of data (at
+ * most 64 KiB), and of an event that began before that piece.
  */
 const MAX_WAITING_LISTS = 2
 
@@ -35,9 +35,9 @@ const MAX_PRELUDE = 64 * 1024
 const LINGER = 1000
 
 /**
- * Passes on the events of a model's streamed answer, each as soon as it is complete. The end shows the truth: the API's `[DONE]`; a `[DONE]` added
- * here when all choices are finished without one; or one error event without `[DONE]`. An event that is cut or malformed is never passed on; the
- * client gets the error event instead.
+ * Passes on the events of a model's streamed answer, each as soon as it is complete. The last event says whether the answer is whole: the API's
+ * `[DONE]`; a `[DONE]` added here when all choices are finished without one; or one error event without `[DONE]`. An event that is cut or malformed
+ * is never passed on; the client gets the error event instead.
  */
 export class EventRelay implements ReplyReceiver {
   /** The events that are passed on. Destroy the stream to leave: the call of the API is then aborted at once. */
@@ -48,7 +48,7 @@ export class EventRelay implements ReplyReceiver {
   readonly #judge: StreamJudge
   readonly #listener: RelayListener
   #linger: NodeJS.Timeout | undefined
-  /** The comments before the first event. They are held back, because APIs send them while they are busy, and may still fail. */
+  /** The comments before the first event. They wait here, because APIs send comments while they are busy, and may still fail afterwards. */
   #prelude: Frame[] = []
   #preludeLength = 0
   #begun = false
@@ -112,7 +112,7 @@ export class EventRelay implements ReplyReceiver {
     this.#listener.ended({ ...this.#summary('failed'), error })
   }
 
-  /** Checks frames and passes them on together; `false` when the reader is slow. */
+  /** Checks frames and passes them on together; `false` when the reader of `events` must first read what is waiting. */
   #pass (frames: Iterable<Frame>): boolean {
     const sound: Frame[] = []
     let hasEvent = false
@@ -127,7 +127,7 @@ export class EventRelay implements ReplyReceiver {
     } catch (error) {
       failure = error
     }
-    // While no event has been passed on, the events before a failure are not either, because another attempt may still succeed.
+    // While nothing has been passed on, valid events before a failure are not passed on either, because another attempt may still succeed.
     if (failure !== undefined && !this.#begun) throw failure
     // A large event that is still arriving counts as progress, because images come in one event.
     if (hasEvent || this.#parser.isInEvent) this.#exchange.progressed()

@@ -2,13 +2,13 @@ import { UpstreamError } from '../upstream-error.ts'
 
 /** One server-sent event, with the bytes in which it came. */
 export interface ServerSentEvent {
-  /** The bytes from the end of the event before to the end of the blank line. */
+  /** The bytes from the end of the previous event to the end of the blank line that ends this one. */
   readonly bytes: Buffer
   /** The value of the field `event`; `''` when there is none. */
   readonly name: string
   /** The values of the fields `data`, joined; `undefined` for an event with only a comment, a `retry` or an `id`. */
   readonly data: string | undefined
-  /** A line that is no field of the format, cut to 100 characters. */
+  /** A line that is no field of the format, cut to 100 characters; `undefined` when there is none. */
   readonly strangeLine: string | undefined
 }
 
@@ -38,7 +38,7 @@ export class EventScanner<T> {
     this.#read = read
   }
 
-  /** Whether the beginning of an event has come that is not a comment. */
+  /** Whether the event that has arrived in part is more than a comment. */
   get isInEvent (): boolean {
     return this.#heldLength > 0 && this.#held[0] !== COLON
   }
@@ -53,12 +53,12 @@ export class EventScanner<T> {
     if (start < chunk.length) this.#hold(chunk.subarray(start))
   }
 
-  /** Ends the stream. If a rest was kept, a blank line is added, and it is given as an event. */
+  /** Called at the end of the stream. If the last event is not complete, a blank line is added to it, and it is given. */
   * finish (): Generator<T, void> {
     if (this.#heldLength > 0) yield this.#event(this.#take(Buffer.from('\n\n')))
   }
 
-  /** The index behind the blank line that ends the event which continues at `start`; -1 when that line is not in this piece. */
+  /** The index after the blank line that ends the event which continues at `start`; -1 when that line is not in this piece. */
   #endOfEvent (chunk: Buffer, start: number): number {
     let lineIsEmpty = this.#lineIsEmpty
     let afterReturn = this.#afterReturn

@@ -1,6 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
-/** The members of a message that are no further texts of the model: they are read elsewhere, or say whose message it is. */
+/**
+ * The members of a message that do not count as further texts of the model: `content` is counted separately, and the others are no texts that the
+ * model wrote.
+ */
 const OTHERS: ReadonlySet<string> = new Set(['content', 'role', 'tool_call_id'])
 
 /** The length of what a model has written in a message, or in a piece of one, in bytes of UTF-8: its texts, and the arguments of its calls. */

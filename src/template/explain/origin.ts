@@ -8,19 +8,22 @@ export type Origin =
   /** A variable that the caller sent; `path` is its path from the scope root: `variables.user.name`. */
   | { readonly kind: 'variable', readonly path: string }
   /**
-   * A shared variable. `path` is the part of it that was read, `key` its id, `revision` a hash of its value. For a whole branch of shared variables
-   * the key ends in `.*`; without a revision, only the names below it were read.
+   * A shared variable, or a branch (all shared variables whose names begin in the same way). `path` is the path that was read, `key` the variable's
+   * name, `revision` a hash of its value. The key of a branch ends in `.*`; of a branch without a revision only the names were read.
    */
   | { readonly kind: 'environ', readonly path: string, readonly key: string, readonly revision?: string }
   /** The result of a tool call, or what replaces it; `call` is the index of the call among those of the render. */
   | { readonly kind: 'tool', readonly tool: string, readonly call: number }
-  /** A default for a missing value: that of a parameter, which `path` names, or that of a call of `default`. */
+  /** A default that replaced a missing value: the default of the parameter at `path` or, without `path`, the fallback of a call of `default`. */
   | { readonly kind: 'default', readonly path?: string }
 
 /** A span: a piece of output that one expression, or one stretch of the template's text, has written. */
 export interface Span extends Position {
   readonly text: string
-  /** The id of the partial whose template has written the piece, if it was one; `line` and `column` are then places in that partial. */
+  /**
+   * The id of the partial whose template has written the piece; `line` and `column` are then places in that partial. Left out when the prompt itself
+   * has written it.
+   */
   readonly partial?: string
   /** The origins of the piece: at least one and at most 100, each once. */
   readonly sources: readonly Origin[]

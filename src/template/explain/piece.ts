@@ -8,15 +8,15 @@ export interface Literal extends Position { readonly text: string }
 /** The template's own texts right before and after an expression. They are noted together with it, which is faster. */
 export interface Beside {
   readonly before: Literal | undefined
-  /** The text after the expression; set only at the end of the surrounding block, because elsewhere the next expression notes it as its text before. */
+  /** The text after the expression; set only when the block around it ends with that text. Otherwise the text is noted together with the next expression. */
   readonly after: Literal | undefined
 }
 
 /** A place in a template that writes output, described before anything runs: a printing expression, or a stretch of text. */
 export interface Writer extends Position, Beside {
-  /** The names of the members that lead from the value where a piece comes from to the printed value. */
+  /** The names of the members that lead from the value whose provenance is known (`Piece.from`) to the value that is printed. */
   readonly names: readonly string[]
-  /** How many spans the piece makes. */
+  /** The number of spans that one piece becomes: one for its text, and one each for the texts before and after it. */
   readonly spans: number
 }
 
@@ -27,7 +27,7 @@ export interface Writer extends Position, Beside {
 export class Piece {
   readonly text: string
   readonly writer: Writer
-  /** The value from which the text was made; `undefined` for the template's own text. */
+  /** The provenance of the value from which the text was made; `undefined` for the template's own text. */
   readonly from: Provenance | undefined
   readonly partial: string | undefined
   readonly previous: Piece | undefined
@@ -57,13 +57,13 @@ export function writerAt ({ line, column }: Position, { before, after }: Beside,
   return { line, column, before, after, names, spans: 1 + (before === undefined ? 0 : 1) + (after === undefined ? 0 : 1) }
 }
 
-/** The writers for the output of a path, by where the path's value was found. */
+/** The descriptions of an expression that prints the value of a path. Which one is used depends on where the value was found. */
 export interface PathWriter {
-  /** The writer when the value was found anywhere else. */
+  /** Used in all cases except the two below. */
   readonly made: Writer
-  /** The writer when the value was found below the value with which the path begins. */
+  /** Used when the value is a member, at any depth, of the value with which the path begins. */
   readonly below: Writer
-  /** The writer when the value was found at the scope root, which has already noted the first name. */
+  /** Used when the path begins at the scope root with `variables` or `args`, and the provenance of all variables is known: its names lack that first name. */
   readonly belowRoot: Writer
 }
 
@@ -79,12 +79,15 @@ function listOf (last: Piece | undefined, start: Piece | undefined): Piece[] {
   return pieces.reverse()
 }
 
-/** The texts of the pieces after `start`, in the order of the output. */
+/** The texts of the pieces after `start`, in the order of the output. Each piece gives three: the text before it, its own text, and the text after it. */
 export function textsSince (last: Piece | undefined, start: Piece | undefined): string[] {
   return listOf(last, start).flatMap(({ text, writer: { before, after } }) => [before?.text ?? '', text, after?.text ?? ''])
 }
 
-/** The linked list with other texts in the pieces after `start`. */
+/**
+ * A copy of the linked list in which the pieces after `start` have other texts.
+ * @param texts three for each piece: the text before it, its own text, and the text after it
+ */
 export function withTexts (last: Piece | undefined, start: Piece | undefined, texts: readonly string[]): Piece | undefined {
   const changed = (literal: Literal | undefined, text: string | undefined): Literal | undefined => literal && { ...literal, text: text as string }
   return listOf(last, start).reduce<Piece | undefined>((previous, { writer, from, partial }, index) => {

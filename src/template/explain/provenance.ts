@@ -14,26 +14,26 @@ const MAX_ORIGINS = 100
 /** The length at which a path is cut, in UTF-16 units, since the names in it come from strangers. */
 const MAX_PATH = 200
 
-/** Facts about a value's origin, beside the place from which it was read. */
+/** Facts about a value's origin, in addition to the place from which it was read. */
 interface More {
-  /** All other values that contributed to the value. */
+  /** The origins of all other values that contributed to the value. */
   readonly origins: readonly Origin[]
-  /** The members that come from elsewhere, such as the named arguments of a partial. */
+  /** The provenance of those members that do not come from the value's own place, such as the named arguments of a partial, by name. */
   readonly members: ReadonlyMap<string, Provenance> | undefined
 }
 
 const NO_MORE: More = { origins: [], members: undefined }
 
 /**
- * The provenance of a value: where the value comes from. A render makes one for every round of a loop. So a provenance only points to that of the
- * surrounding value, and a path is built from these links when somebody asks for it.
+ * The provenance of a value: where the value comes from. A render makes one for every round of a loop, so making one must be fast: it only points to
+ * the provenance of the value that contains it, and a path is built from these links when somebody asks for it.
  */
 export class Provenance {
   /** The source from which the value was read. It is set only while the value is unchanged, so that the value's members lie below it in the same source. */
   readonly source: Source | undefined
-  /** The provenance of the value of which this one is a member; `undefined` where the path begins. */
+  /** The provenance of the value that contains this one; `undefined` at the beginning of the path. */
   readonly holder: Provenance | undefined
-  /** The value's name in the surrounding value, or the whole path. */
+  /** The name or index of this value in the value that contains it; the whole path, when `holder` is `undefined`. */
   readonly name: string | number
   readonly more: More
   #known: Path | undefined
@@ -50,12 +50,12 @@ export class Provenance {
     return this.more === NO_MORE && this.source !== undefined
   }
 
-  /** The path from the scope root. A path that is too long is cut, and ends in a sign of that. */
+  /** The path from the scope root. A path that is too long is cut, and ends in `…`. */
   get path (): string {
     return this.#knownPath().text
   }
 
-  /** The path of a member of a member …, by the names of the members. */
+  /** The path of the value to which `names` lead from this value, one level after the other. */
   pathOf (names: readonly string[]): string {
     let path = this.#knownPath()
     for (const name of names) path = below(path, name)
@@ -98,13 +98,13 @@ export function originated (origins: readonly Origin[]): Provenance {
   return new Provenance(undefined, undefined, '', { origins, members: undefined })
 }
 
-/** The provenance of a value that was made from other values, or found by way of them. */
+/** The provenance of a value that was made from other values, or that could be found only by reading other values. */
 export function made (from: readonly Provenance[]): Provenance {
   const [only = NOWHERE] = from
   return originated(from.length < 2 ? originsOf(only) : distinct(from.flatMap(originsOf)))
 }
 
-/** The provenance of a value, one member of which comes from elsewhere. */
+/** A copy of a value's provenance, in which one member of the value has a provenance of its own. */
 export function withMember (holder: Provenance, name: string, member: Provenance): Provenance {
   const { origins, members } = holder.more
   return new Provenance(holder.source, holder.holder, holder.name, { origins, members: new Map(members).set(name, member) })
@@ -117,7 +117,7 @@ export function originsOf (provenance: Provenance): readonly Origin[] {
   return members === undefined ? own : distinct([...own, ...[...members.values()].flatMap(originsOf)])
 }
 
-/** All origins of a member of a member …, by the names of the members. */
+/** All origins of the value to which `names` lead from a value, one level after the other. */
 export function originsBelow (provenance: Provenance, names: readonly string[]): readonly Origin[] {
   const { source, isSingle } = provenance
   if (!isSingle || source === undefined) return originsOf(followed(provenance, names))
@@ -132,14 +132,14 @@ export function memberOf (holder: Provenance, name: string | number): Provenance
   return named ?? new Provenance(source, holder, name, { origins: more.origins, members: undefined })
 }
 
-/** The provenance of a member of a member …, by the names from index `from` on. */
+/** The provenance of the value to which `names` lead from a value, one level after the other. @param from the index of the first name that counts */
 export function followed (holder: Provenance, names: readonly string[], from = 0): Provenance {
   let provenance = holder
   for (let index = from; index < names.length; index++) provenance = memberOf(provenance, names[index] as string)
   return provenance
 }
 
-/** The provenance of a value that was found by way of other values, which count among its origins. */
+/** The provenance `found` with the origins of `way` added: the value was found by reading the value whose provenance is `way`. */
 export function foundThrough (way: Provenance, found: Provenance): Provenance {
   const { source, more: { origins } } = way
   const met = source === undefined ? origins : [source.originAt(way.path), ...origins]

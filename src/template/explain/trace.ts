@@ -21,17 +21,17 @@ const NO_PASSES: readonly number[] = []
 export interface Header { readonly value: unknown, readonly provenance: Provenance }
 
 /**
- * The trace of a run: how the run's output comes about. Templates that are compiled to be explained report to it what they read while they evaluate
- * an expression, and what they write. The reports of the last pass are kept, because its output counts.
+ * The trace of a run records how the run's output is made. Templates that are compiled to be explained report to it what they read while they
+ * evaluate an expression, and what they write. The reports of the last pass are kept, because the output of that pass is the result.
  *
- * What was read lies on a stack. Code that wants to know what an expression has read takes the `mark` before it evaluates the expression, and
- * afterwards looks at what lies above the mark.
+ * The provenance of each value that was read is put on a stack. Code that wants to know what an expression has read takes the `mark` (the height of
+ * the stack) before it evaluates the expression, and afterwards looks at the entries above the mark.
  *
- * Nearly all values that are printed, looped over or passed on are paths of the caller's variables, so there are shorter ways for them: code that can
- * read such a path without evaluating it says where the value lies (`writeBelow`, `hand`); otherwise `resolveOrigin` tries to find out.
+ * Nearly all values that are printed, looped over or passed on are at paths of the caller's variables, so there are faster ways for them: code that
+ * can read such a path without evaluating it reports the path's provenance itself (`writeBelow`, `hand`); otherwise `resolveOrigin` tries to find it.
  */
 export class Trace {
-  /** The value of the block whose body comes next, with its provenance. */
+  /** The value that a block looks at whose body runs next, and the provenance of the value. */
   header: Header | undefined
   #passes: readonly number[] = NO_PASSES
   #texts: Array<Piece | undefined> | undefined
@@ -46,7 +46,7 @@ export class Trace {
   #calls: Map<string, { readonly call: TracedCall, readonly provenance: Provenance }> | undefined
   #revisions: Map<string, string> | undefined
 
-  /** Forgets what the last pass has read and written. Calls and times stay. */
+  /** Forgets what the last pass has read and written. The tool calls and the durations of the passes are kept. */
   beginPass (): void {
     this.#texts = undefined
     this.#last = undefined
@@ -64,7 +64,7 @@ export class Trace {
     return this.#passes
   }
 
-  /** Ends one text of the prompt. The pieces written since the last end become its spans. */
+  /** Called when one text of the prompt is complete: the pieces written since the text before it become the spans of this text. */
   endText (): void {
     // Most renders have one text, and an array that grows allocates room for many.
     if (this.#texts === undefined) this.#texts = [this.#last]
@@ -77,12 +77,12 @@ export class Trace {
     return this.#texts?.map(spansOf) ?? []
   }
 
-  /** The calls that were made, in the order in which they were answered. */
+  /** The tool calls that were made, in the order in which they were answered. */
   get calls (): readonly TracedCall[] {
     return Array.from(this.#calls?.values() ?? [], ({ call }) => call)
   }
 
-  /** Notes the outcome of a call. */
+  /** Notes the outcome of a tool call. */
   answered ({ key, tool, arguments: values }: ToolCall, { outcome, durationMs, error }: TracedAnswer): void {
     this.#calls ??= new Map()
     const provenance = originated([{ kind: 'tool', tool: tool.id, call: this.#calls.size }])
@@ -90,7 +90,7 @@ export class Trace {
     this.#calls.set(key, { call: { tool: tool.id, ...shown, outcome, ...(error === undefined ? {} : { error }), durationMs: rounded(durationMs) }, provenance })
   }
 
-  /** The height of the stack of what was read, to be given to `take` later. */
+  /** The present height of the stack of what was read. Other methods take it to find what was read since then. */
   get mark (): number {
     return this.#top
   }
@@ -100,13 +100,13 @@ export class Trace {
     this.#reads[this.#top++] = provenance
   }
 
-  /** Notes that the result of a call is read. */
+  /** Notes that the template reads the result of a tool call. @param key the key of the call */
   readCall (key: string): void {
     const answered = this.#calls?.get(key)
     if (answered !== undefined) this.read(answered.provenance)
   }
 
-  /** Notes that a shared variable is read, or one member of it. */
+  /** Notes that a shared variable is read, or only one member of its value. */
   readEnviron (key: string, value: Json, member?: string): void {
     const revision = this.#revisionOf(key, value)
     const whole = placed(key, { isCallers: () => false, originAt: path => ({ kind: 'environ', path, key, revision }) })
@@ -142,9 +142,9 @@ export class Trace {
   }
 
   /**
-   * Finds where the value of a path comes from, by what the path's evaluation has read since a mark. If it has read nothing, the value lies below
-   * `start`; if it has read the first name at the scope root, the value lies there. `undefined` in all other cases, and for a value that is no plain
-   * data.
+   * Finds the provenance of a path's value, by what the evaluation of the path has read since a mark. If it has read nothing, the value is a member,
+   * at any depth, of the value with the provenance `start`. If it has read one of the caller's variables and nothing else, the first name of the path
+   * was found at the scope root, and the value is a member of that variable. `undefined` in all other cases, and for a value that is no plain data.
    * @param start the provenance of the value with which the path begins
    */
   resolveOrigin (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {
@@ -157,7 +157,9 @@ export class Trace {
   }
 
   /**
-   * Notes a printed text whose value lies below another value. Nothing is noted, and the result is `false`, if that value has more than one origin.
+   * Notes a printed text that was made from a member, at any depth, of another value.
+   * @param from the provenance of that other value
+   * @returns `false`, and notes nothing, unless `from` has exactly one origin
    * @throws RENDER_BUDGET
    */
   writeBelow (text: string, writer: Writer, from: Provenance, partial: string | undefined): boolean {
@@ -167,13 +169,16 @@ export class Trace {
     return true
   }
 
-  /** Notes that a member of a value is read, step by step. Nothing is noted when the member does not exist. */
+  /**
+   * Notes that a member of a value is read, to which `names` lead one level after the other. When the member does not exist, nothing is noted, except
+   * when a tool's result lacks it: then the tool's result is noted.
+   */
   follow (from: Provenance, value: unknown, names: readonly string[]): void {
     let provenance = from
     let holder = value
     for (const name of names) {
       const step = this.#step(provenance, holder, name)
-      // A member that a tool's result lacks is nothing, and the tool is its origin.
+      // A member that a tool's result lacks has the value `NOTHING`, and the tool is the origin of that.
       if (step === undefined) return isFromTool(holder, provenance) ? this.read(provenance) : undefined
       provenance = step.provenance
       holder = step.value
@@ -181,7 +186,10 @@ export class Trace {
     if (!(holder instanceof Absent)) this.read(provenance)
   }
 
-  /** The provenance of an element or member of a value. @param key the index or name */
+  /**
+   * The provenance of an element or member of a value; `from`, which is that of the whole value, when there is no such member.
+   * @param key the index or name
+   */
   member (from: Provenance, holder: unknown, key: string): Provenance {
     return this.#step(from, holder, key)?.provenance ?? from
   }
@@ -228,7 +236,7 @@ export class Trace {
     this.#last = new Piece(text, writer, undefined, partial, this.#last)
   }
 
-  /** The last piece that was written to the present text. */
+  /** The piece that was written last to the present text; `undefined` before the first one. */
   get last (): Piece | undefined {
     return this.#last
   }

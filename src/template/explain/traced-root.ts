@@ -8,7 +8,7 @@ import { type Trace } from './trace.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** A scope root that reports to the trace which variables are read from it. Reads of shared variables are reported elsewhere. */
+/** A scope root that reports to the trace which of the caller's variables are read from it. `ScopeRoot` itself reports the shared variables. */
 export class TracedRoot extends ScopeRoot implements Source {
   readonly #trace: Trace
   readonly #filled: ReadonlySet<string>
@@ -33,7 +33,7 @@ export class TracedRoot extends ScopeRoot implements Source {
     return this.#ofVariables
   }
 
-  // It is a method, because a template could read any other member as if it were a variable.
+  // It is a method, because a template could read a member that is no method as if it were a variable.
   isCallers (): boolean {
     return true
   }

@@ -2,23 +2,23 @@ import { memberNames } from '../member-names.ts'
 import { NOTHING, type Value } from '../value.ts'
 import { type FunctionContext, FunctionError } from './function.ts'
 
-/** How much text one visit (the unit in which the work of a render is bounded) pays for, in UTF-16 units. */
+/** The length of text that costs one visit (the unit in which the work of a render is counted and limited), in UTF-16 units. */
 const UNITS_PER_VISIT = 64
 
 /**
- * How deep a value may nest that a function walks through. Data from outside nests at most 100 deep; functions and contexts of partials wrap further
+ * How deep a value may nest that a function looks through. Data from outside nests at most 100 deep; functions, and contexts of partials, put further
  * levels around it. The bound keeps every recursion over values within the stack.
  */
 const MAX_VALUE_DEPTH = 200
 
-/** Pays for reading or making a text. @param length the text's length, in UTF-16 units */
+/** Counts the work of reading or making a text against the limit of the render. @param length the text's length, in UTF-16 units */
 export function chargeText (length: number, context: FunctionContext): void {
   if (length >= UNITS_PER_VISIT) context.charge(Math.floor(length / UNITS_PER_VISIT))
 }
 
 /**
- * The cost of a member of an object, beside that of its value, in visits. Listing and looking up names takes several times as long as walking through
- * a list.
+ * The cost of a member of an object, in addition to that of its value, in visits. Listing and looking up names takes several times as long as going
+ * through a list.
  */
 const VISITS_PER_NAME = 4
 
@@ -26,7 +26,8 @@ const VISITS_PER_NAME = 4
 const TIMES_PER_ARGUMENT = 6
 
 /**
- * Pays for a value's JSON text before the text is made: some visits for each element and member, and one for each 64 UTF-16 units.
+ * Counts the work of making a value's JSON text against the limit of the render, before the text is made: some visits for each element and member,
+ * and one for each 64 UTF-16 units.
  * @param indent the number of spaces per level; 0 for JSON on one line
  * @throws FunctionError when the value nests too deeply, RENDER_BUDGET
  */
@@ -35,7 +36,7 @@ export function measureJson (value: Value, indent: number, context: FunctionCont
 }
 
 /**
- * Pays for the arguments of a tool call, each time that the call is met in a template.
+ * Counts the work of a tool call's arguments against the limit of the render, each time that a template reaches the call.
  * @throws FunctionError when one of them nests too deeply, RENDER_BUDGET
  */
 export function measureArguments (values: Iterable<Value>, context: FunctionContext): void {

@@ -23,13 +23,13 @@ const TOKENS: ReadonlyMap<string, (date: Date) => string> = new Map([
 
 const TOKEN = new RegExp([...TOKENS.keys()].join('|'), 'g')
 
-/** Matches a token, or a text in brackets, which stands for itself: `[at] HH:mm`. */
+/** Matches a token, or a text in brackets, which is printed as it is: `[at] HH:mm`. */
 const TOKEN_OR_LITERAL = new RegExp(`\\[([^\\]]*)\\]|${TOKEN.source}`, 'g')
 
 /** The cost of formatting one date, in visits: a format is parsed anew each time. */
 const VISITS_PER_DATE = 40
 
-/** Matches ISO 8601 as JSON documents have it. Without a time zone it means UTC here, unlike in JavaScript. */
+/** Matches ISO 8601 as JSON documents have it. A time without a time zone is read as UTC here, unlike in JavaScript. */
 const ISO = /^(\d{4}-\d{2}-(\d{2}))(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/
 
 const date: TemplateFunction = {
@@ -60,7 +60,7 @@ export const DATE_FUNCTIONS: readonly TemplateFunction[] = [date]
 
 function formatted (time: Date, format: string): string {
   const textOf = (token: string): string => (TOKENS.get(token) as (date: Date) => string)(time)
-  // The format is split behind its last closing bracket, because looking for one behind every opening bracket would take quadratic time.
+  // The format is split after its last closing bracket, because looking for one after every opening bracket would take quadratic time.
   const end = format.lastIndexOf(']') + 1
   return (
     format.slice(0, end).replace(TOKEN_OR_LITERAL, (token, literal: string | undefined) => literal ?? textOf(token)) +

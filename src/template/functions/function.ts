@@ -4,7 +4,7 @@ import { type Value } from '../value.ts'
 export interface FunctionContext {
   /** The time of the run, which stays the same throughout. */
   now (): Date
-  /** Pays for work before it is done: one visit for each element or 64 bytes that the function reads or makes. */
+  /** Counts work against the limit of the render, before the work is done: one visit for each element or 64 bytes that the function reads or makes. */
   charge (visits: number): void
 }
 

@@ -7,10 +7,13 @@ const GO_WORDS = [
 ]
 const HANDLEBARS_WORDS = ['as', 'blockHelperMissing', 'each', 'helperMissing', 'inline', 'log', 'lookup', 'null', 'this', 'undefined', 'unless']
 
-/** The names of members that every JavaScript object has. The code does not look them up, but a tool of such a name would confuse readers of templates. */
+/**
+ * The names of members that every JavaScript object has. No template can read these members, but a tool of such a name would confuse people who read
+ * templates.
+ */
 const JAVASCRIPT_WORDS = ['__proto__', 'constructor', 'hasOwnProperty', 'prototype', 'toString', 'valueOf']
 
-/** The words with a meaning in each language, beside the functions that both share. Some are words of both languages. */
+/** The words with a meaning in each language, in addition to the functions that both have. Some are words of both languages. */
 export const LANGUAGE_WORDS: Readonly<Record<Syntax, ReadonlySet<string>>> = { go: new Set(GO_WORDS), handlebars: new Set(HANDLEBARS_WORDS) }
 
 /** The function names that no registered tool can have, because the tool would hide a function on which templates rely. */

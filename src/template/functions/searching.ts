@@ -2,12 +2,12 @@ import { chargeText } from './cost.ts'
 import { type FunctionContext } from './function.ts'
 
 /**
- * How much of a separator V8 is asked to search for at a time, in UTF-16 units. In the worst case V8 compares all of it at each place of the text;
- * this much is covered by what was paid for reading the text.
+ * The greatest length of text for which V8 is asked to search at a time, in UTF-16 units. In the worst case V8 compares all of it at each place of
+ * the text that is searched; the work that was counted for reading that text includes so much.
  */
 const HEAD = 32
 
-/** Splits a text at a separator, which is not empty. The parts are paid for before they are made. */
+/** Splits a text at a separator, which is not empty. The cost of the parts is counted before they are made. */
 export function partsBetween (text: string, separator: string, context: FunctionContext): string[] {
   if (separator.length > HEAD) return partsBetweenLong(text, separator, context)
   let parts = 1
@@ -16,7 +16,10 @@ export function partsBetween (text: string, separator: string, context: Function
   return text.split(separator)
 }
 
-/** Splits a text at a long separator. Only the separator's head is searched for; the rest is compared, and paid for, wherever the head is found. */
+/**
+ * Splits a text at a long separator. V8 searches only for the beginning of the separator; wherever that is found, the rest is compared, and its cost
+ * is counted.
+ */
 function partsBetweenLong (text: string, separator: string, context: FunctionContext): string[] {
   const head = separator.slice(0, HEAD)
   const parts: string[] = []

@@ -28,7 +28,7 @@ import { parse } from './syntax/parser.ts'
 import { hasLoneSurrogate, toUnicode, toUnicodePieces } from './value/bytes.ts'
 import { type GoValue } from './value/go-value.ts'
 
-/** How much text one visit pays for when the text is turned into Unicode, in UTF-16 units. */
+/** The length of text that costs one visit when it is turned into Unicode, in UTF-16 units. */
 const UNITS_PER_VISIT = 16
 
 /**
@@ -50,7 +50,7 @@ export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunctio
 }
 
 /**
- * The text of a template in valid Unicode, for readers that do not know Go's bytes.
+ * The text of a template in valid Unicode, for code that does not know how a text contains Go's single bytes.
  * @param start the last piece of output that was there before the template
  */
 function unicodeOutput (run: Run, text: string, start: Piece | undefined): string {
@@ -85,7 +85,8 @@ class GoTemplate implements Template {
 
   open (run: Run, frame: Frame): OpenTemplate {
     const { list } = this.#body
-    // The machine is kept for the next time, so that a partial in a loop needs only one. A template that runs within itself needs another one.
+    // The machine is kept for the next time, so that a partial in a loop needs only one. While a template runs within itself, each run of it has its
+    // own machine.
     let idle: Machine | undefined
     return (dot, before) => {
       const machine = idle ?? this.#machine(run, frame)

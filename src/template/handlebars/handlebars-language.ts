@@ -20,13 +20,13 @@ const NONE: ReadonlySet<string> = new Set()
  * It differs on purpose in this (the tests keep the list, with an example each):
  * - nothing is escaped, objects and lists print as JSON, numbers that stand side by side are not added;
  * - own members only: lists have no `length` (there is `len`), texts have no members at all;
- * - what is below null, 0 or false is absent; null stays null as a context;
- * - consuming what is absent is a miss rather than the empty text;
- * - a function or tool called as a block is a block over its value;
- * - `@partial-block`, tested, is true where there is one;
+ * - a member of null, 0 or false is absent; null stays null as a context;
+ * - an absent value that is printed or passed on is an error (a missing value), and not the empty text;
+ * - a call of a function or tool as a block is a block over the result;
+ * - a condition `@partial-block` is true where there is such a block;
  * - refused when the template is loaded: `{{log}}`, decorators other than `{{#*inline}}`, partials chosen by a value,
  *   arguments and block parameters that nothing reads;
- * - a partial that runs within itself keeps the inline partials of each run apart;
+ * - when a partial runs within itself, each of its runs has its own inline partials;
  * - `{{{{raw}}}}` gives its body as it is written;
  * - `helperMissing` and `blockHelperMissing` are names like any other.
  */

@@ -7,8 +7,9 @@ import { type Run, type RunOptions } from './run.ts'
 const FETCHED_AT_A_TIME = 100
 
 /**
- * Renders a prompt in passes, until one needs nothing more. A pass runs all templates and notes the shared variables and tool calls that it needs and
- * does not know yet. These are fetched and called, and the next pass runs. The output of the pass that notes nothing is the result.
+ * Renders a prompt in passes, until a pass needs nothing more. A pass runs all templates, and notes the shared variables and tool calls that it needs
+ * and that the run does not know yet. Then the variables are fetched and the calls made, and the next pass runs. The output of the pass that notes
+ * nothing is the result.
  * @param id the prompt's id, for errors
  * @throws VARIABLE_MISSING with all missing values of a pass, RENDER_TIMEOUT, RENDER_BUDGET, or the pass's own error
  */
@@ -36,8 +37,8 @@ export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, 
 }
 
 /**
- * Runs one pass. When the budget is used up, the render ends at once. Any other error is kept, because missing values, which are known only after the
- * pass, explain it better.
+ * Runs one pass. When a limit of the render is exceeded, the render ends at once. Any other error is returned, because missing values, which are
+ * known only after the pass, explain it better.
  */
 function runPass<T> (run: Run, pass: () => T): { output: T } | { error: unknown } {
   run.beginPass()
@@ -72,7 +73,7 @@ async function makeCalls (run: Run, options: RunOptions): Promise<void> {
   }))
 }
 
-/** Waits for `work`, but no longer than until the signal aborts, so that a tool which ignores the signal cannot hold up a render. */
+/** Waits for `work`, but no longer than until the signal aborts, so that a tool which ignores the signal cannot delay a render. */
 async function inTime<T> (work: Promise<T>, signal: AbortSignal, expired: () => Error): Promise<T> {
   try {
     return await untilAborted(signal, work)

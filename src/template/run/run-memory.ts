@@ -6,7 +6,7 @@ import { type Value } from '../value.ts'
 // The classes below hold what a run keeps. A run makes them only when there is something to keep: making seven empty collections takes as long as
 // rendering a short prompt, and most renders need none.
 
-/** The values that one pass over the templates has met and does not know yet, and those that are missing. */
+/** The values that one pass over the templates needs and does not know yet, and those that are missing. */
 export class PassNotes {
   readonly calls = new Map<string, ToolCall>()
   readonly environs = new Set<string>()
@@ -27,7 +27,7 @@ export class RunMemory {
 /** The entry for a shared variable that no longer exists. */
 export const GONE: EnvironValue = { value: null, bytes: 0 }
 
-/** The notes of a pass that has met nothing unknown. */
+/** The tool calls of a pass that has noted none. */
 export const NO_CALLS: ReadonlyMap<string, ToolCall> = new Map()
 export const NO_ENVIRONS: ReadonlySet<string> = new Set()
 export const NO_MISSES: readonly MissingPath[] = []

@@ -15,7 +15,7 @@ const MAX_PATH_LENGTH = 500
 /** The cost, in visits, of noting a missing value, and of finding out whether a tool call was made before. Both make a text to look up. */
 const LOOK_UP_VISITS = 20
 
-/** The cost of entering a partial or a local template, in visits, beside that of its nodes. */
+/** The cost of entering a partial or a local template, in visits, in addition to the cost of its nodes. */
 const ENTER_VISITS = 6
 /** The number of visits after which the clock is read, to see whether the time is over. */
 const VISITS_PER_LOOK = 10_000
@@ -40,8 +40,8 @@ export interface RunOptions {
   readonly signal: AbortSignal
   readonly limits: Limits
   /**
-   * Whether values are known to be missing, whatever the templates read. Then the first pass that has everything else ends with the error of missing
-   * values.
+   * Whether it is already known that values are missing, whatever the templates read. Then the first pass that needs no further shared variable ends
+   * with the error of missing values.
    */
   readonly lacks?: boolean
   /** The trace to which templates report that are compiled to be explained. */
@@ -63,11 +63,11 @@ export class Run {
   holdsBytes = false
   /** The number of passes that have begun. */
   passes = 0
-  /** The name of the prompt's text that is being written; `undefined` for the only one. */
+  /** The name of the prompt's text that is being written; `undefined` when the prompt has only one text. */
   text: TextName | undefined = undefined
   /**
-   * The id of the partial whose text is being written, if it is a partial's. Code that changes it must restore it, except after an error, which ends
-   * the pass.
+   * The id of the partial whose text is being written; `undefined` while the prompt's own text is written. Code that changes it must restore it,
+   * except after an error, which ends the pass.
    */
   within: string | undefined = undefined
 
@@ -78,7 +78,7 @@ export class Run {
   readonly #deadline: number
   #visits = 0
   #environBytes = 0
-  /** The number of visits at which the budget or the clock must be checked. */
+  /** The number of visits at which the limit of visits and the clock are checked next. */
   #nextLook: number
   #depth = 0
   #blocks = 0
@@ -99,7 +99,7 @@ export class Run {
     return (this.#now ??= new Date())
   }
 
-  /** The tool calls that this pass has met and that have no result yet, by key. */
+  /** The tool calls that templates have made in this pass and that have no result yet, by key. */
   get notedCalls (): ReadonlyMap<string, ToolCall> {
     return this.#notes?.calls ?? NO_CALLS
   }
@@ -126,13 +126,13 @@ export class Run {
     this.#blocks = 0
   }
 
-  /** Pays for work before it is done. @throws RENDER_BUDGET when the budget is used up, RENDER_TIMEOUT */
+  /** Counts work against the limit of visits, before the work is done. @throws RENDER_BUDGET when the limit is exceeded, RENDER_TIMEOUT */
   charge (visits: number): void {
     this.#visits += visits
     if (this.#visits > this.#nextLook) this.#look()
   }
 
-  /** Checks the budget and the clock. No timer can stop a synchronous pass, so a pass on a slow machine ends itself at the deadline. */
+  /** Checks the limit of visits, and the clock. No timer can stop a synchronous pass, so a pass on a slow machine ends itself at the deadline. */
   #look (): void {
     const { visits } = this.limits
     if (this.#visits > visits) throw renderBudget('steps', visits)
@@ -175,7 +175,7 @@ export class Run {
     return this.environEntry(name, entry => entry.value)
   }
 
-  /** The size of a shared variable in bytes, otherwise as `environ`. */
+  /** The size of a shared variable, in bytes. `undefined` and `PENDING` mean the same as for `environ`. */
   environBytes (name: string): number | Pending | undefined {
     return this.environEntry(name, entry => entry.bytes)
   }
@@ -195,8 +195,9 @@ export class Run {
   }
 
   /**
-   * The answer to a question about the shared variables, which is worked out once. Later passes get the same answer, and a template that asks in a
-   * loop takes no further time. A question whose answer is `PENDING` is asked again.
+   * Finds out something about the shared variables, once for the whole run. Later passes get the same answer, and a template that asks in a loop
+   * takes no further time. If the answer is `PENDING`, it is not kept.
+   * @param question a text by which the answer is found again
    */
   pin<T> (question: string, answer: () => T | Pending): T | Pending {
     const { answers } = this.#learned()
@@ -207,7 +208,10 @@ export class Run {
     return found
   }
 
-  /** Notes that an absent value was used, which is an error in the end. For the rest of the pass the result is pending. */
+  /**
+   * Notes that a template has used an absent value, for which the render ends with an error after the pass.
+   * @returns `PENDING`, the value for the rest of the pass
+   */
   miss (absent: Absent, at: Position): Pending {
     this.charge(LOOK_UP_VISITS)
     // A path may end in half of a character: Go may have cut a name there, or the cut to the greatest length did.
@@ -234,7 +238,10 @@ export class Run {
     return value
   }
 
-  /** The result of a tool call; `PENDING` (and noted) when all its arguments are known and it has no result in memory yet. */
+  /**
+   * The result of a tool call; `PENDING` when an argument is not known yet, or when the call has no result in memory. In the second case the call is
+   * noted.
+   */
   call (tool: LinkedTool, positional: readonly Value[], named: Readonly<Record<string, Value>>, at: Position): Value {
     this.charge(LOOK_UP_VISITS)
     let pending = false

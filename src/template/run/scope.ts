@@ -5,13 +5,16 @@ import { type Run } from './run.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { Absent, isObject, LazyNode, PENDING, type Pending, type Value } from '../value.ts'
 
-/** The modules (first segments) that publish shared variables. Their names are never looked up in a caller's variables, whether they are published or not. */
+/**
+ * The modules (first segments) that publish shared variables. Their names are never looked up in a caller's variables, not even while the module has
+ * published nothing.
+ */
 export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
 
 /** The names that the module of a shared variable cannot have. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])
 
-/** Whether a name is one of the scope root's own. Such a name can be read in a partial whose argument does not have it. */
+/** Whether a name belongs to the scope root itself, and is not that of a variable. Such a name can be read in a partial whose argument does not have it. */
 export function isRootName (name: string, { environs }: Run): boolean {
   return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name) || environs.hides?.(name) === true
 }
@@ -34,7 +37,10 @@ export class ScopeRoot extends LazyNode {
   /** The modules that have been looked at, so that a loop asks the index of shared variables once. */
   #branches: Map<string, EnvironBranch> | undefined
 
-  /** @param declared the parameters that the prompt declares: other bare names are absent; `undefined` when it declares none */
+  /**
+   * @param declared the parameters that the prompt declares: only these can be read without `variables.` in front of them; `undefined` when the
+   * prompt declares none, so that all variables can be read in this way
+   */
   constructor (run: Run, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined) {
     super()
     this.#run = run
@@ -152,7 +158,10 @@ class EnvironBranch extends LazyNode {
     return value
   }
 
-  /** The value of the shared variable whose name is that of the branch itself. Variables below it win over its members. */
+  /**
+   * The value of the shared variable whose name is that of the branch itself. Where it has a member of the same name as a variable below the branch,
+   * the variable counts.
+   */
   #own (): Value {
     if (!this.#run.environs.has(this.path)) return null
     return this.#run.environ(this.path) ?? null
@@ -163,7 +172,7 @@ class EnvironBranch extends LazyNode {
   }
 }
 
-/** The value of the shared variable with exactly that name, for a template, so that the trace notes it. */
+/** The value of the shared variable `name`, read for a template: the trace notes it. */
 function readKey (run: Run, name: string): Json | Pending | undefined {
   const value = run.environ(name)
   if (value !== undefined && value !== PENDING) run.trace?.readEnviron(name, value as Json)
@@ -175,7 +184,7 @@ export function readEnviron (run: Run, name: string): Json | Pending | undefined
   return run.environs.hasBelow(name) ? readBelow(run, name) : run.environ(name)
 }
 
-/** Everything at and below a name as one object. What is not in memory is noted, all at once. */
+/** Everything at and below a name as one object; `PENDING` until all of it is in memory. What is not in memory is noted, all at once. */
 function readBelow (run: Run, name: string): Json | Pending {
   return run.pin(`all of ${name}`, () => readAll(run, name))
 }

@@ -11,7 +11,7 @@ export interface LinkedTool {
   mapArguments (positional: readonly Json[], named: JsonObject): JsonObject
 }
 
-/** A tool call that a pass has met. Equal calls of a render are made once. */
+/** A tool call that a template makes in a pass. The tool is called only once for equal calls of a render. */
 export interface ToolCall {
   readonly tool: LinkedTool
   readonly arguments: JsonObject

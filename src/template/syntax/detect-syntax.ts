@@ -17,8 +17,8 @@ export type DetectedSyntax = { readonly syntax: Syntax } | { readonly mixed: rea
 
 /**
  * Finds out in which language the texts of a prompt are written, by tags that only one of the languages has. Without such a tag, it is Handlebars if
- * every text parses as such, otherwise Go.
- * @param rest lets other work go on where that is due, because parsing takes milliseconds for each text
+ * every text parses as Handlebars, otherwise Go.
+ * @param rest waits when other requests must be served, because parsing takes milliseconds for each text
  */
 export async function detectSyntax (texts: readonly string[], rest: () => Promise<void>): Promise<DetectedSyntax> {
   let go: SyntaxSign | undefined
@@ -39,12 +39,15 @@ export async function detectSyntax (texts: readonly string[], rest: () => Promis
   return { syntax: 'handlebars' }
 }
 
-/** The first sign of the other language in a text that is said to be in one of them. */
+/** The first sign of the other language in a text that should be in the language `syntax`; `undefined` when there is none. */
 export function findForeignSign (text: string, syntax: Syntax): SyntaxSign | undefined {
   return findSigns(text, 0)[syntax === 'go' ? 'handlebars' : 'go']
 }
 
-/** The first form of Go in a text that may parse as Handlebars with another meaning: `{{range .items}}` would be a path. */
+/**
+ * The first form of Go in a text that may parse as Handlebars with another meaning, as `{{range .items}}` would be a path; `undefined` when there is
+ * none.
+ */
 export function findMisread (text: string): Omit<SyntaxSign, 'text'> | undefined {
   for (const { start, inner } of scanTags(text, 'handlebars')) {
     const form = NAME.test(inner) ? undefined : findForm(inner.replace(BLOCK_PARAMS, ''), GO_FORMS)
@@ -125,7 +128,7 @@ function isHandlebars (text: string): boolean {
   return mistakeInHandlebars(text) === undefined
 }
 
-/** The error that a text makes as Handlebars; `undefined` for a valid one. */
+/** The error that a text causes when it is parsed as Handlebars; `undefined` for a valid text. */
 export function mistakeInHandlebars (text: string): unknown {
   try {
     prescan(text)

@@ -9,8 +9,8 @@ const MAX_TAGS = 2000
 /** The greatest number of words and signs in all tags together, because parsers take microseconds for each. */
 const MAX_WORDS = 10_000
 /**
- * How deep blocks may nest, how deep parentheses may nest in a tag, and how long the pipelines of a tag may be together. A link of an `else if` chain
- * counts as a block, because parsers nest it; evaluators nest the commands of a pipeline, too.
+ * How deep blocks may nest, how deep parentheses may nest in a tag, and how many signs `|` a tag may have. Each `else if` counts as one more block,
+ * because parsers nest it; evaluators nest the commands of a pipeline, too.
  */
 const MAX_NESTING = 100
 
@@ -36,7 +36,7 @@ function isModest (text: string): boolean {
   return text.length <= MAX_WORDS && ['{{', '(', '|'].every(sign => hasAtMost(text, sign, MAX_NESTING))
 }
 
-/** The effect of a tag on the nesting of blocks. */
+/** The effect of a tag on the nesting of blocks. `chain`: an `else if`, which nests one level deeper in the same block. `undefined`: none. */
 export type Step = 'open' | 'chain' | 'close' | undefined
 
 function measure (text: string, rules: 'go' | 'handlebars', classify: (inner: string) => Step): void {

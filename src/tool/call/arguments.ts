@@ -5,8 +5,9 @@ import { type Violation } from '../../base/errors.ts'
 
 /**
  * Maps the arguments of a tool call in a template to the one object that the tool takes. Positional arguments get the declared names in
- * order, named ones keep their names, and a single object is taken as the whole. Defaults fill in what is missing. It never throws, since
- * a wrong call must not fail the whole render: an argument without a name is kept as `arguments[2]`, which `checkArguments` reports.
+ * order, named ones keep their names, and a single object counts as the object of all arguments. Defaults fill in what is missing. It never
+ * throws, since a wrong call must not fail the whole render: an argument without a name is kept as `arguments[2]`, which `checkArguments`
+ * reports.
  */
 export function mapArguments (parameters: Parameters | undefined, positional: readonly Json[], named: JsonObject): JsonObject {
   const sole = positional.length === 1 && Object.keys(named).length === 0 ? positional[0] as Json : null
@@ -20,7 +21,7 @@ export function mapArguments (parameters: Parameters | undefined, positional: re
   return withDefaults(parameters, given)
 }
 
-/** Checks the arguments of a tool call. With any violation, the call is not made. */
+/** Checks the arguments of a tool call. @returns the violations; the call is made only when there are none */
 export function checkArguments (parameters: Parameters | undefined, mapped: JsonObject): Violation[] {
   const surplus = Object.keys(mapped).filter(name => SURPLUS.test(name))
   if (surplus.length > 0) return surplus.map(name => ({ path: name, message: `is one too many: ${takes(parameters)}` }))

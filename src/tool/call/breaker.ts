@@ -14,8 +14,8 @@ export interface BreakerState {
 
 /**
  * A circuit breaker stops calls to a tool that mostly fails, for some time. It opens when the share of failures in the last calls is too
- * large, as in Envoy and resilience4j: a few failures in a row are usual for a tool that gets a hundred calls at once. The share is taken
- * from the last calls, at most twice the smallest number that is needed.
+ * large, as in Envoy and resilience4j: a few failures in a row are usual for a tool that gets a hundred calls at once. The share is computed
+ * from at least `minimumCalls` of the last calls, and from at most twice as many.
  */
 export class Breaker {
   readonly #policy: BreakerPolicy

@@ -12,14 +12,17 @@ const MAX_WAITING = 1000
 /** The delay before the first retry of a call, in ms; each further delay is three times as long. */
 const FIRST_RETRY_DELAY = 25
 
-/** The share of the caller's time after which a tool without a time limit of its own counts as failed. */
+/**
+ * The share of the caller's whole time that a call must have had before its timeout counts as a failure of the tool, for a tool without a
+ * time limit of its own.
+ */
 const FAIR_SHARE = 0.8
 
 /** The time that the caller of a tool has. */
 export interface CallerTime {
   /** The caller's deadline, on the clock of `performance.now()`, in ms. */
   readonly deadline: number
-  /** The caller's whole time, from the beginning on, in ms. */
+  /** The length of the caller's time from its beginning to the deadline, in ms. */
   readonly whole: number
 }
 
@@ -27,12 +30,13 @@ type Attempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
 
 /**
  * A guard runs calls of one tool by its policy: it limits the calls at a time, asks the circuit breaker, sets the time limit, and retries
- * after failures that pass.
+ * after temporary failures.
  */
 export interface Guard {
   /**
    * Runs a call.
-   * @param attempt makes one attempt, until its signal aborts; `ends` is when that will be, on the clock of `performance.now()`
+   * @param attempt makes one attempt, until its signal aborts; `ends` is the time at which that will happen, on the clock of
+   * `performance.now()`
    * @param time the caller's time; `undefined` for a caller without a deadline
    * @throws ToolError
    */
@@ -48,8 +52,8 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
   const durations = new RecentDurations()
 
   /**
-   * Refuses a call that cannot end in the caller's time, by recent durations: it would keep the tool busy for nobody, and delay the calls
-   * behind it. A call that need not wait is refused only if even the fastest recent call took too long.
+   * Refuses a call that, by the recent durations, cannot end in the caller's time. Such a call would make the tool work for nobody, and delay
+   * the calls that wait after it. A call that need not wait is refused only if even the fastest recent call took too long.
    */
   function refuseHopeless (time: CallerTime | undefined, ahead: number): void {
     const recent = time && durations.read()

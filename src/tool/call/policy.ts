@@ -9,7 +9,7 @@ export interface ToolPolicy {
   readonly timeout: number | undefined
   /** Whether a repeated call has the same effect as one: true for a call that only reads, and for a tool registered as idempotent. */
   readonly isRepeatable: boolean
-  /** The largest number of further attempts after a failure that may pass. It is 0 unless a call may be repeated. */
+  /** The largest number of further attempts after a temporary failure. It is 0 unless a call may be repeated. */
   readonly retries: number
   /** The time for which a result is reused for equal arguments, in ms; 0 for only within the same render. */
   readonly cacheTtl: number

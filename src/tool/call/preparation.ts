@@ -11,8 +11,8 @@ const FIRST_DELAY = 500
 const MAX_DELAY = 60_000
 
 /**
- * The shortest time for which something prepared has to last, in ms. If it ends sooner, that counts as one more failure, so that a server
- * that dies at once is not restarted in a tight loop.
+ * The shortest time for which a prepared thing, such as a connection, has to last, in ms. If it ends sooner, that counts as one more failure,
+ * so that a server that dies at once is not started again and again without a pause.
  */
 const STABLE = 5000
 
@@ -20,19 +20,20 @@ const STABLE = 5000
 export type PreparationState = 'preparing' | 'ready' | 'failed'
 
 /**
- * A preparation gets something that calls of a tool need and that takes long: a connection, a description of a service, a running
- * process. It begins in the background as soon as it is created, and is repeated while it fails.
+ * A preparation makes a thing ready that calls of a tool need, and that takes long to get: a connection, a description of a service, a
+ * running process. It begins in the background as soon as it is created, and is repeated while it fails.
  */
 export interface Preparation<T> {
   /**
-   * The prepared thing. A call waits for the first attempt only: later, a render has no time to wait for more.
+   * Gives the prepared thing. A call waits only for the first attempt. After a failed attempt it fails at once, since a render has no time to
+   * wait for more.
    * @throws ToolError with the reason why there is nothing
    */
   get (): Promise<T>
   /** Settles when the first attempt has succeeded or failed. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Begins to prepare again, since the prepared thing was lost or is out of date. @param lost the thing; when it was replaced before, nothing is done */
+  /** Begins to prepare again, since the prepared thing was lost or is out of date. @param lost that thing; nothing is done if it has been replaced already */
   renew (lost: T, reason: string): void
   close (): Promise<void>
 }
@@ -42,7 +43,7 @@ export interface PreparationOptions<T> {
   readonly prepare: (signal: AbortSignal) => Promise<T>
   /** Closes what was prepared, such as a connection. */
   readonly dispose: (prepared: T) => void | Promise<void>
-  /** Called with the error of a failed attempt; once only, while the same error repeats. */
+  /** Called with the error of a failed attempt, but not when the error is the same as that of the attempt before. */
   readonly failed?: (error: Error) => void
 }
 

@@ -34,7 +34,7 @@ export interface RegisteredTool extends LinkedTool {
 export interface CallOptions {
   /** Ends the call when it is aborted. When the caller's time is over, the reason is named `TimeoutError`, or has the code `RENDER_TIMEOUT`. */
   readonly signal: AbortSignal
-  /** The caller's time, which the tool is told where its protocol can; left out for a caller without a deadline. */
+  /** The caller's time. The tool is told how much is left, if its protocol can say so. Left out for a caller without a deadline. */
   readonly time?: CallerTime
   /** The id of the HTTP request to this service that led to the call, for the log and for the tool. */
   readonly requestId: string

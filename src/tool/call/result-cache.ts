@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Json } from '../../base/json.ts'
 
-/** The estimated size of a cached result beside its key and value, in bytes. It keeps the number of very small results limited too. */
+/** The estimated size of a cached result, in bytes, in addition to its key and value. It also limits the number of very small results. */
 const OVERHEAD = 200
 
 /** A result of a tool, as it is cached. */

@@ -7,7 +7,7 @@ export interface ToolStatistics {
   readonly cached: number
   readonly errors: number
   readonly lastError: { readonly code: string, readonly message: string, readonly at: string } | undefined
-  /** The durations of the calls that were really made, failed ones too, in ms; `undefined` before the first one. */
+  /** The durations of the calls that the cache of results did not answer, failed ones too, in ms; `undefined` before the first one. */
   readonly latency: { readonly mean: number, readonly p50: number, readonly p99: number, readonly max: number } | undefined
 }
 

@@ -20,8 +20,8 @@ export function singleSource (definition: ToolDefinition, connector: Connector, 
 }
 
 /**
- * Makes a function that logs why a tool could not be prepared, such as a failed connection. A tool with a default value can do without
- * its server, so it gets no warning until a call fails.
+ * Makes a function that logs why a tool could not be prepared, such as a failed connection. For a tool with a default value this is logged as
+ * information and not as a warning, since its calls then give the default.
  */
 export function logUnprepared ({ id, fallback }: ToolDefinition, { log }: Pick<ToolContext, 'log'>): (error: Error) => void {
   return error => log[fallback === undefined ? 'warn' : 'info']({ tool: id, reason: error.message }, 'a tool could not be prepared')

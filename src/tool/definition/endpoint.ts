@@ -3,7 +3,7 @@ import { type CommonDefinition } from './definition.ts'
 import { type Operator } from '../operator.ts'
 import { type ToolPolicy } from '../call/policy.ts'
 
-/** The policy of a tool without retries, unless a call may be repeated without harm. @param isRead whether calls of the tool only read */
+/** The policy of a tool. The retries are left out, unless a call may be repeated without harm. @param isRead whether calls of the tool only read */
 export function policyOf ({ policy }: CommonDefinition, isRead = false): ToolPolicy {
   const isRepeatable = isRead || policy.isRepeatable
   return { ...policy, isRepeatable, retries: isRepeatable ? policy.retries : 0 }
@@ -31,7 +31,7 @@ export function own (object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-/** Runs `parse`, and puts the name of the parsed member in front of its error. */
+/** Runs `parse`. When it throws an error, the name of the parsed member is put in front of the message. */
 export function about<T> (member: string, parse: () => T): T {
   try {
     return parse()

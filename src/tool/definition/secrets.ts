@@ -3,7 +3,7 @@ import { fitsHeader } from '../../base/text.ts'
 /** The secrets (credentials) that the operator lends to tools. Each may only be sent to certain hosts. */
 export interface Secrets {
   has (name: string): boolean
-  /** The value of a secret, if it may be sent to `host`. */
+  /** The value of a secret; `undefined` when there is no such secret, or it may not be sent to `host`. */
   reveal (name: string, host: string): string | undefined
 }
 

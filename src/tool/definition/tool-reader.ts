@@ -40,8 +40,8 @@ export interface ToolReader {
    */
   read (name: string, id: string, value: Json): ParsedDefinition
   /**
-   * Advises when a tool with a relative URL has no base URL now. This is apart from all other advice, since modules come and go while the
-   * registration stays the same.
+   * Gives advice when a tool with a relative URL has no base URL now. This is separate from all other advice, since modules start and stop
+   * while the registration stays the same.
    */
   adviseOnAddress (definition: ToolDefinition): Diagnostic[]
 }

@@ -21,7 +21,7 @@ const ENUM_VALUE_FIELDS = 0.2
 /** The largest description of a method and its messages, in characters of its JSON. */
 const MAX_DESCRIPTION = 512 * 1024
 
-/** The question for a method: a description of services, and the service and method to find in it. */
+/** A request to find a gRPC method: a description of services, and the names of the service and the method. */
 export interface MethodQuestion {
   readonly source: GrpcDescription
   /** The name of the description's source in messages, such as `"proto"`. */

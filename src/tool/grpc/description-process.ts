@@ -3,7 +3,7 @@ import { describeMethod, type MethodDescription, type MethodQuestion } from './d
 
 // The entry of the child process in which descriptions of services are parsed (see grpc-method.ts).
 
-/** The answer to a question for a gRPC method: its description, or the reason why there is none. */
+/** What the child process answers about a gRPC method: its description, or the reason why there is none. */
 export type MethodAnswer = { readonly described: MethodDescription } | { readonly problem: string }
 
 answerQuestions((question: MethodQuestion): MethodAnswer => {

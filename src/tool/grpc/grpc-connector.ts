@@ -24,8 +24,8 @@ export interface GrpcConnectorOptions {
 }
 
 /**
- * Makes the connector (the way to call a tool) for a unary gRPC method. All tools of one server share its channel. How the method's
- * messages look is found out when the tool is registered.
+ * Makes the connector (the way to call a tool) for a unary gRPC method. All tools of one server share its channel. The form of the method's
+ * messages is found out when the tool is registered.
  */
 export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, servers, reader, openServer, failed }: GrpcConnectorOptions): Connector {
   let held: { readonly key: string, readonly target: GrpcTarget, readonly server: GrpcServer } | undefined

@@ -25,7 +25,7 @@ const CALL_TIMEOUT = 60_000
 export interface McpConnection {
   /** The tools that the server has listed last; `undefined` before the first listing. */
   tools (): readonly Tool[] | undefined
-  /** Calls `listener` whenever the list of tools may have changed. @returns a function that ends this */
+  /** Calls `listener` whenever the list of tools may have changed. @returns a function after whose call `listener` is no longer called */
   watch (listener: () => void): () => void
   /** Calls a tool of the server. @throws ToolError */
   call (name: string, values: JsonObject, attempt: Attempt): Promise<CallToolResult>
@@ -75,7 +75,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
     } catch (error) {
       if (signal.aborted) throw signal.reason
       const failure = await describeFailure(error as Error, options.secrets)
-      // A reply that broke off comes as a ToolError, and does not mean that the session is lost.
+      // A reply that was cut off comes as a ToolError, and does not mean that the session is lost.
       if (failure.code === 'UNREACHABLE' && failure !== error) session.renew(client, failure.message)
       throw failure
     }
@@ -151,8 +151,8 @@ function sessionLost (status: number): ToolError {
 }
 
 /**
- * Describes why a session could not be opened. Here each HTTP status is about the address. An error of the question for the protocol's
- * version has the real error as its cause.
+ * Describes why a session could not be opened. At that time every HTTP status is about the address, and none about a session. If the question
+ * for the protocol's version has failed, the real error is the cause of the client's error.
  */
 async function describeRefusal (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')

@@ -8,11 +8,10 @@ import { compileSchema, compileSchemaLater } from '../schema/schema.ts'
 
 /**
  * Makes the definitions of the tools that a registration stands for, from the list that its server offers: one tool by its name or, for a
- * registration of the whole server, all tools as `{function name}_{tool}`. What the registration says itself overrides the server. Works
- * with pauses.
+ * registration of the whole server, all tools as `{function name}_{tool}`. What the registration says itself overrides the server. The work
+ * pauses often, so that the process can do other work.
  * @param rejected called with each tool that cannot be used
- * @param known definitions made from an earlier list, by revision; they are reused, since compiling the schemas of a hundred tools takes
- * long
+ * @param known definitions made from an earlier list, by revision; they are reused, since compiling the schemas of a hundred tools takes long
  */
 export async function discoverTools (
   registered: McpDefinition,
@@ -43,8 +42,8 @@ export async function discoverTools (
 }
 
 /**
- * Makes the definition of one of all tools of a server. Parameters and results in the server's registration are dropped, since they are
- * not about a single tool.
+ * Makes the definition of one tool, from the registration of a whole server. Parameters and results in the server's registration are dropped,
+ * since they are not about a single tool.
  */
 function nameAmongAll (registered: McpDefinition, tool: Tool): McpDefinition {
   const suffix = tool.name.replace(/[^\p{L}\p{Nd}_]/gu, '_')

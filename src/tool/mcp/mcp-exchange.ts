@@ -2,15 +2,18 @@ import { untilAborted } from '../../runtime/until-aborted.ts'
 import { ToolError } from '../call/tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** An exchange is a request over streamable HTTP with its reply: a single body, or several streams, each of which resumes the one before. */
+/**
+ * An exchange is a request over streamable HTTP with its reply: a single body, or several streams, each of which continues where the previous
+ * one stopped.
+ */
 export class McpExchange {
-  /** The id of the last event on the stream, after which the stream can be resumed. */
+  /** The id of the last event that has arrived. A new stream can continue with the event after it. */
   lastEvent: string | undefined
   /** Aborts when the reply is no longer waited for. */
   readonly signal: AbortSignal
   readonly #over = new AbortController()
   #isStream = false
-  /** The reason why the answer is missing, if nothing more comes. */
+  /** The reason that is reported when nothing more comes and the answer is missing. */
   #loss: ToolError | undefined
   #isAnswered = false
   #answer = () => {}
@@ -47,8 +50,8 @@ export class McpExchange {
   }
 
   /**
-   * Passes a stream on unchanged, and remembers how it ends, as the reason in case the answer is missing. A reply that is too large ends
-   * the exchange, so that it is not resumed.
+   * Passes a stream on unchanged. An error of the stream becomes the reason that is reported if the answer is missing. A reply that is too
+   * large ends the exchange, so that it is not resumed.
    */
   watch (stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
     this.#isStream = true

@@ -79,7 +79,10 @@ function findExchange (exchanges: ReadonlyMap<string, McpExchange>, id: string |
   return lastEvent === null ? undefined : [...exchanges.values()].find(exchange => exchange.lastEvent === lastEvent)
 }
 
-/** Copies a response with a body that fails beyond a size. If it is the stream of notifications, the transport opens that again. */
+/**
+ * Copies a response. The body of the copy fails when it becomes larger than `limit`. If the response is the stream of notifications, the
+ * transport then opens that stream again.
+ */
 function receive (response: Response, limit: number, exchange: McpExchange | undefined): Response {
   if (response.body === null) return response
   const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')

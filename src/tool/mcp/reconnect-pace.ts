@@ -22,7 +22,7 @@ export class ReconnectPace {
     this.#now = now
   }
 
-  /** The delay before the next stream, in ms. After that the stream counts as opened. */
+  /** The delay before the next stream is opened, in ms. This call counts that stream as opened at the end of the delay. */
   next (): number {
     const now = this.#now()
     this.#failures = now - this.#openedAt < STABLE ? this.#failures + 1 : 0

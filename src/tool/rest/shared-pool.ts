@@ -1,4 +1,4 @@
-/** A thing that can be shared, and has to be closed when its last user has released it. */
+/** A thing that can be shared. It has to be closed when its last user has released it. */
 export interface Closable { close (): Promise<void> }
 
 /**

@@ -17,8 +17,8 @@ const LISTING = ['patternProperties', 'additionalProperties', 'propertyNames', '
 const COUNTING = ['minLength', 'maxLength']
 
 /**
- * Makes validations count the work that grows with the value: each subschema that is applied to an item or member, the names of objects,
- * and the lengths of texts. References, patterns and formats count themselves.
+ * Makes validations count the work that grows with the value: each subschema that is applied to an item or member, the names of objects, and
+ * the lengths of texts. The code for references, patterns and formats counts its own work.
  */
 export function installMeter (ajv: Ajv.default, meter: WorkMeter): void {
   const counterIn = ({ gen }: KeywordCxt) => gen.scopeValue('obj', { ref: meter })
@@ -56,7 +56,7 @@ function before (ajv: Ajv.default, keywords: readonly string[], write: (context:
   }
 }
 
-/** The size of a subschema, as the work to apply it: its keywords, with the names and values that they list. */
+/** The work of applying a subschema: the number of its keywords, with the names and values that they list. */
 function sizeOf (subschema: Json): number {
   if (!isContainer(subschema)) return 1
   return Object.entries(subschema).reduce((size, [keyword, stated]: [string, Json]) => size + costOf(keyword, stated), 1)

@@ -43,14 +43,17 @@ function uniqueItems (meter: WorkMeter | undefined): FuncKeywordDefinition {
   }
 }
 
-/** A text that is equal only for equal values. The work is counted after it was made, since its length is not known before. */
+/**
+ * A text for a value: two values have the same text only if they are equal. The work is counted after the text was made, since its length is
+ * not known before.
+ */
 function textOf (value: Json, meter: WorkMeter | undefined): string {
   const text = canonicalJson(value)
   meter?.readText(text.length)
   return text
 }
 
-/** A check of a value. With its parent and name, its original form with all digits can be found. */
+/** A check of a value. `parent` and `name` say where the value is, by which its original form with all digits can be found. */
 type Check = (value: Json, parent: Json, name: string | number) => boolean
 
 /**
@@ -73,14 +76,20 @@ function multipleOf (step: Json): Check {
   return (value, parent, name) => isMultiple(exactMember(value, parent, name) as number | bigint, step as number | bigint)
 }
 
-/** A check for one of several values, when any of them is an integer that a floating-point number cannot hold; without one, ajv's own check is faster. */
+/**
+ * Makes the check whether a value equals one of several, if one of these has an integer that a floating-point number cannot represent.
+ * Otherwise `undefined`: ajv's own check is faster.
+ */
 function oneOf (values: readonly Json[], meter: WorkMeter): Check | undefined {
   if (!values.some(holdsBigint)) return undefined
   const texts = new Set(values.map(canonicalJson))
   return (value, parent, name) => texts.has(textOf(exactMember(value, parent, name), meter))
 }
 
-/** A check for one of several simple values, found in a set at once; ajv would compare them one after the other. */
+/**
+ * Makes the check whether a value is in a set of simple values; `undefined` if one of them is an object or list. ajv would compare them one
+ * after the other.
+ */
 function among (values: readonly Json[]): Check | undefined {
   if (values.some(isContainer)) return undefined
   const known = new Set(values)

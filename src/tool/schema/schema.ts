@@ -114,7 +114,10 @@ function validator (checked: CheckedSchema, meter: WorkMeter, checker: () => Val
   }
 }
 
-/** Wraps a value for ajv: its numbers are converted, and its place is given, where keywords find its integers with all digits. */
+/**
+ * Wraps a value for ajv. Its big integers are replaced by numbers, and its place in the wrapper is given, by which keywords find the original
+ * with all digits.
+ */
 function placed (value: Json) {
   const parentData = toNumbers({ value }) as { readonly value: Json }
   const instance = parentData.value
@@ -153,7 +156,7 @@ function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, al
 
 const metaschemas = new Map<Dialect, InstanceType<Dialect>>()
 
-/** Validates a schema against its metaschema. All schemas share one ajv for this, since to it they are plain data of which nothing is kept. */
+/** Validates a schema against its metaschema. All schemas share one ajv for this, because it reads them only as data, and remembers nothing of them. */
 function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): void {
   // The generated validators do not know big integers, so at most they refuse too much; the full check below decides then.
   if ((Dialect === Ajv ? draft07 : draft2020).metaschema()(schema) === true) return

@@ -19,7 +19,7 @@ const CHARACTERS_PER_WORK = 4
 /** The work after which the clock is looked at again, once the free work is used up. */
 const WORK_PER_LOOK = 5000
 
-/** The number of states up to which an automaton is fast on any text, since it has few sets of states, and keeps them. */
+/** The number of states up to which an automaton is fast on any text: it then has few sets of states, and computes each only once. */
 const SMALL_AUTOMATON = 12
 
 /**

@@ -14,6 +14,6 @@ export interface Builtin {
   readonly most: number
   /** Computes the result. @throws CallError with the text of Go's error */
   apply (context: BuiltinContext, args: readonly GoValue[]): GoValue
-  /** Computes the result for exactly two arguments, without a list. */
+  /** Computes the result for exactly two arguments. It is faster than `apply`, because no list of arguments is made. */
   applyPair? (context: BuiltinContext, first: GoValue, second: GoValue): GoValue
 }

@@ -7,10 +7,10 @@ import { type Builtin, type BuiltinContext } from './builtin.ts'
 import { COMPARISONS } from './comparison.ts'
 import { escapeHtml, escapeQuery, escapeScript } from './escaping.ts'
 
-/** How many characters of text one visit (the unit of a render's work) pays for. */
+/** The length of text that costs one visit (the unit in which the work of a render is counted), in characters. */
 const CHARACTERS_PER_VISIT = 64
 
-/** How many characters one visit pays for when they are escaped, because escaping looks at each. */
+/** The length of text whose escaping costs one visit, in characters. It is smaller, because escaping looks at each character. */
 const ESCAPED_CHARACTERS_PER_VISIT = 4
 /** The cost of each verb or argument of a format, in visits: formatting a value is more work than a node of a template. */
 const VISITS_PER_VERB = 24
@@ -37,7 +37,7 @@ function printed (context: BuiltinContext, value: GoValue): string {
   return typeof value === 'string' ? value : context.printer.text(value)
 }
 
-/** A text that was joined from several. Bytes that are now side by side may form a character. */
+/** Completes a text that was joined from several: single bytes that now stand side by side may together be a character. */
 function joined (context: BuiltinContext, text: string): string {
   context.charge(Math.ceil(text.length / CHARACTERS_PER_VISIT))
   return text.length < 2 ? text : joinBytes(text)
@@ -57,8 +57,8 @@ function escaper (name: string, escape: (text: string) => string): Builtin {
 }
 
 /**
- * The builtins of Go's template language that get all their arguments at once. `and`, `or`, `not`, `len`, `index`, `slice`, `printf` and `call` are
- * compiled apart.
+ * The builtins of Go's template language that need the values of all their arguments. `and`, `or`, `not`, `len`, `index`, `slice`, `printf` and
+ * `call` have compilers of their own.
  */
 export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
   ...COMPARISONS,
@@ -71,7 +71,7 @@ export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
 
 /** The function `printf` of Go's template language. */
 export function format (context: BuiltinContext, text: string, args: readonly GoValue[]): string {
-  // Verbs without an argument print as well: that the argument is missing.
+  // A verb without an argument prints something as well: that its argument is missing.
   const verbs = text.split('%').length
   context.charge(Math.max(verbs, args.length) * VISITS_PER_VERB)
   return joined(context, printf(context.printer, text, args))

@@ -38,7 +38,10 @@ function isEqual (context: BuiltinContext, left: GoValue, right: GoValue): boole
   }
 }
 
-/** Whether two values are equal of which one is nil, a list or a map. Nil equals nil; lists and maps are never compared. */
+/**
+ * Whether two values are equal, when at least one of them is nil, a list or a map. Nil equals only nil.
+ * @throws CallError for two lists or maps, which Go does not compare
+ */
 function isEqualReference ({ printer }: BuiltinContext, left: GoValue, right: GoValue): boolean {
   const leftKind = kindOf(left)
   const rightKind = kindOf(right)
@@ -50,7 +53,7 @@ function isEqualReference ({ printer }: BuiltinContext, left: GoValue, right: Go
   throw new CallError(`non-comparable type ${printer.argument(right, 's', VERB_FLAGS)}: ${typeName(right)}`)
 }
 
-/** The order of two values: negative, zero or positive; `undefined` for a NaN and for nothing, which are in no order with anything. */
+/** The order of two values: negative, zero or positive; `undefined` when one of them is a NaN or `NOTHING`, which have no order. */
 function order (context: BuiltinContext, left: GoValue, right: GoValue): number | undefined {
   if (left === NOTHING || right === NOTHING) return undefined
   const kind = basicKind(kindOf(left))
@@ -85,11 +88,14 @@ function comparison (name: string, applyPair: (context: BuiltinContext, left: Go
   return { name, least: 2, most: 2, apply: (context, args) => applyPair(context, ...args as [GoValue, GoValue]), applyPair }
 }
 
-/** How Go turns an order into a result, for floats, too: `gt` is "not le", so it is true for a NaN. */
+/** Whether the result of `order` means "less". Go defines `gt` as "not `le`" for floats, too, so `gt` is true beside a NaN. */
 const isLess = (order: number | undefined): boolean => order !== undefined && order < 0
 const isLessOrEqual = (order: number | undefined): boolean => order !== undefined && order <= 0
 
-/** The comparison functions of Go's template language. Beside a nothing every order is false, so that a failed tool does not end the render. */
+/**
+ * The comparison functions of Go's template language. When one of the values is `NOTHING` (the result of a failed tool), `lt`, `le`, `gt` and `ge`
+ * are false, so that a failed tool does not end the render.
+ */
 export const COMPARISONS: readonly Builtin[] = [
   { name: 'eq', least: 1, most: Infinity, apply: equalsAny, applyPair: isEqual },
   comparison('ne', (context, left, right) => !isEqual(context, left, right)),

@@ -18,7 +18,7 @@ export function escapeScript (text: string): string {
   return text.replace(UNSAFE_IN_SCRIPT, character => {
     if (Object.hasOwn(SCRIPT, character)) return SCRIPT[character] as string
     const code = character.codePointAt(0) as number
-    // A byte that is no character counts in Go as U+FFFD, which can be printed.
+    // In Go a byte that is part of no character is read as U+FFFD, which can be printed, and so is not escaped.
     return code >= 0xdc80 && code <= 0xdcff ? character : `\\u${code.toString(16).toUpperCase().padStart(4, '0')}`
   })
 }

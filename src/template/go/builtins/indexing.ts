@@ -7,12 +7,15 @@ import { GoByte, type GoMap, type GoValue } from '../value/go-value.ts'
 import { integerOf, kindOf, typeName } from '../value/kind.ts'
 import { type BuiltinContext } from './builtin.ts'
 
-/** How much text one visit pays for, in UTF-16 units. It is less than elsewhere, because the text is turned into bytes and back. */
+/**
+ * The length of text that costs one visit when it is indexed or sliced, in UTF-16 units. It is smaller than elsewhere, because the text is turned
+ * into bytes and back.
+ */
 const UNITS_PER_VISIT = 16
 
 /**
  * One step of the function `index`: an element of a list, a map, a string or a branch of the shared variables.
- * @param path the name of the key in messages, when a map lacks it
+ * @param path the path of the map, for the message about a key that it lacks
  */
 export function elementOf (context: BuiltinContext, container: GoValue, key: GoValue, path: string): GoValue {
   if (container === NOTHING || container === PENDING) return container
@@ -61,7 +64,7 @@ function byteAt (context: BuiltinContext, text: string, key: GoValue): GoValue {
   return new GoByte(bytes[index] as number)
 }
 
-/** The value of an index. @param most the greatest allowed index */
+/** Reads the value of an index as a number. @param most the greatest allowed index @throws CallError for any other value */
 function indexOf (key: GoValue, most: number): number {
   const kind = kindOf(key)
   if (kind === 'nil') throw new CallError('cannot index slice/array with nil')

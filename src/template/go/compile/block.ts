@@ -15,7 +15,7 @@ export const NO_STATEMENT: Block = {
   size: 0
 }
 
-/** Compiles the else list of a block, if it has one. */
+/** Compiles the statements after the `{{else}}` of a block; `undefined` for a block without one. */
 export function compileElse (context: Context, list: ListNode | undefined): List | undefined {
   return list === undefined ? undefined : context.scope.block(() => context.unit.compilers.list(context, list))
 }

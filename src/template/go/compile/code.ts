@@ -6,10 +6,10 @@ import { type Machine } from './machine.ts'
 /** A compiled expression, which gives its value; `PENDING` when the value is not known yet in this pass. */
 export type Evaluate = (machine: Machine, dot: GoValue) => GoValue
 
-/** A compiled statement, which is given its value and the text before it, and gives that text with its own behind it. It may set `machine.jump`. */
+/** A compiled statement. It is given its value and the text before it, and returns that text followed by its own. It may set `machine.jump`. */
 export type Write = (machine: Machine, dot: GoValue, value: GoValue, before: string) => string
 
-/** The kinds of statements, of which lists handle the first two themselves, because that is faster. */
+/** The kinds of statements. `writeList` handles the first two itself, because that is faster. */
 export const Kind = {
   /** The statement prints its value. */
   Print: 0,
@@ -21,13 +21,13 @@ export const Kind = {
 /** A compiled operand, command or pipeline. */
 export interface Expression {
   readonly evaluate: Evaluate
-  /** The slots of the variables that the expression may assign. */
+  /** The slots (indexes in `Machine.variables`) of the variables that the expression may assign. */
   readonly assigns: readonly number[]
-  /** The number of its nodes, for the budget. */
+  /** The number of nodes in the expression, as its cost in visits. */
   readonly size: number
   /** The path from the scope root that the expression reads, if that is known; otherwise its source text. */
   readonly path: string
-  /** Whether Go would hold the value as an interface, because it comes directly from a map or a list. That changes Go's messages. */
+  /** Whether Go would have the value in a variable of type `interface {}`, because it comes directly from a map or a list. That changes Go's messages. */
   readonly isBoxed: boolean
   /** The node that Go would have evaluated last in the expression, which Go's messages name. */
   readonly last: (machine: Machine) => Node
@@ -38,7 +38,7 @@ export interface Expression {
 /** A compiled statement: the expression whose value it looks at, and what it does with the value. */
 export interface Block {
   readonly evaluate: Evaluate
-  /** The path whose value the statement looks at, if it is a plain one. Where it leads to a value, that is the same as `evaluate` gives. */
+  /** The path of the value that the statement looks at, if it is a plain path. When a value is found there, it is the one that `evaluate` would give. */
   readonly path: PlainPath | undefined
   readonly kind: number
   readonly write: Write
@@ -46,23 +46,23 @@ export interface Block {
   /** Describes the statement's piece of the output for an explanation. */
   readonly writer?: PathWriter | undefined
   readonly assigns: readonly number[]
-  /** `Jump.Continue` and `Jump.Break`, if they may leave the statement. */
+  /** The bits of the jumps (`Jump.Continue`, `Jump.Break`) that the statement may make to the loop around it. */
   readonly jumps: number
-  /** The number of its nodes, without those of the lists inside it, which are paid for when they are entered. */
+  /** The number of nodes in the statement, without those of the lists inside it, whose cost is counted when they begin. */
   readonly size: number
 }
 
 /** A compiled list of statements: text, statement, text, statement … */
 export interface List {
   readonly steps: readonly Step[]
-  /** The text behind the last statement. */
+  /** The text after the last statement. */
   readonly tail: string
   /** Describes the last text for an explanation, when no statement reports it. */
   readonly tailWriter: Writer | undefined
   /** The cost of running the list, in visits. */
   readonly cost: number
   readonly assigns: readonly number[]
-  /** `Jump.Continue` and `Jump.Break`, if they may leave the list. */
+  /** The bits of the jumps (`Jump.Continue`, `Jump.Break`) that a statement of the list may make to the loop around the list. */
   readonly jumps: number
 }
 
@@ -81,16 +81,16 @@ export interface PlainPath {
   /** The slot of the variable with which the path begins; -1 for the dot. */
   readonly slot: number
   readonly names: readonly string[]
-  /** Whether the path leads to the caller's variables if it begins at the scope root. */
+  /** Whether the first name of the path (`variables` or `args`) means the caller's variables, if the path begins at the scope root. */
   readonly isOfVariables: boolean
 }
 
-/** The slots of the variables in the header of a `range`; -1 for one that it does not have. */
+/** The slots of the variables in the header of a `range`; -1 for a variable that the header lacks. */
 export interface Header {
   readonly key: number
   readonly element: number
   readonly assigns: readonly number[]
-  /** Whether the header assigns existing variables, which outlive the loop, and does not declare new ones. */
+  /** Whether the header assigns variables that exist outside of the loop, and does not declare new ones. */
   readonly isAssignment: boolean
 }
 

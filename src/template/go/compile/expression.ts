@@ -82,8 +82,8 @@ function compileCommand (context: Context, pipe: Pipe, command: Command, piped: 
 }
 
 /**
- * An expression for a value that is given arguments, which is a mistake. Go complains before it looks at the arguments, and before it looks into a
- * pipeline in parentheses.
+ * Compiles a value that has arguments as if it were a function, which is a mistake: the expression fails. Go reports this before it looks at the
+ * arguments, and before it looks into a pipeline in parentheses.
  */
 function notAFunction (context: Context, first: Operand, blamed: Node, piped: Expression | undefined): Expression {
   const isUnknown = first.type === 'variable' && context.scope.find(first.name) === undefined
@@ -99,7 +99,10 @@ function notAFunction (context: Context, first: Operand, blamed: Node, piped: Ex
   }
 }
 
-/** An expression for a field that is given arguments. That is a mistake, unless the field's holder is a value that has no fields. */
+/**
+ * Compiles a field that has arguments as if it were a method. That fails when the field would be looked up in a map or in shared variables; in any
+ * other value, the field is read as if it had no arguments.
+ */
 function fieldWithArguments (context: Context, node: Operand, names: readonly string[], base: Expression, piped: Expression | undefined): Expression {
   const holder = names.length === 1 ? base : fieldsOf(context, node, base, names.slice(0, -1))
   const name = names.at(-1) as string
@@ -125,7 +128,7 @@ function failing (context: Context, node: Node, reason: string): Expression {
   }, false)
 }
 
-/** Compiles an operand that is alone or an argument. */
+/** Compiles an operand that stands alone in its command, or is an argument. */
 export function compileOperand (context: Context, operand: Operand): Expression {
   switch (operand.type) {
     case 'pipe': return compilePipe(context, operand)

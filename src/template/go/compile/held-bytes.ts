@@ -3,18 +3,18 @@ import { hasLoneSurrogate, toUnicode } from '../value/bytes.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Machine } from './machine.ts'
 
-// Go strings may hold bytes that are no valid UTF-8. Only `slice` and literals make such texts, and they report it to the run. So all other texts
-// cost nothing, and texts that a caller has sent are not taken for bytes.
+// Go strings may have bytes that are no valid UTF-8. Only `slice` and literals make such texts, and they report it to the run. So all other texts
+// cost nothing, and texts that a caller has sent are never read as bytes.
 
-/** Gives a value, and tells the run if it is a text with bytes that are no valid UTF-8. */
+/** Returns a value unchanged, and tells the run if it is a text with bytes that are no valid UTF-8. */
 export function noteBytes ({ run }: Machine, value: GoValue): GoValue {
   if (typeof value === 'string' && hasLoneSurrogate(value)) run.holdsBytes = true
   return value
 }
 
 /**
- * A value in the form for functions, tools and templates of the other language: bytes in a text become Unicode. Lists and objects are data and hold
- * no bytes.
+ * A value in the form for functions, tools and templates of the other language: bytes in a text become Unicode. Lists and objects are data, and have
+ * no such bytes.
  */
 export function toShared ({ run }: Machine, value: GoValue): Value {
   return run.holdsBytes && typeof value === 'string' ? toUnicode(value) : toPlain(value)

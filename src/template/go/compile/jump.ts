@@ -1,6 +1,6 @@
 /**
- * The effects of a statement on the loop around it, as bits that can be combined. The first two are jumps that happen; the others are jumps that
- * skipped code might have made.
+ * The effects of a statement on the loop around it, as bits that can be combined. `Continue` and `Break` are jumps that happen. The other two are
+ * jumps that skipped code might have made.
  */
 export const Jump = {
   None: 0,

@@ -6,7 +6,7 @@ import { NO_STATEMENT } from './block.ts'
 import { compilePrinting, compileStatement, isPrinting } from './statement.ts'
 import { type Context, placeOf } from './unit.ts'
 
-/** The compiled list of no statements. */
+/** A compiled list without statements. */
 export const EMPTY_LIST: List = { steps: [], tail: '', tailWriter: undefined, cost: 1, assigns: [], jumps: 0 }
 
 /** Compiles a list of statements. */
@@ -14,7 +14,7 @@ export function compileList (context: Context, { nodes }: ListNode): List {
   const steps: Step[] = []
   const isTraced = context.unit.tracing.isOn
   let text = ''
-  // The place of the text, for the explanation of a render. There each text of the source is reported by itself.
+  // The place of the text, for the explanation of a render, which reports each text of the source separately.
   let before: Literal | undefined
   const push = (block: Block, isTold: boolean): void => {
     steps.push(stepOf(block, text, isTold ? undefined : writerOf(before)))

@@ -14,7 +14,7 @@ export class Machine {
   readonly run: Run
   readonly links: readonly (Link | undefined)[]
   readonly root: LazyNode
-  /** The variables of the caller, as the scope root has them. */
+  /** The caller's variables, which the scope root has as plain data; `undefined` when the root is of another class. */
   readonly variablesOfRoot: JsonObject | undefined
   readonly outputLimit: number
   /**
@@ -22,9 +22,9 @@ export class Machine {
    * may skip.
    */
   variables: Array<GoValue | undefined>
-  /** The jump that the node which ran last asks of the lists around it. */
+  /** The jump that the statement which ran last has made. The lists and loops around the statement look at it. */
   jump: number = Jump.None
-  /** The operand that decided the last run of each `and`, `or` and `default`, by the number of the call. Messages name the operand's place. */
+  /** The index of the operand that decided the last run of each `and` and `or`, by the number of the call. Messages name the operand's place. */
   decided: number[] | undefined = undefined
   /** The partials that the template has entered before, by the index of their links. */
   partials: Array<EnteredPartial | undefined> | undefined

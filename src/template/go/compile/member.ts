@@ -8,7 +8,11 @@ import { joinPath } from './join-path.ts'
 import { type Machine } from './machine.ts'
 import { type Context, failure } from './unit.ts'
 
-/** Reads one field of a value. @param path the name of the field when it is absent @param isBoxed whether Go would hold the value as an interface */
+/**
+ * Reads one field of a value.
+ * @param path the field's path, for the message when it is missing
+ * @param isBoxed whether Go would have the value as an interface
+ */
 export type Member = (machine: Machine, receiver: GoValue, name: string, path: string, isBoxed: boolean) => GoValue
 
 /** Makes the function that reads fields. @param names the names of all fields that it will read @param last gives the node that messages name */
@@ -25,7 +29,10 @@ export function memberOrRoot (context: Context, name: string, node: Node, isOfRo
   return isGoDataName(name) ? quickMember(either) : either
 }
 
-/** Reads a field whose name only data can have. A value with such a member is a map, and needs no further check. */
+/**
+ * Makes the faster function that reads a field whose name only data can have: a value with such a member is a map, and needs no further check.
+ * @param careful reads the field in all other cases
+ */
 function quickMember (careful: Member): Member {
   return (machine, receiver, name, path, isBoxed) => {
     if (typeof receiver !== 'object' || receiver === null) return careful(machine, receiver, name, path, isBoxed)
@@ -35,7 +42,7 @@ function quickMember (careful: Member): Member {
   }
 }
 
-/** Reads a field with all checks. A missing field is absent, or nothing inside a tool's result. */
+/** Makes the function that reads a field with all checks. A field that is missing is absent or, inside a tool's result, `NOTHING`. */
 function carefulMember (context: Context, last: (machine: Machine) => Node): Member {
   return (machine, receiver, name, path, isBoxed) => {
     if (receiver === null) {

@@ -87,7 +87,10 @@ function headerOf (variables: readonly Variable[], isAssignment: boolean): Heade
   return { key: slots.length > 1 ? slots[0] as number : -1, element: slots.at(-1) ?? -1, assigns: unionOf([slots]), isAssignment }
 }
 
-/** Sets the paths of the header's variables: in the body they hold elements, in the else list the list itself. */
+/**
+ * Sets the paths of the header's variables. In the body the last variable has an element; in the else list all of them have the value that was looped
+ * over.
+ */
 function setPaths (variables: readonly Variable[], path: string, isInBody: boolean): void {
   for (const [index, variable] of variables.entries()) {
     const isElement = index === variables.length - 1
@@ -96,15 +99,15 @@ function setPaths (variables: readonly Variable[], path: string, isInBody: boole
   }
 }
 
-/** Sets the header's variables to the list, which they hold before the first round. */
+/** Sets the header's variables to the value of the `range`, which they have before the first round. */
 function setHeader ({ variables }: Machine, { header: { key, element } }: Loop, value: GoValue): void {
   if (key >= 0) variables[key] = value
   if (element >= 0) variables[element] = value
 }
 
 /**
- * Runs a loop over a value. It gives the text before it with the loop's own text; `undefined` when there is nothing to loop over; `PENDING` when the
- * value is not known.
+ * Runs a loop over a value. The result is the text before the loop followed by the loop's own text; `undefined` when there is nothing to loop over;
+ * `PENDING` when the value is not known.
  */
 type Iterate = (machine: Machine, value: GoValue, before: string) => string | typeof PENDING | undefined
 
@@ -165,12 +168,12 @@ function overBranch (machine: Machine, loop: Loop, branch: LazyNode, before: str
   return text
 }
 
-/** Loops over an integer: from 0 up, over numbers of the same type. */
+/** Loops over the integers from 0 up to, but not including, a given one. They have its type: int or uint8. */
 function overInteger (machine: Machine, loop: Loop, value: GoValue, before: string): string | undefined {
   const count = integerOf(value)
   if (count <= 0) return undefined
   let text = before
-  // Numbers need not become bigint, because every budget is used up long before 2^53.
+  // Numbers need not become bigint, because the limit of visits is reached long before 2^53.
   for (let index = 0; index < count; index++) {
     // The number costs a visit, because it is made here, whereas elements of a list exist.
     machine.run.charge(1)

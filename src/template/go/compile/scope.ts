@@ -2,7 +2,7 @@
 export interface Variable {
   readonly name: string
   readonly slot: number
-  /** Whether the variable holds elements of a list or map; see `Expression.isBoxed`. */
+  /** Whether the variable's value is an element of a list or map; see `Expression.isBoxed`. */
   isBoxed: boolean
   /** The path of its value from the scope root, or its name when the path is not known. */
   path: string
@@ -43,7 +43,7 @@ export class Scope {
     return this.#variables.findLast(variable => variable.name === name)
   }
 
-  /** Compiles a part with variables of its own, which end with it. */
+  /** Compiles a part of a template. The variables that the part declares cannot be used after it. */
   block<T> (compile: () => T): T {
     const before = this.#variables.length
     const compiled = compile()

@@ -26,7 +26,7 @@ export interface Unit {
   readonly tracing: Tracing
   /** The parts that fail whenever they run, in the order in which they are found. */
   readonly failing: FailingPart[]
-  /** The number of `and`, `or` and `default` so far, by which each gets its own number. */
+  /** The number of `and` and `or` compiled so far, by which each of them gets a number of its own. */
   forms: number
 }
 
@@ -53,7 +53,10 @@ export function placeOf ({ unit }: Context, node: Node): Position {
   return unit.tree.source.position(startOf(node))
 }
 
-/** The message about a variable that is given a value without being declared. As in Go, the error comes only when the render reaches it. */
+/**
+ * The message about a variable that is not declared. As in Go, it is an error only when the render reaches the place, so the place is noted as a part
+ * that fails.
+ */
 export function undefinedVariable (context: Context, node: VariableNode): string {
   const reason = `undefined variable: ${node.name}`
   noteFailing(context, node, reason)

@@ -11,7 +11,8 @@ import { type TracedMachine } from './explain/traced-machine.ts'
 import { resolveOrigin } from './explain/trace-paths.ts'
 
 /**
- * Writes a list behind a text. Each time, the list pays for its nodes, and the length of the text is checked against the limit.
+ * Writes a list of statements, and returns `before` followed by their text. Each time, the cost of the list is counted, and the length of the text is
+ * compared with its limit.
  *
  * Printed and tested paths of plain data, which are the most frequent statements, are handled here: calling a closure that V8 cannot predict takes
  * longer than the work of the closure.
@@ -47,7 +48,10 @@ function print (machine: Machine, step: Step, dot: GoValue, value: GoValue, befo
   return step.write(machine, dot, value, before)
 }
 
-/** Skips the rest of a list. Code that might have been jumped over counts as skipped, including its own jumps. */
+/**
+ * Skips the rest of a list, since a jump might have been made before it. The variables that the rest may assign become pending, and its jumps become
+ * possible ones.
+ */
 function skipRest (machine: Machine, steps: readonly Step[], from: number): void {
   for (let index = from; index < steps.length; index++) {
     const { assigns, jumps } = steps[index] as Step

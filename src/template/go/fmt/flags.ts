@@ -5,7 +5,7 @@ export class Flags {
   sharp = false
   space = false
   zero = false
-  /** Whether the verb is `%+v` or `%#v`. These are formats of their own, so `plus` and `sharp` are off then. */
+  /** Whether the verb is `%+v` (`plusV`) or `%#v` (`sharpV`). Go treats these as formats of their own, so `plus` and `sharp` are off then. */
   plusV = false
   sharpV = false
   width: number | undefined = undefined

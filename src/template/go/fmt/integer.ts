@@ -67,7 +67,7 @@ function characterOf (value: number | bigint): string {
   return code >= 0xd800 && code <= 0xdfff ? '\ufffd' : String.fromCodePoint(code)
 }
 
-/** Writes an integer as %U: U+0041, and with the flag # the character behind it. */
+/** Writes an integer as %U: U+0041, and with the flag # the character after it. */
 function unicode (flags: Readonly<Flags>, value: number | bigint, charge: Charge): string {
   const bits = BigInt.asUintN(64, BigInt(value))
   const least = Math.max(flags.precision ?? 4, 4)

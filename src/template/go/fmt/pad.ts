@@ -1,10 +1,10 @@
 import { runeCount } from '../value/bytes.ts'
 import { type Flags } from './flags.ts'
 
-/** Pays for a text before it is made. @param characters the text's length */
+/** Counts the work of making a text against the limit of the render, before the text is made. @param characters the text's length */
 export type Charge = (characters: number) => void
 
-/** Makes `count` characters of padding, which are paid for first. */
+/** Makes `count` characters of padding, whose cost is counted first. */
 export function padding (flags: Readonly<Flags>, count: number, charge: Charge): string {
   if (count <= 0) return ''
   charge(count)

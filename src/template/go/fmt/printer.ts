@@ -10,7 +10,7 @@ import { FLOAT_ONLY_VERBS, formatNumber, isFloatVerb } from './number.ts'
 import { type Charge, pad } from './pad.ts'
 import { formatText } from './text.ts'
 
-/** How many characters of printed text one visit (the unit of a render's work) pays for. */
+/** The length of printed text that costs one visit (the unit in which the work of a render is counted), in characters. */
 const CHARACTERS_PER_VISIT = 64
 
 /** The cost of a member of a map, in visits. Names are sorted, looked up and printed, and so cost more than elements. */
@@ -23,7 +23,7 @@ export class Printer {
   readonly #visit: (visits: number) => void
   readonly #charge: Charge
 
-  /** @param visit pays for visits before the work is done: one for each element, and for each 64 characters */
+  /** @param visit counts visits against the limit of the render, before the work is done: one for each element, and for each 64 characters */
   constructor (visit: (visits: number) => void) {
     this.#visit = visit
     this.#charge = characters => visit(Math.ceil(characters / CHARACTERS_PER_VISIT))
@@ -40,7 +40,7 @@ export class Printer {
     }
   }
 
-  /** The text of a bigint. Writing digits takes more than linear time, so an integer that no double can hold has a price of its own. */
+  /** The text of a bigint. Writing digits takes more than linear time, so an integer that no double can represent costs extra. */
   #large (value: bigint): string {
     if (!Number.isFinite(Number(value))) this.#visit(HUGE_INTEGER_VISITS)
     return value.toString()
@@ -60,7 +60,8 @@ export class Printer {
     switch (kind) {
       case 'nil': return flags.sharpV ? 'interface {}(nil)' : '<nil>'
       case 'string':
-        // The whole text is paid for, even if nearly all of it is cut: its characters are counted, and a format or a list can have the same text many times.
+        // The cost of the whole text is counted, even if nearly all of it is cut: its characters are counted, and a format or a list can have the
+        // same text many times.
         if ((value as string).length > CHARACTERS_PER_VISIT) this.#charge((value as string).length)
         return formatText(flags, value as string, verb, this.#charge) ?? this.#badVerb(value, verb, flags)
       case 'bool': return verb === 't' || verb === 'v' ? pad(flags, String(value), this.#charge) : this.#badVerb(value, verb, flags)

@@ -127,7 +127,7 @@ class Formatting {
     return ''
   }
 
-  /** Reads a decimal number. As in Go, a number that is too large ends the format. */
+  /** Reads a decimal number; `undefined` when there is none. As in Go, a number that is too large ends the format. */
   #number (): number | undefined {
     let value: number | undefined
     for (; isDigit(this.#format[this.#at] ?? ''); this.#at++) {
@@ -140,7 +140,7 @@ class Formatting {
     return value
   }
 
-  /** The next argument, as a width or precision. */
+  /** Takes the next argument as a width or precision; `undefined` when it is missing, no integer, or too large. */
   #integerArgument (): number | undefined {
     if (this.#argument >= this.#args.length) return undefined
     const value = this.#args[this.#argument++] as GoValue
@@ -150,7 +150,7 @@ class Formatting {
     return Math.abs(number) > MAX_SIZE ? undefined : number
   }
 
-  /** Reads an explicit index: `[3]`. */
+  /** Reads an explicit index such as `[3]`, if there is one, and makes it the index of the next argument. */
   #index (): void {
     this.#isAfterIndex = false
     if (this.#format[this.#at] !== '[') return

@@ -13,13 +13,19 @@ import {
 } from '../syntax/node.ts'
 import { below, type Found, resultOf, type Use, usesOf, type Values } from './values.ts'
 
-/** The greatest number of operands that are looked at. A body is walked once for each static argument, and a loop again while its variables change. */
+/**
+ * The greatest number of operands that are looked at. The body of a local template is walked once for each argument with which it is called, and a
+ * loop again until nothing new is found.
+ */
 const MAX_LOOKED_AT = 20_000
 
-/** The greatest number of paths that one expression may stand for. */
+/** The greatest number of paths that the value of one expression may have. */
 const MAX_PATHS = 16
 
-/** How many characters of a path count as one more operand. Each call can add another path below it that is as long as the text. */
+/**
+ * The length of path that counts as one more operand, in characters. Each call of a local template can make the paths in it longer by the length of
+ * the source.
+ */
 const CHARACTERS_PER_OPERAND = 100
 
 /** Walks an operand, once it is known how its value is used. */
@@ -76,7 +82,7 @@ class Finder {
     return new Map([...this.#calls].map(([node, calls]) => [node, [...calls.values()]]))
   }
 
-  /** Walks a body with the argument with which it is called. */
+  /** Walks a body. @param dot the path of the argument with which it is called; `undefined` when it is not known */
   body (name: string | undefined, dot: string | undefined): void {
     const list = this.#tree.bodies.get(name)
     const key = JSON.stringify([name, dot])
@@ -92,8 +98,8 @@ class Finder {
   }
 
   /**
-   * Whether a body calls itself, directly or through others, with a part of its own argument. Such calls would never end, because a tree of values
-   * has no deepest level.
+   * Whether a body calls itself, directly or through others, with the same argument or a part of it. Such calls would never end, because a tree of
+   * values has no deepest level.
    */
   #goesDeeper (name: string | undefined, dot: string | undefined): boolean {
     return this.#within.some(each => each.name === name && (each.dot === dot || (each.dot !== '' && dot?.startsWith(`${each.dot}.`) === true)))
@@ -158,11 +164,11 @@ class Finder {
     let before: number
     do {
       before = this.#known()
-      // The last variable of the header holds the element, the one before it the key.
+      // The last variable of the header gets the element, the one before it the key.
       for (const [index, variable] of header.entries()) this.#set(variable, index === header.length - 1 ? elements : [], pipe.isAssignment)
       this.#withDot(elements, () => this.#list(list))
     } while (this.#known() > before)
-    // When there is no element, the variables hold the list itself.
+    // When there is no element, the variables get the list itself.
     for (const variable of header) this.#set(variable, found, pipe.isAssignment)
   }
 
@@ -173,7 +179,7 @@ class Finder {
 
   #template (node: TemplateNode): void {
     const found = node.pipe === undefined ? [] : this.#pipe(node.pipe, 'used')
-    // Passing the root on is no use of all of it, because it is known what the other template reads.
+    // A template to which the root is passed does not use all of it, because it is known what that template reads.
     this.#record(found.filter(({ path }) => path !== ''), 'used')
     const calls = this.#calls.get(node) ?? new Map<string | undefined, PartialCall>()
     this.#calls.set(node, calls)
@@ -225,7 +231,10 @@ class Finder {
     return this.#either(resultOf(first.name, given, use))
   }
 
-  /** The paths of `index`, which reads one member of its first argument: a known one when the key is a literal, otherwise any. */
+  /**
+   * The paths of the result of `index`, which reads a member of its first argument for each key: a known member when the key is a text literal,
+   * otherwise any (`*`).
+   */
   #index (written: readonly Operand[], args: readonly Walk[]): Values {
     const [container, ...keys] = args
     const found = container?.('tested') ?? []
@@ -258,7 +267,7 @@ class Finder {
     return found
   }
 
-  /** The values of an expression that has one of several, each once, at most as many as the bound allows. */
+  /** Those values that the result of an expression may be, each once, and at most `MAX_PATHS`. */
   #either (values: Values): Values {
     if (values.length < 2) return values
     const byPath = new Map<string, Found>()
@@ -270,7 +279,10 @@ class Finder {
     return [...byPath.values()].slice(0, MAX_PATHS)
   }
 
-  /** Notes how values are used. A use outweighs a test at the same place. Of the root, only its use as a whole is of interest. */
+  /**
+   * Notes how values are used. When a value is both used and tested at one place, only the use is noted. The scope root itself is noted only when it
+   * is used as a whole.
+   */
   #record (values: Values, use: Use): Values {
     for (const found of values) {
       const { path, offset, isThere } = found

@@ -1,7 +1,7 @@
 import { type UnreachablePart } from '../../language.ts'
 import { type BranchNode, type ListNode, type Operand, type Pipe, startOf, type Statement, type Tree } from '../syntax/node.ts'
 
-/** Finds the parts that can never run: those behind a jump, and the branches that a constant condition never takes. */
+/** Finds the parts that can never run: those after a jump, and the branches that a constant condition never takes. */
 export function findUnreachable (tree: Tree): readonly UnreachablePart[] {
   const found: Array<{ offset: number, reason: string }> = []
   const report = (nodes: readonly Statement[], reason: string): void => {
@@ -36,7 +36,7 @@ function isBlank (node: Statement): boolean {
   return node.type === 'text' && node.text.trim() === ''
 }
 
-/** Whether a `range` has any round, which only a number shows by itself; `undefined` for anything else. */
+/** Whether a `range` has at least one round; `undefined` unless it loops over a number that is written in the template. */
 function truthOfRange (pipe: Pipe): boolean | undefined {
   const operand = soleOperand(pipe)
   return operand?.type === 'number' ? truthOfOperand(operand) : undefined

@@ -7,14 +7,14 @@ export type Use = PathNeed['use'] | 'descended'
 export interface Found {
   readonly path: string
   readonly offset: number
-  /** Set when the expression has this value only if it exists, because it was tested before. */
+  /** Set when the expression gives this value only if it exists: the expression has tested it first, as `or` and `default` do. */
   readonly isThere?: boolean
 }
 
 /** The values that an expression may have: one of these, or a value without a path, such as a tool's result. */
 export type Values = readonly Found[]
 
-/** The members of the values, by the names that lead to them. */
+/** The values to which `names` lead from the given values, one level after the other. */
 export function below (values: Values, names: readonly string[]): Values {
   if (names.length === 0) return values
   return values.map(({ path, offset }) => ({ path: [...(path === '' ? [] : [path]), ...names].join('.'), offset }))
@@ -32,12 +32,12 @@ export function usesOf (name: string, count: number, use: Use): readonly Use[] {
   }
 }
 
-/** The arguments that the result of a function may be. */
+/** The values that the result of a function may be: those of the arguments that the function may return. */
 export function resultOf (name: string, given: readonly Values[], use: Use): Values {
   const last = given.at(-1) ?? []
   switch (name) {
-    // A false operand has been noted, and has no members, so the result is the last operand. The others matter only when the value is looked into
-    // elsewhere, like that of a variable.
+    // If an operand before the last one is false, it has been noted already, and has no members. So only the last operand can have members. The
+    // others count only when the value is looked into somewhere else, like that of a variable.
     case 'and': return use === 'descended' ? given.flat() : last
     case 'or': return [...there(given.slice(0, -1)), ...last]
     case 'default': return given.length === 2 ? [...given[0] ?? [], ...there([last])] : []

@@ -33,7 +33,11 @@ export class BodyState {
     return unquote(literal) ?? this.fail('invalid syntax')
   }
 
-  /** Reads a token, which must be of one kind. */
+  /**
+   * Reads the next token that is no space.
+   * @param context the surroundings, in the words of the message
+   * @throws TemplateSyntaxError unless the token is of the given kind
+   */
   expect (kind: TokenKind, context: string): void {
     const token = this.tokens.nextNonSpace()
     if (token.kind !== kind) this.unexpected(token, context)

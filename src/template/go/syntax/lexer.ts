@@ -63,7 +63,7 @@ export class Lexer {
     return token
   }
 
-  /** Skips a comment; gives an error when it does not end as it must. */
+  /** Skips a comment; gives an error token when the comment does not end as it must, otherwise `undefined`. */
   #comment (start: number): Token | undefined {
     this.#offset = start
     const close = this.#source.indexOf('*/', start + 2)
@@ -174,8 +174,8 @@ export class Lexer {
   }
 
   /**
-   * The offset at which a number ends. The number need not be valid, because the parser checks it. When a letter or digit follows, it is the bitwise
-   * complement of the offset behind that one.
+   * The offset at which a number ends. The number need not be valid, because the parser checks it. When a letter or digit follows the number, the
+   * result is negative: the bitwise complement of the offset after that letter or digit.
    */
   #afterNumber (start: number): number {
     let at = start

@@ -46,7 +46,7 @@ export function parseNumber (text: string): NumberLiteral {
   if (integer !== undefined || unsigned !== undefined) return { integer, unsigned, float: Number(integer ?? unsigned), complex: undefined }
   const float = parseFloatLiteral(text)
   if (float === undefined) throw new NumberError(`illegal number syntax: "${text}"`)
-  // The literal has the form of an integer, but only a float can hold it: it is too large.
+  // The literal has the form of an integer, but only a float can represent it: it is too large.
   if (!/[.eEpP]/.test(text)) throw new NumberError(`integer overflow: "${text}"`)
   return { integer: integerOfFloat(float), unsigned: undefined, float, complex: undefined }
 }

@@ -61,7 +61,10 @@ function hexadecimal (digits: string, count: number, isByte: boolean): Unquoted 
   return isValid ? { text: String.fromCodePoint(value), length: 2 + count } : undefined
 }
 
-/** A byte of a string. Below 0x80 it is a character, otherwise a lone surrogate, until the bytes beside it complete a character. */
+/**
+ * A byte of a string as text: below 0x80 a character, otherwise a lone surrogate, which becomes a part of a character when the bytes beside it
+ * complete one.
+ */
 function byte (value: number): string {
   return String.fromCharCode(value < 0x80 ? value : 0xdc00 + value)
 }

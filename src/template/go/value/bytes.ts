@@ -149,7 +149,7 @@ function sequenceLength (bytes: Uint8Array, index: number): number {
   return isWellPlaced(first, bytes[index + 1] as number) ? size : 0
 }
 
-/** The end of the character that begins before `index` and goes on there; `index` itself when there is none. */
+/** The end of the character that begins before `index` and has more bytes there; `index` itself when there is no such character. */
 function characterEnd (bytes: Uint8Array, index: number): number {
   for (let first = Math.max(index - 3, 0); first < index; first++) {
     const end = first + sequenceLength(bytes, first)

@@ -4,7 +4,7 @@ import { GoByte, GoComplex, GoFloat, type GoValue } from './go-value.ts'
 /** The kind of a value in Go. */
 export type Kind = 'nil' | 'bool' | 'int' | 'uint8' | 'float64' | 'complex128' | 'string' | 'slice' | 'map'
 
-/** The kind of a value. Nothing counts as nil. */
+/** The kind of a value. `NOTHING` counts as nil. */
 export function kindOf (value: GoValue): Kind {
   switch (typeof value) {
     case 'string': return 'string'

@@ -15,7 +15,7 @@ export function checkArity (name: string, call: Call, least: number, most: numbe
   throw syntaxError(`"${name}" takes ${wanted} argument${wanted === '1' ? '' : 's'}, not ${count}`, call)
 }
 
-/** The name that a literal gives where a name is expected: `{{"first name"}}`, `{{12}}`. */
+/** The name that a literal means where a name is expected: `{{"first name"}}`, `{{12}}`. */
 export function literalName (literal: Exclude<Expression, { type: 'SubExpression' | 'PathExpression' }>): string {
   if (literal.type === 'NullLiteral') return 'null'
   return literal.type === 'UndefinedLiteral' ? 'undefined' : String(literal.original)

@@ -96,7 +96,10 @@ function compileValueBlock (block: Block, environment: Environment): Render {
   }
 }
 
-/** The path of the context inside a block over a value. A tool's result is at no path, and never the context that is there already. */
+/**
+ * The paths of the context inside a block over a value. The result of a tool has no path. Any other value may leave the present context as it is, or
+ * its elements or the value itself become the context.
+ */
 function contextOfValueBlock ({ where, toolSlot }: Compiled, { context }: Environment): StaticPath {
   const isCall = toolSlot !== undefined && where === UNKNOWN
   return isCall ? UNKNOWN : oneOf(context, where, memberAt(where, ['*']))

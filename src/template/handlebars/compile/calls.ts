@@ -18,7 +18,7 @@ import { UNKNOWN } from './static-path.ts'
 
 const BLOCK_HELPERS = new Set(['if', 'unless', 'with', 'each'])
 
-/** Compiles an expression that is an argument, where a name is always a path. */
+/** Compiles an expression that is an argument. In an argument a plain name is always a path, and never a call. */
 export function compileExpression (expression: Expression, environment: Environment, use: Use): Compiled {
   environment.collection.nodes++
   switch (expression.type) {

@@ -8,7 +8,7 @@ export type Builtin = Pick<TemplateFunction, 'name' | 'arity' | 'apply'>
 
 /**
  * The comparison functions of Go's template language, as this service offers them in Handlebars. Values of different types are unequal, which is an
- * error in Go. Null and nothing are equal, and integers of any size are compared exactly.
+ * error in Go. Null and `NOTHING` are equal, and integers of any size are compared exactly.
  */
 export const COMPARISONS: ReadonlyMap<string, Builtin> = new Map([
   compare('eq', Number.MAX_SAFE_INTEGER, ([value, ...others], context) => others.some(other => isEqual(value as Value, other, context))),

@@ -7,15 +7,15 @@ export interface Compiled {
   readonly evaluate: Evaluate
   /** The paths at which the expression's value is found. */
   readonly where: StaticPath
-  /** The index of the reference, for a name that may be a tool. The name is a tool when the reference is linked. */
+  /** The index of the reference, for a name that may be that of a tool. If the reference is linked when the template runs, the name is a tool. */
   readonly toolSlot?: number
   /** Facts about the expression, if it is a path and the template is compiled to be explained. */
   readonly traced?: TracedPath
 }
 
-/** Facts about a path for the explanation of a render. Its value lies below a value of which the scope knows the origin. */
+/** Facts about a path for the explanation of a render. The path's value is a member, at any depth, of a value whose origin the scope knows. */
 export interface TracedPath {
-  /** Evaluates the path without reporting it to the trace. Only reads at the scope root are reported all the same. */
+  /** Evaluates the path without reporting to the trace what it reads. Only the scope root still reports what is read from it. */
   readonly evaluate: Evaluate
   /** The names that lead from the beginning of the path to its value. */
   readonly names: readonly string[]
@@ -27,5 +27,8 @@ export interface TracedPath {
   readonly toolSlot?: number
 }
 
-/** A name that was found among the block parameters: how many blocks further out, and at which index. */
+/**
+ * The place of a name among the block parameters: `hops` is the number of blocks with parameters between, `index` its place in the block's list of
+ * parameters.
+ */
 export interface FoundParam { readonly hops: number, readonly index: number, readonly value: StaticPath }

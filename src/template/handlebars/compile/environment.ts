@@ -60,7 +60,7 @@ export class Collection {
   #resolveCall ({ argument, named, ...rest }: RawCall): PartialCall[] {
     const { certain, possible } = this.#resolve(argument)
     const common = { ...rest, named: named.map(({ name, where }) => ({ name, path: solePath(this.inlines.resolve(where)) })) }
-    // A name may belong to the root or to another value, so only names that are always the root's are listed.
+    // The root itself is left out. Where the argument is only possibly the root, a name in the partial may belong to the root or to another value.
     const members = possible.filter(path => path !== '')
     return [
       ...(certain.length === 0 ? [undefined] : certain).map(dot => ({ ...common, dot })),
@@ -68,7 +68,7 @@ export class Collection {
     ]
   }
 
-  /** The paths that the template reads, in source order. Of the root itself only that it is used as a whole is of interest. */
+  /** The paths that the template reads, in source order. The scope root itself is listed only where it is used as a whole. */
   paths (): PathNeed[] {
     const paths: PathNeed[] = []
     for (const { where, use, at: { line, column } } of this.#needs) {
@@ -76,11 +76,14 @@ export class Collection {
       for (const path of certain) if (path !== '' || use === 'used') paths.push({ path, use: use === 'handed' ? 'used' : use, line, column })
       for (const path of possible) if (path !== '') paths.push({ path, use: 'possible', line, column })
     }
-    // The order must be made, because the bodies of inline partials are compiled after the statements behind them.
+    // The order must be made, because the bodies of inline partials are compiled after the statements that follow them.
     return this.inlines.names.size === 0 ? paths : paths.sort((one, other) => one.line - other.line || one.column - other.column)
   }
 
-  /** The paths at which a value is found, with those of calls in place of marks, unless there are too many. */
+  /**
+   * The paths at which a value is found. Marks (see `InlineContexts`) are replaced by the paths of the calls. `UNKNOWN`, when too many paths are
+   * listed already.
+   */
   #resolve (where: StaticPath): StaticPath {
     if (solePath(where) !== undefined) return where
     if (this.#left <= 0) {
@@ -105,7 +108,7 @@ export class Collection {
 
 /**
  * The use of an expression's value. `used`: in full. `tested`: it may be absent. `descended`: only a member of it is read, and the member is noted
- * instead. `handed`: a partial is called with it, which does not yet use the root.
+ * instead. `handed`: it is the argument of a partial; if it is the scope root, that is not yet a use of the whole root.
  */
 export type Use = 'used' | 'tested' | 'descended' | 'handed'
 
@@ -127,7 +130,7 @@ export interface Environment {
   readonly inlines: ReadonlySet<string>
   /** The number of blocks around this place, in this template. */
   readonly depth: number
-  /** Adds the reports to the trace of an explained render. Conditions are compiled without, because no output comes from them. */
+  /** Wraps the closures of a template that is explained, so that they report to the trace. Conditions are not wrapped, because no output comes from them. */
   readonly tracing: Tracing
 }
 
@@ -143,8 +146,8 @@ export interface Compilers {
    * @param outside the environment around the block, for the inline partials that the sequence defines: as in the package handlebars, they see what
    * the block's own statement sees; `undefined` for the template itself
    * @param definedIn gives the scope of `outside` at run time, from the scope of the sequence
-   * @param isHanded whether the sequence is the body of a partial's call: its inline partials are then defined in the partial, and not in their own
-   * bodies, which run in the surroundings of the call
+   * @param isHanded whether the sequence is the body of `{{#> name}}…{{/name}}`: its inline partials are then defined in the partial that is called,
+   * but not in their own bodies, which run in the surroundings of the call
    */
   sequence(
     program: Program,

@@ -18,7 +18,7 @@ type CompileForm = (call: Call, environment: Environment, use: Use) => Compiled
 
 const MANY = Number.MAX_SAFE_INTEGER
 
-/** Compiles `default fallback value`. The value is evaluated first; the fallback is used only when the value is absent, null, nothing or the empty text. */
+/** Compiles `default fallback value`. The value is evaluated first; the fallback is used only when the value is absent, null, `NOTHING` or the empty text. */
 const compileDefault: CompileForm = (call, environment, use) => {
   checkArity('default', call, 2, 2)
   const [fallback, value] = call.params as [Expression, Expression]
@@ -85,7 +85,10 @@ const compileLookup = (name: string, most: number): CompileForm => (call, enviro
   }
 }
 
-/** Compiles `len value`: the number of characters of a text, elements of a list or members of an object. A lazy node is not read for that. */
+/**
+ * Compiles `len value`: the length of a text in UTF-16 units, the number of elements of a list or of members of an object. A lazy node is not read
+ * for that.
+ */
 const compileLength: CompileForm = (call, environment) => {
   checkArity('len', call, 1, 1)
   const [argument] = call.params as [Expression]
@@ -123,7 +126,10 @@ export function compileForm (name: string, call: Call, environment: Environment,
   return (FORMS.get(name) as CompileForm)(call, environment, use)
 }
 
-/** How each of several values is used, when it is not known in which of them a member is looked up: the values are noted themselves. */
+/**
+ * The use of each operand of a function that returns one of several. When only a member of the result is read, it is not known in which operand the
+ * member is looked up, so the operands themselves are noted as tested.
+ */
 function useOfOneOfSeveral (use: Use): Use {
   return use === 'descended' ? 'tested' : use
 }
@@ -142,8 +148,8 @@ function literalKey (key: Expression): string {
 }
 
 /**
- * The element of a value by a key. As in the package handlebars, a false value gives itself. An absent value stays absent, and looking into it is no
- * missing value.
+ * The element of a value by a key. As in the package handlebars, a text, number or boolean that counts as false is itself the result. An element of
+ * an absent value is absent, and reading it is not reported as a missing value.
  */
 function elementOf (holder: Value, key: Value, label: string): Value {
   if (holder === PENDING || holder === NOTHING) return holder

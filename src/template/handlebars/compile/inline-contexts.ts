@@ -1,9 +1,9 @@
 import { isInInline, memberAt, oneOf, UNKNOWN, type StaticPath } from './static-path.ts'
 
-/** The greatest number of different paths with which one inline partial is called. The paths in its body are listed once for each. */
+/** The greatest number of different paths for the context of one inline partial. The paths in its body are listed once for each. */
 const MAX_CONTEXTS = 50
 
-/** The context of an inline partial that unknown callers may call, too: mostly a partial, with the argument that it got itself. */
+/** The context of an inline partial that its own template never calls. Another partial may call it, mostly with the argument that this partial got itself. */
 const PERHAPS_ROOT: StaticPath = { certain: [], possible: [''] }
 
 /**
@@ -57,7 +57,7 @@ export class InlineContexts {
     const known = this.#contexts.get(mark)
     if (known !== undefined) return known
     const calls = this.#calls.get(mark) ?? []
-    // Inline partials that call each other find this entry, and so stop here: they could go ever deeper into a tree of values.
+    // When inline partials call each other, the search finds this entry and stops. Otherwise it could go deeper and deeper into a tree of values.
     this.#contexts.set(mark, UNKNOWN)
     const outer = calls.filter(({ certain, possible }) => ![...certain, ...possible].some(isInInline))
     if (outer.length > 0) this.#contexts.set(mark, union(outer))

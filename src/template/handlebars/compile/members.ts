@@ -5,7 +5,7 @@ import { type Scope } from './scope.ts'
 
 /**
  * The own member of a value; `undefined` when it has none of that name. Texts have no members and lists have only elements, so no property of
- * JavaScript itself is ever found. Members of a pending value are pending, and members of nothing are nothing.
+ * JavaScript itself is ever found. Members of a pending value are pending, and members of `NOTHING` are `NOTHING`.
  * @param isOfData the result of `isDataName` for the name, when the name is known at compile time
  */
 export function memberOf (holder: Value, name: string, isOfData = false): Value | undefined {
@@ -21,12 +21,12 @@ export function memberOf (holder: Value, name: string, isOfData = false): Value 
   return isMember ? (holder as ValueObject)[name] : undefined
 }
 
-/** The value of a member that does not exist: nothing inside a tool's result, otherwise absent. */
+/** The value of a member that does not exist: `NOTHING` inside a tool's result, otherwise absent. */
 export function missing (holder: Value, holderFromTool: boolean, path: string): Value {
   return isFromTool(holder, holderFromTool) ? NOTHING : new Absent(path)
 }
 
-/** Whether a value belongs to a tool's result. For a value that is no object or list, the value that holds it decides. */
+/** Whether a value belongs to a tool's result. For a value that is no object or list, it depends on the object or list that contains the value. */
 export function isFromTool (value: Value, holderFromTool: boolean): boolean {
   return typeof value === 'object' && value !== null ? isToolResult(value) : holderFromTool
 }

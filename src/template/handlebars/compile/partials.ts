@@ -50,7 +50,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const evaluate = environment.tracing.argument(context)
   const { named, found } = compileNamed(partial.hash, environment)
   const body = compileBody?.(context.where)
-  // Named arguments hide names of the context, and which ones is not known here.
+  // Named arguments replace members of the context, and it is not known here which ones.
   environment.collection.inlines.call(name, partial.hash === undefined ? context.where : oneOf(context.where))
   const { depth } = environment
   const inlines = body === undefined ? environment.inlines : new Set([...environment.inlines, ...body.inlines.map(inline => inline.name)])
@@ -120,7 +120,7 @@ function compileNamed (
 ): { readonly named: (scope: Scope) => Handed['named']; readonly found: RawCall['named'] } {
   if (hash === undefined) return { named: () => undefined, found: [] }
   const found: Array<RawCall['named'][number]> = []
-  // The package handlebars assigns them in this order, which shows when a context is printed.
+  // The package handlebars assigns the named arguments in this order, which shows when a context is printed.
   const named = compileHash(hash, environment, 'from the last', ({ evaluate, where }, name) => {
     found.push({ name, where })
     return environment.tracing.namedArgument(evaluate, name)
@@ -160,7 +160,7 @@ function callInline (inline: Inline, scope: Scope, handed: Handed): string {
   return writeFrom(inline.rendering, scope, inline.render, new Scope(inline.rendering, context, inline.defined, handed.data, inline.defined?.params))
 }
 
-/** Runs a part of another text than the caller's, under that text's name. */
+/** Runs a part of another template than the caller's. Meanwhile `run.within` names that other template. */
 function writeFrom ({ run, partial }: Rendering, caller: Scope, render: Render, scope: Scope): string {
   run.within = partial
   const text = render(scope)

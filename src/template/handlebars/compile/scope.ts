@@ -13,7 +13,7 @@ export type Evaluate = (scope: Scope) => Value
 /** An inline partial: its body, and the scope around the block that defines it (none for the template itself). */
 export interface Inline { readonly render: Render, readonly defined: Scope | undefined, readonly rendering: Rendering }
 
-/** The block that `{{> @partial-block}}` runs: its body, the scope of the call, and the block that was set there. */
+/** The block that `{{> @partial-block}}` runs: its body, the scope of the call that passed the block, and the `@partial-block` of that scope. */
 export interface PartialBody { readonly render: Render, readonly scope: Scope, readonly outer: PartialBody | undefined }
 
 /** One template while it runs in one pass. */
@@ -61,7 +61,7 @@ export interface Params {
   second: Value | undefined
   fromTool: boolean
   readonly outer: Params | undefined
-  /** The origin of the first one, in a block that is explained. */
+  /** The origin of the first parameter's value, in a block that is explained. */
   provenance: Provenance | undefined
 }
 

@@ -137,7 +137,7 @@ function withInlines (render: Render, defined: Sequence['inlines'], definedIn: (
   }
 }
 
-/** Compiles the printing of a value: never escaped, objects and lists as JSON, null and nothing as the empty text. */
+/** Compiles the printing of a value: never escaped, objects and lists as JSON, null and `NOTHING` as the empty text. */
 function compilePrint (evaluate: Evaluate, at: Position): Render {
   return scope => {
     const value = evaluate(scope)

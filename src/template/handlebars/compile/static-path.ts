@@ -2,7 +2,10 @@ import { RESERVED_NAMES } from '../../run/scope.ts'
 
 /** The paths at which a value is found, as far as the template's text shows: paths from the scope root, `''` for the root itself. */
 export interface StaticPath {
-  /** The paths at which the value is found for certain: mostly one, and one for each call when the text around is called from several places. */
+  /**
+   * The paths at which the value is found for certain: mostly one, but one for each call when the path is in an inline partial that is called from
+   * several places.
+   */
   readonly certain: readonly string[]
   /** The paths at which the value may be found, depending on other values. */
   readonly possible: readonly string[]
@@ -23,8 +26,8 @@ export function extendPath (path: string, segment: string): string {
 }
 
 /**
- * The paths of a member. `variables`, `args` and `caller` belong to the root wherever the value may be the root, because nothing else has members of
- * these names.
+ * The paths of a member. When the first name is `variables`, `args` or `caller` and the holder may be the root, the member is certainly the root's,
+ * because nothing else has members of these names.
  */
 export function memberAt (holder: StaticPath, names: readonly string[]): StaticPath {
   const [head] = names
@@ -41,7 +44,10 @@ export function oneOf (...values: readonly StaticPath[]): StaticPath {
   return paths.size === 0 ? UNKNOWN : { certain: [], possible: [...paths].slice(0, MAX_POSSIBLE) }
 }
 
-/** The path of a value that has exactly one, for certain. Inside an inline partial no value has one while it is compiled. */
+/**
+ * The path of a value that has exactly one, for certain; `undefined` for any other value. While an inline partial is compiled, no value in it has
+ * such a path.
+ */
 export function solePath ({ certain: [path, ...more], possible }: StaticPath): string | undefined {
   return path === undefined || more.length + possible.length > 0 || isInInline(path) ? undefined : path
 }

@@ -1,6 +1,6 @@
 import { Absent, NOTHING, PENDING, type Pending, type Value } from '../../value.ts'
 
-/** Whether `if` takes a value for true. False are: false, 0, empty texts and lists, null, nothing and absent. */
+/** Whether `if` takes a value for true. False are: false, 0, empty texts and lists, null, `NOTHING` and absent. */
 export function isTrue (value: Value): boolean | Pending {
   if (typeof value !== 'object') return Boolean(value)
   if (value === null || value === NOTHING) return false

@@ -4,7 +4,7 @@ import { type Compiled } from '../compile/compiled.ts'
 import { type Environment } from '../compile/environment.ts'
 import { UNKNOWN } from '../compile/static-path.ts'
 
-/** Compiles a literal. `undefined` becomes nothing, and an integer keeps the digits that a double cannot hold. */
+/** Compiles a literal. `undefined` becomes `NOTHING`, and an integer keeps the digits that a double cannot represent. */
 export function compileLiteral (literal: Literal, environment: Environment): Compiled {
   const value = literalValue(literal, environment)
   return { evaluate: () => value, where: UNKNOWN }

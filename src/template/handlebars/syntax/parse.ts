@@ -4,7 +4,7 @@ import { TemplateSyntaxError } from '../../language.ts'
 import { type Place, type Program } from './ast.ts'
 import { findUnclosedBlock, findUnclosedTag, findUnclosedText } from './unclosed.ts'
 
-/** An error of the package's parser. It has a place only when that is not the token at which the parser stopped. */
+/** An error of the package's parser. It has a place only when the mistake is not at the token where the parser stopped. */
 interface ParserError { readonly message: string, readonly lineNumber?: number, readonly column?: number }
 
 /** The members of the package's parser that are used here. */

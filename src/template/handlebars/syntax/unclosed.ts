@@ -2,7 +2,7 @@ import { TemplateSyntaxError } from '../../language.ts'
 import { classifyHandlebars } from '../../syntax/prescan.ts'
 import { positionAt, scanTags } from '../../syntax/tags.ts'
 
-/** Finds the first tag that does not end, and gives the error for it. The parser stops somewhere behind that tag, and cannot say where it begins. */
+/** Finds the first tag that does not end, and gives the error for it. The parser stops somewhere after that tag, and cannot say where it begins. */
 export function findUnclosedTag (text: string): TemplateSyntaxError | undefined {
   for (const { start, inner } of scanTags(text, 'handlebars')) {
     if (inner.startsWith('!') || inner.startsWith('{{')) continue
@@ -10,7 +10,7 @@ export function findUnclosedTag (text: string): TemplateSyntaxError | undefined 
     // The scan of a tag stops at a literal that is not closed.
     if (/["'[]/.test(text[end] ?? '')) return new TemplateSyntaxError(`${text[end] as string} is not closed`, positionAt(text, end))
     if (!inner.includes('{{') && text.startsWith('}}', end)) continue
-    // A single brace where two belong is the mistake.
+    // The mistake is a single brace in a place that needs two.
     const brace = /^[^{}]*\}/.exec(inner)?.[0]
     if (brace !== undefined) return new TemplateSyntaxError('a tag ends with "}}", not with "}"', positionAt(text, start + 1 + brace.length))
     return new TemplateSyntaxError('the tag has no "}}"', positionAt(text, start))

@@ -14,11 +14,11 @@ export interface Call {
   /** The node of the whole call, for messages. */
   readonly node: Node
   readonly operands: Operands
-  /** The arguments that are written behind the name, without the piped one. */
+  /** The arguments that are written after the function's name. An argument that comes through a pipe (`|`) is not among them. */
   readonly written: readonly Operand[]
 }
 
-/** The expression for a call that `evaluate` makes. Its last node is that of its last argument, or of the name when there are no arguments. */
+/** Makes the expression for a call; `evaluate` makes the call itself. Go's messages name the call's last written argument, or its name when there is none. */
 export function callExpression ({ identifier, operands, node }: Call, evaluate: Evaluate): Expression {
   const { all, isPiped, assigns, size } = operands
   const last = all.at(isPiped ? -2 : -1)
@@ -47,7 +47,7 @@ export function checkCount (context: Context, call: Call, least: number, most: n
   })
 }
 
-/** Runs a function that may throw a CallError, to which the call is added. */
+/** Runs the function that a template calls. When it throws a CallError, a RenderError that also names the call is thrown instead. */
 export function guarded (context: Context, { node, name }: Call, run: () => GoValue): GoValue {
   try {
     return run()

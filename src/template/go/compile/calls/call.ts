@@ -21,7 +21,7 @@ import { type Context, failure, placeOf } from '../unit.ts'
 
 type Compile = (context: Context, call: Call) => Expression
 
-/** The builtins that do not get the values of all their arguments at once, or that accept missing values. */
+/** The builtins that have a compiler of their own, with the least and the greatest number of their arguments. */
 const FORMS: ReadonlyMap<string, readonly [least: number, most: number, compile: Compile]> = new Map<string, readonly [number, number, Compile]>([
   ['and', [1, Infinity, compileLogic]],
   ['or', [1, Infinity, compileLogic]],
@@ -116,12 +116,12 @@ function callShared (context: Context, call: Call, shared: TemplateFunction): Ex
   })
 }
 
-/** Turns the error of a function into the one to throw: a reason gets the call added, any other error stays as it is. */
+/** Turns the error of a function into the error to throw: a FunctionError becomes a RenderError that also names the call; any other error stays as it is. */
 function calledWrongly (context: Context, { node, name }: Call, error: unknown): unknown {
   return error instanceof FunctionError ? failure(context, node, `error calling ${name}: ${error.message}`) : error
 }
 
-/** Compiles the call of a tool, whose arguments go by position. A null in its result is nothing, so that fields of it are nothing, too. */
+/** Compiles the call of a tool, whose arguments go by position. A result that is null becomes `NOTHING`, so that every field of it is `NOTHING`, too. */
 function callTool (context: Context, call: Call): Expression {
   const { operands, identifier } = call
   const slot = context.unit.links.get(identifier) as number

@@ -7,13 +7,16 @@ import { type Machine } from '../machine.ts'
 import { skip, unionOf } from '../settle.ts'
 import { type Context } from '../unit.ts'
 
-/** Compiles `and` or `or`. The result is the first operand that decides, or the last one; those behind it are not evaluated. */
+/**
+ * Compiles `and` or `or`. The result is the first operand that decides it (a false one for `and`, a true one for `or`), otherwise the last operand.
+ * The operands after the result are not evaluated.
+ */
 export function compileLogic ({ unit }: Context, call: Call): Expression {
   const { all, isPiped } = call.operands
   const isOr = call.name === 'or'
   const final = all.length - 1
   const form = unit.forms++
-  // A pending operand leaves all operands behind it unevaluated, except the piped one, which was evaluated first.
+  // A pending operand leaves all operands after it unevaluated, except the piped one, which was evaluated first.
   const written = isPiped ? all.slice(0, -1) : all
   const skipped = assignsBehind(written, all.length)
   const expression = callExpression(call, (machine, dot) => {
@@ -42,7 +45,7 @@ function decide (machine: Machine, form: number, operand: number): void {
   machine.decided[form] = operand
 }
 
-/** The variables that may be assigned behind each of `count` operands, by the operands that are written there. */
+/** For each of `count` operands, the slots of the variables that the written operands after it may assign. */
 function assignsBehind (written: readonly Expression[], count: number): ReadonlyArray<readonly number[]> {
   const behind = new Array<readonly number[]>(count).fill([])
   for (let index = written.length - 2; index >= 0; index--) {

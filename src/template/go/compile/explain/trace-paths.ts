@@ -6,7 +6,7 @@ import { type Machine, tracedOf } from '../machine.ts'
 import { beginsAtRoot, readPlain } from '../plain-path.ts'
 import { type TracedMachine } from './traced-machine.ts'
 
-// This file has what an explained template wraps around the closures of its paths.
+// The functions in this file wrap the closures of a template's paths, so that they report to the trace what the paths read.
 
 /** The origin of the value of a path; `undefined` for a value that is no plain data. */
 export function resolveOrigin (machine: Machine, traced: TracedMachine, dot: GoValue, path: PlainPath, value: GoValue | undefined): Provenance | undefined {
@@ -42,7 +42,7 @@ export function traceVariable (slot: number): Evaluate {
   }
 }
 
-/** Makes an assignment keep the origin of the variable's value. */
+/** Makes an assignment note where the variable's value comes from. */
 export function traceAssignment (slot: number, evaluate: Evaluate): Evaluate {
   return (machine, dot) => {
     const traced = tracedOf(machine)
@@ -70,7 +70,7 @@ export function traceFields (base: Evaluate, names: readonly string[], read: Eva
   }
 }
 
-/** Makes the first field of a path report what it reads, when it may be one of the scope root. */
+/** Makes the first field of a path report what it reads, for a path that may begin at the scope root. */
 export function traceStart (name: string, evaluate: Evaluate, isOfRoot: (machine: Machine, dot: GoValue, name: string) => boolean): Evaluate {
   return (machine, dot) => {
     const traced = tracedOf(machine)

@@ -6,7 +6,8 @@ import { type Machine, tracedOf } from '../machine.ts'
 import { type TracedMachine } from './traced-machine.ts'
 import { writeList } from '../write-list.ts'
 
-// This file has what an explained template wraps around the closures of single kinds of statements. What lists do with all statements is in `write-list.ts`.
+// The functions in this file wrap the closures of single kinds of statements, so that these report to the trace. `write-list.ts` has what all
+// statements of a list report.
 
 /** Makes the closure that runs a body defined in the template, with its argument as dot and `$`. */
 export function traceBody (body: Body): (machine: Machine, argument: GoValue, before: string) => string {
@@ -48,8 +49,8 @@ export function traceWith (list: List): Write {
 }
 
 /**
- * Makes a `range` keep what it goes over for its rounds, and restore afterwards what the `range` around it goes over. Before the first round the
- * header's variables hold the list.
+ * Makes a `range` note the value that it loops over and the value's origin, which its rounds need; afterwards those of the `range` around it are
+ * restored. Before the first round the variables in the header have the origin of that value.
  */
 export function traceLoop ({ key, element }: Header, write: Write): Write {
   return (machine, dot, value, before) => {
@@ -80,7 +81,7 @@ export function writeRoundTraced (machine: Machine, header: Header, body: List, 
   return text
 }
 
-/** The origin of an element of a `range`. When the range goes over no list, map or branch, such as over a number, the rounds are no members of it. */
+/** The origin of an element of a `range`. In a range over a number the elements are no members of the number, but are made from it. */
 function ofElement ({ trace, list, ofList }: TracedMachine, key: GoValue): Provenance {
   if (Array.isArray(list) && ofList.source !== undefined) return memberOf(ofList, key as number)
   const found = trace.member(ofList, list, String(key))
@@ -100,7 +101,7 @@ export function traceMaking (evaluate: Evaluate): Evaluate {
 
 const FALLBACK = originated([{ kind: 'default' }])
 
-/** Makes an expression report that a fallback is used. */
+/** Makes the fallback of a `default` report that it is used. */
 export function traceFallback (evaluate: Evaluate): Evaluate {
   return (machine, dot) => {
     tracedOf(machine).trace.read(FALLBACK)

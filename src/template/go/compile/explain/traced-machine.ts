@@ -17,9 +17,9 @@ export class TracedMachine {
   argument = NOWHERE
   /** The origins of the variables, parallel to `Machine.variables`, but without `$`. */
   slots: Provenance[] | undefined = undefined
-  /** The origin of the value of the statement that begins. */
+  /** The origin of the value that the present statement looks at. */
   from = NOWHERE
-  /** The value that the innermost running `range` goes over; `ofList` is its origin. */
+  /** The value that the innermost running `range` loops over; `ofList` is its origin. */
   list: GoValue = null
   ofList = NOWHERE
 
@@ -28,7 +28,7 @@ export class TracedMachine {
     this.ofVariables = root instanceof TracedRoot ? root.ofVariables() : NOWHERE
   }
 
-  /** Takes over the origin of the argument for a template that begins. @param partial the id of the prompt whose template it is, if that is a partial */
+  /** Begins a template: takes the origin of its argument from the trace. @param partial the id of the prompt whose template it is, if that is a partial */
   begin (partial: string | undefined): void {
     this.partial = partial
     this.argument = this.trace.takeArgument()

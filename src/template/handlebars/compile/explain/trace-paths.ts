@@ -30,7 +30,10 @@ function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefine
   return { evaluate, names, startOf: scope => paramsOf(scope, param.hops)?.provenance ?? NOWHERE, isPlain: false }
 }
 
-/** The facts about a name that may be a tool. About a tool's result nothing is known before it is read. */
+/**
+ * Changes the facts about a path whose name may be that of a tool. While a tool is linked, the path is evaluated to `PENDING`, because nothing is
+ * known about the tool's result before it is read.
+ */
 export function unlessTool (traced: TracedPath, slot: number): TracedPath {
   const { evaluate } = traced
   return { ...traced, evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : PENDING, toolSlot: slot }
@@ -41,7 +44,10 @@ export function rootOf ({ context, rendering: { root } }: Scope, { names: [first
   return context === root && (first === 'variables' || first === 'args') && root instanceof TracedRoot ? root : undefined
 }
 
-/** The value of a plain path, read as data; `undefined` when the path is not plain here, or has no value. @param root the result of `rootOf` */
+/**
+ * The value of a plain path, read as data; `undefined` when the path is the name of a linked tool, or leads to no data.
+ * @param root the result of `rootOf`
+ */
 export function readPlain ({ context, rendering }: Scope, { names, toolSlot }: TracedPath, root: TracedRoot | undefined): Value | undefined {
   if (toolSlot !== undefined && rendering.links[toolSlot] !== undefined) return undefined
   let value: Value | undefined = root === undefined ? context : root.variables()
@@ -133,7 +139,10 @@ function paramStart ({ parts }: Path, { hops, index }: FoundParam): FindStart {
   }
 }
 
-/** Finds the beginning of a path with `@`: `@root`, or the loop to which the other data belong, of which nothing more is known. */
+/**
+ * Finds the beginning of a path with `@`. For `@root` it is the scope root; for `@index` and the others it is the value itself, whose origin is that
+ * of the loop.
+ */
 function dataStart ({ depth, parts: [name, ...names] }: Path): FindStart {
   if (name === 'root') return ({ rendering }) => ({ value: rendering.root, provenance: NOWHERE, names })
   return (scope, _trace, value) => ({ value, provenance: made([ofLoop(outerData(scope, depth))]), names: [] })

@@ -9,7 +9,8 @@ import { type Evaluate, type Render, type Scope } from '../scope.ts'
 import { type Compiled, type TracedPath } from '../compiled.ts'
 import { provenanceOf, readPlain, rootOf } from './trace-paths.ts'
 
-// This file has what an explained template wraps around its closures. Each scope keeps the origins of its context, its block parameters and its loop data.
+// The functions in this file wrap the closures of statements, so that these report to the trace. Each scope has the origins of its context, its block
+// parameters and its loop data.
 
 /** Makes a whole template, the body of an inline partial, or a block that is passed to a partial take the origin of its argument. */
 export function traceEntry (render: Render): Render {
@@ -30,7 +31,8 @@ export function traceLiteral (literal: Literal): Render {
 
 /**
  * Makes a block or a partial report the text before it.
- * @param leavesReads whether what was read is forgotten: a block forgets what it has tested, a partial keeps everything that was read for it
+ * @param leavesReads whether what was read is forgotten afterwards: true for a block, which has only tested it; false for a partial, which needs what
+ * was read for it
  */
 export function tracePart (render: Render, before: Literal | undefined, leavesReads: boolean): Render {
   const clean = leavesReads ? forgetting(render) : render
@@ -111,7 +113,7 @@ export function traceMaking (evaluate: Evaluate): Evaluate {
 
 const FALLBACK = originated([{ kind: 'default' }])
 
-/** Makes an expression report that a fallback is used. */
+/** Makes the fallback of a `default` report that it is used. */
 export function traceFallback (evaluate: Evaluate): Evaluate {
   return scope => {
     traceOf(scope.rendering.run).read(FALLBACK)
@@ -119,7 +121,7 @@ export function traceFallback (evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Makes a block's header keep what it has read for the block's body. */
+/** Makes the header of a block note its value and the value's provenance in the trace, where the block's body finds them. */
 export function traceHeader (evaluate: Evaluate): Evaluate {
   return scope => {
     const trace = traceOf(scope.rendering.run)

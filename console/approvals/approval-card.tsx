@@ -69,5 +69,6 @@ function isMeant (section: HTMLElement | null, isFirst: boolean): boolean {
 function titleOf ({ kind, place, approval }: Card): string {
   if (kind === 'command') return t.runCommandOn(place)
   if (kind === 'tool') return t.callTool(place)
+  if (kind === 'commit') return t.commitIn(place)
   return t.deletesFiles(approval.effect.change?.do?.actions.filter(action => action.kind.startsWith('DELETE')).length ?? 0)
 }

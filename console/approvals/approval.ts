@@ -5,7 +5,7 @@ export type ApprovalReply = paths['/api/approvals/{id}']['get']['responses']['20
 
 /** What would be done, as far as a card shows it. */
 export interface Effect {
-  readonly kind: 'exec' | 'tool' | 'apply' | (string & {})
+  readonly kind: 'exec' | 'tool' | 'apply' | 'commit' | (string & {})
   readonly command?: string
   readonly target?: string
   readonly folder?: string
@@ -21,6 +21,9 @@ export interface Effect {
   readonly workspace?: string
   readonly change?: { readonly do?: { readonly actions: ReadonlyArray<{ readonly kind: string, readonly path: string }> } }
   readonly checks?: readonly string[]
+  /** The files and the message of a commit. */
+  readonly paths?: readonly string[]
+  readonly message?: string
   /** The terminal in whose shell it runs. */
   readonly terminal?: string
 }
@@ -39,6 +42,7 @@ export function placeOf ({ effect }: Asked): string {
 export function textOf ({ effect }: Asked): string {
   if (effect.command !== undefined) return effect.command
   if (effect.kind === 'tool') return `${effect.tool ?? ''} ${JSON.stringify(effect.arguments, null, 2)}`
+  if (effect.kind === 'commit') return `${effect.paths?.join('\n') ?? ''}\n\n${effect.message ?? ''}`
   return effect.change?.do?.actions.map(({ kind, path }) => `${kind} ${path}`).join('\n') ?? JSON.stringify(effect.change ?? effect, null, 2)
 }
 

@@ -31,9 +31,18 @@ function RunButtons ({ card: { kind, place, mayRun, isAsked, openSecond } }: { r
   return (
     <>
       <DeliberateButton className='button primary' disabled={isOff} onPress={openSecond}>
-        {kind === 'command' ? t.runOn(place) : kind === 'tool' ? t.callIt : t.changeIt(place)}
+        {agreeTo(kind, place)}
       </DeliberateButton>
       <button type='button' className='button plain small' disabled={isOff} onClick={openSecond}>{t.byKeys}</button>
     </>
   )
+}
+
+function agreeTo (kind: Card['kind'], place: string): string {
+  switch (kind) {
+    case 'command': return t.runOn(place)
+    case 'tool': return t.callIt
+    case 'change': return t.changeIt(place)
+    case 'commit': return t.commitIt
+  }
 }

@@ -18,7 +18,7 @@ export interface Card {
   /** What differs: from what was proposed once it is edited, else from what was decided before. */
   readonly marks: readonly Range[]
   readonly setEdited: (text: string | undefined) => void
-  readonly kind: 'command' | 'tool' | 'change'
+  readonly kind: 'command' | 'tool' | 'change' | 'commit'
   readonly mayApprove: boolean
   /** Whether the place has to be typed. */
   readonly isGrave: boolean
@@ -36,7 +36,7 @@ export interface Card {
   readonly end: RefObject<HTMLSpanElement | null>
 }
 
-const KINDS: Readonly<Record<string, Card['kind']>> = { exec: 'command', apply: 'change' }
+const KINDS: Readonly<Record<string, Card['kind']>> = { exec: 'command', apply: 'change', commit: 'commit' }
 
 /** @param before what the session asked for before, where that was shown here */
 export function useCard (approval: Asked, onDecided: () => void, before?: string): Card {

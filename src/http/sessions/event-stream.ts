@@ -109,7 +109,7 @@ function eventText (event: string, data: JsonObject): string {
 
 /** The code and the message of an error for the reader of a stream. An unexpected error shows no details. */
 function reasonOf (error: unknown): JsonObject {
-  const { code, message } = error instanceof ServiceError ? error : { code: 'INTERNAL', message: 'The stream ended unexpectedly; go on behind its last id' }
+  const { code, message } = error instanceof ServiceError ? error : { code: 'INTERNAL', message: 'The stream ended unexpectedly; continue after its last id' }
   return { code, message, at: timeOf(Date.now()) }
 }
 

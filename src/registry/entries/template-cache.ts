@@ -18,7 +18,7 @@ const EXPLAINED = 2
 /** Gives a compiled template: plain, or compiled so that it can explain which value each piece of its output came from. */
 export type PreparedTemplate = (explain: boolean) => Template
 
-/** The source of compiled templates for those who compile prompts. */
+/** Gives compiled templates to the code that compiles prompts. */
 export interface TemplateCache {
   /**
    * Prepares the text of a template once, so that later look-ups do not depend on the text's length. The returned function compiles the template when

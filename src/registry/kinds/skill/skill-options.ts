@@ -25,7 +25,7 @@ export type Protocol = 'tools' | 'text'
 /** Who runs a skill's commands. `manual`: the user does. `approve`: the service does, each command after a person has approved it. `auto`: the service does. */
 export type Execution = 'manual' | 'approve' | 'auto'
 
-/** A question that is put to whoever starts a skill. */
+/** A parameter of a skill: whoever starts the skill is asked for its value. */
 export interface SkillParam {
   readonly name: string
   readonly description: string

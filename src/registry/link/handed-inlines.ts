@@ -11,15 +11,15 @@ export interface Inclusion {
 }
 
 /**
- * Whether a prompt is included at every render of the including text, because no block with a condition lies around the call. Where inline partials
- * are defined, the call is not certain: they may replace the prompts that it names.
+ * Whether a prompt is included at every render of the including text, because no block with a condition lies around the call. A call for which inline
+ * partials are defined is not certain, because they may replace the prompts that it names.
  */
 export function isCertain ({ reference: { calls = [] } }: Inclusion): boolean {
   return calls.some(({ isConditional, inlines }) => !isConditional && (inlines?.size ?? 0) === 0)
 }
 
 /**
- * Whether an inline partial reaches a prompt on every way from another one: each chain of inclusions between the two hands it on.
+ * Whether an inline partial reaches the prompt `to` by every chain of inclusions that leads from the prompt `from` to it.
  * @param name the inline partial's name
  */
 export function isAlwaysGiven (name: string, from: PromptEntry, to: PromptEntry, inclusionsOf: (entry: PromptEntry) => readonly Inclusion[]): boolean {

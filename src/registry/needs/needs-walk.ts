@@ -16,10 +16,7 @@ const MAX_LOOKED_AT = 20_000
 /** How many characters of an argument's path count as one more path looked at: arguments of arguments can have ever longer paths. */
 const CHARACTERS_PER_LOOK = 100
 
-/**
- * An argument that a partial is called with: the path at which it is found (`''` for the root of all values), and the parameters whose defaults fill
- * that place.
- */
+/** An argument that a partial is called with: the path of its value (`''` for the root of all values), and the parameters whose defaults apply to the value. */
 export interface Given {
   readonly path: string
   readonly parameters: readonly PromptParameters[]
@@ -41,9 +38,12 @@ export interface Visit {
   readonly parameters: readonly PromptParameters[]
   /** The names of partials that inline partials replace in the text. */
   readonly replaced: ReadonlySet<string>
-  /** Whether it depends on a value that the text is called with these arguments. */
+  /** True when a value that only a render knows decides whether the text is called with these arguments. */
   readonly isPossible: boolean
-  /** Whether this visit only finds names of modules in the dot: in a partial they are searched there before the root. */
+  /**
+   * Whether this visit covers only names that may also be those of shared variables, and takes them from the dot: a partial looks for them there before
+   * it looks at the root.
+   */
   readonly findsModulesInDot: boolean
   /** The visit of the prompt that includes this one. */
   readonly outer: Visit | undefined
@@ -99,7 +99,10 @@ export class NeedsWalk {
     return whole === '' ? undefined : ownerOf(whole, visit.prompt.entry.parameters?.names, this.#environs)
   }
 
-  /** The path from the root at which a path in a visited text begins, and how many characters of the path that start replaces. */
+  /**
+   * The path from the root that replaces the beginning of a path in a visited text, and how many characters of the beginning it replaces; `undefined`
+   * for a value that is at no path.
+   */
   #startOf ({ isTop, dot, named, findsModulesInDot }: Visit, path: string): { readonly path: string, readonly skipped: number } | undefined {
     const head = firstSegment(path)
     if (isTop || RESERVED_NAMES.has(head)) return { path: '', skipped: 0 }
@@ -177,7 +180,7 @@ export function givenAt ({ dot, named }: Visit, path: string): Given | undefined
   return [dot, ...named.values()].find(given => given !== undefined && given.path !== '' && isBelow(path, given.path))
 }
 
-/** The key that tells one visit of a prompt from its other visits. */
+/** The key by which one visit of a prompt differs from its other visits. */
 function keyOf ({ prompt, dot, named, replaced }: Visit): string {
   return JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort(), [...replaced].sort()])
 }

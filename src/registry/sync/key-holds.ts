@@ -8,12 +8,12 @@ import { EmptyHold } from './empty-hold.ts'
 export interface KeyHoldsOptions {
   readonly kinds: readonly Kind[]
   readonly nodes: Store['nodes']
-  /** How long the loaded entries of a kind or node stay served that the store lists as empty, in ms. */
+  /** How long the loaded entries of a kind or of a node stay served after the store suddenly lists none of them, in ms. */
   readonly emptyHold: number
   readonly log: Log
   /** The loaded keys of a kind. */
   keysOf (kind: Kind): Iterable<string>
-  /** Whether the store has reported a change of a key that was not read since. */
+  /** Whether the store has reported a change of a key, and the key was not read after that. */
   isAnnounced (key: string): boolean
 }
 

@@ -3,7 +3,7 @@ import { helperOf } from './check-tree.ts'
 import { type SourceLines } from './source-lines.ts'
 import { walkTree } from './walk-tree.ts'
 
-/** A stretch of the template, and the text that replaces it. */
+/** A part of the template, and the text that replaces it. */
 interface Edit { readonly from: number, readonly to: number, readonly text: string }
 
 /** A template after it was rewritten, with the way back to offsets in the original. */
@@ -45,8 +45,8 @@ export function rewriteHelpers (source: string, program: Program, lines: SourceL
 }
 
 /**
- * The offset in the original template for an offset in the rewritten one. Every offset in an inserted text gives the beginning of the stretch that it
- * replaces.
+ * The offset in the original template for an offset in the rewritten one. Every offset in an inserted text gives the beginning of the part that the
+ * text replaces.
  */
 function offsetBefore (edits: readonly Edit[], offset: number): number {
   let shift = 0
@@ -65,7 +65,7 @@ function comparisonOf (call: Call, name: string, block: string, source: string, 
   const from = lines.offsetOf(call.path.loc.start)
   const behind = lines.offsetOf(last.loc.end)
   const end = lines.offsetOf(call.loc.end)
-  // A link of an `else` chain has no closing tag of its own.
+  // A block that begins with `else`, such as `{{else ifEquals a b}}`, has no closing tag of its own.
   const [closing] = new RegExp(`^\\{\\{~?/\\s*${name}\\s*~?\\}\\}$`).exec(source.slice(source.lastIndexOf('{{', end - 1), end)) ?? []
   return [
     { from, to: from + name.length, text: `${block} (eq` },

@@ -39,7 +39,7 @@ export function parseClusterNodes (text: string, isEncrypted: boolean): ClusterN
   })
 }
 
-/** The error that the nodes do not agree on who serves which slot. It passes by itself, unless a node is lost. */
+/** The error that the nodes do not agree on who serves which slot. It goes away by itself, unless a node is lost. */
 export class ClusterDisagreement extends StoreError {}
 
 /** The newest of several views of a cluster. A node that was cut off or frozen still reports an older state. */

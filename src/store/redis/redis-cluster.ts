@@ -8,7 +8,7 @@ import { StoreError } from '../store.ts'
 /** How many nodes are asked at a time which node serves which slots. */
 const WITNESSES = 3
 
-/** How often the masters are asked when they do not agree, and the pause between two attempts in ms. */
+/** How often the masters are asked when they do not agree which of them serves which slots, and the pause between two attempts in ms. */
 const CENSUS_ATTEMPTS = 20
 const CENSUS_DELAY_MS = 100
 

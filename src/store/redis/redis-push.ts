@@ -58,7 +58,7 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
     notifyAll()
   }
 
-  /** The first refusal of a node to push, in words for operators. A node that is away has refused nothing. */
+  /** The reason of the first node that refuses to push, in words for operators; `undefined` when none does. A node that is away has refused nothing. */
   function refusal (): string | undefined {
     const reasons = Array.from(trackings, ([{ target }, tracking]) => {
       const error = tracking.refusal()

@@ -9,7 +9,7 @@ const BATCH_KEYS = 250
 
 /**
  * How many bytes of every value the first read takes. This bounds the size of one batch (250 * 64 KiB), so that a few hundred large values cannot
- * push every read over the command timeout. Nearly all values are shorter and need no second read.
+ * make every read exceed the command timeout. Nearly all values are shorter and need no second read.
  */
 const FIRST_LOOK_BYTES = 64 * 1024
 
@@ -117,7 +117,7 @@ async function readLong (execute: Execute, keys: readonly string[]): Promise<Map
 async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
   if (keys.length === 0) return new Map()
   const types = await execute(keys.map(key => ['type', key])).catch((error: unknown) => {
-    // One key of another type must not keep all other keys from being read.
+    // When the Redis user may not use TYPE, only the name of the type is missing. The other keys are read nevertheless.
     if (isWithheld(error)) return keys.map(() => 'key of another type')
     throw error
   })

@@ -58,7 +58,7 @@ export function watchSentinels (
   }
 
   for (const client of clients) {
-    // The reason why a Sentinel does not answer is reported when one is needed: when the client connects.
+    // Why a Sentinel does not answer is reported only when its answer is needed, that is when the client connects.
     client.on('error', () => {})
     // The first question is asked at once, because only later answers can differ from it.
     client.on('ready', () => {

@@ -28,7 +28,7 @@ export type TrackingState = 'starting' | 'pushed' | 'polled'
 /** Follows the changes of one node of Redis. */
 export interface Tracking {
   state (): TrackingState
-  /** Why changes are not pushed, where the node gave a reason. */
+  /** Why changes are not pushed; `undefined` unless the node gave a reason. */
   refusal (): Error | undefined
   /** Checks both connections. The answer comes after all changes that were reported before. @throws when one of the connections is broken */
   ping (): Promise<void>
@@ -37,8 +37,8 @@ export interface Tracking {
 
 /**
  * Asks a node to report changed keys. It uses the broadcast mode of CLIENT TRACKING, which costs the node no memory for each key. With RESP2 two
- * connections are needed: one has the tracking turned on, and the other one receives the messages. When either is lost, Redis reports nothing more
- * without saying so. Therefore the tracking is set up anew whenever one of them ends.
+ * connections are needed: one has the tracking turned on, and the other one receives the messages. When one of them is lost, Redis stops reporting
+ * changes and does not say so. Therefore the tracking is set up again whenever one of them ends.
  */
 export function trackNode ({ client: node, createCompanion }: RedisConnection, { prefixes, onKeys, onState }: TrackingOptions): Tracking {
   let state: TrackingState = 'starting'
@@ -72,7 +72,7 @@ export function trackNode ({ client: node, createCompanion }: RedisConnection, {
     }
   }
 
-  /** Gives up a listening connection that is broken, and tries a new one later. Of two calls for one connection the second does nothing. */
+  /** Closes a listening connection that is broken, and tries a new one later. A second call for the same connection does nothing. */
   function lose (own: Redis | undefined): void {
     if (closed || own === undefined || listener !== own) return
     listener = undefined

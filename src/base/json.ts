@@ -16,7 +16,7 @@ export function isJsonObject (value: Json | undefined): value is JsonObject {
 /** How deep objects and lists may nest in any JSON that the service reads. Code that recurses over JSON relies on this bound. */
 export const MAX_JSON_DEPTH = 100
 
-/** The number of digits from which on a number may have more than a double can hold. */
+/** A number with at least this many digits may have digits that a double cannot hold. */
 const DIGITS_OF_DOUBLES = 16
 
 /** The greatest number of digits of an integer. Integers beyond 2^53 are kept with all digits, but must have a bound. */

@@ -1,7 +1,7 @@
 import { type TextPlace } from '../base/json.ts'
 
 /**
- * The store in which other programs register prompts, tools and the like: JSON texts under keys such as
+ * The store in which other programs register prompts, tools and other entries: JSON texts under keys such as
  * `shenma:templates:evaluator:evaluate_quality`. The service follows its changes, and writes only what `PUT` and `DELETE` ask for. The variants are a
  * folder and Redis; one suite of tests runs over each, and over the variant in memory that other tests use.
  */
@@ -19,10 +19,11 @@ export interface Store {
    * @throws StoreError when the store could not be asked; a single bad value is a result, not an error
    */
   read (keys: readonly string[]): Promise<readonly StoredValue[]>
-  /** Tells of each key whether it exists, in their order, without reading values. @throws StoreError when the store could not be asked */
+  /** Tells of each key whether it exists, in the order of the keys, without reading values. @throws StoreError when the store could not be asked */
   has (keys: readonly string[]): Promise<readonly boolean[]>
   /**
-   * Stores `text` under a key, whole or not at all, so that no reader ever sees a part of it. A time to live of the earlier value ends.
+   * Stores `text` under a key, whole or not at all, so that no reader ever sees a part of it. The new value has no time to live, even if the earlier
+   * one had.
    * @param expected the value that must be stored there now, otherwise nothing is written; left out when any value will do
    * @throws StoreError when the store could not be asked; then the text may be stored or not
    */
@@ -42,8 +43,8 @@ export interface Store {
    */
   watch (listener: ChangeListener): Promise<() => Promise<void>>
   /**
-   * The nodes that hold the keys between them, as in a cluster: each may lose all of its keys while the others keep theirs. Left out by a variant
-   * that loses all keys or none.
+   * The nodes over which the keys are spread, as in a cluster: one node may lose all of its keys while the others lose none. Left out by a variant that
+   * loses all keys or none.
    */
   readonly nodes?: StoreNodes
   /** The state of the connection as it is known now; the store is not asked. */
@@ -55,7 +56,7 @@ export interface Store {
 /** The nodes of a store, such as a cluster, as they are now. */
 export interface StoreNodes {
   names (): readonly string[]
-  /** The node that holds a key; `undefined` when none is known. */
+  /** The node that has a key; `undefined` when none is known. */
   of (key: string): string | undefined
 }
 

@@ -29,7 +29,7 @@ export function visibleGeneration (generation: Generation, caller: Patterns): Ge
   return view
 }
 
-/** The whole generation behind a caller's view. It is needed, because an allowed prompt may include prompts that the caller may not see. */
+/** The whole generation from which a caller's view was made. It is needed, because an allowed prompt may include prompts that the caller may not see. */
 export function wholeGeneration (view: Generation): Generation {
   return wholes.get(view) ?? view
 }

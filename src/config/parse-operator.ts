@@ -9,7 +9,7 @@ import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget,
 /** The greatest size of the operator's file, in bytes. */
 const MAX_BYTES = 1024 * 1024
 
-/** Matches a command's pattern whose last word only ends in a star, such as `git*`. */
+/** Matches the pattern of a command when its last word ends in a star but is no star alone, such as `git*`. */
 const HALF_STAR = /[^ \t]\*[ \t]*$/
 
 /** The error that the operator's file cannot be used. Its message names the place, what was expected and what was found. */

@@ -16,8 +16,8 @@ const wholes = new WeakMap<Generation, Generation>()
 
 /**
  * The view that a caller has of a generation (an immutable snapshot of all registered entries). It lacks the prompts, agents, skills and plans that
- * the caller's name patterns do not allow, and extensions without any allowed prompt. An allowed prompt keeps the prompts that it includes, whatever
- * their names are.
+ * the caller's name patterns do not allow, and extensions without any allowed prompt. Prompts that an allowed prompt includes are rendered with it,
+ * whatever their names are.
  */
 export function visibleGeneration (generation: Generation, caller: Patterns): Generation {
   const patterns = caller.prompts ?? caller.environs ?? caller.runs

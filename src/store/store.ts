@@ -36,8 +36,8 @@ export interface Store {
   remove (key: string, expected?: Expected): Promise<RemoveOutcome>
   /**
    * Calls `listener` with every key that is written or deleted, or that expires, from now on, gathered over a few ms. `undefined` means "anything may
-   * have changed"; that is also reported whenever the way in which changes arrive begins, ends or is mended. A variant whose changes are `polled`
-   * reports nothing else: the caller must poll. A caller that first watches and then lists misses nothing.
+   * have changed"; it is also given whenever the reporting of changes begins, stops or works again. A variant whose changes are `polled` reports
+   * nothing else: the caller must poll. A caller that first watches and then lists misses nothing.
    * @returns a function that ends the watch
    * @throws StoreError when there is nothing to watch
    */

@@ -36,7 +36,7 @@ export function reject (code: string, message: string, hint?: string, place?: Te
   return new RejectedEntry([{ severity: 'error', code, message, ...place, ...(hint === undefined ? {} : { hint }) }])
 }
 
-/** Turns a diagnostic about a part of an entry into one about the whole entry. @param path the path of the part in the entry */
+/** Makes the path in a diagnostic about a part of an entry begin at the whole entry. @param path the path of the part in the entry */
 export function ofPart (path: JsonPath, diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, field: [...path, ...diagnostic.field ?? []] }
 }

@@ -84,7 +84,7 @@ export function nearMatches (wanted: string, names: Iterable<string>, effort = n
 interface Candidate { readonly name: string, readonly edits: number }
 
 /**
- * The three nearest candidates after one more was added, in order. Every name may be a candidate, and sorting all of them would take longer than
+ * The three nearest of the candidates so far and a new one, in order. Every name may be a candidate, and sorting all of them would take longer than
  * comparing them.
  */
 function withNext (nearest: readonly Candidate[], next: Candidate): readonly Candidate[] {

@@ -10,7 +10,7 @@ export interface EntryProblem {
   readonly servesLastGood: boolean
 }
 
-/** The last text, the entry and the problem of one key. */
+/** What the table remembers of one key: the last stored text, the entry that is served, and the problem. */
 interface EntryRecord<T> {
   /** The last stored text, so that an unchanged value is not parsed again. */
   readonly text: string | undefined

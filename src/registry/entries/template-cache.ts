@@ -21,8 +21,9 @@ export type PreparedTemplate = (explain: boolean) => Template
 /** Gives compiled templates to the code that compiles prompts. */
 export interface TemplateCache {
   /**
-   * Prepares the text of a template once, so that later look-ups do not depend on the text's length. The returned function compiles the template when
-   * it is first called, and again after the cache has dropped it; each compile finds the same references. The function throws TemplateSyntaxError.
+   * Prepares the text of a template once, so that a later look-up takes no longer for a long text than for a short one. The returned function compiles
+   * the template when it is first called, and again after the cache has dropped it; each compile finds the same references. The function throws
+   * TemplateSyntaxError.
    */
   prepare (syntax: Syntax, source: Omit<TemplateSource, 'explain'>): PreparedTemplate
 }

@@ -149,7 +149,7 @@ export class GenerationBuilder {
   }
 
   /**
-   * Takes in the prompts that the changed entries offer. The map `before` gets, for each affected id, the prompt that was served until now.
+   * Updates which keys offer which prompts. The map `before` gets, for each affected id, the prompt that was served until now.
    * @returns whether the extensions must be described anew
    */
   async #updateClaims (changed: Changed, before: Map<string, PromptEntry | undefined>, slices: Slices): Promise<boolean> {

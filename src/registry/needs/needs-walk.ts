@@ -228,7 +228,7 @@ function costOf ({ entry }: Text): number {
   return entry.compiled.texts.reduce((sum, { paths, references }) => sum + paths.length + references.length, 1)
 }
 
-/** The prompt or version that a link leads to, if the link itself has it: a version is in no map of prompts. */
+/** The prompt or version that a link leads to, when the link itself has it (a version is in no map of prompts); otherwise `undefined`. */
 function promptOf (link: LinkedPartial): Text | undefined {
   return 'prompt' in link ? (link as PromptPartial).prompt : undefined
 }

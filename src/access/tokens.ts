@@ -8,7 +8,7 @@ import { impliedRoles, isRole, type Role, ROLES } from './role.ts'
 export interface TokenHolders {
   /** Finds the caller who holds a token; `undefined` for an unknown token. */
   findCaller (token: string): Caller | undefined
-  /** Finds the caller with a name. Of several tokens with one name the last one counts. */
+  /** Finds the caller with a name; `undefined` for an unknown name. Of several tokens with one name the last one counts. */
   callerNamed (name: string): Caller | undefined
   /** The names of all callers. */
   names (): readonly string[]

@@ -184,7 +184,7 @@ function mayBeDeep (text: string): boolean {
 interface Findings {
   /** Whether a number has 16 digits in a row. */
   readonly hasLongNumber: boolean
-  /** The index at which the text nests more deeply than recursive code may go. */
+  /** The index at which the text nests more deeply than recursive code may go; left out when it does so nowhere. */
   readonly tooDeepAt?: number
 }
 

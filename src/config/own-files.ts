@@ -19,7 +19,7 @@ export interface OwnPlaces {
   /** The folder in which sessions are kept, if they are kept in one. */
   readonly sessions: string | undefined
   readonly operator: OperatorFile
-  /** The socket of an SSH agent, which holds keys. */
+  /** The socket of an SSH agent, which has private keys; `undefined` or `''` when there is none. */
   readonly agent: string | undefined
 }
 

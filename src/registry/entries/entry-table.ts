@@ -12,7 +12,7 @@ export interface EntryProblem {
 
 /** What the table remembers of one key: the last stored text, the entry that is served, and the problem. */
 interface EntryRecord<T> {
-  /** The last stored text, so that an unchanged value is not parsed again. */
+  /** The last stored text, so that an unchanged value is not parsed again; `undefined` when the stored value could not be read as text. */
   readonly text: string | undefined
   readonly entry: T | undefined
   readonly problem: EntryProblem | undefined
@@ -43,7 +43,7 @@ export class EntryTable<T> {
   readonly #records = new Map<string, EntryRecord<T>>()
   /** The keys whose served entry has changed since the last call of `takeChanged`. */
   #changed = new Set<string>()
-  /** The problems by the names of entries; computed when first asked for. */
+  /** The problems by the names of entries; `undefined` until somebody asks for them. */
   #problemsByName: ReadonlyMap<string, EntryProblem> | undefined
 
   constructor (parser: EntryParser<T>) {
@@ -58,7 +58,7 @@ export class EntryTable<T> {
     return this.#records.keys()
   }
 
-  /** The entry that is served for a key: the stored one or, when that is broken, the last good version. */
+  /** The entry that is served for a key: the stored one or, when that is broken, the last good version; `undefined` when there is neither. */
   entry (key: string): T | undefined {
     return this.#records.get(key)?.entry
   }

@@ -18,7 +18,7 @@ export class Claims<T extends Claimed> {
   readonly #contested = new Set<string>()
   readonly #idsByKey = new Map<string, readonly string[]>()
 
-  /** The entry of an id: that of the winning claim. */
+  /** The entry of an id: that of the winning claim; `undefined` when no key claims the id. */
   get (id: string): T | undefined {
     return this.#claims.get(id)?.[0]?.offer
   }

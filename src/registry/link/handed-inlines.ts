@@ -6,7 +6,7 @@ import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 export interface Inclusion {
   readonly entry: PromptEntry
   readonly reference: Reference
-  /** The text of the including prompt in which the reference is. */
+  /** Which text of the including prompt has the reference; `undefined` when that prompt has only one text. */
   readonly where: TextName | undefined
 }
 

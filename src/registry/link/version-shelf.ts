@@ -34,7 +34,7 @@ export class VersionShelf {
   readonly #entries = new Map<string, PromptEntry>()
   readonly #numbers = new Map<string, Set<number>>()
   readonly #problems = new Map<string, Diagnostic>()
-  /** The reason why the last read of the store failed. */
+  /** The reason why the last read of the store failed; `undefined` when it did not fail. */
   #failure: string | undefined
 
   constructor (options: VersionShelfOptions) {

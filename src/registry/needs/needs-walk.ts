@@ -32,7 +32,7 @@ export interface Visit {
   readonly isTop: boolean
   /** The text's dot (the value to which names in it belong); `undefined` when that is at no path, such as a tool's result. */
   readonly dot: Given | undefined
-  /** The named arguments of the call. */
+  /** The named arguments of the call; `undefined` for one whose value is at no path. */
   readonly named: ReadonlyMap<string, Given | undefined>
   /** The parameters declared by the prompts from the top down to this one, the outermost first. */
   readonly parameters: readonly PromptParameters[]
@@ -45,7 +45,7 @@ export interface Visit {
    * it looks at the root.
    */
   readonly findsModulesInDot: boolean
-  /** The visit of the prompt that includes this one. */
+  /** The visit of the prompt that includes this one; `undefined` for the prompt at the top. */
   readonly outer: Visit | undefined
 }
 

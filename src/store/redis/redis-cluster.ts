@@ -102,7 +102,7 @@ export class RedisCluster {
     return this.#serving.map(node => this.#member(node).target.address)
   }
 
-  /** The address of the node that serves a key, by the latest answer of the cluster. */
+  /** The address of the node that serves a key, by the latest answer of the cluster; `undefined` when none is known. */
   addressOf (key: string): string | undefined {
     const node = this.#serverOf(key)
     return node && this.#member(node).target.address

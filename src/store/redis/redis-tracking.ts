@@ -132,8 +132,8 @@ async function arm (node: Redis, listener: Redis, prefixes: readonly string[]): 
 }
 
 /**
- * The id of the Redis process behind a connection. It is compared, because behind a load balancer two connections may reach two servers, and a client
- * id of one server may belong to a stranger's connection on the other.
+ * The id of the Redis process at the other end of a connection; `undefined` when the user may not ask for it. The ids are compared, because through a
+ * load balancer two connections may reach two servers, and a client id of one server may belong to a stranger's connection on the other.
  */
 async function serverOf (connection: Redis): Promise<string | undefined> {
   try {
@@ -145,8 +145,8 @@ async function serverOf (connection: Redis): Promise<string | undefined> {
 }
 
 /**
- * The changed keys in a message. It reads the raw message, because the client's `message` event would join the keys with commas. Names that are not
- * UTF-8 are left out, as in listings.
+ * The changed keys in a message; `undefined` when every key has changed. It reads the raw message, because the client's `message` event would join
+ * the keys with commas. Names that are not UTF-8 are left out, as in listings.
  */
 function readPayload (payload: unknown): string[] | undefined {
   if (!Array.isArray(payload)) return undefined

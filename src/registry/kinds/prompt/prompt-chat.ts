@@ -9,7 +9,7 @@ export interface PromptChat {
   readonly fields: JsonObject
   /** Models to ask when the first one fails, instead of the configured ones. */
   readonly fallbacks: readonly string[] | undefined
-  /** The limit of the input, in estimated tokens. Above it the chat is refused, and the model is not asked. */
+  /** The limit of the input, in estimated tokens; `undefined` for no limit. Above it the chat is refused, and the model is not asked. */
   readonly maxInputTokens: number | undefined
   /** The settings of the tool loop; `undefined` when the service offers the model no tools. */
   readonly toolLoop: ToolLoopSettings | undefined

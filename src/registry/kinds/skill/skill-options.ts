@@ -64,7 +64,10 @@ export function readSkillOptions (source: JsonObject): SkillOptions {
   }
 }
 
-/** The value of a field of a skill. Only own properties count, because a field may have a name such as `constructor`. */
+/**
+ * The value of a field of a skill; `undefined` when the skill lacks the field. Only own properties count, because a field may have a name such as
+ * `constructor`.
+ */
 function fieldOf (source: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(source, name) ? source[name] : undefined
 }

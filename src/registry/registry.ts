@@ -139,7 +139,7 @@ export class Registry {
   }
 
   /**
-   * Looks for an entry that is not loaded, with one question to the store; resolves when it is served, if it is there.
+   * Looks for an entry that is not loaded, by asking the store once. Resolves when the entry is served, or when the store does not have it.
    * @param id with dots between its parts
    * @returns whether it was found
    */
@@ -199,13 +199,13 @@ export class Registry {
     return performance.now() - this.#refreshedAt >= (isPushed ? RECONCILE_MILLISECONDS : this.#options.pollInterval)
   }
 
-  /** Takes in keys that the store has reported as changed. @param keys `undefined` after an outage, in which any key may have changed */
+  /** Starts the read of keys that the store has reported as changed. @param keys `undefined` after an outage, in which any key may have changed */
   #changed (keys: ReadonlySet<string> | undefined, since: number): Promise<void> {
     if (keys !== undefined) {
       this.#reads.changed(keys)
       this.environs.expireKeys([...keys].filter(key => key.startsWith(this.#environPrefix)))
       const tooMany = this.#announced.add(keys, since)
-      // Before the first refresh no entry is served, so a single key cannot be followed.
+      // Before the first refresh no entry is served, so the whole store is read and not only these keys.
       if (!tooMany) return this.#health.verifiedAt === undefined ? this.refresh() : this.#following.run()
     }
     // A key that was reported before the outage would count as deleted on purpose, even where the store lost it in the outage.

@@ -79,7 +79,7 @@ export function createTemplateCache (languages: readonly Language[], limit = sha
   }
 }
 
-/** Makes a cache that keeps nothing. It is for texts that strangers send, which must not push templates in use out of the real cache. */
+/** Makes a cache that keeps nothing. It is for texts that strangers send: because of them no template in use may be dropped from the real cache. */
 export function uncachedTemplates (languages: readonly Language[]): TemplateCache {
   return {
     prepare (syntax, source) {

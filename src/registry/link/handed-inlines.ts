@@ -2,7 +2,7 @@ import { type TextName } from '../../base/errors.ts'
 import { type Reference } from '../../template/language.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 
-/** The inclusion of one prompt by another, through a reference in the other's text. */
+/** An inclusion of one prompt in another: the included prompt (`entry`), and the reference by which the other prompt's text includes it. */
 export interface Inclusion {
   readonly entry: PromptEntry
   readonly reference: Reference

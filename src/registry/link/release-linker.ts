@@ -145,7 +145,7 @@ export class ReleaseLinker {
     return ids
   }
 
-  /** Reads the versions that are needed of these prompts, then those that their texts pin, and so on. */
+  /** Reads the needed versions of these prompts, then the versions that the texts of those versions pin, and so on. */
   async #fillAll (ids: Set<string>, slices: Slices): Promise<void> {
     let next: ReadonlySet<string> = ids
     while (next.size > 0) {

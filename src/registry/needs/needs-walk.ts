@@ -13,7 +13,7 @@ import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
  */
 const MAX_LOOKED_AT = 20_000
 
-/** How many characters of an argument's path count as one more path looked at: arguments of arguments can have ever longer paths. */
+/** How many characters of an argument's path count as one more path towards `MAX_LOOKED_AT`, because arguments of arguments can have ever longer paths. */
 const CHARACTERS_PER_LOOK = 100
 
 /** An argument that a partial is called with: the path of its value (`''` for the root of all values), and the parameters whose defaults apply to the value. */
@@ -30,7 +30,7 @@ export interface Visit {
   readonly prompt: Text
   /** Whether the prompt is the one at the top, and not a partial. */
   readonly isTop: boolean
-  /** The text's dot (the value to which names in it belong); `undefined` when that is at no path, such as a tool's result. */
+  /** The text's dot: the value in which names of the text are looked up. `undefined` when it is at no path, such as a tool's result. */
   readonly dot: Given | undefined
   /** The named arguments of the call; `undefined` for one whose value is at no path. */
   readonly named: ReadonlyMap<string, Given | undefined>
@@ -136,7 +136,7 @@ export class NeedsWalk {
   }
 
   #enqueue (outer: Visit, prompt: Text, call: PartialCall | undefined): void {
-    // Only one level of possible calls is followed, since they would multiply with each level.
+    // Inside of a call that depends on a value, other such calls are not followed, since their number would multiply with each level.
     if (call?.isPossible === true && outer.isPossible) return
     const visit = this.#visitOf(outer, prompt, call)
     for (const given of [visit.dot, ...visit.named.values()]) this.#lookedAt += Math.floor((given?.path.length ?? 0) / CHARACTERS_PER_LOOK)

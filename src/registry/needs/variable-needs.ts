@@ -30,7 +30,7 @@ export class VariableNeeds {
   add (path: string, read: PathNeed['use'], visit: Visit, place: NeedPlace): void {
     const given = givenAt(visit, path)
     const use = given !== undefined && visit.isPossible ? 'possible' : read
-    // The variables as a whole always exist, so a test for them guards nothing.
+    // The variables as a whole always exist, so a test for them always succeeds.
     if (use === 'tested' && path !== 'variables') this.#tested.add(path)
     const key = `${path} ${place.in ?? ''}`
     const known = this.#rows.get(key)

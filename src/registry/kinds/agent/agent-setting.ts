@@ -9,7 +9,7 @@ export interface AgentSetting {
   readonly model: string
   readonly help: string
   readonly system: string
-  /** How messages are classified as relevant; without it every message goes on to `select`. */
+  /** How the model decides whether a message is relevant. When this is left out, every message goes on to `select`. */
   readonly classify?: AgentClassify
   /** The prompt that asks the model to choose a tool; when it is left out, a built-in text of the service asks. */
   readonly select?: { readonly prompt: string }
@@ -86,7 +86,7 @@ export interface AgentChild {
   /** The dotted id of the agent, skill or plan. */
   readonly id: string
   readonly description?: string
-  /** The parameters that the model fills in; a skill's are those that the skill declares. */
+  /** The parameters that the model fills in. Empty for a skill, because a skill declares its parameters itself. */
   readonly parameters: Readonly<Record<string, ChildParameter>>
   /**
    * A Handlebars template over the arguments of the call. It renders to the first message to the child or, for a plan, to the goal; `''` when the child

@@ -179,7 +179,7 @@ export class EnvironValues {
   #isFresh (known: CachedValue): boolean {
     if (known.epoch !== this.#epoch) return false
     const until = Math.min(known.freshUntil, known.endsAt)
-    // A render reads tens of values, most of them without an end: for those the clock need not be asked.
+    // A render reads tens of values, most of which have no time to live. For these the clock need not be read.
     return until === Infinity || until > this.#options.now()
   }
 

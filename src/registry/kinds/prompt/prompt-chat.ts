@@ -40,7 +40,8 @@ const DEFAULT_MAX_TURNS = 5
  * @throws RejectedEntry when `structured` is asked for and `returns` is no schema
  */
 export function parsePromptChat (id: string, source: JsonObject): PromptChat {
-  // Whether an answer is streamed is the caller's choice, who has to read it; messages come from the prompt's templates. So neither is taken from `defaults`.
+  // The caller decides whether an answer is streamed, because it has to read the answer; messages come from the prompt's templates. So neither is taken
+  // from `defaults`.
   const { fallbacks, maxInputTokens, toolLoop, stream: _stream, messages: _messages, ...fields } = (source['defaults'] ?? {}) as JsonObject
   return {
     fields,

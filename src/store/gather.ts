@@ -5,7 +5,7 @@ const GATHER_MS = 20
 
 /**
  * The number of gathered keys at which the listener is called without waiting longer. No key may be dropped: a listener that has not heard of a
- * deletion would take the missing key for a loss of data.
+ * deletion would believe that the missing key was lost.
  */
 const MAX_GATHERED_KEYS = 10_000
 
@@ -22,7 +22,7 @@ export interface Gatherer {
 }
 
 /**
- * Creates a gatherer of changes. The wait is counted from the first change, so that a steady stream of writes cannot put the call off for ever.
+ * Creates a gatherer of changes. The wait is counted from the first change, so that a steady stream of writes cannot delay the call for ever.
  * @param wait how long changes are gathered, in ms
  */
 export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gatherer {

@@ -9,9 +9,9 @@ export interface Store {
   /** The name of the variant in `/readyz` and in the logs. */
   readonly variant: string
   /**
-   * Lists all keys that begin with `prefix`, in batches, since there may be millions. The keys come without order, and a key may come twice. A key
-   * that is written or deleted meanwhile may come or not.
-   * @throws StoreError when the listing could not be completed: then a key that did not come may exist all the same
+   * Lists all keys that begin with `prefix`, in batches, since there may be millions. The keys come without order, and a key may come twice. A key that
+   * is written or deleted meanwhile may come or not.
+   * @throws StoreError when the listing could not be completed: then a key that did not come may exist nevertheless
    */
   scan (prefix: string): AsyncIterable<readonly string[]>
   /**

@@ -25,13 +25,13 @@ export interface DirectoryStoreOptions {
   readonly directory: string
   readonly keys: StoreKeys
   readonly log?: Log
-  /** Keeps the writes of several processes apart. @default there is only one process */
+  /** Lets several processes write one after the other. @default there is only one process */
   readonly inTurn?: InTurn | undefined
 }
 
 /**
  * Creates a store over a folder of `.json`, `.yaml` and `.yml` files; the path of a file gives its key. YAML is turned into JSON text, JSON is given
- * as it stands. Where two files stand for one key, `.json` wins over `.yaml`, and `.yaml` over `.yml`, with a warning.
+ * unchanged. Where two files stand for one key, `.json` wins over `.yaml`, and `.yaml` over `.yml`, with a warning.
  * @throws StoreError when there is no such folder
  */
 export async function createDirectoryStore ({ directory, keys, log, inTurn = work => work() }: DirectoryStoreOptions): Promise<Store> {

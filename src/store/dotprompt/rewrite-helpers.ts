@@ -6,7 +6,7 @@ import { walkTree } from './walk-tree.ts'
 /** A part of the template, and the text that replaces it. */
 interface Edit { readonly from: number, readonly to: number, readonly text: string }
 
-/** A template after it was rewritten, with the way back to offsets in the original. */
+/** A template after it was rewritten, with a function that finds offsets in the original. */
 export interface Rewritten {
   readonly text: string
   /** Gives the offset in the original template for an offset in the rewritten one. */
@@ -18,7 +18,8 @@ const COMPARING: ReadonlyMap<string, string> = new Map([['ifEquals', 'if'], ['un
 
 /**
  * Rewrites Dotprompt's helpers into the forms that this service has: `{{#ifEquals a b}}` into `{{#if (eq a b)}}`, `{{json x indent=2}}` into `{{json
- * 2 x}}`, and `{{this}}` outside of all loops into `{{variables}}`, because `this` holds more than the variables here. Lines keep their numbers.
+ * 2 x}}`, and `{{this}}` outside of all loops into `{{variables}}`, because here `this` has more members than the variables. Lines keep their
+ * numbers.
  */
 export function rewriteHelpers (source: string, program: Program, lines: SourceLines): Rewritten {
   const edits: Edit[] = []

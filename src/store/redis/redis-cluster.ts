@@ -147,7 +147,7 @@ export class RedisCluster {
     }
   }
 
-  /** The nodes to ask next. They are other ones each time, so that a node that was cut off from the cluster is not believed for long. */
+  /** The nodes to ask next. Other nodes are chosen each time, so that a node that was cut off from the cluster is not believed for long. */
   #witnesses (): RedisConnection[] {
     const all = [...this.#members.values()]
     const connected = all.filter(member => member.isConnected())

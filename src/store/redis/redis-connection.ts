@@ -119,8 +119,8 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
 
   client.on('connect', () => {
     isTold = false
-    // A Redis that accepts no more connections answers the first command with the reason, and hangs up. The reason can be read only if the client has
-    // written nothing more before that: writing to a closed connection is an error, which ends everything at once.
+    // A Redis that accepts no more connections answers the first command with the reason, and closes the connection. The reason can be read only if the
+    // client has written nothing more before that: writing to a closed connection is an error that ends everything at once.
     client.stream.once('data', () => setImmediate(noteLoading))
   })
   client.on('ready', () => {

@@ -76,7 +76,7 @@ async function readBatch (execute: Execute, keys: readonly string[]): Promise<No
 
 /**
  * Reads at most `bytes` bytes of every key. GETRANGE is used, because GET would fetch a value of 50 MB, and MGET hides a wrong type as a missing key.
- * GETRANGE gives `''` for a missing key, too; PTTL tells it (-2) from an empty value (-1).
+ * GETRANGE gives `''` for a missing key and for an empty value; PTTL shows which it is (-2 for a missing key).
  */
 async function look (execute: Execute, keys: readonly string[], bytes: number): Promise<Look[]> {
   const askedAt = Date.now()

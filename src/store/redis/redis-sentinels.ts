@@ -17,7 +17,8 @@ export interface SentinelWatch {
 /**
  * Asks the Sentinels of a URL every second whether another server has become the master. The client itself asks only when it connects, and the
  * earlier master may keep its connection for some 10 s, until the Sentinels make it a replica; what is written to it meanwhile is lost. Only a
- * Sentinel that changes its answer counts: one that is outdated for good, or that writes the master's address otherwise, must not end connections.
+ * Sentinel that changes its answer counts: one that is never up to date, or that writes the master's address in another way, must not end
+ * connections.
  * @param onMoved called to connect anew, again and again until the client connects to the address that the Sentinel names
  */
 export function watchSentinels (

@@ -129,7 +129,7 @@ export function contentHash (content: Json): string {
 export interface MutableObject { [name: string]: Json }
 
 /**
- * Sets a member of an object that is being built. A plain assignment would take the name `__proto__` for the prototype. `Object.fromEntries`, or a
+ * Sets a member of an object that is being built. A plain assignment to the name `__proto__` would set the prototype. `Object.fromEntries`, or a
  * spread, would take V8 1 to 2 µs; this takes some nanoseconds for each member.
  */
 export function setMember (object: MutableObject, name: string, value: Json): void {

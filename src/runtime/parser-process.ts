@@ -13,7 +13,7 @@ const MAX_MEGABYTES = 256
 export interface ParserProcess<Question, Answer> {
   /** Asks a question and gives the answer of the process; `undefined` when the process takes too long, crashes or is closed. */
   ask (question: Question): Promise<Answer | undefined>
-  /** The number of questions that wait for the one before them. */
+  /** The number of questions that wait until an earlier one is answered. */
   waiting (): number
   close (): Promise<void>
 }

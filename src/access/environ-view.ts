@@ -49,7 +49,7 @@ class EnvironView implements VisibleEnvirons {
     return this.#branchesBelow(name).some(branch => this.#all.hasBelow(branch)) || this.#namesAllowedBelow(name).length > 0
   }
 
-  /** Whether a shared variable exists, but not for this caller. Then a request must not be able to pass off a variable of its own under that name. */
+  /** Whether a shared variable exists and this caller may not see it. Then the caller's request must not be able to give a value of its own under that name. */
   hides (name: string): boolean {
     return (this.#all.has(name) || this.#all.hasBelow(name)) && !this.has(name) && !this.hasBelow(name)
   }

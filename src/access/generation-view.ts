@@ -16,8 +16,8 @@ const wholes = new WeakMap<Generation, Generation>()
 
 /**
  * The view that a caller has of a generation (an immutable snapshot of all registered entries). It lacks the prompts, agents, skills and plans that
- * the caller's name patterns do not allow, and extensions without any allowed prompt. An allowed prompt keeps the prompts that it includes, whatever
- * their names are.
+ * the caller's name patterns do not allow, and extensions without any allowed prompt. Prompts that an allowed prompt includes are rendered with it,
+ * whatever their names are.
  */
 export function visibleGeneration (generation: Generation, caller: Patterns): Generation {
   const patterns = caller.prompts ?? caller.environs ?? caller.runs
@@ -29,7 +29,7 @@ export function visibleGeneration (generation: Generation, caller: Patterns): Ge
   return view
 }
 
-/** The whole generation behind a caller's view. It is needed, because an allowed prompt may include prompts that the caller may not see. */
+/** The whole generation from which a caller's view was made. It is needed, because an allowed prompt may include prompts that the caller may not see. */
 export function wholeGeneration (view: Generation): Generation {
   return wholes.get(view) ?? view
 }

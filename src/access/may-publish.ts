@@ -3,8 +3,9 @@ import { type Caller } from './caller.ts'
 import { mayRun } from './may-run.ts'
 
 /**
- * Whether a caller may change an entry, judged by its name patterns. Entries of kinds for which there are no patterns concern all callers: a caller
- * who is limited to some prompts or shared variables may change none of them.
+ * Whether a caller may change an entry, judged by its name patterns. Entries other than prompts and shared variables concern all callers: a caller
+ * who is limited to some prompts or shared variables may change none of them. An agent, a skill or a plan may be changed only by a caller who may run
+ * it.
  * @param id the dotted id of the entry
  */
 export function mayPublish ({ access, key }: KindAccess, id: string, { prompts, environs, runs }: Pick<Caller, 'prompts' | 'environs' | 'runs'>): boolean {

@@ -43,12 +43,12 @@ export class TokenFile {
     this.#schedule()
   }
 
-  /** Finds the caller who holds a token, by the last good version of the file. */
+  /** Finds the caller who holds a token, by the last good version of the file; `undefined` for an unknown token. */
   find (token: string): Caller | undefined {
     return this.#holders.findCaller(token)
   }
 
-  /** Finds the caller with a name, by the last good version of the file. */
+  /** Finds the caller with a name, by the last good version of the file; `undefined` for an unknown name. */
   named (name: string): Caller | undefined {
     return this.#holders.callerNamed(name)
   }

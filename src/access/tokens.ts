@@ -8,7 +8,7 @@ import { impliedRoles, isRole, type Role, ROLES } from './role.ts'
 export interface TokenHolders {
   /** Finds the caller who holds a token; `undefined` for an unknown token. */
   findCaller (token: string): Caller | undefined
-  /** Finds the caller with a name. Of several tokens with one name the last one counts. */
+  /** Finds the caller with a name; `undefined` for an unknown name. Of several tokens with one name the last one counts. */
   callerNamed (name: string): Caller | undefined
   /** The names of all callers. */
   names (): readonly string[]
@@ -29,7 +29,7 @@ const LONGEST_SHOWN = 16
 const EXTRAS: readonly string[] = ['prompts', 'environs', 'runs', 'targets', 'labels', 'serve', 'requests', 'tokens'] satisfies Extra[]
 
 /**
- * Reads `API_TOKENS`: one token a line, or several separated by commas. Each is `name:role+role:sha256`, and behind it, without a space,
+ * Reads `API_TOKENS`: one token a line, or several separated by commas. Each is `name:role+role:sha256`, followed, without a space, by
  * `[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern]`
  * `[:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=600][:tokens=100000]`. Two entries may have the same name, so that a token
  * can be replaced while both are in use.

@@ -7,8 +7,8 @@ export type JsonPath = ReadonlyArray<string | number>
 interface Wanted {
   readonly below: Map<string, Wanted>
   /**
-   * The place of the part in the text: that of the name for a member, that of the value for an item. Of two members with one name the last one
-   * counts, as it does for a parser.
+   * The place of the part in the text: that of the name for a member, that of the value for an item; `undefined` while it is not found. Of two members
+   * with one name the last one counts, as it does for a parser.
    */
   place: TextPlace | undefined
 }

@@ -16,7 +16,7 @@ export function isJsonObject (value: Json | undefined): value is JsonObject {
 /** How deep objects and lists may nest in any JSON that the service reads. Code that recurses over JSON relies on this bound. */
 export const MAX_JSON_DEPTH = 100
 
-/** The number of digits from which on a number may have more than a double can hold. */
+/** A number with at least this many digits may have digits that a double cannot hold. */
 const DIGITS_OF_DOUBLES = 16
 
 /** The greatest number of digits of an integer. Integers beyond 2^53 are kept with all digits, but must have a bound. */
@@ -129,7 +129,7 @@ export function contentHash (content: Json): string {
 export interface MutableObject { [name: string]: Json }
 
 /**
- * Sets a member of an object that is being built. A plain assignment would take the name `__proto__` for the prototype. `Object.fromEntries`, or a
+ * Sets a member of an object that is being built. A plain assignment to the name `__proto__` would set the prototype. `Object.fromEntries`, or a
  * spread, would take V8 1 to 2 µs; this takes some nanoseconds for each member.
  */
 export function setMember (object: MutableObject, name: string, value: Json): void {
@@ -184,7 +184,7 @@ function mayBeDeep (text: string): boolean {
 interface Findings {
   /** Whether a number has 16 digits in a row. */
   readonly hasLongNumber: boolean
-  /** The index at which the text nests more deeply than recursive code may go. */
+  /** The index at which the text nests more deeply than recursive code may go; left out when it does so nowhere. */
   readonly tooDeepAt?: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * A copy of a text in memory of its own. A text that V8 cuts out of another one keeps the whole of the other one alive: a megabyte for a word, for as
- * long as the word is kept.
+ * A copy of a text in memory of its own. When V8 cuts a text out of a longer one, the whole longer text stays in memory as long as the short one
+ * does: a megabyte for a word.
  */
 export function ownCopy (text: string): string {
   return ` ${text}`.slice(1)

@@ -24,7 +24,7 @@ export interface Workspace {
   readonly mayChange?: readonly string[]
   /** The consent that a person must give before a plan writes in this workspace; a plan profile and a request can ask for more. */
   readonly confirm: 'diff' | 'deletions' | 'none'
-  /** Whether a plan may commit to git what it has changed here. The rules for the command `git commit` still hold. */
+  /** Whether a plan may commit to git what it has changed in this workspace. The rules for the command `git commit` apply as well. */
   readonly mayCommit: boolean
 }
 
@@ -77,9 +77,9 @@ export interface OperatorRule {
   readonly effect: 'allow' | 'ask' | 'deny'
   /** The pattern of a command: words, with `*` for any characters of a word. `*` as the last word stands for any further words, or none. */
   readonly command: string
-  /** The names of the targets for which the rule holds. @default all */
+  /** The names of the targets to which the rule applies. @default all */
   readonly targets?: readonly string[]
 }
 
-/** The empty operator's file, which holds without an `OPERATOR_FILE`: sessions can reach nothing. */
+/** The empty operator's file, which counts when there is no `OPERATOR_FILE`: sessions can reach nothing. */
 export const NOTHING_OFFERED: OperatorFile = { workspaces: new Map(), targets: new Map(), rules: [] }

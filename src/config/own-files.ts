@@ -19,7 +19,7 @@ export interface OwnPlaces {
   /** The folder in which sessions are kept, if they are kept in one. */
   readonly sessions: string | undefined
   readonly operator: OperatorFile
-  /** The socket of an SSH agent, which holds keys. */
+  /** The socket of an SSH agent, which has private keys; `undefined` or `''` when there is none. */
   readonly agent: string | undefined
 }
 
@@ -65,7 +65,7 @@ export function refuseOwnFilesIn ({ workspaces }: OperatorFile, files: readonly 
 }
 
 /**
- * Every true place on the way along a path, and its end as the last one, with all symbolic links followed: whoever can write at one of them can
+ * Lists the places that a path leads through, with all symbolic links followed; the last one is the path's end. Whoever can write at one of them can
  * exchange the file. A part that does not exist yet counts as it is written.
  */
 export function placesOf (path: string): string[] {

@@ -9,7 +9,7 @@ import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget,
 /** The greatest size of the operator's file, in bytes. */
 const MAX_BYTES = 1024 * 1024
 
-/** Matches a command's pattern whose last word only ends in a star, such as `git*`. */
+/** Matches the pattern of a command when its last word ends in a star but is no star alone, such as `git*`. */
 const HALF_STAR = /[^ \t]\*[ \t]*$/
 
 /** The error that the operator's file cannot be used. Its message names the place, what was expected and what was found. */
@@ -17,7 +17,7 @@ export class OperatorError extends Error {
   override readonly name = 'OperatorError'
 }
 
-/** The operator's file as `jsonschema/operator.json` lets it through, before names are resolved. */
+/** The operator's file after it was checked against `jsonschema/operator.json`, and before names in it are resolved. */
 interface OperatorDocument {
   readonly workspaces?: Readonly<Record<string, WorkspaceEntry>>
   readonly targets?: Readonly<Record<string, LocalEntry | SshEntry>>
@@ -85,8 +85,8 @@ export function parseOperator (text: string, base: string): OperatorFile {
   const rules = (document?.policy ?? []).map(({ effect, command, targets: names }, index) => {
     const unknown = names?.findIndex(name => !targets.has(name)) ?? -1
     if (unknown >= 0) throw refuse(['policy', index, 'targets', unknown], 'the name of a target', names?.[unknown] ?? '')
-    // A last word such as `push*` would match that word only. Most who write it mean all that follows, too, and would get a rule that denies less
-    // than it seems to.
+    // A last word such as `push*` would match only that one word. Most people who write it also mean all words that follow, and would get a rule that
+    // denies less than it seems to.
     if (HALF_STAR.test(command)) {
       throw refuse(['policy', index, 'command'], 'a last word without a star at its end, or a star as a word of its own behind it', command)
     }

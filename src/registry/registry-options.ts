@@ -23,8 +23,8 @@ export interface RegistryOptions {
   readonly toolReader: ToolReader
   readonly registerTools: RegisterTools
   /**
-   * Called with the time that a batch of changes took, in ms: from the arrival of the batch's first message at this process until requests are
-   * answered from the whole batch. The way from the writer to this process is not included.
+   * Called with the time that a batch of changes took, in ms: from the arrival of the batch's first message at this process until requests are answered
+   * from the whole batch. The time from the writer to this process is not included.
    */
   readonly onServed?: (milliseconds: number) => void
 }

@@ -48,7 +48,7 @@ export class Registry {
   readonly #following = oneAtATime(() => this.#followOnce())
   readonly #readers = new Set<(environKeys: readonly string[]) => void>()
   readonly #seeker: Seeker
-  /** Changes of tables and generation run one at a time; reads go on beside them. */
+  /** A queue that runs changes of the tables and of the generation one at a time; reads of the store go on beside them. */
   readonly #exclusively = pLimit(1)
   /** When the last refresh ended, in ms, on the clock of `performance.now()`. */
   #refreshedAt = -Infinity
@@ -83,7 +83,7 @@ export class Registry {
     return this.#options.kinds
   }
 
-  /** The generation in force. A request takes it once and keeps it. */
+  /** The present generation. A request takes it once and uses it to its end. */
   get generation (): Generation {
     return this.#publication.generation
   }
@@ -115,19 +115,19 @@ export class Registry {
     clearInterval(this.#timer)
     await this.#endWatch?.()
     await this.#following.idle()
-    // The refresh ends last: keys that cannot be followed are refreshed.
+    // The refresh is awaited last, because it begins when keys that have changed could not be read.
     await this.#refreshing.idle()
   }
 
   /**
-   * Verifies everything against the store and publishes what has changed; never throws, since an outage leaves what is
-   * held in force. Calls that come while one runs share a single further one.
+   * Compares everything with the store and publishes what has changed. It never throws: during an outage the present entries stay served. Calls that
+   * come while a refresh runs share a single further one.
    */
   refresh (): Promise<void> {
     return this.#refreshing.run()
   }
 
-  /** Takes in keys that this process has just written or removed; resolves when that is served, or cannot be read. */
+  /** Reads the keys that this process has just written or removed. Resolves when requests are answered from the new values, or when these cannot be read. */
   async follow (keys: readonly string[]): Promise<void> {
     const read = this.#reads.begin()
     await this.#changed(new Set(keys), performance.now())
@@ -139,7 +139,7 @@ export class Registry {
   }
 
   /**
-   * Looks for an entry that is not loaded, with one question to the store; resolves when it is served, if it is there.
+   * Looks for an entry that is not loaded, by asking the store once. Resolves when the entry is served, or when the store does not have it.
    * @param id with dots between its parts
    * @returns whether it was found
    */
@@ -158,8 +158,8 @@ export class Registry {
   }
 
   /**
-   * Reads the whole store now. A store that lists no keys counts as empty at once; other reads serve what it held for a while longer.
-   * Resolves when all that was stored before is served, or cannot be read.
+   * Reads the whole store now. A store that lists no keys counts as empty at once; after other reads of such a store the loaded entries stay served for
+   * a while. Resolves when requests are answered from all that was stored before the call, or when it cannot be read.
    */
   async reload (): Promise<void> {
     this.#holds.release()
@@ -167,7 +167,7 @@ export class Registry {
     await this.refresh()
     // The store may report an earlier write during the read, which makes this read outdated: the next read has the value.
     await this.#following.idle()
-    // The hold is settled even when the store could not be read: if it comes back empty, its keys are held.
+    // From now on an empty listing counts as a loss again, even when the store could not be read: if it comes back empty, the loaded entries stay served.
     this.#holds.settle()
   }
 
@@ -193,21 +193,22 @@ export class Registry {
   #isRefreshDue (): boolean {
     if (this.#refreshing.isRunning()) return false
     if (this.#health.problem !== undefined || this.environs.index.needsCompaction) return true
-    // A hold ends when keys come back or its time runs out. Nothing reports either, so the store is polled meanwhile.
+    // Entries that stay served although the store lists none do so until keys come back or a time has passed. The store reports neither, so it is polled
+    // meanwhile.
     const isPushed = this.#options.store.status().changes === 'pushed' && !this.#holds.isHolding
     return performance.now() - this.#refreshedAt >= (isPushed ? RECONCILE_MILLISECONDS : this.#options.pollInterval)
   }
 
-  /** Takes in keys that the store has reported as changed. @param keys `undefined` after an outage, in which any key may have changed */
+  /** Starts the read of keys that the store has reported as changed. @param keys `undefined` after an outage, in which any key may have changed */
   #changed (keys: ReadonlySet<string> | undefined, since: number): Promise<void> {
     if (keys !== undefined) {
       this.#reads.changed(keys)
       this.environs.expireKeys([...keys].filter(key => key.startsWith(this.#environPrefix)))
       const tooMany = this.#announced.add(keys, since)
-      // Before the first refresh no entry is served, so a single key cannot be followed.
+      // Before the first refresh no entry is served, so the whole store is read and not only these keys.
       if (!tooMany) return this.#health.verifiedAt === undefined ? this.refresh() : this.#following.run()
     }
-    // A key that was announced before the outage would count as deleted on purpose, even where the store lost it in the outage.
+    // A key that was reported before the outage would count as deleted on purpose, even where the store lost it in the outage.
     this.#announced.clear()
     this.#reads.interrupt()
     this.environs.expireAll()
@@ -263,8 +264,8 @@ export class Registry {
       const stored = await readAll(store, [...probes, ...wanted.flat()])
       this.#health.judgeLabels(stored.slice(0, probes.length))
       const values = stored.slice(probes.length)
-      // A key that was listed but cannot be read was deleted or lost. The push of a delete reports it, and the next listing lacks a lost key.
-      // So the key stays for now, and every key does after an interruption.
+      // A key that was listed and is missing now was deleted or lost. The store reports the deletion by itself, and the next listing lacks a lost key. So
+      // the entry stays for now. After an interruption the entries of all missing keys stay.
       const mayBeLost = (key: string): boolean => read.isInterrupted || [...keys.values()].some(listed => listed.has(key))
       if (isLazyAccepted) await environs.finish()
       await this.#exclusively(async () => {

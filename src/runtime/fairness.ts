@@ -42,7 +42,7 @@ function schedulePump (): void {
 }
 
 /**
- * Runs waiting work in the next turn of the event loop. Node runs this right after I/O. Time that was spent since the last call counts against this
+ * Runs waiting work in the next turn of the event loop, right after Node has handled I/O. Time that was spent since the last call counts against this
  * call, and the time of this call counts against the work before the next one: so I/O always comes between two long pieces of work.
  */
 function pump (): void {

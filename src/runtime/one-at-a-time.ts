@@ -7,7 +7,7 @@ export interface OneAtATime {
   idle (): Promise<void>
 }
 
-/** Makes work run one at a time. @param work must not reject, since nobody may be waiting to hear of it */
+/** Makes work run one at a time. @param work must not reject, since possibly nobody waits for its end */
 export function oneAtATime (work: () => Promise<void>): OneAtATime {
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined

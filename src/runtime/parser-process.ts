@@ -11,9 +11,9 @@ const MAX_MEGABYTES = 256
 
 /** A child process that parses texts from strangers, one at a time. */
 export interface ParserProcess<Question, Answer> {
-  /** Asks a question and gives the answer of the process; `undefined` when the process takes too long, dies of the question, or is closed. */
+  /** Asks a question and gives the answer of the process; `undefined` when the process takes too long, crashes or is closed. */
   ask (question: Question): Promise<Answer | undefined>
-  /** The number of questions that wait for the one before them. */
+  /** The number of questions that wait until an earlier one is answered. */
   waiting (): number
   close (): Promise<void>
 }
@@ -29,8 +29,8 @@ export interface ParserProcessOptions {
 
 /**
  * Makes a child process that parses texts from strangers. A parser is synchronous, so no timer can stop it, and even a text within all bounds can
- * take seconds; a process can be killed. It starts with the first question, gets none of the service's environment, and is killed when an answer
- * takes too long. Questions and answers are plain data.
+ * take seconds; a process can be killed. The process starts with the first question, gets none of the service's environment variables, and is killed
+ * when an answer takes too long. Questions and answers are plain data.
  */
 export function createParserProcess<Question extends object, Answer> ({ entry, beside, timeout }: ParserProcessOptions): ParserProcess<Question, Answer> {
   const file = fileURLToPath(new URL(`./${entry}${beside.endsWith('.ts') ? '.ts' : '.js'}`, beside))

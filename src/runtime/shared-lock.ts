@@ -13,12 +13,12 @@ export class SharedLock {
   #inside = 0
   #isAlone = false
 
-  /** Runs work beside other work that may run side by side. @param signal ends the waiting @throws the signal's reason */
+  /** Runs work beside other work that may run side by side. @param signal ends the waiting when it aborts @throws the signal's reason */
   async beside<T> (signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     return await this.#within(false, signal, work)
   }
 
-  /** Runs work while no other work runs. @param signal ends the waiting @throws the signal's reason */
+  /** Runs work while no other work runs. @param signal ends the waiting when it aborts @throws the signal's reason */
   async alone<T> (signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     return await this.#within(true, signal, work)
   }
@@ -38,7 +38,7 @@ export class SharedLock {
     await new Promise<void>((resolve, reject) => {
       const leave = (): void => {
         this.#queue.delete(waiting)
-        // The work behind in the queue may have waited only for this one.
+        // The work that comes next in the queue may have waited only for this one.
         this.#admit()
         const reason: unknown = signal.reason
         reject(reason instanceof Error ? reason : new Error('aborted', { cause: reason }))

@@ -17,8 +17,8 @@ export interface SlotLimits {
 }
 
 /**
- * A fixed number of slots with a queue, first come, first served: a semaphore. The package p-limit is not used, because it keeps the place of a
- * caller who has left, and because it knows only functions, not streams that go on after their function has returned.
+ * A fixed number of slots with a queue, first come, first served: a semaphore. The package p-limit is not used, because a caller who has left would
+ * stay in its queue, and because it knows only functions, not streams that go on after their function has returned.
  */
 export class Slots {
   readonly #limits: SlotLimits
@@ -40,7 +40,7 @@ export class Slots {
     return this.#waiting.size
   }
 
-  /** Waits for a slot, and gives the function that gives it back. @throws NoSlotError; the signal's reason when it aborts during the wait */
+  /** Waits for a slot, and returns the function that gives the slot back. @throws NoSlotError; the signal's reason when it aborts during the wait */
   async acquire (signal: CallerSignal): Promise<Release> {
     signal.throwIfAborted()
     // A slot that is given back goes directly to the first in the queue, so no slot is free while somebody waits.

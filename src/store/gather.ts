@@ -5,7 +5,7 @@ const GATHER_MS = 20
 
 /**
  * The number of gathered keys at which the listener is called without waiting longer. No key may be dropped: a listener that has not heard of a
- * deletion would take the missing key for a loss of data.
+ * deletion would believe that the missing key was lost.
  */
 const MAX_GATHERED_KEYS = 10_000
 
@@ -13,16 +13,16 @@ const MAX_GATHERED_KEYS = 10_000
 export interface Gatherer {
   /** Notes one changed key. */
   add (key: string): void
-  /** Notes that anything may have changed. Single keys that were noted before are dropped, since they may be older than that. */
+  /** Notes that anything may have changed, even the store itself. Keys that were noted before are dropped, because they may belong to an earlier store. */
   addAll (): void
-  /** Notes that other keys may have changed, too, and nobody can say which. */
+  /** Notes that further keys may have changed, and that it is not known which. */
   addUnknown (): void
   /** Forgets what was noted, and never calls the listener again. */
   stop (): void
 }
 
 /**
- * Creates a gatherer of changes. The wait is counted from the first change, so that a steady stream of writes cannot put the call off for ever.
+ * Creates a gatherer of changes. The wait is counted from the first change, so that a steady stream of writes cannot delay the call for ever.
  * @param wait how long changes are gathered, in ms
  */
 export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gatherer {
@@ -39,7 +39,7 @@ export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gat
     keys = new Set()
     hasUnknown = false
     timer = undefined
-    // The single keys are reported last, because "anything may have changed" cancels what was reported of keys before.
+    // The single keys are reported last, because a call with `undefined` cancels all keys that were reported before it.
     if (isAll) listener(undefined, since)
     if (changed !== undefined && changed.size > 0) listener(changed, since)
   }

@@ -1,7 +1,7 @@
 import { type TextPlace } from '../base/json.ts'
 
 /**
- * The store in which other programs register prompts, tools and the like: JSON texts under keys such as
+ * The store in which other programs register prompts, tools and other entries: JSON texts under keys such as
  * `shenma:templates:evaluator:evaluate_quality`. The service follows its changes, and writes only what `PUT` and `DELETE` ask for. The variants are a
  * folder and Redis; one suite of tests runs over each, and over the variant in memory that other tests use.
  */
@@ -9,9 +9,9 @@ export interface Store {
   /** The name of the variant in `/readyz` and in the logs. */
   readonly variant: string
   /**
-   * Lists all keys that begin with `prefix`, in batches, since there may be millions. The keys come without order, and a key may come twice. A key
-   * that is written or deleted meanwhile may come or not.
-   * @throws StoreError when the listing could not be completed: then a key that did not come may exist all the same
+   * Lists all keys that begin with `prefix`, in batches, since there may be millions. The keys come without order, and a key may come twice. A key that
+   * is written or deleted meanwhile may come or not.
+   * @throws StoreError when the listing could not be completed: then a key that did not come may exist nevertheless
    */
   scan (prefix: string): AsyncIterable<readonly string[]>
   /**
@@ -19,10 +19,11 @@ export interface Store {
    * @throws StoreError when the store could not be asked; a single bad value is a result, not an error
    */
   read (keys: readonly string[]): Promise<readonly StoredValue[]>
-  /** Tells of each key whether it exists, in their order, without reading values. @throws StoreError when the store could not be asked */
+  /** Tells of each key whether it exists, in the order of the keys, without reading values. @throws StoreError when the store could not be asked */
   has (keys: readonly string[]): Promise<readonly boolean[]>
   /**
-   * Stores `text` under a key, whole or not at all, so that no reader ever sees a part of it. A time to live of the earlier value ends.
+   * Stores `text` under a key, whole or not at all, so that no reader ever sees a part of it. The new value has no time to live, even if the earlier
+   * one had.
    * @param expected the value that must be stored there now, otherwise nothing is written; left out when any value will do
    * @throws StoreError when the store could not be asked; then the text may be stored or not
    */
@@ -35,15 +36,15 @@ export interface Store {
   remove (key: string, expected?: Expected): Promise<RemoveOutcome>
   /**
    * Calls `listener` with every key that is written or deleted, or that expires, from now on, gathered over a few ms. `undefined` means "anything may
-   * have changed"; that is also reported whenever the way in which changes arrive begins, ends or is mended. A variant whose changes are `polled`
-   * reports nothing else: the caller must poll. A caller that first watches and then lists misses nothing.
+   * have changed"; it is also given whenever the reporting of changes begins, stops or works again. A variant whose changes are `polled` reports
+   * nothing else: the caller must poll. A caller that first watches and then lists misses nothing.
    * @returns a function that ends the watch
    * @throws StoreError when there is nothing to watch
    */
   watch (listener: ChangeListener): Promise<() => Promise<void>>
   /**
-   * The nodes that hold the keys between them, as in a cluster: each may lose all of its keys while the others keep theirs. Left out by a variant
-   * that loses all keys or none.
+   * The nodes over which the keys are spread, as in a cluster: one node may lose all of its keys while the others lose none. Left out by a variant that
+   * loses all keys or none.
    */
   readonly nodes?: StoreNodes
   /** The state of the connection as it is known now; the store is not asked. */
@@ -55,7 +56,7 @@ export interface Store {
 /** The nodes of a store, such as a cluster, as they are now. */
 export interface StoreNodes {
   names (): readonly string[]
-  /** The node that holds a key; `undefined` when none is known. */
+  /** The node that has a key; `undefined` when none is known. */
   of (key: string): string | undefined
 }
 

@@ -11,7 +11,7 @@ const MAX_YAML_BYTES = 128 * 1024
 /** The greatest number of aliases in one YAML text: for each alias, the library walks the document from its beginning. */
 const MAX_ALIASES = 100
 
-/** The advice about a mistake in YAML at a known place. Most of these mistakes are templates that YAML takes for something else. */
+/** The advice about a mistake in YAML at a known place. Most of these mistakes are templates that YAML reads as something else. */
 const HINT = 'correct the YAML there; a text with braces, ": " or " #" wants quotes, or lines of its own below "|"'
 
 /** A mistake in a YAML text, with its place. */

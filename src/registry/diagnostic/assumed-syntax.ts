@@ -7,15 +7,15 @@ type Mistake = Pick<TemplateSyntaxError, 'message' | 'line' | 'column'>
 export const LANGUAGE_NAMES: Readonly<Record<Syntax, string>> = { go: 'Go', handlebars: 'Handlebars' }
 
 /**
- * The message about a text that is valid in neither template language. The diagnostic points at the mistake that Go sees, so the message names the
- * place of the other mistake only where it differs.
+ * The message about a text that is valid neither in Go's template language nor in Handlebars. The diagnostic points at the mistake by the rules of
+ * Go, so the message names the place of the other mistake only where it is another place.
  */
 export function inNeither (asGo: Mistake, { message, line, column }: Mistake): string {
   const isThere = line === asGo.line && column === asGo.column
   return `the text is neither Go (${asGo.message}) nor Handlebars (${isThere ? message : inWords({ message, line, column })})`
 }
 
-/** The hint for a text whose prompt does not declare its language: perhaps the text is in the other language than the one in which it was read. */
+/** The hint for a mistake in a text whose prompt does not declare its language: the text may be in the other language than the one in which it was read. */
 export function ifMisjudged (read: Syntax): string {
   const other = read === 'go' ? 'handlebars' : 'go'
   return `it was read as ${LANGUAGE_NAMES[read]}: if it is ${LANGUAGE_NAMES[other]}, add "syntax": "${other}" to the prompt`

@@ -2,7 +2,7 @@ import { type Diagnostic } from './diagnostic.ts'
 
 /** The explanation of a diagnostic's code, for the person who has to mend the entry. */
 export interface DiagnosticMeaning {
-  /** The severity of diagnostics with this code; both words where it depends on the case. */
+  /** The severity of diagnostics with this code; `error or warning` when it depends on the single case. */
   readonly severity: Diagnostic['severity'] | 'error or warning'
   readonly meaning: string
   /** The advice for diagnostics of this code that have no more exact hint of their own. */

@@ -3,7 +3,7 @@ import { type TextPlace } from '../../base/json.ts'
 import { type JsonPath } from '../../base/json-places.ts'
 import { type StoredValue } from '../../store/store.ts'
 
-/** A problem of a registered entry, as its publisher is told of it. Codes are stable; line and column count from 1. */
+/** A problem of a registered entry, in the form in which the entry's publisher sees it. Codes are stable; line and column count from 1. */
 export interface Diagnostic extends Pick<TextName, 'part' | 'member'> {
   readonly severity: 'error' | 'warning' | 'hint'
   readonly code: string
@@ -20,7 +20,7 @@ export interface Diagnostic extends Pick<TextName, 'part' | 'member'> {
   readonly subject?: { readonly kind: string, readonly id: string }
 }
 
-/** The error with which an entry is refused as a whole: no part of it can be used. */
+/** The error that refuses a whole entry: no part of it can be used. */
 export class RejectedEntry extends Error {
   override readonly name = 'RejectedEntry'
   readonly diagnostics: readonly Diagnostic[]
@@ -31,37 +31,37 @@ export class RejectedEntry extends Error {
   }
 }
 
-/** Makes the refusal of an entry for a single reason. @param place the place in the stored text */
+/** Makes the error that refuses an entry for a single reason. @param place the place in the stored text */
 export function reject (code: string, message: string, hint?: string, place?: TextPlace): RejectedEntry {
   return new RejectedEntry([{ severity: 'error', code, message, ...place, ...(hint === undefined ? {} : { hint }) }])
 }
 
-/** Turns a diagnostic about a part of an entry into one about the whole entry. @param path the path of the part in the entry */
+/** Makes the path in a diagnostic about a part of an entry begin at the whole entry. @param path the path of the part in the entry */
 export function ofPart (path: JsonPath, diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, field: [...path, ...diagnostic.field ?? []] }
 }
 
-/** The words for a kind of entries: its name in addresses, and its noun in sentences. */
+/** Two words for a kind of entries: `name` is used in addresses (`prompts`), and `noun` in sentences (`prompt`). */
 interface KindWords {
   readonly name: string
   readonly noun: string
 }
 
-/** Turns the diagnostic of an entry that an extension brings into one of the extension: the message names the entry's kind and id. */
+/** Turns a diagnostic about an entry that an extension brings into a diagnostic about the extension: the message names the entry's kind and id. */
 export function ofContributed ({ name, noun }: KindWords, id: string, diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, message: `${noun} ${id}: ${diagnostic.message}`, subject: { kind: name, id } }
 }
 
 /**
- * The diagnostic of an entry that an extension brings and that is not offered, because another entry of the same id takes precedence.
- * @param by what the other entry is
+ * The diagnostic about an entry that an extension brings and that is not offered, because another entry with the same id takes precedence.
+ * @param by the other entry, in words
  */
 export function shadowed ({ name, noun }: KindWords, id: string, by: string): Diagnostic {
   const about = { message: `${noun} ${id} gives way to ${by}`, subject: { kind: name, id } }
   return noun === 'prompt' ? { severity: 'warning', code: 'PROMPT_SHADOWED', ...about } : { severity: 'warning', code: 'DEFINITION_SHADOWED', ...about }
 }
 
-/** The refusal of an entry whose value the store could not read. */
+/** The error that refuses an entry, because its stored value cannot be read. */
 export function unreadable ({ reason, hint, place, code = 'VALUE_INVALID' }: Extract<StoredValue, { kind: 'bad' }>): RejectedEntry {
   return reject(code, `the value ${reason}`, hint, place)
 }
@@ -71,7 +71,7 @@ export function asWarnings (diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return diagnostics.map(diagnostic => diagnostic.severity === 'error' ? { ...diagnostic, severity: 'warning' } : diagnostic)
 }
 
-/** The message of a diagnostic with its place in words, for output that has no fields for a place. */
+/** The message of a diagnostic, followed by its place in words; for output that has no fields for a place. */
 export function inWords ({ message, line, column, ...text }: Pick<Diagnostic, 'message' | 'messageIndex' | 'part' | 'member' | 'line' | 'column'>): string {
   if (line === undefined) return message
   return `${message} at ${[...describeText(text), `line ${line}`, `column ${column ?? 1}`].join(', ')}`

@@ -84,7 +84,7 @@ export function nearMatches (wanted: string, names: Iterable<string>, effort = n
 interface Candidate { readonly name: string, readonly edits: number }
 
 /**
- * The three nearest candidates after one more was added, in order. Every name may be a candidate, and sorting all of them would take longer than
+ * The three nearest of the candidates so far and a new one, in order. Every name may be a candidate, and sorting all of them would take longer than
  * comparing them.
  */
 function withNext (nearest: readonly Candidate[], next: Candidate): readonly Candidate[] {
@@ -97,8 +97,8 @@ function byNearness (one: Candidate, other: Candidate): number {
 }
 
 /**
- * The names that are likely to be meant by a misspelt one: similar names, and the same name in another module. The search is strict, since nobody has
- * asked for the hint.
+ * Picks the names that the author of a misspelt name most likely meant: names that are nearly equal, and the same name in another module. The search
+ * is strict, because its result is shown as a hint that nobody has asked for.
  * @param effort the budget, which several searches may share
  */
 export function likelyMatches (wanted: string, names: Iterable<string>, effort: Effort): string[] {

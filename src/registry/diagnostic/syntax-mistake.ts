@@ -1,9 +1,9 @@
 import { TemplateSyntaxError } from '../../template/language.ts'
 
 /**
- * The syntax error that the compile of a template has thrown. A stack overflow counts as one, too: parsers recurse, and a text within all bounds can
- * still nest more deeply than the stack allows. Such a text must harm nothing but itself.
- * @throws the error itself when it is no mistake of the text
+ * Turns what the compile of a template has thrown into a syntax error of the template. A stack overflow counts as one, too: parsers recurse, and a
+ * text within all bounds can still nest more deeply than the stack allows. So such a text makes only its own prompt unusable.
+ * @throws the given error, when it is not about the template's text
  */
 export function asMistake (error: unknown): TemplateSyntaxError {
   if (error instanceof TemplateSyntaxError) return error

@@ -10,23 +10,26 @@ export interface EntryProblem {
   readonly servesLastGood: boolean
 }
 
-/** The last text, the entry and the problem of one key. */
+/** What the table remembers of one key: the last stored text, the entry that is served, and the problem. */
 interface EntryRecord<T> {
-  /** The last stored text, so that an unchanged value is not parsed again. */
+  /** The last stored text, so that an unchanged value is not parsed again; `undefined` when the stored value could not be read as text. */
   readonly text: string | undefined
   readonly entry: T | undefined
   readonly problem: EntryProblem | undefined
 }
 
-/** The functions by which entries of one kind are parsed and judged. */
+/** The functions that parse the entries of one kind and tell whether an entry works. */
 export interface EntryParser<T> {
   /** The name by which other entries refer to the entry under a key. */
   nameOf (key: string): string
   /** Parses an entry, in slices, because one entry may be very large. @throws RejectedEntry */
   parse (key: string, text: string, slices: Slices): Promise<T>
-  /** Whether an entry is valid. An invalid one is listed as such, and does not replace an earlier version that works. */
+  /** Whether an entry is valid. An invalid entry is listed as invalid, and does not replace an earlier version that was valid. */
   isSound (entry: T): boolean
-  /** Whether any part of the entry works. An entry of which nothing works is dropped when its next text cannot be read. */
+  /**
+   * Whether any part of an entry works. When the next stored text of the entry is rejected, an entry that works in part stays served, and any other is
+   * dropped.
+   */
   isUsable (entry: T): boolean
   diagnostics (entry: T): readonly Diagnostic[]
 }
@@ -40,7 +43,7 @@ export class EntryTable<T> {
   readonly #records = new Map<string, EntryRecord<T>>()
   /** The keys whose served entry has changed since the last call of `takeChanged`. */
   #changed = new Set<string>()
-  /** The problems by the names of entries; computed when first asked for. */
+  /** The problems by the names of entries; `undefined` until somebody asks for them. */
   #problemsByName: ReadonlyMap<string, EntryProblem> | undefined
 
   constructor (parser: EntryParser<T>) {
@@ -55,7 +58,7 @@ export class EntryTable<T> {
     return this.#records.keys()
   }
 
-  /** The entry that is served for a key: the stored one or, when that is broken, the last good version. */
+  /** The entry that is served for a key: the stored one or, when that is broken, the last good version; `undefined` when there is neither. */
   entry (key: string): T | undefined {
     return this.#records.get(key)?.entry
   }
@@ -87,7 +90,7 @@ export class EntryTable<T> {
     return [...this.#records.values()].flatMap(record => record.problem ?? [])
   }
 
-  /** Takes in the value that is stored under a key now. Calls must not overlap. @returns whether anything has changed */
+  /** Reads the value that is now stored under a key into the table. Calls must not overlap. @returns whether the table has changed */
   async take (key: string, stored: StoredValue, slices: Slices): Promise<boolean> {
     const before = this.#records.get(key)
     const isNew = await this.#put(key, stored, slices)

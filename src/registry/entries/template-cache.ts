@@ -18,11 +18,12 @@ const EXPLAINED = 2
 /** Gives a compiled template: plain, or compiled so that it can explain which value each piece of its output came from. */
 export type PreparedTemplate = (explain: boolean) => Template
 
-/** The source of compiled templates for those who compile prompts. */
+/** Gives compiled templates to the code that compiles prompts. */
 export interface TemplateCache {
   /**
-   * Prepares the text of a template once, so that later look-ups do not depend on the text's length. The returned function compiles the template when
-   * it is first called, and again after the cache has dropped it; each compile finds the same references. The function throws TemplateSyntaxError.
+   * Prepares the text of a template once, so that a later look-up takes no longer for a long text than for a short one. The returned function compiles
+   * the template when it is first called, and again after the cache has dropped it; each compile finds the same references. The function throws
+   * TemplateSyntaxError.
    */
   prepare (syntax: Syntax, source: Omit<TemplateSource, 'explain'>): PreparedTemplate
 }
@@ -78,7 +79,7 @@ export function createTemplateCache (languages: readonly Language[], limit = sha
   }
 }
 
-/** Makes a cache that keeps nothing. It is for texts that strangers send, which must not push templates in use out of the real cache. */
+/** Makes a cache that keeps nothing. It is for texts that strangers send: because of them no template in use may be dropped from the real cache. */
 export function uncachedTemplates (languages: readonly Language[]): TemplateCache {
   return {
     prepare (syntax, source) {

@@ -1,9 +1,10 @@
 import { type EntryProblem } from '../entries/entry-table.ts'
 
 /**
- * The problems of all keys that are not served as they are stored, one for each key.
+ * The problems of all keys that are not served as they are stored, one problem for each key.
  * @param own the problems of the keys' own values
- * @param conflicts keys whose id or function name another key has got; where such a key has a problem of its own, too, the conflict comes last
+ * @param conflicts the problems of keys whose id or function name belongs to another key. When a key is in both lists, its two problems become one,
+ * with the diagnostics of the conflict at the end.
  */
 export function allProblems (own: readonly EntryProblem[], conflicts: readonly EntryProblem[]): EntryProblem[] {
   const lost = new Map(conflicts.map(conflict => [conflict.key, conflict]))

@@ -54,7 +54,8 @@ export class Entries {
     const slices = createSlices()
     for (const [key, value] of values) {
       const kind = this.kindOf(key)
-      // An ACL of Redis that was written before labels existed withholds every release record. The registry tells of that once, not for each key.
+      // An ACL of Redis that was written before labels existed does not let the service read any release record. The registry reports that once, not for
+      // each key.
       if (kind === undefined || isDoubtful(key, value) || (kind === releaseKind && isWithheld(value))) continue
       const table = this.tables.of(kind)
       if (await table.take(key, value, slices)) this.#logProblem(table.problem(key))

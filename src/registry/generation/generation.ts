@@ -33,7 +33,7 @@ export interface Prompt {
    */
   readonly state: 'valid' | 'invalid' | 'unlinked'
   readonly diagnostics: readonly Diagnostic[]
-  /** The diagnostics about names that are not registered, each with the names that were looked up in vain. */
+  /** The diagnostics about names that are not registered, each with the names that were looked up and not found. */
   readonly unfound: ReadonlyMap<Diagnostic, readonly Wanted[]>
   /** The linked texts, in the order of the entry's texts. */
   readonly texts: readonly LinkedText[]
@@ -65,8 +65,8 @@ export interface Tool {
 }
 
 /**
- * Finds the rejected entry that is stored under a name: a tool by its function name, an entry of another kind by its id. Unlike the rest of a
- * generation, the answer is about the present moment, because a rejection makes no new generation.
+ * Finds the rejected entry that is stored under a name (a tool by its function name, an entry of another kind by its id); `undefined` when there is
+ * none. The rest of a generation never changes, but this function looks at the present state, because a rejection makes no new generation.
  */
 export type FindRejected = (kind: KindAccess, name: string) => EntryProblem | undefined
 
@@ -84,13 +84,16 @@ export interface Release {
   readonly record: ReleaseRecord
   /** A hash of the release record. */
   readonly hash: string
-  /** The newest version with the same content as the prompt that is served without a label. */
+  /** The number of the newest version whose content equals the prompt that is served without a label; `undefined` when no version's content does. */
   readonly latest: number | undefined
-  /** The versions that each label serves, the newest first; none for a label whose version this process could never read. */
+  /** The versions that each label serves, the newest first. The list is empty for a label whose versions this process has never been able to read. */
   readonly labels: ReadonlyMap<string, readonly ReleasedVersion[]>
 }
 
-/** The agents, skills and plan profiles of a generation, by the key of their kind and by id. `definitionsOf` gives those of one kind with their type. */
+/**
+ * The agents, skills and plan profiles of a generation, by the key of their kind and then by id. `definitionsOf` gives the definitions of one kind
+ * with their exact type.
+ */
 export type Definitions = ReadonlyMap<string, ReadonlyMap<string, Definition>>
 
 /**

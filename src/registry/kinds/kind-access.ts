@@ -1,8 +1,9 @@
 /**
- * Who may see an entry of a kind, and who may change it. The token of a caller may limit it by name patterns: for prompts, for shared variables, and
- * for runs (agents, skills, plans). `prompts` and `environs`: the patterns of that name decide. `runs`: the patterns for runs decide, and a caller
- * without them must have no others either. `open`: everybody sees the entry. `shown`: callers see it who see something that it brings. Entries of the
- * last three are changed only by callers without patterns for prompts and shared variables.
+ * Who may see an entry of a kind, and who may change it. A caller's token may limit the caller by name patterns: for prompts, for shared variables,
+ * and for runs (agents, skills, plans). `prompts` and `environs`: the patterns of that name decide. `runs`: the patterns for runs decide; a caller
+ * without these may see the entry only if it has no other patterns either. `open`: every caller sees the entry. `shown`: a caller sees the entry if
+ * it sees something that the entry brings. Entries with `runs`, `open` or `shown` are changed only by callers without patterns for prompts and shared
+ * variables.
  */
 export type Access = 'prompts' | 'environs' | 'runs' | 'open' | 'shown'
 

@@ -19,7 +19,7 @@ export interface Kind extends KindAccess {
    * at start, and from the store for each request.
    */
   readonly reading: 'whole' | 'lazy' | 'asked'
-  /** The name of the file in a directory store whose text is the value of the folder around it. */
+  /** The name of a file in a directory store (`SKILL.md`) whose text is the value of the folder in which the file lies. */
   readonly file?: string
   /** Whether Dotprompt's `.prompt` files in a folder are entries of this kind, too. */
   readonly hasDotprompt?: boolean
@@ -28,7 +28,7 @@ export interface Kind extends KindAccess {
   /** Brings a value into its common form, in which two ways to write the same entry are equal. */
   normalise (value: Json): Json
   /**
-   * Checks an entry before it is stored, and tells what the registry would say of it. An error among the diagnostics refuses the entry.
+   * Checks an entry before it is stored, and returns the diagnostics that the registry would give to it. An error among them refuses the entry.
    * @throws RejectedEntry
    */
   check (entry: NewEntry, context: CheckContext): Promise<readonly Diagnostic[]>
@@ -45,7 +45,7 @@ export interface NewEntry {
 /** The tools and lookups that a check of an unstored entry can use. */
 export interface CheckContext {
   readonly toolReader: ToolReader
-  /** The id of the tool that has a function name, if the publisher may see the tool. */
+  /** The id of the tool that has a function name; `undefined` when the publisher may see no such tool. */
   toolOfFunction (name: string): string | undefined
   /** The problems with the tools that an entry names, each an error. A tool that the publisher may not see counts as missing. */
   findToolProblems (uses: readonly ToolUse[]): readonly Diagnostic[]

@@ -15,7 +15,10 @@ export function bucketOf (id: string, key: string | undefined): number {
   return createHash('sha256').update(`${id}\0${key}`).digest().readUInt32BE(0) / RANGE * WHOLE
 }
 
-/** The version that serves a bucket. The shares of the versions are laid out one after the other from 0, the newest version first. */
+/**
+ * The version that serves a bucket; `undefined` when there are no versions. Their shares divide the range from 0 to 100, one after the other, the
+ * newest version first.
+ */
 export function shareAt<Share extends Pick<LabelShare, 'weight'>> (shares: readonly Share[], bucket: number): Share | undefined {
   let end = 0
   for (const share of shares) {

@@ -136,7 +136,7 @@ export class GenerationBuilder {
     return new Map([...this.#hashes].map(([kind, hash]) => [kind, hash.digest()]))
   }
 
-  /** The tools of the next generation, and the function names that now stand for another tool than before. */
+  /** The tools of the next generation, and the function names that now mean another tool than before. */
   #nextTools (isDue: boolean): Pick<Generation, 'tools'> & { names: readonly string[] } {
     if (!isDue) return { tools: this.#last.tools, names: [] }
     const { tools, conflicts } = chooseTools(this.#tables.of(toolKind))
@@ -149,7 +149,7 @@ export class GenerationBuilder {
   }
 
   /**
-   * Takes in the prompts that the changed entries offer. The map `before` gets, for each affected id, the prompt that was served until now.
+   * Updates which keys offer which prompts. The map `before` gets, for each affected id, the prompt that was served until now.
    * @returns whether the extensions must be described anew
    */
   async #updateClaims (changed: Changed, before: Map<string, PromptEntry | undefined>, slices: Slices): Promise<boolean> {

@@ -18,7 +18,7 @@ export class Claims<T extends Claimed> {
   readonly #contested = new Set<string>()
   readonly #idsByKey = new Map<string, readonly string[]>()
 
-  /** The entry of an id: that of the winning claim. */
+  /** The entry of an id: that of the winning claim; `undefined` when no key claims the id. */
   get (id: string): T | undefined {
     return this.#claims.get(id)?.[0]?.offer
   }
@@ -44,7 +44,7 @@ export class Claims<T extends Claimed> {
     return isContested
   }
 
-  /** The claims that lost: the key, the entry that it offers, and the winning claim. */
+  /** The claims that did not win an id: for each the key, the entry that it offers, and the winning claim. */
   * shadowed (): Generator<readonly [key: string, offer: T, winner: Claim<T>]> {
     for (const id of this.#contested) {
       const [winner, ...others] = this.#claims.get(id) as readonly [Claim<T>, ...Claim<T>[]]

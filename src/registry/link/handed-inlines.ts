@@ -2,24 +2,24 @@ import { type TextName } from '../../base/errors.ts'
 import { type Reference } from '../../template/language.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
 
-/** The inclusion of one prompt by another, through a reference in the other's text. */
+/** An inclusion of one prompt in another: the included prompt (`entry`), and the reference by which the other prompt's text includes it. */
 export interface Inclusion {
   readonly entry: PromptEntry
   readonly reference: Reference
-  /** The text of the including prompt in which the reference is. */
+  /** Which text of the including prompt has the reference; `undefined` when that prompt has only one text. */
   readonly where: TextName | undefined
 }
 
 /**
- * Whether a prompt is included at every render of the including text, because no block with a condition lies around the call. Where inline partials
- * are defined, the call is not certain: they may replace the prompts that it names.
+ * Whether a prompt is included at every render of the including text, because no block with a condition lies around the call. A call for which inline
+ * partials are defined is not certain, because they may replace the prompts that it names.
  */
 export function isCertain ({ reference: { calls = [] } }: Inclusion): boolean {
   return calls.some(({ isConditional, inlines }) => !isConditional && (inlines?.size ?? 0) === 0)
 }
 
 /**
- * Whether an inline partial reaches a prompt on every way from another one: each chain of inclusions between the two hands it on.
+ * Whether an inline partial reaches the prompt `to` by every chain of inclusions that leads from the prompt `from` to it.
  * @param name the inline partial's name
  */
 export function isAlwaysGiven (name: string, from: PromptEntry, to: PromptEntry, inclusionsOf: (entry: PromptEntry) => readonly Inclusion[]): boolean {

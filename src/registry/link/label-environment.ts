@@ -8,7 +8,7 @@ import { type ReleasedVersion } from '../generation/generation.ts'
 /** The versions of a prompt that a label means, each with its weight and its parsed entry. */
 export type Shares = ReadonlyArray<LabelShare & { readonly entry: PromptEntry }>
 
-/** The prompts and tools that names under a label stand for when the label itself has no version of a prompt. */
+/** What the names in the prompts of a label mean when the label has no version for them: the prompts that are served without a label, and the tools. */
 export interface Surroundings {
   readonly latest: { get (id: string): PromptEntry | undefined }
   readonly tools: Pick<ReadonlyMap<string, CallableTool>, 'get'>
@@ -19,7 +19,7 @@ export class LabelEnvironment {
   readonly #label: string
   readonly #shares = new Map<string, Shares>()
   readonly #linker: Linker
-  /** The names that stand for something else than when the prompts were last linked. */
+  /** The names whose meaning has changed since the prompts were last linked. */
   #stale = new Set<Lookup>()
   readonly #changed = new Set<string>()
 
@@ -49,7 +49,7 @@ export class LabelEnvironment {
     return true
   }
 
-  /** The ids of the prompts under the label that must be linked anew. @param names names outside of the label that stand for something else now */
+  /** The ids of the prompts under the label that must be linked anew. @param names names outside of the label whose meaning has changed */
   async affected (names: readonly Lookup[], slices: Slices): Promise<ReadonlySet<string>> {
     const ids = new Set(this.#changed)
     for (const entry of await this.#linker.forget([...names, ...this.#stale], slices)) {
@@ -67,8 +67,8 @@ export class LabelEnvironment {
 }
 
 /**
- * The version with the most weight; of equal ones the first, which is the newest. A partial is chosen in this way, because linking happens without a
- * request whose key could choose.
+ * The version with the greatest weight, of equal weights the newest; `undefined` when there are no versions. A partial is chosen in this way, because
+ * prompts are linked before any request, whose key could choose a version, has come.
  */
 export function heaviest<Share extends Pick<LabelShare, 'weight'>> (shares: readonly Share[] | undefined): Share | undefined {
   return shares?.reduce((most, share) => share.weight > most.weight ? share : most)

@@ -16,7 +16,7 @@ import { idsMeant, isPartial } from './references.ts'
 /** The functions that exist in both template languages, for suggestions. */
 const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...FORMS.map(({ name }) => name)]
 
-/** The problem of a name in a prompt that cannot be used. `wanted` has the names that were looked up in vain. */
+/** A problem with a name in a prompt: the prompt cannot be rendered because of it. `wanted` has the names that were looked up and not found. */
 export interface Problem {
   readonly diagnostic: Diagnostic
   readonly wanted: readonly Wanted[]
@@ -43,7 +43,7 @@ export function unknownLoopTool (name: string): Problem {
 /**
  * The problem of a name for which nothing usable is registered.
  * @param reason why the registered entry cannot be used; `undefined` when nothing is registered
- * @param where the text in which the name is, when the prompt has several
+ * @param where which of the prompt's texts has the name; `undefined` when the prompt has only one text
  */
 export function unresolved (from: PromptEntry, reference: Reference, reason: string | undefined, where: TextName | undefined): Problem {
   const isOfPrompt = isPartial(reference)

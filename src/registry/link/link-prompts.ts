@@ -37,7 +37,7 @@ interface Resolution {
   readonly problems: Problem[]
   /** Every name that the result depends on, found or not. A change of one of them makes the result outdated. */
   readonly lookups: Set<Lookup>
-  /** The prompt as a partial, to which other prompts link. It reads this very result, so that a generation never sees links of a later one. */
+  /** The prompt as a partial, to which other prompts link. Its links are those of this result, so that a generation never sees links of a later one. */
   readonly partial: PromptPartial
   isMade: boolean
 }
@@ -46,7 +46,7 @@ const NONE_UNFOUND: Prompt['unfound'] = new Map()
 
 /**
  * A prompt in its role as a partial. It is a class, since an object literal with a getter gives every object a hidden class of its own
- * (https://v8.dev/docs/hidden-classes), of which there would be several for each prompt.
+ * (https://v8.dev/docs/hidden-classes). There would be several such classes for each prompt.
  */
 class PartialPrompt implements PromptPartial, PartialText {
   readonly kind = 'partial'
@@ -173,7 +173,10 @@ export class Linker {
     }
   }
 
-  /** The problems of names in a partial, seen from the prompt at the top. Names are left out that always get an inline partial on the way to the partial. */
+  /**
+   * The problems of names in a partial, turned into problems of the prompt at the top, which includes the partial. A missing name is left out when
+   * every chain of inclusions from the top to the partial defines it as an inline partial.
+   */
   #problemsOf (partial: PromptEntry, outer: PromptEntry): Problem[] {
     return this.#resolve(partial).problems
       .filter(problem => problem.partial === undefined || !isAlwaysGiven(problem.partial, outer, partial, each => this.#resolve(each).includes))
@@ -223,7 +226,7 @@ export class Linker {
     return resolution
   }
 
-  /** The result for a prompt. It may not be complete yet, because partials may include each other. */
+  /** The remembered result for a prompt, or a new, empty one. It may not be complete yet, because partials may include each other. */
   #resolutionOf (entry: PromptEntry): Resolution {
     const known = this.#resolutions.get(entry)
     if (known !== undefined) return known
@@ -241,7 +244,7 @@ export class Linker {
 
   /**
    * Finds a partial: first a prompt of the same module or extension, then a prompt whose id is the whole name.
-   * @returns a text when the found prompt cannot be used as a partial: it says why
+   * @returns the reason, in words, when the found prompt cannot be used as a partial; `undefined` when no prompt is found
    */
   #findPartial (from: PromptEntry, reference: Reference, where: Inclusion['where'], includes: Inclusion[]): Link | string | undefined {
     const [sibling, full] = idsMeant(from.id, reference.name)
@@ -257,7 +260,7 @@ export class Linker {
   #findPrompt (from: PromptEntry, id: string): PromptEntry | undefined {
     this.#note(from, `prompt ${id}`)
     const found = this.#entries.get(id, from)
-    // The names in a version's text are remembered under the version's own name, for the prompts that include it by number or through a label.
+    // When a version has to be linked anew, `forget` looks for the users of the version's own name (`id@7`). So this prompt is noted as one of them.
     if (found?.version !== undefined) this.#note(from, `prompt ${nameOf(found)}`)
     return found
   }

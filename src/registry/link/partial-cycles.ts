@@ -1,9 +1,9 @@
-/** A step of the walk: a node, what it includes, and which of that is next. */
+/** One step of the walk: a node, the nodes that it includes, and the index of the one to visit next. */
 interface Frame<T> { readonly node: T, readonly targets: readonly T[], next: number }
 
 /**
- * Finds the nodes of a graph that never end: each includes itself, directly or through others, in any case. Here the nodes are prompts that include
- * each other.
+ * Finds the nodes of a graph that never end: each includes itself, directly or through others, whatever the values are. Here the nodes are prompts
+ * that include each other.
  */
 export class PartialCycles<T> {
   readonly #targets: (node: T) => readonly T[]

@@ -1,14 +1,14 @@
 import { type Reference } from '../../template/language.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** The id that the name of a partial stands for first: a prompt in the same module, or extension, as the prompt that includes it. */
+/** The id that is looked up first for the name of a partial: that of a prompt in the same module, or extension, as the prompt that includes it. */
 export function siblingOf (id: string, name: string): string {
   return `${id.slice(0, id.lastIndexOf('.') + 1)}${name}`
 }
 
 /**
- * The ids that the name of a partial may stand for, of which the first registered one wins: a prompt beside the including one, then the prompt with
- * the whole name as its id.
+ * The ids that the name of a partial may stand for, of which the first registered one counts: a prompt in the same module, or extension, as the
+ * including prompt, then the prompt with the whole name as its id.
  */
 export function idsMeant (id: string, name: string): readonly [sibling: string, full: string] {
   const full = toPath(name)
@@ -20,7 +20,7 @@ export function isPartial ({ kind }: Reference): boolean {
   return kind === 'partial' || kind === 'maybe-partial'
 }
 
-/** Whether a name may stand for nothing that is registered. */
+/** Whether it is no error when nothing is registered under the name of a reference. */
 export function isOptional ({ kind }: Reference): boolean {
   return kind === 'maybe-function' || kind === 'maybe-partial'
 }

@@ -37,7 +37,7 @@ export class ReleaseLinker {
   /** The ids of prompts of which a missing version has been found since the last generation. */
   #found = new Set<string>()
   #releases: ReadonlyMap<string, Release> = new Map()
-  /** The ids of prompts whose record of releases, or whose content without a label, has changed since they were last linked. */
+  /** The ids of prompts whose releases must be made anew, because the record, the prompt that is served without a label, or a linked version has changed. */
   #touched = new Set<string>()
 
   constructor (options: ReleaseLinkerOptions) {
@@ -54,7 +54,7 @@ export class ReleaseLinker {
     return [...this.#problems.values()]
   }
 
-  /** The prompt's version that a name such as `id@7` or `id@production` stands for. */
+  /** The version of a prompt that a name such as `id@7` or `id@production` means; `undefined` when there is none. */
   pinned (name: string): PromptEntry | undefined {
     const reference = readReference(name)
     if (reference === undefined) return undefined
@@ -74,7 +74,7 @@ export class ReleaseLinker {
   /**
    * Takes in changed records of releases and changed prompts, and reads the versions that they name.
    * @param keys the keys of the changed records
-   * @returns the names of versions and labels that stand for something else than before
+   * @returns the names of versions and labels whose meaning has changed
    */
   async load (keys: ReadonlySet<string>, prompts: ChangedPrompts, slices: Slices): Promise<readonly Lookup[]> {
     const ids = this.#found
@@ -94,7 +94,7 @@ export class ReleaseLinker {
     return names
   }
 
-  /** Links the prompts that are affected by names that stand for something else now. @returns the releases of the next generation, by the prompt's id */
+  /** Links the prompts that use names whose meaning has changed. @returns the releases of the next generation, by the prompt's id */
   async link (names: readonly Lookup[], slices: Slices): Promise<ReadonlyMap<string, Release>> {
     for (const [label, environment] of this.#environments) {
       for (const id of await environment.affected(names, slices)) {
@@ -145,7 +145,7 @@ export class ReleaseLinker {
     return ids
   }
 
-  /** Reads the versions that are needed of these prompts, then those that their texts pin, and so on. */
+  /** Reads the needed versions of these prompts, then the versions that the texts of those versions pin, and so on. */
   async #fillAll (ids: Set<string>, slices: Slices): Promise<void> {
     let next: ReadonlySet<string> = ids
     while (next.size > 0) {
@@ -166,7 +166,7 @@ export class ReleaseLinker {
     return this.#entries.get(id)?.entry.record.versions.find(version => version.n === n)
   }
 
-  /** The prompt as it is served without a label, when a version has the same content: then the version need not be read. */
+  /** The prompt that is served without a label, if its content equals that of a version: then the version need not be read. Otherwise `undefined`. */
   #twin (id: string, tag: string): PromptEntry | undefined {
     const direct = this.#direct(id)
     return direct?.hash === tag ? direct : undefined
@@ -181,8 +181,8 @@ export class ReleaseLinker {
   }
 
   /**
-   * Makes the labels of a prompt mean what its record says. A label changes only when all its versions could be read.
-   * @returns the names that now stand for something else
+   * Makes the labels of a prompt serve the versions that its record names. A label changes only when all its versions could be read.
+   * @returns the names whose meaning has changed
    */
   #settle (id: string): Lookup[] {
     const { shelf } = this.#options

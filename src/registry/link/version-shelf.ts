@@ -34,7 +34,7 @@ export class VersionShelf {
   readonly #entries = new Map<string, PromptEntry>()
   readonly #numbers = new Map<string, Set<number>>()
   readonly #problems = new Map<string, Diagnostic>()
-  /** The reason why the last read of the store failed. */
+  /** The reason why the last read of the store failed; `undefined` when it did not fail. */
   #failure: string | undefined
 
   constructor (options: VersionShelfOptions) {
@@ -60,12 +60,12 @@ export class VersionShelf {
     return [...this.#numbers.get(id) ?? []]
   }
 
-  /** The reason why the shelf lacks a version. */
+  /** The reason why the shelf lacks a version; `undefined` when no read has found one. */
   problem (id: string, n: number): Diagnostic | undefined {
     return this.#problems.get(nameOfVersion(id, n))
   }
 
-  /** Removes a version that no label means and no prompt pins any more. */
+  /** Removes a version that no label means and no prompt pins any more. @returns the removed version, if the shelf had it */
   drop (id: string, n: number): PromptEntry | undefined {
     const name = nameOfVersion(id, n)
     const entry = this.#entries.get(name)

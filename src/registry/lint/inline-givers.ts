@@ -11,8 +11,8 @@ const MAX_CALLERS = 1000
 export type CallersOf = (id: string) => Iterable<string>
 
 /**
- * Makes the function that tells which prompts include a prompt, over a generation (an immutable snapshot of all entries). The index for it is only
- * made when one of the given prompts names a missing partial, since nobody else asks.
+ * Makes the function that tells which prompts include a prompt, over a generation (an immutable snapshot of all entries). The index that it needs is
+ * made only when one of the given prompts names a missing partial, since nothing else asks for it.
  */
 export async function callersIn (generation: Generation, prompts: Iterable<Prompt>): Promise<CallersOf> {
   for (const { unfound } of prompts) {

@@ -55,7 +55,10 @@ function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<P
   return { diagnostics, unfound }
 }
 
-/** Warns of names that nothing can give, of undeclared parameters, and of names without `variables.`; each once, at its first place. */
+/**
+ * Warns of names for which neither a caller nor the registry gives a value, of undeclared parameters, and of names that are written without
+ * `variables.`; each name once, at its first place.
+ */
 function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): Diagnostic[] {
   const declared = prompt.entry.parameters?.names
   // Dotprompt templates always name their variables without `variables.`.
@@ -109,8 +112,8 @@ function noteUnpublished (path: string, environs: EnvironNames, note: Note): voi
 }
 
 /**
- * Whether a path, or a value above it, is tested in the template and not published. The path then counts as used only behind that test, and needs no
- * warning.
+ * Whether the template tests a path, or a value above it, that is not published. The template then uses the path only where the test succeeds, so the
+ * path needs no warning.
  */
 function isGuarded (path: string, tested: ReadonlySet<string>, environs: EnvironNames): boolean {
   for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {

@@ -10,8 +10,8 @@ import { advise, type Suggestions } from './suggestions.ts'
 const MAX_SEGMENTS = 32
 
 /**
- * The diagnostics of a prompt, with better advice about names that are not registered. Such a name may be that of a rejected entry. That is found out
- * only now, because it depends on what the caller may see, and because a rejected entry does not make prompts be linked again.
+ * The diagnostics of a prompt, with better advice about names that are not registered: such a name may be that of a rejected entry. This is looked up
+ * for each call, because it depends on what the caller may see, and because a rejected entry does not make prompts be linked again.
  * @param near finds similar names; left out when nobody wants suggestions
  */
 export function diagnosticsOf (
@@ -29,7 +29,11 @@ export function diagnosticsOf (
   })
 }
 
-/** The stored entry of a prompt that cannot be used: the prompt itself, or the extension with whose name its id begins. @param id dotted */
+/**
+ * The problem of the rejected entry that should give a prompt: the prompt itself, or the extension with whose name the prompt's id begins.
+ * `undefined` when neither was rejected.
+ * @param id dotted
+ */
 export function rejectedPrompt (id: string, findRejected: FindRejected): EntryProblem | undefined {
   return [findRejected(promptKind, id), ...namesAbove(id).map(name => findRejected(extensionKind, name))].find(problem => problem !== undefined)
 }

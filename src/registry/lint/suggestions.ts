@@ -2,7 +2,7 @@ import { type Diagnostic } from '../diagnostic/diagnostic.ts'
 import { type Generation, type Wanted } from '../generation/generation.ts'
 import { Effort, likelyMatches } from '../diagnostic/near-matches.ts'
 
-/** The names that exist in the registry, as far as the reader of the hints may know of them. */
+/** The names that exist in the registry, as far as the caller who reads the hints may know of them. */
 export interface KnownNames extends Pick<Generation, 'tools'> {
   readonly prompts: { keys (): Iterable<string> }
   /** The names of shared variables. */

@@ -13,13 +13,10 @@ import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
  */
 const MAX_LOOKED_AT = 20_000
 
-/** How many characters of an argument's path count as one more path looked at: arguments of arguments can have ever longer paths. */
+/** How many characters of an argument's path count as one more path towards `MAX_LOOKED_AT`, because arguments of arguments can have ever longer paths. */
 const CHARACTERS_PER_LOOK = 100
 
-/**
- * An argument that a partial is called with: the path at which it is found (`''` for the root of all values), and the parameters whose defaults fill
- * that place.
- */
+/** An argument that a partial is called with: the path of its value (`''` for the root of all values), and the parameters whose defaults apply to the value. */
 export interface Given {
   readonly path: string
   readonly parameters: readonly PromptParameters[]
@@ -33,19 +30,22 @@ export interface Visit {
   readonly prompt: Text
   /** Whether the prompt is the one at the top, and not a partial. */
   readonly isTop: boolean
-  /** The text's dot (the value to which names in it belong); `undefined` when that is at no path, such as a tool's result. */
+  /** The text's dot: the value in which names of the text are looked up. `undefined` when it is at no path, such as a tool's result. */
   readonly dot: Given | undefined
-  /** The named arguments of the call. */
+  /** The named arguments of the call; `undefined` for one whose value is at no path. */
   readonly named: ReadonlyMap<string, Given | undefined>
   /** The parameters declared by the prompts from the top down to this one, the outermost first. */
   readonly parameters: readonly PromptParameters[]
   /** The names of partials that inline partials replace in the text. */
   readonly replaced: ReadonlySet<string>
-  /** Whether it depends on a value that the text is called with these arguments. */
+  /** True when a value that only a render knows decides whether the text is called with these arguments. */
   readonly isPossible: boolean
-  /** Whether this visit only finds names of modules in the dot: in a partial they are searched there before the root. */
+  /**
+   * Whether this visit covers only names that may also be those of shared variables, and takes them from the dot: a partial looks for them there before
+   * it looks at the root.
+   */
   readonly findsModulesInDot: boolean
-  /** The visit of the prompt that includes this one. */
+  /** The visit of the prompt that includes this one; `undefined` for the prompt at the top. */
   readonly outer: Visit | undefined
 }
 
@@ -99,7 +99,10 @@ export class NeedsWalk {
     return whole === '' ? undefined : ownerOf(whole, visit.prompt.entry.parameters?.names, this.#environs)
   }
 
-  /** The path from the root at which a path in a visited text begins, and how many characters of the path that start replaces. */
+  /**
+   * The path from the root that replaces the beginning of a path in a visited text, and how many characters of the beginning it replaces; `undefined`
+   * for a value that is at no path.
+   */
   #startOf ({ isTop, dot, named, findsModulesInDot }: Visit, path: string): { readonly path: string, readonly skipped: number } | undefined {
     const head = firstSegment(path)
     if (isTop || RESERVED_NAMES.has(head)) return { path: '', skipped: 0 }
@@ -133,7 +136,7 @@ export class NeedsWalk {
   }
 
   #enqueue (outer: Visit, prompt: Text, call: PartialCall | undefined): void {
-    // Only one level of possible calls is followed, since they would multiply with each level.
+    // Inside of a call that depends on a value, other such calls are not followed, since their number would multiply with each level.
     if (call?.isPossible === true && outer.isPossible) return
     const visit = this.#visitOf(outer, prompt, call)
     for (const given of [visit.dot, ...visit.named.values()]) this.#lookedAt += Math.floor((given?.path.length ?? 0) / CHARACTERS_PER_LOOK)
@@ -177,7 +180,7 @@ export function givenAt ({ dot, named }: Visit, path: string): Given | undefined
   return [dot, ...named.values()].find(given => given !== undefined && given.path !== '' && isBelow(path, given.path))
 }
 
-/** The key that tells one visit of a prompt from its other visits. */
+/** The key by which one visit of a prompt differs from its other visits. */
 function keyOf ({ prompt, dot, named, replaced }: Visit): string {
   return JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort(), [...replaced].sort()])
 }
@@ -225,7 +228,7 @@ function costOf ({ entry }: Text): number {
   return entry.compiled.texts.reduce((sum, { paths, references }) => sum + paths.length + references.length, 1)
 }
 
-/** The prompt or version that a link leads to, if the link itself has it: a version is in no map of prompts. */
+/** The prompt or version that a link leads to, when the link itself has it (a version is in no map of prompts); otherwise `undefined`. */
 function promptOf (link: LinkedPartial): Text | undefined {
   return 'prompt' in link ? (link as PromptPartial).prompt : undefined
 }

@@ -4,7 +4,7 @@ import { type PathNeed } from '../../template/language.ts'
 import { type Position } from '../../template/position.ts'
 import { type Prompt } from '../generation/generation.ts'
 
-/** Looks up prompts by id: those of a generation, or those with unstored candidates in front. */
+/** Looks up prompts by id: in a generation, or first among entries that are not stored yet and then in a generation. */
 export interface PromptLookup { get (id: string): Prompt | undefined }
 
 /** The place in a prompt's text where something is needed. */

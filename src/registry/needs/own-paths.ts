@@ -7,7 +7,7 @@ import { type EnvironNames, firstSegment, isModule, isReserved } from './path-ow
 /** A path (such as `variables.user.name`) that one text of a prompt reads. */
 export interface OwnPath {
   readonly need: PathNeed
-  /** The text in which the path is read, when the prompt has several. */
+  /** Which of the prompt's texts reads the path; `undefined` when the prompt has only one text. */
   readonly where: CompiledText['where']
 }
 
@@ -40,8 +40,8 @@ function withoutTools (compiled: CompiledText, linked: LinkedText | undefined): 
 const NONE: ReadonlySet<PathNeed> = new Set()
 
 /**
- * The paths that are in truth names of tools. Handlebars lists `{{name}}` as a path, too, because only the registry knows whether it is a tool: the
- * tool's path is the first one of that name from the tag on.
+ * The paths that are in truth names of tools. Handlebars lists `{{name}}` as a path, too, because only the registry knows whether it is a tool. The
+ * path that belongs to a tool is the first one of the same name at or after the tool's tag.
  */
 function namesOfTools ({ references, paths }: CompiledText, linked: LinkedText | undefined): ReadonlySet<PathNeed> {
   const tools = references.filter(({ kind }, index) => kind === 'maybe-function' && linked?.links[index] !== undefined).sort(byPosition)

@@ -6,7 +6,7 @@ export type EnvironNames = Pick<EnvironSource, 'has' | 'hasBelow' | 'hides'>
 
 /** A path that a template reads, with the owner of its value. */
 export interface OwnedPath {
-  /** Who gives the value. `variables`: the caller. `environs`: only a shared variable. `caller`: the service itself, from the verified identity. */
+  /** Who gives the value. `variables`: the caller. `environs`: only a shared variable. `caller`: the service itself, from the caller's verified identity. */
   readonly owner: 'variables' | 'environs' | 'caller'
   /** The path from the root of all values, without aliases: `variables.a.b`. */
   readonly path: string

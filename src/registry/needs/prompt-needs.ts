@@ -45,14 +45,17 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
 }
 
 /**
- * The path that stands for a use of all values at once, such as `{{json .}}`: all variables, when the text's dot is the root. For any other dot it is
- * `undefined`, since the call of the partial has listed its argument.
+ * The path for a tag that uses all values at once, such as `{{json .}}`: all variables, when the text's dot is the root. For any other dot it is
+ * `undefined`, because the dot's path was listed as an argument where the partial is called.
  */
 function wholeOf ({ dot }: Visit): OwnedPath | undefined {
   return dot?.path === '' ? { owner: 'variables', path: 'variables', isBare: false } : undefined
 }
 
-/** Adds a need to the rows. There is one row for each path and text, at the first place; it becomes `used` when any of the places uses the path. */
+/**
+ * Adds a need to the rows. There is one row for each path in each text, with the first place that reads the path. The row's `use` becomes `used` when
+ * any place uses the path.
+ */
 function remember<T extends NeedPlace> (rows: Map<string, T & { path: string, use: PathNeed['use'] }>, { path }: OwnedPath, { use }: PathNeed, rest: T): void {
   const key = `${path} ${rest.in ?? ''}`
   const known = rows.get(key)

@@ -14,7 +14,7 @@ import { type Link } from '../../template/language.ts'
 export interface UsageIndex {
   readonly tools: ReadonlyMap<string, ReadonlySet<string>>
   readonly prompts: ReadonlyMap<string, ReadonlySet<string>>
-  /** The ids that are not registered, each with the prompts that name a partial which may mean it. */
+  /** The ids of prompts that are not registered, each with the prompts that name a missing partial which may have this id. */
   readonly hopeful: ReadonlyMap<string, ReadonlySet<string>>
   readonly paths: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>
 }

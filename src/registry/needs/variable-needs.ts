@@ -7,7 +7,7 @@ import { firstSegment } from './path-owner.ts'
 import { type NeedPlace, type VariableNeed } from './needs.ts'
 import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 
-/** One variable that one text reads, at the first place. */
+/** One variable that one text reads, with the first place that reads it. */
 interface Row {
   readonly path: string
   readonly use: PathNeed['use']
@@ -30,7 +30,7 @@ export class VariableNeeds {
   add (path: string, read: PathNeed['use'], visit: Visit, place: NeedPlace): void {
     const given = givenAt(visit, path)
     const use = given !== undefined && visit.isPossible ? 'possible' : read
-    // The variables as a whole always exist, so a test for them guards nothing.
+    // The variables as a whole always exist, so a test for them always succeeds.
     if (use === 'tested' && path !== 'variables') this.#tested.add(path)
     const key = `${path} ${place.in ?? ''}`
     const known = this.#rows.get(key)
@@ -38,7 +38,7 @@ export class VariableNeeds {
     else if (use === 'used' || known.use === 'possible') this.#rows.set(key, { ...known, use })
   }
 
-  /** Lists the variables that the texts read, then those that the prompt declares as required and no text reads in that way. */
+  /** Lists the variables that the texts read, and after them the variables that the prompt declares as required and that are not listed as such yet. */
   list (): VariableNeed[] {
     const read = [...this.#rows.values()].map((row): VariableNeed => ({
       path: row.path,
@@ -50,7 +50,7 @@ export class VariableNeeds {
     return [...read, ...this.#unread(read)]
   }
 
-  /** The default of a path. For a variable that the prompt itself requires, a partial's default comes too late. */
+  /** The default of a path. A variable that the prompt itself requires has none: the render is refused before a partial could give its own default. */
   #defaultOf (path: string, { parameters }: Pick<Visit, 'parameters'>): Pick<Row, 'default' | 'hasDefault'> {
     return this.#requires(topOf(path)) ? { default: undefined, hasDefault: false } : defaultOf(path, parameters)
   }
@@ -59,7 +59,10 @@ export class VariableNeeds {
     return this.#declared?.required.has(name) === true && !Object.hasOwn(this.#declared.defaults, name)
   }
 
-  /** Whether a render without the variable is refused. A path that is tested somewhere counts as used only behind that test. */
+  /**
+   * Whether a render without the variable is refused. A path that some text tests counts as used only where the test succeeds. So it is not required,
+   * unless the prompt declares it as required.
+   */
   #isRequired ({ path, use, hasDefault }: Row): boolean {
     if (hasDefault || path === 'variables') return false
     if (this.#requires(path.slice('variables.'.length))) return true
@@ -87,8 +90,9 @@ export function topOf (path: string): string {
 }
 
 /**
- * The default value of a path. The outermost prompt's default wins: it is among the variables before a partial's defaults are put below them.
- * @param parameters those of the prompts whose variables these are; the arguments of a partial get no defaults of the partial
+ * The default value of a path. Of several prompts with a default the outermost one counts, because the defaults of a partial only fill what is still
+ * missing.
+ * @param parameters those of the prompts whose variables these are; the defaults of a partial do not apply to the arguments with which it is called
  */
 function defaultOf (path: string, parameters: readonly PromptParameters[]): Pick<Row, 'default' | 'hasDefault'> {
   const [top = '', ...rest] = path.split('.').slice(1)

@@ -43,7 +43,7 @@ export class EmptyHold {
     return [...this.#since.keys()]
   }
 
-  /** Takes every listing of the store for true, even an empty one, until `settle` is called. A reload of the registry calls this. */
+  /** Lets every listing of the store count as true, even an empty one, until `settle` is called. A reload of the registry calls this. */
   release (): void {
     this.#since.clear()
     this.#released = true

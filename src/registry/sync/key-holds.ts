@@ -8,12 +8,12 @@ import { EmptyHold } from './empty-hold.ts'
 export interface KeyHoldsOptions {
   readonly kinds: readonly Kind[]
   readonly nodes: Store['nodes']
-  /** How long the loaded entries of a kind or node stay served that the store lists as empty, in ms. */
+  /** How long the loaded entries of a kind or of a node stay served after the store suddenly lists none of them, in ms. */
   readonly emptyHold: number
   readonly log: Log
   /** The loaded keys of a kind. */
   keysOf (kind: Kind): Iterable<string>
-  /** Whether the store has reported a change of a key that was not read since. */
+  /** Whether the store has reported a change of a key, and the key was not read after that. */
   isAnnounced (key: string): boolean
 }
 
@@ -43,7 +43,7 @@ export class KeyHolds {
     return this.#hold.held().filter(scope => !this.#options.kinds.some(({ key }) => key === scope))
   }
 
-  /** Takes every listing of the store for true, even an empty one, until `settle` is called. A reload of the registry calls this. */
+  /** Lets every listing of the store count as true, even an empty one, until `settle` is called. A reload of the registry calls this. */
   release (): void {
     this.#hold.release()
   }
@@ -65,10 +65,10 @@ export class KeyHolds {
   }
 
   /**
-   * Decides which nodes of a cluster have their entries held. A node that lists no key may have been flushed, or have been replaced by a replica that
-   * has not synchronised: its empty listing does not mean that all its keys were deleted.
+   * Decides for which nodes of a cluster the loaded entries stay served. A node that lists no key may have been flushed, or have been replaced by a
+   * replica that has not synchronised: its empty listing does not mean that all its keys were deleted.
    * @param empty the nodes that list no key
-   * @returns whether a key is held; `undefined` when no node's entries are
+   * @returns a function that tells whether the entry of a key stays served for that reason; `undefined` when there is no such node
    */
   async holdNodes (empty: ReadonlySet<string>): Promise<((key: string) => boolean) | undefined> {
     const { nodes, log } = this.#options
@@ -93,7 +93,7 @@ export class KeyHolds {
     }
   }
 
-  /** The first loaded key that passes a test and whose deletion the store has not reported. */
+  /** The first loaded key that passes a test and whose deletion the store has not reported; `undefined` when there is none. */
   async #firstUnannounced (test: (key: string) => boolean): Promise<string | undefined> {
     const { kinds, keysOf, isAnnounced } = this.#options
     const slices = createSlices()

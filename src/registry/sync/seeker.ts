@@ -25,7 +25,10 @@ export class Seeker {
     this.#load = load
   }
 
-  /** Asks for a key, unless that is not due. @returns whether the key was found, and is loaded by now */
+  /**
+   * Asks the store for a key. It does not ask when the store did not have the key a moment ago, or when too many keys are being asked for.
+   * @returns whether the key was found, and is loaded by now
+   */
   seek (key: string): Promise<boolean> {
     const known = this.#underWay.get(key)
     if (known !== undefined) return known

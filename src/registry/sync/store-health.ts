@@ -41,8 +41,8 @@ export class StoreHealth {
   }
 
   /**
-   * Notes whether the store lets this process read what labels mean. An ACL of Redis that was written before labels existed may not: then labels are
-   * not served, and all else goes on.
+   * Notes whether the store lets this process read what labels mean. An ACL of Redis that was written before labels existed may forbid it. Then labels
+   * are not served, and everything else is.
    * @param probes what the store answers for the prefixes of labels' keys
    */
   judgeLabels (probes: ReadonlyArray<readonly [prefix: string, value: StoredValue]>): void {

@@ -12,7 +12,7 @@ export const MAX_DEPTH = 32
 /** How many files and folders one listing looks at, because folders that link to each other could make it endless. */
 const MAX_ENTRIES = 1_000_000
 
-/** Wrong names that users often give to the folders of the kinds (`prompts` for `templates`), which are warned of. */
+/** Wrong names that users often give to the folders of the kinds (`prompts` for `templates`). Such a folder causes a warning. */
 const MISNAMED = /^(?:extension|template|prompts?|environ|environments?|tool|agent|skill|plan)$/
 
 /** How many ignored files a warning names. */
@@ -93,7 +93,7 @@ async function visitEntry (walk: Walk, folder: string, entry: Dirent, above: rea
 }
 
 /**
- * Whether a symbolic link leads to a file. A link that leads outside of the store counts as one, and is not followed: reading the file will report
+ * Whether a symbolic link leads to a file. A link that leads outside of the store counts as a file, and is not followed: reading the file will report
  * what is wrong.
  */
 async function leadsToFile (root: string, link: string): Promise<boolean> {

@@ -12,7 +12,7 @@ export function isVisible (name: string): boolean {
   return !name.startsWith('.') && name !== 'node_modules'
 }
 
-/** Whether a file's name says that it holds a value. Temporary files of editors (`a.json~`, `4913`, `a.json.swp`) end otherwise. */
+/** Whether a file's name says that it holds a value. Temporary files of editors (`a.json~`, `4913`, `a.json.swp`) have other endings. */
 export function isValueFile (name: string): boolean {
   return isVisible(name) && EXTENSIONS.some(extension => extension === extname(name))
 }

@@ -109,8 +109,8 @@ async function readContent (root: string, path: string): Promise<StoredValue> {
 }
 
 /**
- * The true path of an open file. A folder on the way may have been swapped for a symbolic link since the path was checked. Where the system does not
- * tell the path of an open file, the path is resolved again, and must lead to the file that is open.
+ * The true path of an open file. A folder on the way may have been replaced by a symbolic link since the path was checked. Where the system does not
+ * tell the path of an open file, the path is resolved again. The result is `undefined` when it then leads to another file than the open one.
  */
 async function truePathOf (file: number, path: string, { dev, ino }: Stats): Promise<string | undefined> {
   try {

@@ -17,7 +17,7 @@ const OPEN_FILES = 32
 /** How many different warnings are remembered, so that each is logged only once. */
 const MAX_WARNINGS = 1000
 
-/** Runs a piece of work when no other process of the service runs such work. Calls must not overlap. */
+/** Runs a piece of work at a time when no other process of the service writes into the folder. Calls must not overlap. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
 export interface DirectoryStoreOptions {
@@ -25,13 +25,13 @@ export interface DirectoryStoreOptions {
   readonly directory: string
   readonly keys: StoreKeys
   readonly log?: Log
-  /** Keeps the writes of several processes apart. @default there is only one process */
+  /** Lets several processes write one after the other. @default there is only one process */
   readonly inTurn?: InTurn | undefined
 }
 
 /**
  * Creates a store over a folder of `.json`, `.yaml` and `.yml` files; the path of a file gives its key. YAML is turned into JSON text, JSON is given
- * as it stands. Where two files stand for one key, `.json` wins over `.yaml`, and `.yaml` over `.yml`, with a warning.
+ * unchanged. Where two files stand for one key, `.json` wins over `.yaml`, and `.yaml` over `.yml`, with a warning.
  * @throws StoreError when there is no such folder
  */
 export async function createDirectoryStore ({ directory, keys, log, inTurn = work => work() }: DirectoryStoreOptions): Promise<Store> {
@@ -61,8 +61,8 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
   }
 
   /**
-   * Runs a question about the folder, and fails when the folder was replaced meanwhile. A folder that vanishes half-way would look like one whose
-   * files were all deleted.
+   * Calls a function that reads or writes in the store's folder, and fails when the folder was replaced during the call. Otherwise a folder that
+   * vanishes half-way would look like one whose files were all deleted.
    */
   async function ask<T> (question: (root: string) => Promise<T>): Promise<T> {
     try {

@@ -39,7 +39,7 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
     await watcher.add(root)
   }
 
-  /** Reports a problem of the watch, or its end. Anything may have changed while the watch was blind. */
+  /** Reports that the watch has a problem or, with `undefined`, that the problem is over. Until then files may have changed without being noticed. */
   function reportProblem (reason: string | undefined): void {
     if (reason === problem) return
     problem = reason

@@ -60,7 +60,7 @@ function isJson (text: string): boolean {
 }
 
 /**
- * Removes every file of a key, because a file that lost to another one would otherwise be read once the other is gone.
+ * Removes every file of a key. If only the file that counts were removed, another file of the key would be read in its place.
  * @throws StoreError when the disk is in trouble
  */
 export function removeKey (place: DirectoryKey, expected: Expected | undefined): Promise<RemoveOutcome> {
@@ -73,7 +73,7 @@ export function removeKey (place: DirectoryKey, expected: Expected | undefined):
   })
 }
 
-/** Checks what is stored under a key, then runs a change of its files. When the file system refuses the change, the refusal is the result. */
+/** Checks what is stored under a key, then calls a function that changes the key's files. When the file system refuses the change, the refusal is returned. */
 async function changing<T> (
   { root, key, keys }: DirectoryKey,
   expected: Expected | undefined,

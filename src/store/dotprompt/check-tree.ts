@@ -10,7 +10,7 @@ import { walkTree } from './walk-tree.ts'
  */
 export const MARKERS: ReadonlySet<string> = new Set(['role', 'history', 'media'])
 
-/** The names that Handlebars itself defines behind an `@`. */
+/** The names that Handlebars itself defines after an `@`. */
 const DATA: ReadonlySet<string> = new Set(['index', 'key', 'first', 'last', 'root', 'partial-block', 'level'])
 
 /**

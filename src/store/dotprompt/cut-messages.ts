@@ -10,8 +10,8 @@ const ROLES: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * An empty comment that is put where a marker was cut out. A tag that stood beside the marker was not alone in its line; without the comment it would
- * be, and Handlebars would remove the line's white space together with the tag.
+ * An empty comment that takes the place of a marker that was cut out. Without it, a tag beside the marker would now be alone in its line, and
+ * Handlebars would remove the line's white space together with the tag.
  */
 const KEEPER = '{{!}}'
 const BEGINS_ALONE = /^[ \t]*\{\{~?[#^>!/][^\n]*\}\}[ \t\r]*(?:\n|$)/
@@ -20,7 +20,7 @@ const ENDS_ALONE = /^[ \t]*\{\{~?(?:[#^>!/]|else\b)[^\n]*\}\}[ \t]*$/
 /** A piece of a message: a text or a picture, with its offset in the template. */
 type Piece = { readonly kind: 'text', readonly text: string, readonly at: number } | { readonly kind: 'image', readonly url: string, readonly at: number }
 
-/** A message while the template is being cut. */
+/** A message that is being made from pieces of the template. */
 interface Cut { role: string, readonly pieces: Piece[] }
 
 /** The place at which one of the prompt's texts begins. */

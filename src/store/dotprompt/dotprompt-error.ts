@@ -5,7 +5,7 @@ export class DotpromptError extends Error {
   override readonly name = 'DotpromptError'
   /** The place of the mistake in the file. */
   readonly place: TextPlace
-  /** The advice to the author: what to write instead. */
+  /** The advice to the author: what to write instead; `undefined` when there is none. */
   readonly hint: string | undefined
   /** The code of the diagnostic for the mistake, if it has a code of its own. */
   readonly code: string | undefined

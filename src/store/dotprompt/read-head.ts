@@ -84,7 +84,11 @@ function returnsOf ({ format, schema }: JsonObject, at: TextPlace): JsonObject {
   return format === 'json' ? { returns, structured: true } : { returns }
 }
 
-/** The JSON Schema of a schema that is written as Picoschema or as JSON Schema. */
+/**
+ * Turns a schema in a file's head, which is written as Picoschema or as JSON Schema, into JSON Schema.
+ * @param of the field of the head that has the schema
+ * @throws DotpromptError
+ */
 function schemaOf (schema: Json, of: string, at: TextPlace): JsonObject {
   try {
     return schemaFromPico(schema)
@@ -94,7 +98,7 @@ function schemaOf (schema: Json, of: string, at: TextPlace): JsonObject {
   }
 }
 
-/** The place in the file for a place in the file's head. */
+/** The place in the file for a place in the file's head. When that is not known, it is the beginning of the head. */
 function below (at: TextPlace, place: TextPlace | undefined): TextPlace {
   return place === undefined ? at : { line: at.line + place.line - 1, column: place.column }
 }

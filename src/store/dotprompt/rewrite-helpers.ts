@@ -3,10 +3,10 @@ import { helperOf } from './check-tree.ts'
 import { type SourceLines } from './source-lines.ts'
 import { walkTree } from './walk-tree.ts'
 
-/** A stretch of the template, and the text that replaces it. */
+/** A part of the template, and the text that replaces it. */
 interface Edit { readonly from: number, readonly to: number, readonly text: string }
 
-/** A template after it was rewritten, with the way back to offsets in the original. */
+/** A template after it was rewritten, with a function that finds offsets in the original. */
 export interface Rewritten {
   readonly text: string
   /** Gives the offset in the original template for an offset in the rewritten one. */
@@ -18,7 +18,8 @@ const COMPARING: ReadonlyMap<string, string> = new Map([['ifEquals', 'if'], ['un
 
 /**
  * Rewrites Dotprompt's helpers into the forms that this service has: `{{#ifEquals a b}}` into `{{#if (eq a b)}}`, `{{json x indent=2}}` into `{{json
- * 2 x}}`, and `{{this}}` outside of all loops into `{{variables}}`, because `this` holds more than the variables here. Lines keep their numbers.
+ * 2 x}}`, and `{{this}}` outside of all loops into `{{variables}}`, because here `this` has more members than the variables. Lines keep their
+ * numbers.
  */
 export function rewriteHelpers (source: string, program: Program, lines: SourceLines): Rewritten {
   const edits: Edit[] = []
@@ -45,8 +46,8 @@ export function rewriteHelpers (source: string, program: Program, lines: SourceL
 }
 
 /**
- * The offset in the original template for an offset in the rewritten one. Every offset in an inserted text gives the beginning of the stretch that it
- * replaces.
+ * The offset in the original template for an offset in the rewritten one. Every offset in an inserted text gives the beginning of the part that the
+ * text replaces.
  */
 function offsetBefore (edits: readonly Edit[], offset: number): number {
   let shift = 0
@@ -65,7 +66,7 @@ function comparisonOf (call: Call, name: string, block: string, source: string, 
   const from = lines.offsetOf(call.path.loc.start)
   const behind = lines.offsetOf(last.loc.end)
   const end = lines.offsetOf(call.loc.end)
-  // A link of an `else` chain has no closing tag of its own.
+  // A block that begins with `else`, such as `{{else ifEquals a b}}`, has no closing tag of its own.
   const [closing] = new RegExp(`^\\{\\{~?/\\s*${name}\\s*~?\\}\\}$`).exec(source.slice(source.lastIndexOf('{{', end - 1), end)) ?? []
   return [
     { from, to: from + name.length, text: `${block} (eq` },

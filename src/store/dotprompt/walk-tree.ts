@@ -17,7 +17,10 @@ interface Place {
 /** The blocks whose body has the same context as the text around them. */
 const SAME_CONTEXT: ReadonlySet<string> = new Set(['if', 'unless', 'ifEquals', 'unlessEquals'])
 
-/** Walks through the syntax tree of a template, in the order of the text. It recurses, because how deep a template nests was bounded before it was parsed. */
+/**
+ * Walks through the syntax tree of a template, in the order of the text. It may recurse, because how deep a template nests was bounded before it was
+ * parsed.
+ */
 export function walkTree (program: Program | undefined, visitor: TreeVisitor, place: Place = { depth: 0, isAtRoot: true }): void {
   for (const statement of program?.body ?? []) walkStatement(statement, visitor, place)
 }

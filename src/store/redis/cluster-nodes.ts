@@ -39,10 +39,10 @@ export function parseClusterNodes (text: string, isEncrypted: boolean): ClusterN
   })
 }
 
-/** The error that the nodes do not agree on who serves which slot. It passes by itself, unless a node is lost. */
+/** The error that the nodes do not agree on who serves which slot. It goes away by itself, unless a node is lost. */
 export class ClusterDisagreement extends StoreError {}
 
-/** The newest of several views of a cluster. A node that was cut off or frozen still reports an older state. */
+/** The newest of several views of a cluster; `undefined` when there are none. A node that was cut off or frozen still reports an older state. */
 export function freshest (views: readonly ClusterNode[][]): ClusterNode[] | undefined {
   const age = (view: readonly ClusterNode[]): number => Math.max(...view.map(({ epoch }) => epoch))
   return views.toSorted((a, b) => age(b) - age(a))[0]

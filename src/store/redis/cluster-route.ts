@@ -7,7 +7,7 @@ export const MAX_REDIRECTIONS = 5
 /** The node that is asked for a key. */
 export interface ClusterRoute {
   readonly member: RedisConnection
-  /** Whether the command must be preceded by ASKING. The node is taking over the key's slot, and answers for it only then. */
+  /** Whether ASKING must be sent before the command. The node is taking over the key's slot, and without ASKING it does not answer for the slot yet. */
   readonly isAsking: boolean
 }
 

@@ -9,7 +9,7 @@ import { removeValue, writeValue } from './redis-write.ts'
 import { StoreError, type Store } from '../store.ts'
 import { scanNode } from './redis-scan.ts'
 
-/** How often a few nodes are asked which node serves what, in ms, since a cluster does not report a failover. */
+/** How often a few nodes are asked which node serves which slots, in ms, since a cluster does not report a failover. */
 const LOOK_MS = 1000
 
 /**

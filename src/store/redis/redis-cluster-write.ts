@@ -4,16 +4,16 @@ import { type RedisCluster } from './redis-cluster.ts'
 import { StoreError } from '../store.ts'
 
 /**
- * Changes one key on the node that has it. The command follows the key when its slot moves to another node.
+ * Changes one key on the node that has it. When the key's slot moves to another node, the command is sent to that node.
  * @param change sends a single command, and sends it at once
- * @throws StoreError when that node cannot be asked
+ * @throws StoreError when the node cannot be asked
  */
 export async function changeInCluster<T> (cluster: RedisCluster, key: string, change: (node: Redis) => Promise<T>): Promise<T> {
   let route: ClusterRoute = { member: await cluster.owner(key), isAsking: false }
   for (let redirections = 0; redirections <= MAX_REDIRECTIONS; redirections++) {
     const { member: { client, ask }, isAsking } = route
     const answer = await ask(async () => {
-      // ASKING holds for the next command on the same connection, and no other command can come between.
+      // ASKING applies only to the next command on the same connection, and no other command can come between.
       if (isAsking) client.asking().catch(() => {})
       return await change(client).then(outcome => ({ outcome }), orRedirection)
     })

@@ -8,7 +8,7 @@ import { StoreError } from '../store.ts'
 /** How many nodes are asked at a time which node serves which slots. */
 const WITNESSES = 3
 
-/** How often the masters are asked when they do not agree, and the pause between two attempts in ms. */
+/** How often the masters are asked when they do not agree which of them serves which slots, and the pause between two attempts in ms. */
 const CENSUS_ATTEMPTS = 20
 const CENSUS_DELAY_MS = 100
 
@@ -102,7 +102,7 @@ export class RedisCluster {
     return this.#serving.map(node => this.#member(node).target.address)
   }
 
-  /** The address of the node that serves a key, by the latest answer of the cluster. */
+  /** The address of the node that serves a key, by the latest answer of the cluster; `undefined` when none is known. */
   addressOf (key: string): string | undefined {
     const node = this.#serverOf(key)
     return node && this.#member(node).target.address
@@ -147,7 +147,7 @@ export class RedisCluster {
     }
   }
 
-  /** The nodes to ask next. They are other ones each time, so that a node that was cut off from the cluster is not believed for long. */
+  /** The nodes to ask next. Other nodes are chosen each time, so that a node that was cut off from the cluster is not believed for long. */
   #witnesses (): RedisConnection[] {
     const all = [...this.#members.values()]
     const connected = all.filter(member => member.isConnected())

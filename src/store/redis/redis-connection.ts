@@ -21,20 +21,20 @@ export interface RedisConnection {
   readonly target: RedisTarget
   readonly client: Redis
   /**
-   * Creates a client of the very server to which this one is connected. The new client does not reconnect by itself, because what it has told the
-   * server is lost with its connection. It begins to connect with `connect()`.
+   * Creates a second client of the same server. It does not reconnect by itself, because the settings that it has made at the server are lost with its
+   * connection. It begins to connect with `connect()`.
    */
   createCompanion (): Redis
-  /** Whether a question is likely to be answered now. */
+  /** Whether Redis is likely to answer a command now. */
   isConnected (): boolean
-  /** The trouble at present, in words for operators. */
+  /** The present trouble with the connection, in words for operators; `undefined` when there is none. */
   problem (): string | undefined
   /**
-   * Runs a question. The first questions wait until the first attempt to connect has ended, so that a service does not begin with a failure that 10
-   * ms would have avoided. Any error becomes a StoreError; `problem` then gives it, until a question succeeds.
+   * Calls a function that sends commands to Redis. The first calls wait until the first attempt to connect has ended, so that a service does not begin
+   * with a failure that a wait of 10 ms would have avoided. Any error becomes a StoreError; `problem` then gives its reason, until a call succeeds.
    */
   ask<T> (question: () => Promise<T>): Promise<T>
-  /** Logs an oddity of the stored keys, once until it changes; `undefined` when there is none. */
+  /** Logs that something about the stored keys is odd. A text is logged once, and again only after another text or `undefined` (nothing is odd). */
   remark (oddity: string | undefined): void
   /** Ends the connection; resolves within `QUIT_MS`, whatever Redis does. */
   close (): Promise<void>
@@ -54,7 +54,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     retryStrategy: pause,
     sentinelCommandTimeout: commandTimeout,
     sentinelRetryStrategy: pause,
-    // A question fails at once while there is no connection. The caller keeps what it has, and asks again later.
+    // A command fails at once while there is no connection. The caller goes on with the data that it has, and asks again later.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false
@@ -119,8 +119,8 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
 
   client.on('connect', () => {
     isTold = false
-    // A Redis that accepts no more connections answers the first command with the reason, and hangs up. The reason can be read only if the client has
-    // written nothing more before that: writing to a closed connection is an error, which ends everything at once.
+    // A Redis that accepts no more connections answers the first command with the reason, and closes the connection. The reason can be read only if the
+    // client has written nothing more before that: writing to a closed connection is an error that ends everything at once.
     client.stream.once('data', () => setImmediate(noteLoading))
   })
   client.on('ready', () => {
@@ -154,7 +154,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
       try {
         await enterDatabase()
         const answer = await question()
-        // An answer clears the trouble only when the client is ready, since Redis answers some questions while it is loading.
+        // An answer ends the noted problem only when the client is ready, since Redis answers some commands while it is loading.
         if (client.status === 'ready') clear()
         return answer
       } catch (error) {
@@ -191,7 +191,7 @@ function boundedOptions (commandTimeout: number) {
     disableClientInfo: true,
     commandTimeout,
     connectTimeout: commandTimeout,
-    // A frozen or vanished host keeps its connection open for minutes, so the connection is given up as well as the command.
+    // A frozen or vanished host leaves its connection open for minutes, so after this time the connection is ended together with the command.
     socketTimeout: commandTimeout,
     disconnectTimeout: QUIT_MS
   } satisfies RedisOptions
@@ -207,7 +207,7 @@ function pause (attempt: number): number {
   return Math.min(attempt * 50, MAX_RECONNECT_MS)
 }
 
-/** Ends a connection with QUIT, which waits for the answers under way. A frozen Redis never gives them, so the wait is bounded. */
+/** Ends a connection with QUIT, which waits for the answers to earlier commands. A frozen Redis never gives them, so the wait is bounded. */
 async function quit (client: Redis): Promise<void> {
   const timer = new AbortController()
   await Promise.race([

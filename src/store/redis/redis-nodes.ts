@@ -7,14 +7,14 @@ import { type RedisPlace, type RedisTarget } from './redis-url.ts'
 /** The nodes of one Redis, of Sentinels' master or of a cluster, for questions that concern one key or keys of one slot. */
 export interface RedisNodes {
   /**
-   * Asks the node that has a key. The question follows the key when its slot moves to another node.
+   * Asks the node that has a key. When the key's slot moves to another node, that node is asked.
    * @param question sends a single command, and sends it at once
-   * @throws StoreError when that node cannot be asked
+   * @throws StoreError when the node cannot be asked
    */
   ask<T> (key: string, question: (node: Redis) => Promise<T>): Promise<T>
   /** The connection to the node that has a key, once the node has answered a ping. @throws StoreError when it does not answer */
   holder (key: string): Promise<RedisConnection>
-  /** The trouble at present, in words for operators. */
+  /** The present trouble with one of the nodes, in words for operators; `undefined` when there is none. */
   problem (): string | undefined
   close (): Promise<void>
 }
@@ -40,7 +40,10 @@ function overOne (connection: RedisConnection): RedisNodes {
 }
 
 function overCluster (cluster: RedisCluster): RedisNodes {
-  /** Runs a question. When it fails, the cluster is asked for its nodes anew: another node may have taken over, and the next question will find it. */
+  /**
+   * Calls a function that asks a node. When it fails, the cluster is asked for its nodes anew: another node may have taken over, and the next call
+   * finds it.
+   */
   async function lookAfter<T> (question: () => Promise<T>): Promise<T> {
     try {
       return await question()

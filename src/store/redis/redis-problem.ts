@@ -57,7 +57,7 @@ export function isCutConnection (error: Error): boolean {
   return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
 
-/** Whether an error says that this user may not use a command, or that Redis was started without the command. */
+/** Whether an error says that the service's Redis user may not use a command, or that Redis was started without the command. */
 export function isWithheld (error: unknown): boolean {
   return error instanceof ReplyError && /^NOPERM|unknown command/i.test((error as Error).message)
 }

@@ -20,9 +20,9 @@ export interface RedisPushOptions {
   readonly log?: Log | undefined
 }
 
-/** Follows the changes of keys, on all nodes that hold them, by having Redis push them. */
+/** Reports the changes of keys on all nodes that have them; Redis pushes the changes. */
 export interface RedisPush {
-  /** Follows the changes of these nodes, which together hold all keys, and stops following any others. */
+  /** Begins to report the changes of these nodes, which together have all keys, and stops this for any other nodes. */
   follow (nodes: readonly RedisConnection[]): void
   /** Reports that no node is known at present, so that no watch waits for one. */
   giveUp (): void
@@ -58,7 +58,7 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
     notifyAll()
   }
 
-  /** The first refusal of a node to push, in words for operators. A node that is away has refused nothing. */
+  /** The reason of the first node that refuses to push, in words for operators; `undefined` when none does. A node that is away has refused nothing. */
   function refusal (): string | undefined {
     const reasons = Array.from(trackings, ([{ target }, tracking]) => {
       const error = tracking.refusal()

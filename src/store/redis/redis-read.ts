@@ -9,7 +9,7 @@ const BATCH_KEYS = 250
 
 /**
  * How many bytes of every value the first read takes. This bounds the size of one batch (250 * 64 KiB), so that a few hundred large values cannot
- * push every read over the command timeout. Nearly all values are shorter and need no second read.
+ * make every read exceed the command timeout. Nearly all values are shorter and need no second read.
  */
 const FIRST_LOOK_BYTES = 64 * 1024
 
@@ -76,7 +76,7 @@ async function readBatch (execute: Execute, keys: readonly string[]): Promise<No
 
 /**
  * Reads at most `bytes` bytes of every key. GETRANGE is used, because GET would fetch a value of 50 MB, and MGET hides a wrong type as a missing key.
- * GETRANGE gives `''` for a missing key, too; PTTL tells it (-2) from an empty value (-1).
+ * GETRANGE gives `''` for a missing key and for an empty value; PTTL shows which it is (-2 for a missing key).
  */
 async function look (execute: Execute, keys: readonly string[], bytes: number): Promise<Look[]> {
   const askedAt = Date.now()
@@ -117,7 +117,7 @@ async function readLong (execute: Execute, keys: readonly string[]): Promise<Map
 async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
   if (keys.length === 0) return new Map()
   const types = await execute(keys.map(key => ['type', key])).catch((error: unknown) => {
-    // One key of another type must not keep all other keys from being read.
+    // When the Redis user may not use TYPE, only the name of the type is missing. The other keys are read nevertheless.
     if (isWithheld(error)) return keys.map(() => 'key of another type')
     throw error
   })

@@ -25,8 +25,8 @@ export async function * scanNode ({ client, ask, remark }: RedisConnection, pref
 }
 
 /**
- * Checks that a reply has the form of a reply to SCAN. If not, replies have got out of step with commands, and no later reply on that connection can
- * be believed: it is closed.
+ * Checks that a reply has the form of a reply to SCAN. If not, the replies on the connection no longer match the commands, and no later one can be
+ * believed. So the connection is closed.
  * @throws Error
  */
 function checkPage (client: RedisConnection['client'], reply: [cursor: Buffer, keys: Buffer[]]): [cursor: Buffer, keys: Buffer[]] {

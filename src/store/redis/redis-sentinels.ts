@@ -17,7 +17,8 @@ export interface SentinelWatch {
 /**
  * Asks the Sentinels of a URL every second whether another server has become the master. The client itself asks only when it connects, and the
  * earlier master may keep its connection for some 10 s, until the Sentinels make it a replica; what is written to it meanwhile is lost. Only a
- * Sentinel that changes its answer counts: one that is outdated for good, or that writes the master's address otherwise, must not end connections.
+ * Sentinel that changes its answer counts: one that is never up to date, or that writes the master's address in another way, must not end
+ * connections.
  * @param onMoved called to connect anew, again and again until the client connects to the address that the Sentinel names
  */
 export function watchSentinels (
@@ -58,7 +59,7 @@ export function watchSentinels (
   }
 
   for (const client of clients) {
-    // The reason why a Sentinel does not answer is reported when one is needed: when the client connects.
+    // Why a Sentinel does not answer is reported only when its answer is needed, that is when the client connects.
     client.on('error', () => {})
     // The first question is asked at once, because only later answers can differ from it.
     client.on('ready', () => {

@@ -9,7 +9,7 @@ const CHANNEL = '__redis__:invalidate'
 const RETRY_MS = 500
 const REFUSED_RETRY_MS = 60_000
 
-/** Matches errors that pass by themselves. Every other error counts as a refusal. */
+/** Matches errors that go away by themselves. Every other error counts as a refusal. */
 const PASSING = /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOAUTH)\b|max number of clients/
 
 /** The keys whose changes a node is asked to report, and the listeners. */
@@ -28,7 +28,7 @@ export type TrackingState = 'starting' | 'pushed' | 'polled'
 /** Follows the changes of one node of Redis. */
 export interface Tracking {
   state (): TrackingState
-  /** Why changes are not pushed, where the node gave a reason. */
+  /** Why changes are not pushed; `undefined` unless the node gave a reason. */
   refusal (): Error | undefined
   /** Checks both connections. The answer comes after all changes that were reported before. @throws when one of the connections is broken */
   ping (): Promise<void>
@@ -37,8 +37,8 @@ export interface Tracking {
 
 /**
  * Asks a node to report changed keys. It uses the broadcast mode of CLIENT TRACKING, which costs the node no memory for each key. With RESP2 two
- * connections are needed: one has the tracking turned on, and the other one receives the messages. When either is lost, Redis reports nothing more
- * without saying so. Therefore the tracking is set up anew whenever one of them ends.
+ * connections are needed: one has the tracking turned on, and the other one receives the messages. When one of them is lost, Redis stops reporting
+ * changes and does not say so. Therefore the tracking is set up again whenever one of them ends.
  */
 export function trackNode ({ client: node, createCompanion }: RedisConnection, { prefixes, onKeys, onState }: TrackingOptions): Tracking {
   let state: TrackingState = 'starting'
@@ -72,7 +72,7 @@ export function trackNode ({ client: node, createCompanion }: RedisConnection, {
     }
   }
 
-  /** Gives up a listening connection that is broken, and tries a new one later. Of two calls for one connection the second does nothing. */
+  /** Closes a listening connection that is broken, and tries a new one later. A second call for the same connection does nothing. */
   function lose (own: Redis | undefined): void {
     if (closed || own === undefined || listener !== own) return
     listener = undefined
@@ -132,8 +132,8 @@ async function arm (node: Redis, listener: Redis, prefixes: readonly string[]): 
 }
 
 /**
- * The id of the Redis process behind a connection. It is compared, because behind a load balancer two connections may reach two servers, and a client
- * id of one server may belong to a stranger's connection on the other.
+ * The id of the Redis process at the other end of a connection; `undefined` when the user may not ask for it. The ids are compared, because through a
+ * load balancer two connections may reach two servers, and a client id of one server may belong to a stranger's connection on the other.
  */
 async function serverOf (connection: Redis): Promise<string | undefined> {
   try {
@@ -145,8 +145,8 @@ async function serverOf (connection: Redis): Promise<string | undefined> {
 }
 
 /**
- * The changed keys in a message. It reads the raw message, because the client's `message` event would join the keys with commas. Names that are not
- * UTF-8 are left out, as in listings.
+ * The changed keys in a message; `undefined` when every key has changed. It reads the raw message, because the client's `message` event would join
+ * the keys with commas. Names that are not UTF-8 are left out, as in listings.
  */
 function readPayload (payload: unknown): string[] | undefined {
   if (!Array.isArray(payload)) return undefined

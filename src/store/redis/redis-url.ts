@@ -24,7 +24,7 @@ export interface RedisClusterPlace {
   readonly kind: 'cluster'
   /** The nodes that the URL names. They know all other nodes. */
   readonly seeds: readonly RedisTarget[]
-  /** Describes any other node, with the login of the URL. @param host a name or an IP address, IPv6 without brackets */
+  /** Describes another node of the cluster, with the login of the URL. @param host a name or an IP address, IPv6 without brackets */
   node (host: string, port: number): RedisTarget
 }
 

@@ -44,7 +44,7 @@ function usesOf ({ tool, health, parameters, arguments: fixed }: AgentTool): Too
   return [{ tool, parameters: [...Object.keys(parameters), ...Object.keys(fixed)] }, ...health === undefined ? [] : [{ tool: health, parameters: [] }]]
 }
 
-/** The fields of an agent that have no effect in each of its modes. */
+/** For each mode of an agent, the fields that have no effect in that mode. */
 const USELESS: Readonly<Record<AgentSetting['mode'], readonly JsonPath[]>> = {
   tools: [['classify'], ['select']],
   steps: [['system'], ['maxTurns'], ['stream'], ['returns'], ['history', 'compact']]

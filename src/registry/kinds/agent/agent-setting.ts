@@ -9,26 +9,26 @@ export interface AgentSetting {
   readonly model: string
   readonly help: string
   readonly system: string
-  /** How messages are classified as relevant; without it every message goes on to `select`. */
+  /** How the model decides whether a message is relevant. When this is left out, every message goes on to `select`. */
   readonly classify?: AgentClassify
-  /** The prompt that lets the model choose a tool; without it the built-in words ask for the choice. */
+  /** The prompt that asks the model to choose a tool; when it is left out, a built-in text of the service asks. */
   readonly select?: { readonly prompt: string }
   /**
-   * The end of a dialogue or the wait for the next message: whichever follows when the agent's model has failed, or when its answer cannot be
-   * understood after all repairs.
+   * What happens when a call of the agent's model has failed, or when the model's answer cannot be understood after all repairs. `listen`: the agent
+   * waits for the next message. `end`: the dialogue ends.
    */
   readonly onError: 'listen' | 'end'
-  /** How often the service sends an answer that it cannot read back to the model, together with the mistakes in it. */
+  /** How many times the service asks the model to correct an answer that it cannot read; it sends the model the answer and the mistakes in it. */
   readonly repairs: number
   readonly history: AgentHistory
   /** The longest wait for each kind of call, in seconds. */
   readonly timeouts: { readonly model: number, readonly tool: number, readonly health: number }
   readonly maxTurns: number
-  /** Whether those who watch the session see an answer grow while the model writes it. */
+  /** Whether the clients that watch the session see an answer while the model is still writing it. */
   readonly stream: boolean
   /** The JSON Schema that every answer of the agent must fit. */
   readonly returns?: JsonObject
-  /** The words by which a user gives each command, in place of the words that the agent's language has for it. */
+  /** The words by which a user gives each command. They replace the words that the agent's language has for the command. */
   readonly commands: Readonly<Partial<Record<'exit' | 'help' | 'clear' | 'retry', readonly string[]>>>
   readonly budget: { readonly steps: number, readonly tokens: number, readonly idleMinutes: number }
   /** The names of tools that are called only after a person's approval. */
@@ -44,9 +44,9 @@ export interface AgentSetting {
 /** How the model is asked whether a message is for this agent. */
 export interface AgentClassify {
   readonly prompt: string
-  /** How strictly an answer is read. `exact`: the answer must be one word and nothing else. */
+  /** How strictly the model's answer is read. `exact`: the answer must be one word and nothing else. */
   readonly answers: 'lenient' | 'exact'
-  /** The verdict on an answer that is neither yes nor no after all repairs. */
+  /** How a message is classified when the model's answer about it is neither yes nor no after all repairs. */
   readonly unclear: 'relevant' | 'irrelevant' | 'error'
 }
 
@@ -56,7 +56,7 @@ export interface AgentHistory {
   readonly turns: number
   /** How many of the last messages the model is sent unchanged; takes the place of `turns`. */
   readonly messages?: number
-  /** Whether the model is sent the agent's lines about its own work. */
+  /** Whether the model is also sent the messages in which the agent has told about its own work, such as which tool it has chosen. */
   readonly status: boolean
   /** When the dialogue is summed up to save tokens: above `above` tokens of input, all but the last `keep` turns become a summary. `false` for never. */
   readonly compact: false | { readonly above: number, readonly keep: number, /** The model that sums up. @default the agent's */ readonly model?: string }
@@ -86,9 +86,12 @@ export interface AgentChild {
   /** The dotted id of the agent, skill or plan. */
   readonly id: string
   readonly description?: string
-  /** The parameters that the model fills in; a skill's are those that the skill declares. */
+  /** The parameters that the model fills in. Empty for a skill, because a skill declares its parameters itself. */
   readonly parameters: Readonly<Record<string, ChildParameter>>
-  /** A Handlebars template over the arguments of the call. It gives the child's first message, or its goal; empty for none. */
+  /**
+   * A Handlebars template over the arguments of the call. It renders to the first message to the child or, for a plan, to the goal; `''` when the child
+   * gets no such text.
+   */
   readonly input: string
   /** The limits of the child's session. @default a part of what is left of the parent's budget */
   readonly budget?: { readonly steps: number, readonly tokens: number }

@@ -11,7 +11,7 @@ import { functionName, type GivenFunction, mistakesOf, parseChild, transferName 
 
 export const AGENT_SCHEMA = entrySchema('agent')
 
-/** The bounds of a dialogue whose author sets none. They are so high that no honest dialogue comes near them. */
+/** The bounds of a dialogue whose author sets none. They are so high that no ordinary dialogue comes near them. */
 const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
 
 /** The defaults for summing up a dialogue: above `above` tokens of input, all but the last `keep` turns become a summary. */
@@ -55,7 +55,7 @@ export function parseAgent (value: Json): AgentSetting {
   return setting
 }
 
-/** The fields of a setting that have no default, each only where the author has given it. */
+/** The fields of an agent that have no default. A field that the author has not given is left out. */
 function optionsOf ({ language, classify, select, returns, tools = [], handoffs = [] }: GivenAgent): Partial<AgentSetting> {
   const children = tools.map(parseChild).filter(child => child !== undefined)
   return {

@@ -1,7 +1,10 @@
 import { toPath } from '../../../store/keys.ts'
 import { type AgentChild, type AgentParameter, type ChildParameter } from './agent-setting.ts'
 
-/** The defaults for a child's budget: what a call of the child reserves from the budget of the agent that calls it. */
+/**
+ * The defaults for the members of a child's budget, where the author gives a budget and leaves a member out. A call of the child reserves this budget
+ * from the budget of the agent that calls it.
+ */
 const BUDGET = { steps: 50, tokens: 200_000 }
 
 /** A function of an agent as its author may write it: exactly one of the first four fields is present. */
@@ -29,7 +32,10 @@ export function kindsOf (given: GivenFunction): FunctionKind[] {
   return (Object.keys(FUNCTION_KINDS) as FunctionKind[]).filter(kind => given[kind] !== undefined)
 }
 
-/** The fields that only some functions may have, each with the functions that may have it, by what they call. */
+/**
+ * The fields that only some functions of an agent may have, each with the kinds of functions that may have it. A kind is named by the field that says
+ * what the function calls.
+ */
 const FIELDS: ReadonlyMap<string, readonly FunctionKind[]> = new Map<string, readonly FunctionKind[]>([
   ...['health', 'label', 'errorLabel', 'failed', 'arguments', 'show'].map((name): [string, readonly FunctionKind[]] => [name, ['tool']]),
   ['parameters', ['tool', 'agent', 'plan']],

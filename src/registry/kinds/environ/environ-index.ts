@@ -3,8 +3,8 @@ import { compareNames, NameList } from './name-list.ts'
 import { amend, holds, positionOf } from './sorted-names.ts'
 
 /**
- * The bounds of the cache of answers: their number, and the length of a name. The cache makes a render's look-up one hash, but callers can ask for
- * any name, of any length.
+ * The bounds of the cache of answers to `has` and `hasBelow`: the number of names, and the length of a name. The cache makes a look-up of a render
+ * fast, but callers can ask for any name, of any length.
  */
 const MAX_REMEMBERED = 20_000
 const MAX_REMEMBERED_LENGTH = 200
@@ -26,9 +26,9 @@ interface Range {
  */
 export class EnvironIndex {
   #listed = NameList.empty
-  /** Names added since the listing, sorted, none of them listed. A change replaces the array. */
+  /** Names that were added since the last whole listing, sorted; the listing has none of them. A change replaces the array. */
   #added: readonly string[] = []
-  /** Names removed since the listing, sorted, all of them listed. */
+  /** Names that were removed since the last whole listing, sorted; the listing has all of them. */
   #removed: readonly string[] = []
   /**
    * The names that have changed while a new listing is being made, each with whether it exists now. The listing may have read them before or after
@@ -67,7 +67,7 @@ export class EnvironIndex {
     this.#removed = amend(this.#removed, restored, [...removed].filter(name => !dropped.has(name)))
   }
 
-  /** Begins to note changes, since the listing that begins now may miss them. */
+  /** Begins to record changes, because the listing that begins now may miss them. */
   beginListing (): void {
     this.#meanwhile = new Map()
   }
@@ -77,7 +77,7 @@ export class EnvironIndex {
     return this.#meanwhile?.has(name) ?? false
   }
 
-  /** Puts a whole listing in the place of the old one. Changes that were noted since the listing began are applied on top of it, because they are newer. */
+  /** Replaces the last whole listing by a new one. Changes that were recorded since the new listing began are applied on top of it, because they are newer. */
   replace (names: NameList): void {
     const meanwhile = [...this.#meanwhile ?? []]
     this.#listed = names
@@ -88,7 +88,10 @@ export class EnvironIndex {
     this.#knownBelow.clear()
   }
 
-  /** Stops noting changes for a listing, because the listing has been taken over or given up. */
+  /**
+   * Stops recording the changes that happen during a listing. It is called when the listing's result has been put into the index, or when the listing
+   * was abandoned.
+   */
   endListing (): void {
     this.#meanwhile = undefined
   }
@@ -117,7 +120,7 @@ export class EnvironIndex {
       const dot = path.indexOf('.', skip)
       const way = dot === -1 ? path : path.slice(0, dot)
       if (removed.length === 0 || this.has(way) || this.hasBelow(way)) segments.add(way.slice(skip))
-      // A leaf is one name; a branch is skipped as a whole, however many names are in it.
+      // A segment that ends its name takes one position in the list. The names below any other segment are skipped at once, however many they are.
       index = dot === -1 ? index + 1 : this.#listed.from(`${way}/`)
     }
     return [...segments].sort()

@@ -3,8 +3,8 @@ import { type Kind } from '../kind.ts'
 import { lintEnvironName } from './environs.ts'
 
 /**
- * The kind of entries that are shared variables, stored under `shenma:environs:*`. A render needs a few of thousands: so only names are loaded at
- * start, and a value is read when it is first used.
+ * The kind of entries that are shared variables, stored under `shenma:environs:*`. A render needs only a few of thousands of them. So only names are
+ * loaded at start, and a value is read when it is first used.
  */
 export const environKind: Kind = {
   key: 'environs',

@@ -8,7 +8,10 @@ import { type NameList } from './name-list.ts'
 /** How many names the store is asked for in one round trip. */
 const BATCH = 250
 
-/** One listing of all shared variables in the store. It is collected beside the index of names that is in use, and then takes its place at once. */
+/**
+ * One listing of all shared variables in the store. Its names are collected in a list of their own while the index stays in use, and then replace the
+ * names of the index in one step.
+ */
 export class EnvironListing {
   readonly #index: EnvironIndex
   readonly #store: Store
@@ -32,7 +35,7 @@ export class EnvironListing {
     index.beginListing()
   }
 
-  /** How many keys the store has shown. */
+  /** How many keys the store has listed so far. */
   get listed (): number {
     return this.#listed
   }
@@ -44,8 +47,8 @@ export class EnvironListing {
   }
 
   /**
-   * Adds to the listing those names of the index whose keys pass a test, although the store has not listed them: such as the keys of a node of a
-   * cluster that cannot be asked.
+   * Adds to the listing those names of the index whose keys pass a test, although the store has not listed them. The registry does this for the keys of
+   * a cluster's node that suddenly lists no key.
    */
   async keep (isKept: (key: string) => boolean): Promise<void> {
     const slices = createSlices()
@@ -71,19 +74,20 @@ export class EnvironListing {
     for (let start = 0; start < missing.length; start += BATCH) {
       const batch = missing.slice(start, start + BATCH)
       const exist = await this.#store.has(batch.map(name => pathToKey(name, this.#prefix)))
-      // The index applies no change here, but notes that these names exist: so the listing, which lacks them, does not remove them.
+      // This call changes no name of the index, but the index records that these names exist. So `replace` does not remove them, although the listing lacks
+      // them.
       this.#index.apply(batch.filter((name, position) => exist[position] === true && !this.#index.hasChangedMeanwhile(name)).map(name => [name, true]))
     }
     this.#names = names
   }
 
-  /** Puts the new listing in the place of the index in use. Call it after `finish`. */
+  /** Replaces the names of the index by the new listing. Call it after `finish`. */
   replace (): void {
     if (this.#names !== undefined) this.#index.replace(this.#names)
     this.#onReplaced()
   }
 
-  /** Gives the listing up and leaves the index as it is. */
+  /** Abandons the listing and leaves the index as it is. */
   abandon (): void {
     this.#index.endListing()
   }

@@ -13,7 +13,7 @@ const FRESH_MILLISECONDS = 5000
 /** How long a render waits for a newer value before it takes the older one in memory, in ms. A slow Redis may need seconds for an answer. */
 const PATIENCE_MILLISECONDS = 100
 
-/** The bytes that an entry of the cache counts beside its text and name, so that the number of tiny values has a bound too. */
+/** The size that an entry of the cache counts in addition to its text and its name, in bytes. So the number of tiny values has a bound, too. */
 const ENTRY_BYTES = 128
 
 /** A value in memory. It is kept after it has stopped being fresh, to be served when the store cannot be asked. */
@@ -27,7 +27,7 @@ interface CachedValue extends EnvironValue {
 
 /** The figures of the cache of shared variables' values, for metrics. */
 export interface EnvironCacheStatistics {
-  /** The questions answered from memory (`hits`), and those that needed the store (`misses`). */
+  /** How many look-ups were answered from memory (`hits`), and how many needed the store (`misses`). */
   readonly hits: number
   readonly misses: number
   readonly entries: number
@@ -50,8 +50,8 @@ export interface EnvironValuesOptions {
 }
 
 /**
- * A cache of the values of shared variables that renders have needed. While the store pushes changes, a value is fresh until it is pushed or its time
- * to live is over; otherwise for 5 s. During an outage of the store the last value is served, however old.
+ * A cache of the values of shared variables that renders have needed. While the store pushes changes, a value is fresh until the store reports a
+ * change of it or its time to live is over; otherwise it is fresh for 5 s. During an outage of the store the last value is served, however old it is.
  */
 export class EnvironValues {
   readonly #options: EnvironValuesOptions
@@ -67,7 +67,7 @@ export class EnvironValues {
     this.#values = new LRUCache({ maxSize: options.limit })
   }
 
-  /** The value of a shared variable if it is in memory and fresh. */
+  /** The value of a shared variable if it is in memory and fresh; otherwise `undefined`. */
   cached (name: string): EnvironValue | undefined {
     const known = this.#values.get(name)
     if (known !== undefined && this.#isFresh(known)) {
@@ -78,12 +78,12 @@ export class EnvironValues {
     return undefined
   }
 
-  /** The value of a shared variable in memory, fresh or not. The question counts neither as a use nor as a hit. */
+  /** The value of a shared variable in memory, fresh or not; `undefined` when there is none. The call counts neither as a use of the value nor as a hit. */
   peek (name: string): EnvironValue | undefined {
     return this.#values.peek(name)
   }
 
-  /** Whether a fresh value of a shared variable is in memory. The question counts neither as a use nor as a hit. */
+  /** Whether a fresh value of a shared variable is in memory. The call counts neither as a use of the value nor as a hit. */
   isFresh (name: string): boolean {
     const known = this.#values.peek(name)
     return known !== undefined && this.#isFresh(known)
@@ -151,8 +151,8 @@ export class EnvironValues {
   }
 
   /**
-   * Reads values from the store. Names that another render is already reading are not asked for again; all others take one round trip. When an answer
-   * is slow and an older value is in memory, the older one is given, and the read goes on.
+   * Reads values from the store. Names that are already being read for another render are not asked for again; all other names take one round trip.
+   * When the store answers slowly and an older value is in memory, that value is given, and the read goes on.
    */
   async fetch (names: readonly string[]): Promise<ReadonlyMap<string, EnvironValue>> {
     const unasked = names.filter(name => !this.#reading.has(name))
@@ -179,7 +179,7 @@ export class EnvironValues {
   #isFresh (known: CachedValue): boolean {
     if (known.epoch !== this.#epoch) return false
     const until = Math.min(known.freshUntil, known.endsAt)
-    // A render reads tens of values, most of them without an end: for those the clock need not be asked.
+    // A render reads tens of values, most of which have no time to live. For these the clock need not be read.
     return until === Infinity || until > this.#options.now()
   }
 
@@ -196,14 +196,16 @@ export class EnvironValues {
         ), error => this.#outlive(name, error))
         .finally(() => { if (this.#reading.get(name) === value) this.#reading.delete(name) })
       this.#reading.set(name, value)
-      // A render that has ended no longer awaits the value, so its rejection would count as unhandled. Renders that still wait see the rejection all the same.
+      // A render that has ended no longer awaits the value, so its rejection would count as unhandled. Renders that still wait get the rejection nevertheless.
       value.catch(() => {})
     }
   }
 
   /**
-   * Takes what the store has answered for a name.
-   * @param isCurrent false when the key changed while it was being read: then the value goes to those who wait, and is not kept
+   * Puts the store's answer about a name into the cache.
+   * @param isCurrent false when the key changed while it was being read: then the value is given to the renders that wait for it, and does not replace
+   * a value in memory
+   * @returns the value to serve; `undefined` when there is none
    */
   #take (name: string, stored: StoredValue, isCurrent: boolean): EnvironValue | undefined {
     if (stored.kind === 'missing') return this.#doubt(name, isCurrent)
@@ -219,7 +221,7 @@ export class EnvironValues {
         freshUntil: isCurrent ? this.#freshUntil() : 0,
         endsAt: stored.expiresAt === undefined ? Infinity : this.#options.now() + stored.expiresAt - Date.now()
       }
-      // The value in memory may be newer than an answer that came late.
+      // The value in memory may be newer than this answer of the store, which has come late.
       return isCurrent || !this.isKnown(name) ? this.#keep(name, found) : found
     } catch (error) {
       if (!(error instanceof RejectedEntry)) throw error
@@ -231,8 +233,10 @@ export class EnvironValues {
   }
 
   /**
-   * Decides about a value that is gone from the store while its name is still in the index: it was deleted a moment ago, or the store was emptied by
-   * accident. The last value is served until the next listing of the store decides. A value whose time to live is over is dropped at once.
+   * Decides what to serve for a value that is gone from the store while its name is still in the index: the key was deleted a moment ago, or the store
+   * was emptied by accident. The last value is served until the next listing of the store decides. A value whose time to live is over is dropped at
+   * once.
+   * @returns the value to serve; `undefined` when there is none
    */
   #doubt (name: string, isCurrent: boolean): EnvironValue | undefined {
     const lastGood = this.#values.peek(name)
@@ -245,7 +249,7 @@ export class EnvironValues {
     return undefined
   }
 
-  /** Serves the last value during an outage of the store, however old it is. @throws STORE_UNAVAILABLE when there is none */
+  /** Gives the last value of a shared variable during an outage of the store, however old it is. @throws STORE_UNAVAILABLE when there is none */
   #outlive (name: string, error: unknown): EnvironValue {
     if (!(error instanceof StoreError)) throw error
     const lastGood = this.#values.peek(name)

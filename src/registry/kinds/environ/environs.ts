@@ -13,10 +13,10 @@ import { type EnvironCacheStatistics, EnvironValues } from './environ-values.ts'
 /** The greatest number of segments in a key. A deeper key is rejected, so that code that recurses over the tree of names has a bound. */
 const MAX_SEGMENTS = 32
 
-/** The greatest number of problems that are listed for bad names, and the same for values that keys below them hide. */
+/** The greatest number of bad names that are listed as problems, and the greatest number of values that are listed because other keys hide them. */
 const MAX_PROBLEMS = 1000
 
-/** How many values are read before a render needs them. */
+/** The greatest number of values that are read in advance, before a render needs them. */
 const MAX_READ_AHEAD = 1000
 
 /** How many values one round trip reads when no render waits for them. */
@@ -46,7 +46,10 @@ export class Environs implements EnvironSource {
   readonly prefix: string
   readonly #values: EnvironValues
   #misnamed = new Map<string, EntryProblem>()
-  /** The names whose value was no object, although keys lie below the name, when the value or those keys last changed. Such a value is hidden by the keys. */
+  /**
+   * The names whose value is no object although keys lie below the name: these keys hide the value. A name is judged again when its value or those keys
+   * change.
+   */
   readonly #shadowed = new Set<string>()
 
   constructor ({ store, prefix, limit = DEFAULT_LIMIT, now = () => performance.now() }: EnvironsOptions) {
@@ -72,7 +75,7 @@ export class Environs implements EnvironSource {
     })
   }
 
-  /** Takes in which of some keys exist now. The values of deleted keys are forgotten. */
+  /** Tells the index which of the given keys exist now. The values of deleted keys are forgotten. */
   applyKeys (changes: ReadonlyArray<readonly [key: string, exists: boolean]>): void {
     for (const [key, exists] of changes) if (!exists) this.#misnamed.delete(key)
     // A badly named key gives the path of another key, which has not changed.
@@ -119,7 +122,10 @@ export class Environs implements EnvironSource {
     return this.#read(this.#values.names())
   }
 
-  /** Reads the values of the names that exist, a batch at a time. A failure is ignored here: it is noted as a problem of its key. */
+  /**
+   * Reads the values of the names that exist, a batch at a time. A failure is ignored here, because a value that cannot be used is noted as a problem
+   * of its key.
+   */
   async #read (names: readonly string[]): Promise<void> {
     for (let start = 0; start < names.length; start += READ_BATCH) {
       const batch = names.slice(start, start + READ_BATCH).filter(name => this.index.has(name))
@@ -169,13 +175,13 @@ export class Environs implements EnvironSource {
     return values
   }
 
-  /** Notes whether the value of a shared variable is hidden by variables below its name (`a` by `a.b`), as is every value that is no object. */
+  /** Notes whether the value of a shared variable (`a`) is hidden because variables lie below its name (`a.b`). They hide every value that is no object. */
   #judge (name: string, value: Json): void {
     if (isObject(value) || !this.hasBelow(name)) this.#shadowed.delete(name)
     else if (this.#shadowed.size < MAX_PROBLEMS) this.#shadowed.add(name)
   }
 
-  /** Notes anew whether values are hidden, for all names above one that has been added or removed. Only values in memory are looked at. */
+  /** Notes again whether the values above an added or removed name are hidden. Only values in memory are looked at. */
   #judgeAbove (name: string): void {
     for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
       const above = name.slice(0, dot)

@@ -9,7 +9,7 @@ const NAMES_PER_LOOK = 500
 
 /**
  * Collects names that come in any order into one sorted list. It works in slices, so that a million names do not block the process. Sorted lists of
- * like length are merged in pairs (a merge sort), so that at most twice the memory of the result is in use.
+ * similar length are merged in pairs (a merge sort), so that at most twice the memory of the result is in use.
  */
 export class NameListBuilder {
   readonly #slices = createSlices()

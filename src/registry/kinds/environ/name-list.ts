@@ -109,8 +109,8 @@ export class NameWriter {
 }
 
 /**
- * Compares two names by their UTF-8 bytes, which is the order of code points. JavaScript compares UTF-16, which orders characters beyond the basic
- * plane otherwise; names with such characters are rare.
+ * Compares two names by their UTF-8 bytes, which is the order of code points. JavaScript compares UTF-16, which gives another order for characters
+ * beyond the basic plane; names with such characters are rare.
  */
 export function compareNames (one: string, other: string): number {
   if (/[\ud800-\uffff]/.test(one) && /[\ud800-\uffff]/.test(other)) return Buffer.compare(Buffer.from(one), Buffer.from(other))

@@ -15,7 +15,7 @@ export const PROMPTS = { name: 'prompts', noun: 'prompt' }
 
 /** One registered extension with its prompts compiled. */
 export interface ExtensionEntry {
-  /** The id from the extension's key. The entries that the extension brings have its name in their ids instead. */
+  /** The id of the extension, made from its key. The ids of the entries that it brings begin with the extension's name instead. */
   readonly id: string
   readonly definition: ExtensionDefinition
   readonly prompts: readonly PromptEntry[]

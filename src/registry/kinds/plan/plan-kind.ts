@@ -15,10 +15,7 @@ export const PLAN_LIMITS = [
 
 export type PlanLimit = typeof PLAN_LIMITS[number]
 
-/**
- * The ways in which a person confirms a planned change before files are written: seeing each diff, for deletions only, or not at all. The strictest
- * is first.
- */
+/** When a person must confirm a planned change before files are written: for each diff, for deletions only, or never. The strictest is first. */
 export const PLAN_CONFIRMS = ['diff', 'deletions', 'none'] as const
 
 export type PlanConfirm = typeof PLAN_CONFIRMS[number]
@@ -30,13 +27,16 @@ export type PlanCommit = 'never' | 'request' | 'passed'
 export interface PlanRepair {
   /** How often the model may repair its work between two messages of the user. */
   readonly rounds: number
-  /** Whether each round waits for a person's consent. Otherwise only a round waits that touches more than was shown, or deletes files. */
+  /**
+   * With `confirm: diff`: whether each round of repair waits for a person's consent. If not, a round waits only when it touches files that the person
+   * has not agreed to before, or when it deletes files.
+   */
   readonly confirm: boolean
-  /** The fate of a change whose check still fails after the last round: it is taken back, or kept. */
+  /** What happens to a change whose check still fails after the last round: it is undone (`rollback`) or stays (`keep`). */
   readonly then: 'rollback' | 'keep'
 }
 
-/** A plan profile: how a model plans changes of files, and how these are confirmed and checked. Plain data. */
+/** A plan profile: how a model plans changes of files, and how the changes are confirmed and checked. Plain data. */
 export interface PlanProfile {
   /** The description of the profile; empty when there is none. */
   readonly description: string
@@ -56,7 +56,7 @@ export interface PlanProfile {
   readonly repair: PlanRepair
   /** When a change is committed, where the operator allows that. */
   readonly commit: PlanCommit
-  /** The limits that the profile sets. Where the service's own limit is tighter, that one holds. */
+  /** The limits that the profile sets. Where the service has a tighter limit, the service's limit counts. */
   readonly limits: Readonly<Partial<Record<PlanLimit, number>>>
 }
 
@@ -65,7 +65,7 @@ export interface PlanDefinition extends Definition {
   readonly profile: PlanProfile
 }
 
-/** The kind of entries that are plan profiles (how a model plans changes of files, and how these are checked), stored under `shenma:plans:*`. */
+/** The kind of entries that are plan profiles (how a model plans changes of files, and how the changes are checked), stored under `shenma:plans:*`. */
 export const planKind = defineKind<PlanDefinition>({
   key: 'plans',
   name: 'plans',

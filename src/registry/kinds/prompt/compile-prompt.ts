@@ -111,8 +111,8 @@ function assumedHint (read: Syntax | undefined): Pick<Diagnostic, 'hint'> {
 }
 
 /**
- * Rewrites the diagnostics of texts that have no sign of either language. Such a text is read as Go when it is no valid Handlebars, although it may
- * be no valid Go either: then the diagnostic tells both mistakes.
+ * Rewrites the syntax errors of a prompt in whose texts no form belongs to only one of the languages. Such a text is read as Go when it is no valid
+ * Handlebars. When it is no valid Go either, the diagnostic tells both mistakes.
  */
 function judgeAnew (texts: readonly PromptText[], mistakes: readonly MistakeIn[]): Diagnostic[] {
   const hasSign = texts.some(({ text }) => findForeignSign(text, 'handlebars') !== undefined)
@@ -158,8 +158,8 @@ function lintMisread ({ text, where }: PromptText): Diagnostic[] {
 }
 
 /**
- * The diagnostic of a prompt that mixes both template languages. It points at the later of the two signs, since the first is more likely what the
- * author meant.
+ * The diagnostic of a prompt that mixes both template languages. `signs` are two forms of which each belongs to one language only. The diagnostic
+ * points at the later one, since the first is more likely in the language that the author meant.
  */
 function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: readonly PromptText[]): Diagnostic {
   const [go, handlebars] = signs

@@ -9,7 +9,7 @@ export interface PromptChat {
   readonly fields: JsonObject
   /** Models to ask when the first one fails, instead of the configured ones. */
   readonly fallbacks: readonly string[] | undefined
-  /** The limit of the input, in estimated tokens. Above it the chat is refused, and the model is not asked. */
+  /** The limit of the input, in estimated tokens; `undefined` for no limit. Above it the chat is refused, and the model is not asked. */
   readonly maxInputTokens: number | undefined
   /** The settings of the tool loop; `undefined` when the service offers the model no tools. */
   readonly toolLoop: ToolLoopSettings | undefined
@@ -40,7 +40,8 @@ const DEFAULT_MAX_TURNS = 5
  * @throws RejectedEntry when `structured` is asked for and `returns` is no schema
  */
 export function parsePromptChat (id: string, source: JsonObject): PromptChat {
-  // Whether an answer is streamed is the caller's choice, who has to read it; messages come from the prompt's templates. So neither is taken from `defaults`.
+  // The caller decides whether an answer is streamed, because it has to read the answer; messages come from the prompt's templates. So neither is taken
+  // from `defaults`.
   const { fallbacks, maxInputTokens, toolLoop, stream: _stream, messages: _messages, ...fields } = (source['defaults'] ?? {}) as JsonObject
   return {
     fields,

@@ -20,7 +20,7 @@ export interface PromptDefinition {
   readonly texts: readonly PromptText[]
   readonly syntax: Syntax | undefined
   readonly supports: readonly string[]
-  /** The parameters as their author wrote them. `parsePromptParameters` reads them. */
+  /** The parameters as their author wrote them; `undefined` when there are none. `parsePromptParameters` reads them. */
   readonly parameters: Json | undefined
 }
 

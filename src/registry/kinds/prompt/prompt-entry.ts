@@ -12,7 +12,10 @@ export interface PromptEntry {
   /** The dotted id: `evaluator.evaluate_quality`. */
   readonly id: string
   readonly origin: 'direct' | 'extension'
-  /** The number of the version, for an entry that is an older version of a prompt; left out for the prompt that is served without a label. */
+  /**
+   * The number of the version, for an entry that was read from a stored version of a prompt. Left out for the prompt itself, which a request gets when
+   * it names neither a label nor a version.
+   */
   readonly version?: number
   readonly definition: PromptDefinition
   /** The variables that the prompt declares; `undefined` when it declares none. */
@@ -20,7 +23,10 @@ export interface PromptEntry {
   readonly chat: PromptChat
   readonly compiled: CompiledPrompt
   readonly diagnostics: readonly Diagnostic[]
-  /** When this process read the entry, in ms, on the clock of `Date.now()`. An unchanged entry is not read again, so the time stays. */
+  /**
+   * When this process read the entry, in ms, on the clock of `Date.now()`. The time stays the same until the entry changes, because an unchanged entry
+   * is not read again.
+   */
   readonly seenAt: number
   /** A hash of the definition alone. */
   readonly hash: string

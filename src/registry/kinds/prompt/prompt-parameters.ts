@@ -24,7 +24,7 @@ export interface PromptParameters {
   validate (variables: JsonObject): readonly Violation[]
 }
 
-/** Reads a prompt's parameters, in any of the forms that publishers write. An empty list or map declares nothing. */
+/** Reads a prompt's parameters, in any of the forms that publishers write. An empty list or map declares nothing, and gives `undefined`. */
 export function parsePromptParameters (declared: Json | undefined): PromptParameters | undefined {
   if (declared === undefined || declared === null || Object.keys(declared).length === 0) return undefined
   try {

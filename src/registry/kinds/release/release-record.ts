@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
 import { reject, type RejectedEntry } from '../../diagnostic/diagnostic.ts'
 
-/** How many versions of a prompt a record lists, and how many moves of its labels. Versions that a label means are kept beyond that number. */
+/** How many versions of a prompt a record lists, and how many moves of its labels. A version that a label means stays in the record even beyond that number. */
 export const MAX_KEPT = 50
 
 /** The greatest number of labels of one prompt (`production`, `staging`), and of versions that one label may be spread over. */
@@ -11,13 +11,13 @@ export const MAX_SHARES = 10
 /** The sum that the weights of a label's versions must have, in percent. */
 export const WHOLE = 100
 
-/** The pattern of a label's name. The name `latest` is no label: it stands for the prompt that is served to callers who name none. */
+/** The pattern of a label's name. The name `latest` is no label: it means the prompt that is served to callers who name no label. */
 export const LABEL_PATTERN = '^[a-z][a-z0-9_-]{0,63}$'
 export const LATEST = 'latest'
 
 const LABEL = new RegExp(LABEL_PATTERN)
 
-/** A version for which a label stands in part: it is served to a share of the callers, chosen by a key that they send. */
+/** One of the versions among which a label divides its callers. The version is served to a share of them, chosen by a key that they send. */
 export interface LabelShare {
   readonly version: number
   /** The share in percent. */
@@ -32,9 +32,9 @@ export interface VersionNote {
   readonly n: number
   /** A hash of the version's content, written like the ETag of an entry. */
   readonly tag: string
-  /** The time of the version, as ISO 8601. */
+  /** When the version was made, as ISO 8601. */
   readonly at: string
-  /** The author: the name of a token, or `store` for content that was found under the plain key. */
+  /** The author: the name of a token, or `store` for content that another program had stored under the prompt's own key. */
   readonly by: string
   readonly note?: string
   /** Where the text came from: `git:8c2ae82`. */

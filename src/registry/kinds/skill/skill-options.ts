@@ -25,7 +25,7 @@ export type Protocol = 'tools' | 'text'
 /** Who runs a skill's commands. `manual`: the user does. `approve`: the service does, each command after a person has approved it. `auto`: the service does. */
 export type Execution = 'manual' | 'approve' | 'auto'
 
-/** A question that is put to whoever starts a skill. */
+/** A parameter of a skill: whoever starts the skill is asked for its value. */
 export interface SkillParam {
   readonly name: string
   readonly description: string
@@ -64,7 +64,10 @@ export function readSkillOptions (source: JsonObject): SkillOptions {
   }
 }
 
-/** The value of a field of a skill. Only own properties count, because a field may have a name such as `constructor`. */
+/**
+ * The value of a field of a skill; `undefined` when the skill lacks the field. Only own properties count, because a field may have a name such as
+ * `constructor`.
+ */
 function fieldOf (source: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(source, name) ? source[name] : undefined
 }

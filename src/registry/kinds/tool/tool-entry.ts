@@ -12,7 +12,7 @@ import { lintFields } from '../../entries/misspelt-fields.ts'
 /** The known fields of a tool's registration, by which misspelt ones are noticed. All else about a tool is checked in `src/tool`. */
 const { fields } = entrySchema('tool')
 
-/** One registered tool: a function of templates that a server answers. */
+/** One registered tool: a function that templates and models call, and that a server carries out. */
 export interface ToolEntry {
   readonly id: string
   readonly definition: ToolDefinition

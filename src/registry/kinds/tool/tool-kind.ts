@@ -4,7 +4,7 @@ import { decodeJson } from '../../entries/decode-value.ts'
 import { type CheckContext, type EntryKind, type NewEntry } from '../kind.ts'
 import { type ToolEntry, toolParser } from './tool-entry.ts'
 
-/** The kind of entries that are tools (functions of templates that a server answers), stored under `shenma:tools:*`. */
+/** The kind of entries that are tools (functions that templates and models call, and that a server carries out), stored under `shenma:tools:*`. */
 export const toolKind: EntryKind<ToolEntry> = {
   key: 'tools',
   name: 'tools',
@@ -19,7 +19,7 @@ export const toolKind: EntryKind<ToolEntry> = {
 
 async function checkTool ({ id, text }: NewEntry, { toolOfFunction, toolReader }: CheckContext): Promise<readonly Diagnostic[]> {
   const { definition, diagnostics } = await toolParser('', toolReader).parse(id.replaceAll('.', ':'), text, createSlices())
-  // Two tools cannot have the same function name: the registry would reject this tool or the other.
+  // Two tools cannot have the same function name: the registry would reject one of them.
   const owner = toolOfFunction(definition.name)
   if (owner === undefined || owner === id) return diagnostics()
   return [...diagnostics(), ...reject('FUNCTION_TAKEN', `its function name ${definition.name} belongs to the tool ${owner}`, 'give it another id').diagnostics]

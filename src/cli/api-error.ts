@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, parseJson } from '../base/json.ts'
 import { CliError, EXIT } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
 
-/** The error codes that blame the input of the command. Other errors with a status of 4xx end with the exit code for "no". */
+/** The error codes which say that the command's input is wrong. After most other errors with a status of 4xx, `aps` ends with the exit code `NO`. */
 const USAGE_CODES: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ARGUMENTS_INVALID', 'VARIABLE_MISSING', 'VARIABLES_INVALID'])
 
 /** The statuses below 500 after which the same request may succeed later: a timeout, and too many requests. */

@@ -4,7 +4,10 @@ import { type Output } from './output.ts'
 
 /** The input of the user, line by line. */
 export interface Lines {
-  /** Asks for the next line. @param draft a text that the user may edit, if at a terminal @returns `undefined` when the input has ended */
+  /**
+   * Asks the user for the next line. @param draft a text that a user at a terminal may edit @returns the line; `undefined` when the input
+   * has ended
+   */
   next (prompt?: string, draft?: string): Promise<string | undefined>
   close (): void
 }

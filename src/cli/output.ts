@@ -16,7 +16,7 @@ const GAP = '  '
 
 /**
  * The output of a command: data goes to stdout, messages for people go to stderr. On a terminal, and in all messages, control characters
- * and invisible characters are made visible, so that no text of a stranger can hide anything. Data in a pipe is for programs, and is
+ * and invisible characters are made visible, so that a text from somebody else cannot hide anything. Data in a pipe is for programs, and is
  * written unchanged.
  */
 export class Output {
@@ -160,7 +160,10 @@ function styleOf (line: string): Style | undefined {
   return line.startsWith('@@') ? 'cyan' : undefined
 }
 
-/** Writes a text, and waits while the reader is slower. On a terminal, control characters are made visible, as it would obey them. */
+/**
+ * Writes a text to a stream, and waits until the stream can take more. On a terminal, control characters are made visible, since the
+ * terminal would obey them.
+ */
 async function write (stream: OutputStream, text: string): Promise<void> {
   if (!stream.write(stream.isTTY === true ? revealHidden(text) : text)) await once(stream, 'drain')
 }

@@ -18,7 +18,7 @@ export interface Profile {
 
 /** The content of the user's file of profiles, which `aps login` writes. */
 export interface Profiles {
-  /** The name of the profile that is used when none is named. */
+  /** The name of the profile that a command uses if the user names none; `undefined` if no profile was saved. */
   readonly current: string | undefined
   readonly named: ReadonlyMap<string, Profile>
 }

@@ -11,8 +11,8 @@ export interface Draft {
 }
 
 /**
- * The text that a user gets to edit: SKILL.md for a skill, YAML for everything else, and JSON for a value that YAML would not give back
- * unchanged.
+ * The text of an entry for the user's editor: SKILL.md for a skill, YAML for any other entry, or JSON for a value that would not be the
+ * same after it was written and read as YAML.
  */
 export function draftOf (kind: EntryKind, value: Json): Draft {
   if (kind.file !== undefined && typeof objectOf(value)['body'] === 'string') return { text: wholeSkillText('', objectOf(value)), extension: '.md' }

@@ -4,7 +4,10 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ExecutorError } from './executor.ts'
 
-/** The largest number of processes of one sandboxed command, where Linux counts them for each sandbox (since 5.14). For root, Linux does not count them. */
+/**
+ * The largest number of processes of one sandboxed command. It needs Linux 5.14 or later, which counts processes for each sandbox, and has
+ * no effect for root.
+ */
 const MAX_PROCESSES = 2048
 
 /** The settings of a sandbox, in which one command runs. */

@@ -38,7 +38,7 @@ export interface RunOptions {
   readonly keep?: number
   /** The text that the command reads from stdin. @default stdin is empty */
   readonly input?: string
-  /** Called with all that the command prints, as it comes. */
+  /** Called with each piece of the command's output, as soon as it comes. */
   readonly onOutput?: (stream: Stream, text: string) => void
 }
 
@@ -46,7 +46,7 @@ export type Stream = 'stdout' | 'stderr'
 
 /** The result of a command that was run: how it ended, and what it printed. */
 export interface Ran {
-  /** The way the command ended. `lost`: it began, and nobody knows whether it still runs. */
+  /** How the command ended. `lost`: the command has begun, and nobody knows whether it still runs. */
   readonly outcome: 'exited' | 'timeout' | 'cancelled' | 'lost'
   /** The exit code that the shell reports; null when a signal has ended the shell itself, and when nobody knows the code. */
   readonly exitCode: number | null

@@ -9,8 +9,8 @@ export type Readiness = paths['/readyz']['get']['responses']['200']['content']['
 /** The state of the service, as far as the console shows it. */
 export interface Status {
   /**
-   * `stale`: the service cannot reach its store. `held`: the store suddenly shows nothing of a kind, and the service still serves what it
-   * had. `gone`: the service does not answer.
+   * `stale`: the service cannot reach its store. `held`: the store suddenly shows no entry of a kind, and the service still serves the
+   * entries that it had. `gone`: the service does not answer.
    */
   readonly state: 'live' | 'stale' | 'held' | 'gone'
   /** Since when the service does not follow its store (`stale`) or does not answer (`gone`), in ms since 1970; left out otherwise. */

@@ -5,8 +5,8 @@ import { send } from './client.ts'
 export interface StreamEvent { readonly id?: string | undefined, readonly event?: string | undefined, readonly data: string }
 
 /**
- * Reads server-sent events as they arrive. It does not use `EventSource`, which cannot send a token. @throws ApiError when the service
- * refuses the request
+ * Reads server-sent events as they arrive. It does not use `EventSource`, which cannot send a token.
+ * @throws ApiError when the service refuses the request
  */
 export async function readStream (request: Request, onEvent: (event: StreamEvent) => void, onComment: (comment: string) => void = () => {}): Promise<void> {
   const response = await send(request)

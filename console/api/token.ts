@@ -16,8 +16,8 @@ export function currentToken (): string {
 }
 
 /**
- * Stores the token that later requests send; an empty one removes the stored token. @param onDevice whether later tabs of this browser use
- * the token, too
+ * Stores the token that later requests send; an empty one removes the stored token.
+ * @param onDevice whether later tabs of this browser use the token, too
  */
 export function keepToken (given: string, onDevice: boolean): void {
   token = given

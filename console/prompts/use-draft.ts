@@ -30,8 +30,9 @@ export interface Workpiece {
   /** The prompt that somebody else has stored since the draft was begun; `undefined` until a save has failed for this reason. */
   readonly theirs: Tagged<StoredPrompt> | undefined
   /**
-   * Saves the draft. @param over the entity tag of the stored prompt that the draft may replace; without it, the prompt on which the draft
-   * is based @param note describes the change; it is stored with the version
+   * Saves the draft.
+   * @param over the entity tag of the stored prompt that the draft may replace; without it, the prompt on which the draft is based
+   * @param note describes the change; it is stored with the version
    */
   readonly save: (over?: string, note?: string) => Promise<void>
   /** Drops the draft, and shows the stored prompt again. */

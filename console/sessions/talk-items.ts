@@ -14,7 +14,7 @@ export interface Ran {
   readonly allowedBy?: string
 }
 
-/** One item of a dialogue: a message, or a command or call that ran. */
+/** One item of a dialogue: a message, or a command or call that ran or was proposed. */
 export interface TalkItem {
   readonly key: string
   readonly at: string

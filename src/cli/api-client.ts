@@ -178,7 +178,7 @@ export class ApiClient {
   }
 }
 
-/** Builds a path of the API. Each segment is percent-encoded, because ids may hold any character. */
+/** Builds a path of the API. Each segment is percent-encoded, because ids may contain any character. */
 export function apiPath (...segments: readonly string[]): string {
   return `/${segments.map(encodeURIComponent).join('/')}`
 }

@@ -11,7 +11,8 @@ export interface Cli {
   readonly signal: AbortSignal
   /**
    * Whether an option, an environment variable or a profile gives the address of a service. If none does, some commands open the service in
-   * this process. @throws CliError
+   * this process.
+   * @throws CliError
    */
   hasAddress (command: Command): boolean
   /** A client for a service whose address does not come from the options, such as one that the command has just started. @throws CliError */

@@ -35,7 +35,7 @@ export class CommandsHere {
 
   /**
    * Runs one command.
-   * @param onOutput called with all that the command prints, as it comes
+   * @param onOutput called with each piece of the command's output, as soon as it comes
    * @returns the result of the command; `undefined` when the user has interrupted it
    * @throws ExecutorError when the command could not be started
    */

@@ -99,7 +99,8 @@ async function terminalFor (given: string | boolean, target: string | undefined,
 
 /**
  * The target (a machine for commands) that a skill's own definition names; `manual` if it names none, so that the user runs the commands. A
- * request that starts a skill has to name one of these. @throws CliError
+ * request that starts a skill has to name one of these.
+ * @throws CliError
  */
 async function targetOf (id: string, api: ApiClient): Promise<string> {
   const { readSkillOptions } = await import('../registry/kinds/skill/skill-options.ts')

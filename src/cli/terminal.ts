@@ -40,7 +40,8 @@ interface Seat {
 
 /**
  * Connects the user with a terminal of the service until the terminal ends or the user leaves: sends the user's keys to it, and prints its
- * output to stdout. @throws CliError
+ * output to stdout.
+ * @throws CliError
  */
 async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<void> {
   const socket = await opened(api)

@@ -45,7 +45,7 @@ function wordsOf (program: readonly string[], workspace: string, hasNetwork: boo
   return [
     'bwrap', '--unshare-all', ...(hasNetwork ? ['--share-net'] : []), '--die-with-parent', '--cap-drop', 'ALL',
     '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc',
-    // `/run` and `/tmp` hold the sockets of daemons, and a socket can be used even where files are read-only: Docker's gives the rights
+    // `/run` and `/tmp` contain the sockets of daemons, and a socket can be used even where files are read-only: Docker's gives the rights
     // of root. The second folder is needed to look up host names.
     '--tmpfs', '/run', '--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve', '--tmpfs', '/tmp',
     ...mounts,
@@ -65,7 +65,7 @@ export async function whyNoSandbox (): Promise<string | undefined> {
   })
 }
 
-/** The arguments that hide a file or folder behind an empty one; `undefined` where the path does not exist. */
+/** The arguments that hide a file or folder by putting an empty one in its place; `undefined` where the path does not exist. */
 async function maskOf (path: string): Promise<{ readonly path: string, readonly words: readonly string[] } | undefined> {
   try {
     const real = await realpath(path)

@@ -9,11 +9,9 @@ export interface Executor {
    */
   run (command: string, options: RunOptions): Promise<Ran>
   /**
-   * Reads the text of a file; `undefined` where there is no file, the file may not be read, or it has more than `limit` bytes. A
-   * repository must not choose which file is read, so a path with a link, or one that leaves the folder in which commands begin, counts
-   * as absent.
-   * @param path relative to the folder in which commands begin; on another machine `
-   * /` stands for the user's home
+   * Reads the text of a file; `undefined` where there is no file, the file may not be read, or it has more than `limit` bytes. A repository
+   * must not choose which file is read, so a path with a link, or one that leaves the folder in which commands begin, counts as absent.
+   * @param path relative to the folder in which commands begin; on another machine, `~/` at the beginning of the path means the user's home
    */
   readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined>
   /**

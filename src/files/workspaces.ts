@@ -26,7 +26,7 @@ interface Known {
 
 /** The session and the user for whom files of a workspace are read or changed. */
 export interface Asker {
-  /** The id of the session, if it is one. Only its own changes can be previewed as undone or redone. @default none */
+  /** The id of the session, if a session asks. It can preview the undo or redo of its own changes only. @default none */
   readonly session?: string
   /** The name of the access token; empty where the service uses no tokens. */
   readonly owner: string

@@ -26,8 +26,8 @@ const PAUSE = 2000
 const NOTHING = { said: [], hasEarlier: false, after: undefined } as const
 
 /**
- * Reads the messages of a session: the newest ones first, then those that are added whenever events have come. @param count number of the
- * events that have come so far
+ * Reads the messages of a session: the newest ones first, then those that are added whenever events have come.
+ * @param count number of the events that have come so far
  */
 export function useSaid (id: string, count: number): Dialogue {
   const [dialogue, setDialogue] = useState<Omit<Dialogue, 'readEarlier'>>(NOTHING)

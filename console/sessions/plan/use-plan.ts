@@ -34,8 +34,8 @@ export function usePlan ({ id, seq, status }: Session) {
 }
 
 /**
- * Requests the files that a plan would change, page after page. @param state a text that changes with the session; then the files are
- * requested again
+ * Requests the files that a plan would change, page after page.
+ * @param state a text that changes with the session; then the files are requested again
  */
 export function useChange (id: string, state: string) {
   const preview = useInfiniteQuery({

@@ -43,8 +43,9 @@ export class CommandByHand {
   }
 
   /**
-   * Carries out the user's choice about a command. @returns the answer for the session; `interrupted` if the user has interrupted the
-   * command; `undefined` if the choice could not be carried out
+   * Carries out the user's choice about a command.
+   * @returns the answer for the session; `interrupted` if the user has interrupted the command; `undefined` if the choice could not be
+   * carried out
    */
   async #carryOut (choice: CommandChoice, proposed: string): Promise<Said | 'interrupted' | undefined> {
     switch (choice.kind) {

@@ -35,12 +35,14 @@ export interface Beginning {
   resume (id: string): string
   /**
    * Whether the user may leave a session that waits in this state. If not, the session still waits for an answer, and the command ends with
-   * an error. @param word the name of the state
+   * an error.
+   * @param word the name of the state
    */
   isSettled (word: string): boolean
   /**
    * Whether a session consists of many turns, as with an agent. Then a failed turn makes the command end with an error only if its input is
-   * no terminal, as in a script: a person at a terminal has read the error already. @default false
+   * no terminal, as in a script: a person at a terminal has read the error already.
+   * @default false
    */
   readonly hasTurns?: boolean
   /** The last question of a session, which is shown again when the dialogue is resumed. @default nothing is shown */

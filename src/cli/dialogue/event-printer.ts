@@ -63,8 +63,8 @@ export class EventPrinter {
   }
 
   /**
-   * Prints the rest of an answer whose beginning was printed while the model wrote it. @returns false for any other text, of which nothing
-   * is printed here
+   * Prints the rest of an answer whose beginning was printed while the model wrote it.
+   * @returns false for any other text, of which nothing is printed here
    */
   async #finish ({ effect, text }: JsonObject): Promise<boolean> {
     const { effect: written, text: shown } = this.#written

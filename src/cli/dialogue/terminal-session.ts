@@ -217,8 +217,9 @@ export class TerminalSession {
   }
 
   /**
-   * Asks the user for the input for which the session waits, and sends it. @param word the state in which the session waits @returns false
-   * if the user does not answer
+   * Asks the user for the input for which the session waits, and sends it.
+   * @param word the state in which the session waits
+   * @returns false if the user does not answer
    */
   async #answer (word: string): Promise<boolean> {
     if (word === BY_HAND) return await this.#answerCommand()

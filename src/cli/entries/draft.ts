@@ -4,7 +4,7 @@ import { jsonToYaml } from '../../store/directory/json-to-yaml.ts'
 import { objectOf } from '../json-members.ts'
 import { type EntryKind } from './entry-kinds.ts'
 
-/** An entry as a person edits it, with the extension of the file that holds it. */
+/** The text of an entry as a person edits it, and the extension of the file that the person edits. */
 export interface Draft {
   readonly text: string
   readonly extension: '.yaml' | '.json' | '.md'

@@ -58,7 +58,8 @@ async function findingsOf (notice: Notice, folder: string, generation: Generatio
 }
 
 /**
- * Makes a function that finds where a part of an entry stands in its file; `undefined` for a file that is neither JSON, YAML nor Dotprompt.
+ * Makes a function that finds the place of a part of an entry in the entry's file; `undefined` for a file that is neither JSON, YAML nor
+ * Dotprompt.
  */
 async function placesIn (text: string, file: string): Promise<ReturnType<typeof createPlaceFinder> | undefined> {
   if (['.json', '.yaml', '.yml'].includes(extname(file))) return createPlaceFinder(text)
@@ -82,7 +83,7 @@ function startsIn<T> (read: () => readonly T[]): readonly T[] {
   }
 }
 
-/** Makes a function that finds where a part of a prompt stands in its Dotprompt file. */
+/** Makes a function that finds the place of a part of a prompt in the prompt's Dotprompt file. */
 async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<typeof createPlaceFinder> | undefined> {
   const { readDotprompt } = await import('../../store/dotprompt/read-dotprompt.ts')
   const starts = startsIn(() => readDotprompt(text, file).starts)

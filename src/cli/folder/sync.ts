@@ -60,8 +60,8 @@ export async function pushFolder (path: string, options: SyncOptions, opened: Op
 }
 
 /**
- * Carries out `aps pull`: gives a folder the entries that a service has. A file whose value is the same already is left as it is, byte for
- * byte. @throws CliError
+ * Carries out `aps pull`: gives a folder the entries that a service has. A file that has the same value already is not changed.
+ * @throws CliError
  */
 export async function pullFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
   const { api, output } = opened

@@ -64,7 +64,7 @@ function offsetIn (text: string, line: number, column: number): number {
   return offset + column - 1
 }
 
-/** The offset in a quoted YAML text at which a character of its value stands: an escape takes several characters. */
+/** The offset of a character of a value in the value's quoted YAML text, where an escape takes several characters. */
 function quotedOffset (source: string, wanted: number): number {
   const escape = source.startsWith('"') ? /\\(?:x..|u....|U........|[^])/y : /''/y
   let offset = 1

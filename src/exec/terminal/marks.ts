@@ -14,7 +14,7 @@ export type Piece =
   /** A command begins. */
   | { readonly kind: 'begin', readonly id: string }
 
-/** The largest length of a mark, in UTF-16 units; a mark holds one path at most. A longer sequence is not a mark. */
+/** The largest length of a mark, in UTF-16 units. A mark contains at most one path. A longer sequence is not a mark. */
 const MAX_MARK = 8192
 
 /** Matches the rest of a mark after its first characters (`MARK`): its content, and the sequence that ends it. */

@@ -6,7 +6,7 @@ import { quoted } from '../shell-scripts.ts'
  */
 export const MARK = '\x1b]7717;'
 
-/** The names of the file that holds a command, and of the file that restores the prompt after it. */
+/** The names of two files: the first contains a command, the second restores the prompt after the command. */
 export const [COMMAND_FILE, PROMPT_FILE] = ['a', 'b'] as const
 
 /**
@@ -35,7 +35,7 @@ export function setupLine (name: string): string {
   return ` ${words.join('; ')}\r`
 }
 
-/** The text of the file that holds a command. @param begin id for the command's begin mark, of letters and digits */
+/** The text of the file that contains a command. @param begin id for the command's begin mark, of letters and digits */
 export function commandFile (command: string, begin: string): string {
   return `printf '\\033]7717;b;%s\\007' ${begin}\n${command}\n`
 }

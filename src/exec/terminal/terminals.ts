@@ -51,8 +51,11 @@ export class Terminals {
   }
 
   /**
-   * Opens a terminal, and keeps it in this table until it ends. @param owner name of the token that opens it @param open opens the terminal
-   * @returns the open terminal @throws the error of `open`
+   * Opens a terminal, and keeps it in this table until it ends.
+   * @param owner name of the token that opens it
+   * @param open opens the terminal
+   * @returns the open terminal
+   * @throws the error of `open`
    */
   async hold (id: string, owner: string, open: () => Promise<Terminal>): Promise<Terminal> {
     const waiting = this.#opening.get(id)

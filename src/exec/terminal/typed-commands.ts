@@ -166,8 +166,9 @@ export class TypedCommands {
   }
 
   /**
-   * Waits for the begin mark of a command, or for the end of the shell. @param most in ms; the wait is shorter after a prompt @returns
-   * whether one of them has come
+   * Waits for the begin mark of a command, or for the end of the shell.
+   * @param most in ms; the wait is shorter after a prompt
+   * @returns whether one of them has come
    */
   async #begins (command: ShellCommand, most: number): Promise<boolean> {
     const { shell, bell } = this.#options

@@ -8,7 +8,7 @@ import { inForce, reversalOf, undoneIn } from './undo.ts'
 export interface DryTurn {
   /** The paths that would be restored. */
   readonly files: ReadonlyArray<Pick<Step, 'kind' | 'path'>>
-  /** The paths that would be left alone, since somebody else has changed them. */
+  /** The paths that would not be restored, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
 }
 
@@ -37,8 +37,8 @@ export async function dryTurn (kind: 'undo' | 'redo', entries: readonly EndedEnt
 }
 
 /**
- * Whether a folder would be empty, because the changes that are undone before would remove all its entries. @param going the paths that
- * these would remove
+ * Whether a folder would be empty, because the changes that are undone before would remove all its entries.
+ * @param going the paths that these would remove
  */
 async function isEmptied (path: string, going: ReadonlySet<string>, files: WorkspaceFiles): Promise<boolean> {
   return (await files.list(path)).every(name => going.has(`${path}/${name}`))

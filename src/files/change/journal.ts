@@ -25,7 +25,7 @@ export interface Entry {
   readonly kind: 'do' | 'undo' | 'redo'
   /** The id of the change that this one undoes or redoes. */
   readonly of?: string
-  /** The id of the change whose folder in the journal holds the contents of files. */
+  /** The id of the change whose folder in the journal contains the contents of files. */
   readonly source: string
   readonly steps: readonly Step[]
   /** The paths that were left out, since somebody else had changed them. */

@@ -25,7 +25,8 @@ export class ApiError extends CliError {
 
 /**
  * Makes an error of a reply whose status is not 2xx: one line with the message, the code and the request id of the reply.
- * @param body in any of the service's three shapes of errors (its own, that of skills, OpenAI's), or anything else
+ * @param body in any of the three forms of the service's errors (the usual one, the one of the routes for skills, and OpenAI's), or
+ * anything else
  */
 export function apiError (status: number, body: string, requestId: string | undefined): ApiError {
   const { message, code, details } = wordsOf(body)

@@ -120,7 +120,7 @@ export class Output {
     for (const [index, line] of lines.entries()) await this.#styled(index < head ? 'bold' : styleOf(line), line)
   }
 
-  /** Prints a piece of a line in a style, where there is colour. */
+  /** Prints a piece of a line, in a style if the output has colours. */
   async styledPiece (style: Style | undefined, text: string): Promise<void> {
     if (style === undefined || !this.hasColour) return await this.#data(text)
     if (!this.#stdout.write(styleText(style, revealHidden(text), { validateStream: false }))) await once(this.#stdout, 'drain')
@@ -145,7 +145,7 @@ export class Output {
     await write(this.#stdout, text)
   }
 
-  /** Prints a whole line in a style, where there is colour. */
+  /** Prints a whole line, in a style if the output has colours. */
   async #styled (style: Style | undefined, line: string): Promise<void> {
     if (style === undefined || !this.hasColour) return await this.#data(`${line}\n`)
     // Hidden characters of the text are made visible before the style is added, whose own control characters must stay.

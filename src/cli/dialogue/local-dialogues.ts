@@ -21,8 +21,8 @@ import { CliError, EXIT, usageError } from '../exit-codes.ts'
 const MAX_PAGE = 500
 
 /**
- * Opens dialogues in this process: the whole service without HTTP, configured by the same environment variables. Streams of events end with
- * the signal.
+ * Opens dialogues in this process: the whole service without HTTP, configured by the same environment variables. All streams of events end
+ * when the signal aborts.
  * @throws CliError when the service cannot be opened
  */
 export async function openLocalDialogues (beginning: Beginning, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {

@@ -23,12 +23,12 @@ export interface Talk {
   readonly agrees?: TerminalSessionOptions['agrees']
 }
 
-/** Adds the options of dialogues to a command. */
+/** Adds the options `--resume` and `--log` to a command. */
 export function addTalkOptions (command: Command): Command {
   return addLogOption(command.option('--resume [session]', 'go on with a dialogue, the last one when none is named'))
 }
 
-/** Adds the option for the detailed log. */
+/** Adds the option `--log`, which names the file for the detailed log, to a command. */
 export function addLogOption (command: Command): Command {
   return command.option('--log <file>', 'write the detailed log there, in place of stderr')
 }

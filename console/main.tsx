@@ -10,7 +10,7 @@ import { applyTheme, currentTheme } from './frame/theme.ts'
 import { language, loadTexts } from './text/text.ts'
 
 applyTheme(currentTheme())
-// Asked for before anything is drawn: nothing can be shown without the one, and most people see the other first.
+// Both are requested before the page is drawn: nothing can be shown without the caller, and most users open the list of prompts first.
 void queries.prefetchQuery(CALLER)
 if (location.pathname === '/console/prompts') void queries.prefetchQuery(FIRST_PROMPTS)
 document.documentElement.lang = language

@@ -1,4 +1,4 @@
-/** What the service has refused, in the one shape of its errors; or why it could not be asked. */
+/** The error of a reply with which the service refuses a request. A request that gets no reply fails with another error. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number

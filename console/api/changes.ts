@@ -3,12 +3,12 @@ import { useMay } from './caller.ts'
 import { queries } from './queries.ts'
 import { readStream } from './stream.ts'
 
-/** Pause before the stream is opened again, in ms. */
+/** The pause before the stream of events is opened again, in ms. */
 const PAUSE = 2000
 
 /**
- * Has what is shown of the registry asked for again when it changes. One tab of this browser follows the service, and tells the others:
- * streams would use up the few connections that a browser has to a host.
+ * Requests all shown data of the registry again whenever the registry has changed. Only one tab of the browser reads the service's stream
+ * of events, and tells the other tabs: a stream for each tab would use up the few connections that a browser opens to one host.
  */
 export function useChanges (): void {
   const mayRead = useMay('read')

@@ -3,34 +3,34 @@ import type { paths } from '../../.build/api.d.ts'
 import { ApiError } from './api-error.ts'
 import { currentToken, tokenRefused } from './token.ts'
 
-/** The API, typed by openapi.json: what it does not have is an error of types. */
+/** The client of the service's API. Its types are made from openapi.json, so a call that the API does not have is an error of types. */
 export const api = createClient<paths>({ baseUrl: location.origin, fetch: request => send(request) })
 
-/** A reply, and the tag that a later `If-Match` has to name. */
+/** The value of a reply, and its entity tag, which a later change of the value names in `If-Match`; `undefined` for a reply without a tag. */
 export interface Tagged<T> {
   readonly value: T
   readonly tag: string | undefined
 }
 
-/** What a call answers. @throws ApiError */
+/** Waits for a call of the API. @returns the value of the reply @throws ApiError when the service refuses the call */
 export async function take<T> (call: Promise<{ readonly data?: T, readonly error?: unknown, readonly response: Response }>): Promise<T> {
   return (await takeTagged(call)).value
 }
 
-/** The same, with the reply's entity tag. @throws ApiError */
+/** Waits for a call of the API. @returns the value and the entity tag of the reply @throws ApiError when the service refuses the call */
 export async function takeTagged<T> (call: Promise<{ readonly data?: T, readonly error?: unknown, readonly response: Response }>): Promise<Tagged<T>> {
   const { data, error, response } = await call
   if (!response.ok) throw new ApiError(response.status, error)
   return { value: data as T, tag: response.headers.get('etag') ?? undefined }
 }
 
-/** One page of a listing, and what gives the next one; undefined on the last. */
+/** One page of a listing, and the value of `after` that requests the next page; `undefined` on the last page. */
 export interface Page<T> {
   readonly rows: readonly T[]
   readonly next: string | undefined
 }
 
-/** A listing's page, whose `Link` header says where the next one begins. @throws ApiError */
+/** Waits for one page of a listing; the reply's `Link` header says where the next page begins. @throws ApiError when the service refuses the call */
 export async function takePage<T> (call: Promise<{ readonly data?: unknown, readonly error?: unknown, readonly response: Response }>): Promise<Page<T>> {
   const { data, error, response } = await call
   if (!response.ok) throw new ApiError(response.status, error)
@@ -38,10 +38,13 @@ export async function takePage<T> (call: Promise<{ readonly data?: unknown, read
   return { rows: data as readonly T[], next: next === undefined ? undefined : new URL(next, location.origin).searchParams.get('after') ?? undefined }
 }
 
-/** How often a request is sent again that an overloaded service has refused, and the pause before, in ms. */
+/** How many times a request is sent again that an overloaded service has refused, and the pause before each time, in ms. */
 const [RETRIES, PAUSE] = [3, 1000]
 
-/** Sends a request with the token, and has one asked for where it is refused. What was refused before it was begun is sent again. */
+/**
+ * Sends a request with the caller's token. If the service refuses the token, the console asks the user for another one. A request that an
+ * overloaded service did not begin is sent again.
+ */
 export async function send (request: Request): Promise<Response> {
   const token = currentToken()
   if (token !== '') request.headers.set('authorization', `Bearer ${token}`)

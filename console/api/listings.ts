@@ -1,6 +1,6 @@
 import { api, type Page, takePage } from './client.ts'
 
-/** A prompt as lists show it. */
+/** A row of the list of prompts. */
 export interface PromptRow {
   readonly id: string
   readonly origin: string
@@ -9,19 +9,19 @@ export interface PromptRow {
   readonly form: string
   readonly description?: unknown
   readonly revision: string
-  /** When it was changed as far as is known, and by whom. */
+  /** When the prompt was last changed, as far as the service knows; `by` names who changed it. */
   readonly updatedAt: string
   readonly by: string
   readonly labels?: readonly PromptLabel[]
 }
 
-/** A version that a label means, for its share of the callers. */
+/** A label of a prompt, the version that the label means, and the share of the callers who get this version, in percent. */
 export interface PromptLabel { readonly label: string, readonly version: number, readonly weight: number }
 
-/** A tool as lists show it. */
+/** A row of the list of tools. */
 export interface ToolRow { readonly id: string, readonly function: string, readonly type: string, readonly description: string }
 
-/** An extension as lists show it. */
+/** A row of the list of extensions. */
 export interface ExtensionRow {
   readonly id: string
   readonly name: string
@@ -33,10 +33,10 @@ export interface ExtensionRow {
   readonly prompts: readonly string[]
 }
 
-/** What is found by its name. */
+/** An entry that the search can find, with the path of its page in the console. */
 export interface Found { readonly kind: 'prompt' | 'environ' | 'tool' | 'extension', readonly id: string, readonly description: string, readonly path: string }
 
-/** Rows of a page; a list of more than `MOST_ROWS` is looked through by its filter. */
+/** How many rows one request asks for, and after how many rows a listing is not read any further. */
 const PAGE = 1000
 const MOST_ROWS = 20_000
 
@@ -76,7 +76,7 @@ export const listEnvirons = (): Promise<readonly string[]> => all(after => takeP
   }
 })))
 
-/** Ids and descriptions of all that the caller may see. */
+/** Lists the ids and descriptions of all prompts, shared variables, tools and extensions that the caller may see. */
 export async function listEverything (): Promise<readonly Found[]> {
   const [prompts, environs, tools, extensions] = await Promise.all([listPrompts(), listEnvirons(), listTools(), listExtensions()])
   return [
@@ -92,7 +92,10 @@ export async function listEverything (): Promise<readonly Found[]> {
   ]
 }
 
-/** A description as a text: publishers may store anything there. */
+/**
+ * The description of an entry as a text, `''` for none. A value of another type is shown as JSON, since publishers may store any value as
+ * the description.
+ */
 export function words (description: unknown): string {
   return typeof description === 'string' ? description : description === undefined || description === null ? '' : JSON.stringify(description)
 }

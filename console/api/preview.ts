@@ -2,10 +2,10 @@ import type { paths } from '../../.build/api.d.ts'
 import { ApiError } from './api-error.ts'
 import { send } from './client.ts'
 
-/** What a prompt needs, as the service finds it. */
+/** The variables, shared variables, tools and partials that a prompt uses, as the service finds them in its templates. */
 export type Needs = paths['/api/prompts/{id}/needs']['get']['responses']['200']['content']['application/json']
 
-/** Where a piece of the output comes from. */
+/** The source of a piece of a rendered prompt, such as a variable or a tool. */
 export interface Source {
   readonly kind: 'literal' | 'variable' | 'environ' | 'tool' | 'default'
   readonly path?: string
@@ -15,22 +15,22 @@ export interface Source {
   readonly call?: number
 }
 
-/** A piece of the output. */
+/** A piece of a rendered prompt, with the place of the expression that wrote it. */
 export interface Span {
   readonly text: string
   readonly line: number
   readonly column: number
   readonly partial?: string
-  /** Which part of its message, of one that has parts. */
+  /** The index of the part of the message that has the piece; left out for a message without parts. */
   readonly part?: number
   readonly sources: readonly Source[]
-  /** What wrote it, in UTF-16 units of its message's template. */
+  /** The place in the message's template of the expression that wrote the piece, in UTF-16 units. */
   readonly source?: { readonly from: number, readonly to: number }
 }
 
 export interface Call { readonly tool: string, readonly arguments?: unknown, readonly outcome: string, readonly durationMs: number, readonly error?: string }
 
-/** A mistake in a prompt that is tried, or in the variables that it is tried with. */
+/** A mistake in a prompt that is previewed, or in the variables with which it is rendered. */
 export interface Mistake {
   readonly severity: string
   readonly code: string
@@ -46,7 +46,7 @@ export interface Mistake {
   readonly field?: string
 }
 
-/** What became of a prompt that was tried. */
+/** The result of a preview: the mistakes of the prompt and, unless one of them prevents it, the rendered prompt. */
 export interface Preview {
   readonly diagnostics: readonly Mistake[]
   readonly needs?: Needs
@@ -58,7 +58,7 @@ export interface Preview {
   readonly bundle?: Bundle
 }
 
-/** What a render depended on; kept, it answers the same calls again. */
+/** A bundle: a recorded render with its variables and the results of its tools. Another render can use these results in place of new calls. */
 export interface Bundle {
   readonly variables: Readonly<Record<string, unknown>>
   readonly history?: unknown
@@ -66,17 +66,20 @@ export interface Bundle {
   readonly [other: string]: unknown
 }
 
-/** What a prompt is tried with: variables, and the conversation so far as its author has typed it, which may be no list of messages. */
+/**
+ * The variables and the conversation with which a prompt is previewed. The conversation is what the author has typed, which may be no list
+ * of messages.
+ */
 export interface Tried { readonly variables: Readonly<Record<string, unknown>>, readonly messages?: unknown }
 
 export interface Wish extends Tried {
   readonly prompt: unknown
-  /** Typing never calls a tool; `live` is asked for. */
+  /** Whether the preview calls tools. `known`: no, as while the author types. `live`: yes, because the author has asked for it. */
   readonly tools: 'known' | 'live'
   readonly known: Bundle | undefined
 }
 
-/** Tries a prompt that is stored nowhere. @throws ApiError */
+/** Asks the service to preview a prompt, which need not be stored. @throws ApiError */
 export async function previewPrompt (id: string, { known, ...wish }: Wish, signal: AbortSignal): Promise<Preview> {
   const response = await send(new Request(`/api/prompts/${encodeURIComponent(id)}/preview`, {
     method: 'POST',

@@ -1,13 +1,13 @@
 import { QueryClient } from '@tanstack/react-query'
 import { ApiError } from './api-error.ts'
 
-/** What was asked for is kept while it is shown; what has changed is told by the service, not asked for again and again. */
+/** The cache of the service's replies. It does not repeat queries when the window gets the focus, since the service tells what has changed. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 30_000,
       refetchOnWindowFocus: false,
-      // What was refused stays refused; what could not be reached may come back.
+      // A query that the service has refused is not repeated. A query without a reply, or with status 502 from a proxy, is repeated twice.
       retry: (count, error) => count < 2 && (!(error instanceof ApiError) || error.status === 502)
     }
   }

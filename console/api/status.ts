@@ -6,19 +6,22 @@ import { queries } from './queries.ts'
 
 export type Readiness = paths['/readyz']['get']['responses']['200']['content']['application/json']
 
-/** How the service is, as far as a page has to know. */
+/** The state of the service, as far as the console shows it. */
 export interface Status {
-  /** `gone`: the service itself does not answer. */
+  /**
+   * `stale`: the service cannot reach its store. `held`: the store suddenly shows no entry of a kind, and the service still serves the
+   * entries that it had. `gone`: the service does not answer.
+   */
   readonly state: 'live' | 'stale' | 'held' | 'gone'
-  /** Since when what is served is not what is stored, in ms since 1970. */
+  /** Since when the service does not follow its store (`stale`) or does not answer (`gone`), in ms since 1970; left out otherwise. */
   readonly since?: number
   readonly readiness?: Readiness
 }
 
-/** Time between two looks while the tab is seen, in ms. */
+/** The time between two requests for the state of the service while the tab is visible, in ms. */
 const INTERVAL = 3000
 
-/** How the service is; when what is registered has changed, everything that is shown of it is asked for again. */
+/** Returns the state of the service. When the registry's revision has changed, all shown data of the registry is requested again. */
 export function useStatus (): Status {
   const { data, error, errorUpdatedAt, dataUpdatedAt } = useQuery({
     queryKey: ['ready'],
@@ -40,7 +43,7 @@ export function useStatus (): Status {
   return { state: Object.values(data.kinds).some(({ held }) => held) ? 'held' : 'live', readiness: data }
 }
 
-/** A service that is not ready says so with 503, and how it is all the same. */
+/** Requests the state of the service. A service that is not ready replies with status 503, and the reply still has the state. */
 async function askReadiness (): Promise<Readiness> {
   return await (await send(new Request('/readyz'))).json() as Readiness
 }

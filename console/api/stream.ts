@@ -4,7 +4,10 @@ import { send } from './client.ts'
 
 export interface StreamEvent { readonly id?: string | undefined, readonly event?: string | undefined, readonly data: string }
 
-/** Reads server-sent events as they come; `EventSource` cannot send a token. @throws ApiError */
+/**
+ * Reads server-sent events as they arrive. It does not use `EventSource`, which cannot send a token.
+ * @throws ApiError when the service refuses the request
+ */
 export async function readStream (request: Request, onEvent: (event: StreamEvent) => void, onComment: (comment: string) => void = () => {}): Promise<void> {
   const response = await send(request)
   if (!response.ok || response.body === null) throw new ApiError(response.status, await response.json().catch(() => ({})))

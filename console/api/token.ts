@@ -1,10 +1,13 @@
 import { useSyncExternalStore } from 'react'
 
-/** Where the token lies: for this tab, or on this device where its user chose so. Never in a cookie, which other pages could use. */
+/**
+ * The name under which the browser stores the token: for this tab only, or on this device if the user chose so. The token is never stored
+ * in a cookie, which other pages could use.
+ */
 const KEY = 'prompt-shell.token'
 
 let token = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? ''
-/** Why a token is asked for: the words of the refusal. */
+/** The message with which the service refused the last token; `undefined` while the console does not ask for a token. */
 let refusal: string | undefined
 const listeners = new Set<() => void>()
 
@@ -12,7 +15,10 @@ export function currentToken (): string {
   return token
 }
 
-/** Takes a token from now on; an empty one forgets it. */
+/**
+ * Stores the token that later requests send; an empty one removes the stored token.
+ * @param onDevice whether later tabs of this browser use the token, too
+ */
 export function keepToken (given: string, onDevice: boolean): void {
   token = given
   refusal = undefined
@@ -22,14 +28,14 @@ export function keepToken (given: string, onDevice: boolean): void {
   tell()
 }
 
-/** Called when the service has refused the token, or the want of one. */
+/** Called when the service has refused a request because the token was wrong or missing; the console then asks for a token. */
 export function tokenRefused (message: string): void {
   if (refusal === message) return
   refusal = message
   tell()
 }
 
-/** Why a token is asked for; undefined while none is. */
+/** The reason why the console asks for a token; `undefined` while it does not ask. */
 export function useRefusal (): string | undefined {
   return useSyncExternalStore(listen, () => refusal)
 }

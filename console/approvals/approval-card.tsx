@@ -11,15 +11,18 @@ import { type Card, useCard } from './use-card.ts'
 
 export interface ApprovalCardProps {
   readonly approval: Asked
-  /** What its session asked for before, where that was shown here. */
+  /** The text that the session asked about before, if the card of that question is still shown. */
   readonly before?: string | undefined
   readonly isInSession: boolean
-  /** Whether its letters work while nothing else has the focus. */
+  /** Whether the letter keys act on this card while no card has the focus. */
   readonly isFirst: boolean
   readonly onDecided: () => void
 }
 
-/** The one card that lets something happen. It shows exactly what, and cannot be agreed to by accident, nor after it has changed. */
+/**
+ * Shows an action that waits for a person's approval. The card shows the whole action. The action cannot be approved by accident, nor after
+ * it has changed.
+ */
 export function ApprovalCard ({ approval, before, isInSession, isFirst, onDecided }: ApprovalCardProps) {
   const heading = useId()
   const section = useRef<HTMLElement>(null)
@@ -40,7 +43,7 @@ export function ApprovalCard ({ approval, before, isInSession, isFirst, onDecide
   )
 }
 
-/** `a` opens the second step, `e` edits, `s` skips: no single key runs anything. */
+/** The letter keys of a card: `a` opens the second step, `e` edits the command, `s` rejects the action. No single key runs anything. */
 function useLetters (card: Card, section: RefObject<HTMLElement | null>, isFirst: boolean): void {
   const latest = useRef(card)
   latest.current = card
@@ -60,7 +63,7 @@ function useLetters (card: Card, section: RefObject<HTMLElement | null>, isFirst
   }, [section, isFirst])
 }
 
-/** Whether a key is for this card: the one that has the focus, or the first while none has. */
+/** Whether a pressed key acts on this card: the card has the focus, or it is the first one and no card has the focus. */
 function isMeant (section: HTMLElement | null, isFirst: boolean): boolean {
   const { activeElement } = document
   return section?.contains(activeElement) === true || (isFirst && activeElement?.closest('.card') === null)

@@ -8,7 +8,7 @@ import { ruleInRussian } from '../text/rules-ru.ts'
 import { language, t } from '../text/text.ts'
 import { type Asked, type Effect } from './approval.ts'
 
-/** All that is decided about, beside the text itself. */
+/** Shows everything that a person has to know about an action that waits, except its text. */
 export function ApprovalFacts ({ approval, isInSession }: { readonly approval: Asked, readonly isInSession: boolean }) {
   const { effect, rule, digest } = approval
   return (
@@ -36,13 +36,13 @@ function TargetWords ({ effect: { target, user, host, port } }: { readonly effec
   return <><code>{target}</code>, <code>{`${user === undefined ? '' : `${user}@`}${host}${port === undefined ? '' : `:${port}`}`}</code>, SSH</>
 }
 
-/** How a command is confined, and for how long it may run. */
+/** The sandbox, the network access and the time limit of a command, in words. */
 function boundsOf ({ host, sandbox = '', network, timeoutMs }: Effect): string {
   const words = [host === undefined ? t.sandboxOf(sandbox) : t.sandboxNone, network === false ? t.networkClosed : t.networkOpen]
   return [...words, ...timeoutMs === undefined ? [] : [duration(timeoutMs)]].join(', ')
 }
 
-/** Who asks: a child by the way that leads to it from its root. */
+/** Shows which session asks. For a child session, the names of all sessions from the root down to it are shown. */
 function SessionWords ({ approval: { path, owner, session, step, maxSteps }, isInSession }: { readonly approval: Asked, readonly isInSession: boolean }) {
   const mayRun = useMay('run')
   const name = path.join(' › ')
@@ -50,7 +50,7 @@ function SessionWords ({ approval: { path, owner, session, step, maxSteps }, isI
   return <>{isInSession || !mayRun ? name : <Link href={`/sessions/${session}`}>{name}</Link>}{more.map(word => `, ${word}`)}</>
 }
 
-/** Why a person is asked, in the language of the console. */
+/** The reason why a person is asked, in the language of the console. */
 function inLanguage (rule: string): string {
   return language === 'ru' ? ruleInRussian(rule) : rule
 }

@@ -5,12 +5,12 @@ import { t } from '../text/text.ts'
 import { ApprovalCard } from './approval-card.tsx'
 import { type ApprovalReply, type Asked, asked, textOf } from './approval.ts'
 
-/** Cards that were decided and are still shown. */
+/** How many decided cards stay on the screen. */
 const MOST_DECIDED = 3
 
 /**
- * What waits, in the order in which it was first shown: nothing moves under a pointer. What was decided keeps its place until
- * newer decisions push it out, and what is new comes below.
+ * Shows a card for each action that waits for approval, in the order in which the cards were first shown, so that no card moves while the
+ * user points at it. Of the decided cards, the last `MOST_DECIDED` stay in their places. New cards are added below.
  */
 export function ApprovalQueue ({ approvals, isInSession = true, showAll = false }: {
   readonly approvals: readonly ApprovalReply[]
@@ -30,7 +30,7 @@ export function ApprovalQueue ({ approvals, isInSession = true, showAll = false 
   useEffect(() => {
     for (const { id, decided } of shown) {
       if (decided !== undefined || approvals.some(approval => approval.id === id) || reading.current.has(id)) continue
-      // It is gone from what waits: whoever decided it may be somebody else.
+      // The action no longer waits: this user or somebody else has decided. The decision is read.
       reading.current.add(id)
       take(api.GET('/api/approvals/{id}', { params: { path: { id } } }))
         .then(reply => { setShown(before => before.map(approval => approval.id === id ? asked(reply) : approval)) })
@@ -62,7 +62,7 @@ export function ApprovalQueue ({ approvals, isInSession = true, showAll = false 
   )
 }
 
-/** What a session asked for before, if that is shown still. */
+/** The text of the action of the same kind that the session asked about before; `undefined` if its card is not shown any more. */
 function before (approval: Asked, shown: readonly Asked[]): string | undefined {
   const isAlike = ({ session, effect }: Asked) => session === approval.session && effect.kind === approval.effect.kind
   const earlier = shown.slice(0, shown.indexOf(approval)).findLast(isAlike)

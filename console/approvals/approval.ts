@@ -3,7 +3,7 @@ import { oddities } from '../parts/oddities.ts'
 
 export type ApprovalReply = paths['/api/approvals/{id}']['get']['responses']['200']['content']['application/json']
 
-/** What would be done, as far as a card shows it. */
+/** An action that waits for approval, as far as a card shows it. */
 export interface Effect {
   readonly kind: 'exec' | 'tool' | 'apply' | 'commit' | (string & {})
   readonly command?: string
@@ -24,21 +24,24 @@ export interface Effect {
   /** The files and the message of a commit. */
   readonly paths?: readonly string[]
   readonly message?: string
-  /** The terminal in whose shell it runs. */
+  /** The id of the terminal in whose shell the command would run. */
   readonly terminal?: string
 }
 
-/** What is asked about. */
+/** A request for a person's approval, with the action. */
 export interface Asked extends Omit<ApprovalReply, 'effect'> { readonly effect: Effect }
 
 export const asked = (reply: ApprovalReply): Asked => reply as Asked
 
-/** Where it would be done, as whoever decides types it. */
+/**
+ * The name of the place where the action would happen: a target, a workspace or a tool. For a dangerous action, the person who approves has
+ * to type it.
+ */
 export function placeOf ({ effect }: Asked): string {
   return effect.target ?? effect.workspace ?? effect.tool ?? effect.kind
 }
 
-/** What is agreed to, as one text. */
+/** The whole action as one text, which the person approves. */
 export function textOf ({ effect }: Asked): string {
   if (effect.command !== undefined) return effect.command
   if (effect.kind === 'tool') return `${effect.tool ?? ''} ${JSON.stringify(effect.arguments, null, 2)}`
@@ -46,7 +49,10 @@ export function textOf ({ effect }: Asked): string {
   return effect.change?.do?.actions.map(({ kind, path }) => `${kind} ${path}`).join('\n') ?? JSON.stringify(effect.change ?? effect, null, 2)
 }
 
-/** Whether its place has to be typed: on another machine, with what deceives, of what nobody had proposed in its form, and of what deletes. */
+/**
+ * Whether the person has to type the place before approving: for a change of files, for a command on another machine, for a command that
+ * the model did not mark as one, and for a text with hidden or deceptive characters.
+ */
 export function isGrave (approval: Asked): boolean {
   const { effect } = approval
   const { hidden, mixed } = oddities(textOf(approval))

@@ -7,7 +7,7 @@ import { PageTitle } from '../parts/page-title.tsx'
 import { t } from '../text/text.ts'
 import { ApprovalQueue } from './approval-queue.tsx'
 
-/** What waits for a person, the oldest first. */
+/** The page with all actions that wait for approval, the oldest first. */
 export function ApprovalsPage () {
   const mayApprove = useMay('approve')
   const query = useQuery({

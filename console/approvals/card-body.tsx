@@ -13,7 +13,7 @@ import { type Card } from './use-card.ts'
 
 const ChangeLook = lazy(async () => ({ default: (await workScreens()).ChangeLook }))
 
-/** All that is decided about, then the text itself, then what has to be typed. */
+/** Shows the facts about an action, then its text, then the field for the place, if the person has to type the place. */
 export function CardBody ({ card, id, isInSession }: { readonly card: Card, readonly id: string, readonly isInSession: boolean }) {
   const { approval, text, edited, marks, proposed, setEdited, setLooked, decision } = card
   return (

@@ -4,7 +4,7 @@ import { t } from '../text/text.ts'
 import { DeliberateButton } from './deliberate-button.tsx'
 import { type Card } from './use-card.ts'
 
-/** What can be done: to run stands left, to refuse right, and neither ever moves. */
+/** The buttons of a card: to run the action on the left, to reject it on the right. They never move. */
 export function CardFooter ({ card, isInSession }: { readonly card: Card, readonly isInSession: boolean }) {
   const mayRun = useMay('run')
   const { kind, mayApprove, approval, decision, edited, setEdited, proposed } = card

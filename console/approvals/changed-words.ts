@@ -1,10 +1,13 @@
 /** A part of a text, in UTF-16 units. */
 export interface Range { readonly from: number, readonly to: number }
 
-/** So many words of either text are compared one by one; of longer ones, all but what they begin and end with alike is taken as changed. */
+/**
+ * How many words of each text are compared one by one, apart from the words at the beginning and the end that are the same in both. In
+ * longer texts, all other words count as changed.
+ */
 const MOST = 400
 
-/** The words of a text that another one does not have at their place: what somebody has to look at who knows the other. */
+/** Finds the words of the text `after` that the text `before` does not have at this place. A person who has read `before` has to look at them. */
 export function changedWords (before: string, after: string): readonly Range[] {
   const [old, now] = [wordsOf(before), wordsOf(after)]
   let head = 0
@@ -17,7 +20,7 @@ export function changedWords (before: string, after: string): readonly Range[] {
   for (const [index, word] of now.entries()) {
     const isChanged = index >= head && index < now.length - tail && !kept.has(index - head) && word.trim() !== ''
     const last = ranges.at(-1)
-    // What stands between two changed words belongs to them.
+    // The blanks between two changed words are marked with the words.
     if (isChanged && last !== undefined && after.slice(last.to, at).trim() === '') ranges.splice(-1, 1, { from: last.from, to: at + word.length })
     else if (isChanged) ranges.push({ from: at, to: at + word.length })
     at += word.length
@@ -29,7 +32,7 @@ function wordsOf (text: string): readonly string[] {
   return text.match(/[\p{L}\p{M}\p{N}_]+|\s+|[^\p{L}\p{M}\p{N}_\s]/gu) ?? []
 }
 
-/** The indices of the words that are part of the longest common sequence. */
+/** The indices of the words of `now` that belong to the longest common subsequence of both texts. */
 function keptOf (old: readonly string[], now: readonly string[]): ReadonlySet<number> {
   if (old.length > MOST || now.length > MOST) return new Set()
   const lengths = Array.from({ length: old.length + 1 }, () => new Uint16Array(now.length + 1))

@@ -8,12 +8,12 @@ import { type Range } from './changed-words.ts'
 export interface CommandTextProps {
   readonly text: string
   readonly id: string
-  /** What differs from what was shown before. */
+  /** The parts of the text that differ from the text that was shown before. */
   readonly marks?: readonly Range[]
   readonly endRef?: Ref<HTMLSpanElement>
 }
 
-/** What is agreed to: every line, wrapped, with nothing hidden in it, from left to right; then how much it is. */
+/** Shows the text of an action from left to right: all its lines, wrapped, with hidden characters made visible. */
 export function CommandText ({ text, id, marks = [], endRef }: CommandTextProps) {
   const lines = linesOf(text)
   return (
@@ -40,10 +40,13 @@ function linesOf (text: string): ReadonlyArray<{ readonly line: string, readonly
   })
 }
 
-/** Tabs, and spaces that are more than one, at the beginning or at the end of a line: they have to be seen. */
+/**
+ * Blanks that a person could overlook: a tab, several spaces in a row, and a space at the beginning or the end of a line. They are shown as
+ * signs.
+ */
 const BLANKS = /\t| {2,}|^ | $/g
 
-/** A line, with the words that differ on a mark. @param from where the line begins in the text */
+/** Shows one line, with its changed parts marked. @param from the offset of the line in the whole text */
 function Marked ({ line, from, marks }: { readonly line: string, readonly from: number, readonly marks: readonly Range[] }) {
   const blanks = Array.from(line.matchAll(BLANKS), ({ 0: blank, index }) => ({ from: index, to: index + blank.length }))
   const parts: ReactNode[] = []
@@ -57,7 +60,7 @@ function Marked ({ line, from, marks }: { readonly line: string, readonly from: 
   return <>{parts.map((part, index) => <Fragment key={index}>{part}</Fragment>)}<Part line={line} from={at} to={line.length} blanks={blanks} /></>
 }
 
-/** A part of a line, with signs in the places of its blanks. */
+/** Shows a part of a line, with signs in place of the blanks that a person could overlook. */
 function Part ({ line, from, to, blanks }: Range & { readonly line: string, readonly blanks: readonly Range[] }) {
   const parts: ReactNode[] = []
   let at = from
@@ -70,7 +73,7 @@ function Part ({ line, from, to, blanks }: Range & { readonly line: string, read
   return <>{parts.map((part, index) => <Fragment key={index}>{part}</Fragment>)}<Revealed text={line.slice(at, to)} /></>
 }
 
-/** How much is agreed to, and what of it could deceive. */
+/** Shows the numbers of lines and characters of a text, and how many of its characters and words could deceive a person. */
 export function CommandCount ({ text, id }: { readonly text: string, readonly id: string }) {
   const { hidden, mixed } = oddities(text)
   return (

@@ -3,7 +3,7 @@ import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
 import { type ApprovalReply } from './approval.ts'
 
-/** What was decided, by whom and when; there is nothing to press. */
+/** Shows an action that was decided: the decision, who made it, and when. There are no buttons. */
 export function Decided ({ decided: { decision, by, at, reason }, text, isMine }: {
   readonly decided: NonNullable<ApprovalReply['decided']>
   readonly text: string

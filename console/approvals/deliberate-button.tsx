@@ -1,6 +1,9 @@
 import { type ReactNode, type Ref, useRef } from 'react'
 
-/** A button for what cannot be taken back: one press of a pointer that began on it. Keys, second clicks and scripts do nothing. */
+/**
+ * A button for an action that cannot be undone. Only a single click counts, whose press began on the button. Keys, second clicks and
+ * scripts do nothing.
+ */
 export function DeliberateButton ({ className, disabled, onPress, children, ref }: {
   readonly className: string
   readonly disabled?: boolean

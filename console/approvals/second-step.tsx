@@ -3,7 +3,7 @@ import { t } from '../text/text.ts'
 import { DeliberateButton } from './deliberate-button.tsx'
 import { type Card } from './use-card.ts'
 
-/** The second step, where nothing was pressed before. */
+/** Asks the person a second time before the action runs. Its buttons are where no button was before, so that a double click does not press them. */
 export function SecondStep ({ card: { edited, proposed, place, run, mayRun, closeSecond } }: { readonly card: Card }) {
   const no = useRef<HTMLButtonElement>(null)
   useEffect(() => { no.current?.focus() }, [])
@@ -25,7 +25,7 @@ export function SecondStep ({ card: { edited, proposed, place, run, mayRun, clos
   )
 }
 
-/** The way without a pointer: no single key runs anything, the place's name does. */
+/** The field by which a person approves without a mouse: the person types the name of the place and presses Enter. No single key runs anything. */
 function KeyboardYes ({ place, run, isOff }: { readonly place: string, readonly run: () => void, readonly isOff: boolean }) {
   const [typed, setTyped] = useState('')
   const press = (event: React.KeyboardEvent) => {

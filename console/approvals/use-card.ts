@@ -6,27 +6,30 @@ import { changedWords, type Range } from './changed-words.ts'
 import { type Decision, useDecision } from './use-decision.ts'
 import { useReadiness } from './use-readiness.ts'
 
-/** What a card knows beside what it asks. */
+/** The state of a card, and the functions that its buttons call. */
 export interface Card {
   readonly approval: Asked
   readonly decision: Decision
   readonly place: string
-  /** What is agreed to: as it was proposed, or as it was edited here. */
+  /** The text that the person would approve: the proposed text, or the text as the person has edited it on the card. */
   readonly text: string
   readonly proposed: string
   readonly edited: string | undefined
-  /** What differs: from what was proposed once it is edited, else from what was decided before. */
+  /**
+   * The changed parts of the text. An edited text is compared with the proposed one; else the text is compared with the one that the
+   * session asked about before.
+   */
   readonly marks: readonly Range[]
   readonly setEdited: (text: string | undefined) => void
   readonly kind: 'command' | 'tool' | 'change' | 'commit'
   readonly mayApprove: boolean
-  /** Whether the place has to be typed. */
+  /** Whether the person has to type the place before approving. */
   readonly isGrave: boolean
   readonly typed: string
   readonly setTyped: (text: string) => void
-  /** Called with whether every file of a change was looked at. */
+  /** Called with whether the person has looked at every file of the change. */
   readonly setLooked: (isLooked: boolean) => void
-  /** Whether it can be agreed to now. */
+  /** Whether the action can be approved now. */
   readonly mayRun: boolean
   /** Whether the second step is open. */
   readonly isAsked: boolean
@@ -38,7 +41,7 @@ export interface Card {
 
 const KINDS: Readonly<Record<string, Card['kind']>> = { exec: 'command', apply: 'change', commit: 'commit' }
 
-/** @param before what the session asked for before, where that was shown here */
+/** Keeps the state of a card. @param before the text that the session asked about before, if the card of that question is still shown */
 export function useCard (approval: Asked, onDecided: () => void, before?: string): Card {
   const end = useRef<HTMLSpanElement>(null)
   const [edited, setText] = useState<string>()

@@ -5,13 +5,13 @@ import { type ApprovalReply, type Asked } from './approval.ts'
 
 type Decided = NonNullable<ApprovalReply['decided']>
 
-/** How something that waits is decided: once, and about what was shown and nothing else. */
+/** The decision about an action that waits. It is made once, and only about the action that the person was shown. */
 export interface Decision {
   readonly decided: Decided | undefined
-  /** Whether it was decided here. */
+  /** Whether the decision was made in this tab. */
   readonly isMine: boolean
   readonly isBusy: boolean
-  /** Whether nobody knows if the answer has arrived. */
+  /** Whether the decision was sent, but no reply has come, so that nobody knows whether it has reached the service. */
   readonly doubt: boolean
   readonly error: unknown
   readonly approve: (command: string | undefined) => Promise<void>
@@ -43,7 +43,7 @@ export function useDecision ({ id, digest, decided: known }: Asked, onDecided: (
     setBusy(true)
     setError(undefined)
     try {
-      // What waits now may be another than what was looked at, or somebody may have been first.
+      // The action may have changed since the person looked at it, or somebody else may have decided already.
       const now = await read()
       if (now.decided !== undefined) { setDecided(now.decided); onDecided(); return }
       const { decided: mine } = await take(api.POST('/api/approvals/{id}', {

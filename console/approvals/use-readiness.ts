@@ -1,9 +1,9 @@
 import { type RefObject, useEffect, useState } from 'react'
 
-/** How long a card has to stand unchanged before it can be agreed to, in ms. */
+/** How long a card has to stay unchanged before its action can be approved, in ms. */
 const STILL = 800
 
-/** Whether somebody can have read a card: the end of what it asks was seen, in a tab that is seen, and it has stood still since. */
+/** Whether the person can have read a card: its end was on the screen while the tab was visible, and the card has stayed unchanged for `STILL` ms. */
 export function useReadiness (digest: string, end: RefObject<Element | null>): boolean {
   const [isStill, setStill] = useState(false)
   const [isSeen, setSeen] = useState(false)

@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'react'
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=nonce]')?.content ?? ''
 
-/** Two texts side by side, equal parts folded; nothing is edited here. */
+/** Shows two texts side by side, with their equal parts folded. The texts cannot be edited. */
 export function Difference ({ before, after, labels }: {
   readonly before: string
   readonly after: string

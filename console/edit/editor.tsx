@@ -14,22 +14,22 @@ export interface EditorProps {
   readonly value: string
   readonly onChange?: (value: string) => void
   readonly language: Syntax | 'json' | 'text'
-  /** What the editor is called to those who do not see it. */
+  /** The name of the editor, which a screen reader reads aloud. */
   readonly label: string
   readonly remarks?: readonly Remark[]
-  /** What is framed, since the pointer is on what it became. */
+  /** The part of the text with a frame: the expression that wrote the piece of the preview to which the user points. */
   readonly marked?: { readonly from: number, readonly to: number } | undefined
-  /** Called with where the caret is; undefined once the editor is left. */
+  /** Called with the offset of the caret in UTF-16 units, and with `undefined` when the editor loses the focus. */
   readonly onCaret?: (offset: number | undefined) => void
   readonly focusAt?: Place | undefined
 }
 
-/** A change that came from outside, of which nobody has to be told. */
+/** Marks a change of the text that did not come from the user, so that `onChange` is not called for it. */
 const told = Annotation.define<boolean>()
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=nonce]')?.content ?? ''
 
-/** An editor of one text. Tab moves on, as everywhere; Esc leaves it. */
+/** An editor of one text. The Tab key moves to the next element of the page, as it does in other fields; Esc leaves the editor. */
 export function Editor ({ value, onChange, language, label, remarks, marked, onCaret, focusAt }: EditorProps) {
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
@@ -66,7 +66,7 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
     })
     view.current = editor
     return () => { editor.destroy() }
-    // The editor is made once; what changes later is told to it below.
+    // The editor is created once. The effects below pass later changes of the properties to it.
   }, [])
 
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { StreamLanguage } from '@codemirror/language'
 
-/** How JSON is coloured. What is wrong in it says whoever parses it. */
+/** The colours of JSON in an editor. This code does not look for mistakes in the JSON. */
 export const jsonMode = StreamLanguage.define({
   token: stream => {
     if (stream.eatSpace()) return null
@@ -13,7 +13,7 @@ export const jsonMode = StreamLanguage.define({
   }
 })
 
-/** The reason why a text is no JSON, in the browser's words; empty for JSON. */
+/** The reason why a text is not valid JSON, in the browser's words; `''` for valid JSON. */
 export function mistakeInJson (text: string): string {
   try {
     JSON.parse(text)

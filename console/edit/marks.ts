@@ -1,7 +1,7 @@
 import { StateEffect, StateField } from '@codemirror/state'
 import { Decoration, type DecorationSet, EditorView } from '@codemirror/view'
 
-/** Frames a part of the text; undefined takes the frame away. */
+/** Puts a frame around a part of the text; `undefined` removes the frame. */
 export const markRange = StateEffect.define<{ readonly from: number, readonly to: number } | undefined>()
 
 const frame = Decoration.mark({ class: 'from here' })

@@ -1,16 +1,16 @@
 import { StateEffect, StateField, type Text } from '@codemirror/state'
 import { Decoration, type DecorationSet, EditorView } from '@codemirror/view'
 
-/** A place in a text, as the service counts: from 1. */
+/** A place in a text. The service counts lines and columns from 1, and so does this type. */
 export interface Place { readonly line: number, readonly column: number }
 
 /** A mistake, a warning or a hint at its place. */
 export interface Remark extends Place { readonly severity: string, readonly message: string }
 
-/** Shows these remarks in place of those before. */
+/** Replaces the remarks that the editor shows. */
 export const showRemarks = StateEffect.define<readonly Remark[]>()
 
-/** Remarks below the words that they mean, and beside their lines; the words of a remark are in its title, and in the list below. */
+/** Draws each remark below the word that it is about, and beside the word's line. The title of the mark has the message. */
 export const remarkMarks = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update (marks, { changes, effects, newDoc }) {
@@ -21,7 +21,7 @@ export const remarkMarks = StateField.define<DecorationSet>({
   provide: field => EditorView.decorations.from(field)
 })
 
-/** Where a place is, in UTF-16 units; the nearest one there is. */
+/** The offset of a place in the text, in UTF-16 units; for a place that does not exist, the offset of the nearest place. */
 export function offsetOf (doc: Text, { line, column }: Place): number {
   const { from, to } = doc.line(Math.max(1, Math.min(line, doc.lines)))
   return Math.min(from + Math.max(column, 1) - 1, to)

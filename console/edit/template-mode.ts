@@ -1,7 +1,7 @@
 import { StreamLanguage, type StringStream } from '@codemirror/language'
 import { type Syntax } from '../prompts/entry.ts'
 
-/** Words that do something in a tag, by language; everything else there is a name. */
+/** The keywords in the tags of each template language. All other words in a tag are coloured as names. */
 const WORDS: Readonly<Record<Syntax, ReadonlySet<string>>> = {
   go: new Set([
     'if',
@@ -81,7 +81,7 @@ function readText (stream: StringStream, state: State): string | null {
   return null
 }
 
-/** How a template's tags are coloured. It only colours: what is wrong says the service. */
+/** The colours of the tags of a template. This code does not look for mistakes: the service finds them. */
 function modeOf (syntax: Syntax) {
   return StreamLanguage.define<State>({
     startState: () => ({ inTag: false, inComment: false, closes: '' }),

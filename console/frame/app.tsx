@@ -12,7 +12,7 @@ import { Rail } from './rail.tsx'
 import { Screens } from './screens.tsx'
 import { TokenDialog } from './token-dialog.tsx'
 
-/** The frame around every screen. */
+/** The whole console: the rail, the bar, the present screen, and the dialogs that every screen needs. */
 export function App () {
   const status = useStatus()
   const caller = useCaller()
@@ -20,7 +20,7 @@ export function App () {
   const [path] = useLocation()
   const page = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
-  // Whoever hears the page instead of seeing it is led to what has come.
+  // The focus moves to the new screen, so that a screen reader begins to read there.
   useEffect(() => {
     if (isFirst.current) isFirst.current = false
     else page.current?.focus({ preventScroll: true })

@@ -1,4 +1,4 @@
-// What authors have beside prompts: one part of the console, loaded as one.
+// The screens for authors, apart from the pages of the prompts. They are one part of the console, which is loaded as a whole.
 export { EnvironPage } from '../library/environ-page.tsx'
 export { EnvironsPage } from '../library/environs-page.tsx'
 export { ExtensionPage } from '../library/extension-page.tsx'

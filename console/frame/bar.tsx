@@ -7,7 +7,7 @@ import { t } from '../text/text.ts'
 import { Search } from './search.tsx'
 import { applyTheme, currentTheme, THEMES } from './theme.ts'
 
-/** Search, how the service is, who asks, and the theme. */
+/** The bar at the top: the search, the state of the service, the name of the caller, and the theme. */
 export function Bar ({ status }: { readonly status: Status }) {
   const caller = useCaller()
   return (

@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useMay } from '../api/caller.ts'
 import { api, take, takePage } from '../api/client.ts'
 
-/** Time between two looks at what waits, and at what is registered wrong, in ms. */
+/** The time between two requests for what waits, and between two requests for the entries with mistakes, in ms. */
 const [INTERVAL, INTERVAL_OF_PROBLEMS] = [5000, 15_000]
 
 interface Entry { readonly state: string, readonly diagnostics: ReadonlyArray<{ readonly severity: string }> }
 
 export type Counts = Readonly<Record<string, { readonly n: number, readonly tone: string }>>
 
-/** How much waits at each place of the rail. */
+/** The numbers that the rail shows beside its links: entries with mistakes, sessions that wait for input, and actions that wait for approval. */
 export function useCounts (): Counts {
   const mayRead = useMay('read')
   const mayRun = useMay('run')

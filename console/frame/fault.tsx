@@ -1,7 +1,10 @@
 import { Component, type ReactNode } from 'react'
 import { t } from '../text/text.ts'
 
-/** A screen that cannot be shown says so; all others go on. After an update of the service its parts have other names. */
+/**
+ * Shows an error in place of a screen that cannot be shown; all other screens still work. The usual reason is an update of the service,
+ * after which the console's files have other names.
+ */
 export class Fault extends Component<{ readonly children: ReactNode }, { readonly error?: unknown }> {
   override state: { readonly error?: unknown } = {}
 

@@ -5,19 +5,19 @@ import { t } from '../text/text.ts'
 import { authorPlaces, workPlaces } from './places.ts'
 import { useOpenPlaces } from './rail.tsx'
 
-/** Time in which a second key belongs to `g`, in ms. */
+/** How long after `g` a second key still belongs to it, in ms. */
 const PATIENCE = 1500
 
 export function openKeys (): void {
   dispatchEvent(new Event('console:keys'))
 }
 
-/** The keys that work everywhere, and the dialog that lists them all. */
+/** The keys that work on every screen, and the dialog that lists all keys. */
 export function Keys () {
   const dialog = useRef<HTMLDialogElement>(null)
   const [, go] = useLocation()
   const places = useOpenPlaces([...authorPlaces(), ...workPlaces()])
-  // Times count from when the page was opened: 0 is a time, too.
+  // The times of key events begin at 0 when the page is opened, so 0 cannot mean that `g` was not pressed.
   const keyG = useRef(-Infinity)
   useEffect(() => {
     const show = () => { dialog.current?.showModal() }
@@ -62,7 +62,7 @@ export function Keys () {
   )
 }
 
-/** To the next row's link, from the one that has the focus. */
+/** Moves the focus from the link of one row to that of the next row, or of the previous one. */
 function moveRow (step: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>('main [data-row]')]
   const at = rows.indexOf(document.activeElement as HTMLElement)

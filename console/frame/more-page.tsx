@@ -5,7 +5,7 @@ import { t } from '../text/text.ts'
 import { authorPlaces, workPlaces } from './places.ts'
 import { useOpenPlaces } from './rail.tsx'
 
-/** All places, for windows whose bottom has room for a few. */
+/** The page with links to all screens, for narrow windows: the bottom of these has room for a few links only. */
 export function MorePage () {
   const places = useOpenPlaces([...authorPlaces(), ...workPlaces()])
   return (

@@ -3,7 +3,7 @@ import { Icon } from '../parts/icons.tsx'
 import { shortTime } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 
-/** What an outage means for whoever looks at a screen: above all else, and gone when it is over. */
+/** Tells the user at the top of the screen what an outage means, as long as it lasts. */
 export function Outage ({ status: { state, since, readiness } }: { readonly status: Status }) {
   const words = state === 'stale' ? t.outageStale(shortTime(since ?? 0)) : state === 'gone' ? t.outageGone : state === 'held' ? t.outageHeld : undefined
   const noSessions = readiness?.sessions !== undefined && !readiness.sessions.available

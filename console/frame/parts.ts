@@ -1,6 +1,6 @@
 import { loadTexts, type TextPart } from '../text/text.ts'
 
-/** A part of the console with the texts that it says: both are loaded at once, when it is first wanted. */
+/** Loads a part of the console together with the texts that it shows. This happens when the user first opens one of the part's screens. */
 async function withTexts<T> (part: TextPart, code: Promise<T>): Promise<T> {
   const [loaded] = await Promise.all([code, loadTexts(part)])
   return loaded

@@ -6,15 +6,15 @@ export interface Place {
   readonly path: string
   readonly name: string
   readonly icon: IconName
-  /** Any of these roles opens it. */
+  /** The roles that may open the screen; one of them is enough. */
   readonly roles: readonly Role[]
-  /** Whether it keeps its place at the bottom of a narrow window. */
+  /** Whether a narrow window shows the link at its bottom. */
   readonly isFirst: boolean
-  /** The key behind `g`. */
+  /** The key that opens the screen when it is pressed after `g`. */
   readonly key: string
 }
 
-/** Where one can go, in the rail's order and its two groups. */
+/** The first group of links in the rail: the screens for authors, in the order shown. `workPlaces` is the second group. */
 export const authorPlaces = (): readonly Place[] => [
   { path: '/prompts', name: t.prompts, icon: 'prompts', roles: ['read'], isFirst: true, key: 'p' },
   { path: '/environs', name: t.variables, icon: 'variables', roles: ['read'], isFirst: false, key: 'v' },

@@ -6,7 +6,7 @@ import { useCounts } from './counts.ts'
 import { openKeys } from './keys.tsx'
 import { authorPlaces, type Place, workPlaces } from './places.ts'
 
-/** Where one can go, and how much waits there. */
+/** The rail: links to all screens that the caller may open, each with the number of things that wait there. */
 export function Rail () {
   const author = useOpenPlaces(authorPlaces())
   const work = useOpenPlaces(workPlaces())
@@ -49,12 +49,12 @@ function PlaceLink ({ place: { path, name, icon, isFirst }, path: current, count
   )
 }
 
-/** Whether an address belongs to a place; a terminal belongs to the targets. */
+/** Whether the page at an address belongs to the link with this path. The page of a terminal belongs to the link to the targets. */
 function isWithin (address: string, path: string): boolean {
   return address === path || address.startsWith(`${path}/`) || (path === '/targets' && address.startsWith('/terminals/'))
 }
 
-/** The places that are open to the caller. */
+/** The links to the screens that the caller may open. */
 export function useOpenPlaces (places: readonly Place[]): readonly Place[] {
   const roles: readonly string[] = useCaller()?.roles ?? []
   return places.filter(({ roles: wanted }) => roles.includes('admin') || wanted.some(role => roles.includes(role)))

@@ -25,7 +25,7 @@ const MemoryPage = lazy(async () => ({ default: (await workScreens()).MemoryPage
 const TerminalPage = lazy(async () => ({ default: (await terminalScreen()).TerminalPage }))
 const TargetsPage = lazy(async () => ({ default: (await workScreens()).TargetsPage }))
 
-/** Which screen an address has. */
+/** Shows the screen that belongs to the page's address. */
 export function Screens () {
   const home = useHome()
   return (
@@ -55,7 +55,10 @@ export function Screens () {
   )
 }
 
-/** What somebody sees first: a token that may only decide has its decisions. Undefined for one whose roles open no screen. */
+/**
+ * The path of the screen that the caller sees first; `undefined` for a caller whose roles open no screen. A caller who may only approve
+ * actions sees the approvals.
+ */
 function useHome (): string | undefined {
   const mayRead = useMay('read')
   const mayRun = useMay('run')

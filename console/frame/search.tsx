@@ -5,10 +5,10 @@ import { useMay } from '../api/caller.ts'
 import { listEverything, type Found } from '../api/listings.ts'
 import { t } from '../text/text.ts'
 
-/** How many hits are shown. */
+/** The largest number of hits that are shown. */
 const MOST = 12
 
-/** The search over ids and descriptions: `/` leads here, arrows choose, Enter goes there. */
+/** The field that searches the ids and descriptions of entries. The key `/` moves to the field, the arrow keys choose a hit, Enter opens it. */
 export function Search () {
   const field = useRef<HTMLInputElement>(null)
   const list = useId()
@@ -80,7 +80,10 @@ export function Search () {
   )
 }
 
-/** Ids that begin with the words come first, then those that hold them, then descriptions. */
+/**
+ * Finds the entries that have a text: first those whose id begins with it, then those whose id contains it, then those whose description
+ * contains it.
+ */
 function findIn (everything: readonly Found[], text: string): readonly Found[] {
   const words = text.trim().toLowerCase()
   const ranked: Found[][] = [[], [], []]

@@ -1,6 +1,6 @@
 const KEY = 'prompt-shell.theme'
 
-/** As the system says, or one of the two. */
+/** The themes of the console. `system` follows the setting of the user's system. */
 export const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = typeof THEMES[number]
 
@@ -9,7 +9,7 @@ export function currentTheme (): Theme {
   return THEMES.find(theme => theme === kept) ?? 'system'
 }
 
-/** Shows a theme from now on, in this browser. */
+/** Shows a theme, and stores the choice in this browser. */
 export function applyTheme (theme: Theme): void {
   if (theme === 'system') {
     localStorage.removeItem(KEY)

@@ -3,7 +3,7 @@ import { queries } from '../api/queries.ts'
 import { keepToken, useRefusal } from '../api/token.ts'
 import { t } from '../text/text.ts'
 
-/** Asks for a token where the service does, and goes on with what was open. */
+/** Asks the user for a token when the service has refused the present one. Then it loads the open screen again. */
 export function TokenDialog () {
   const refusal = useRefusal()
   const dialog = useRef<HTMLDialogElement>(null)

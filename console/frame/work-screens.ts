@@ -1,4 +1,4 @@
-// Sessions and what belongs to them: one part of the console, loaded as one.
+// The screens for sessions, plans, traces, memory and targets. They are one part of the console, which is loaded as a whole.
 export { ChangeLook } from '../sessions/plan/change-look.tsx'
 export { MemoryPage } from '../sessions/memory-page.tsx'
 export { SessionPage } from '../sessions/session-page.tsx'

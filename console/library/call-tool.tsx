@@ -15,7 +15,7 @@ interface Outcome {
   readonly error?: { readonly code: string, readonly message: string }
 }
 
-/** One call by hand, and what came of it. */
+/** A form that calls a tool by hand, and shows the result. */
 export function CallTool ({ id, parameters }: { readonly id: string, readonly parameters: unknown }) {
   const [values, setValues] = useState<Readonly<Record<string, unknown>>>({})
   const [outcome, setOutcome] = useState<Outcome>()

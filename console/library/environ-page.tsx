@@ -15,7 +15,7 @@ import { t } from '../text/text.ts'
 import { RemoveButton } from './remove-button.tsx'
 import { UsedBy } from './used-by.tsx'
 
-/** One shared variable: its value, and which prompts an edit of it changes. */
+/** The page of one shared variable: its value, and the prompts that use it. */
 export function EnvironPage ({ id }: { readonly id: string }) {
   const query = useQuery({ queryKey: ['registry', 'environ', id], queryFn: () => readEnviron(id) })
   return (
@@ -49,7 +49,7 @@ function Value ({ id, environ }: { readonly id: string, readonly environ: Tagged
   const mayWrite = useMay('write')
   const [, go] = useLocation()
   useEffect(() => { setText(stored) }, [stored])
-  // What lies below a path is shown, and has no value of its own to edit.
+  // The service shows the variables below this path. The path itself has no value that could be edited.
   const isBranch = environ.tag === undefined && environ.value !== undefined
   const problem = mistakeInJson(text)
   const save = async () => {
@@ -93,7 +93,7 @@ function typeOf (value: unknown): string {
   return value === undefined ? t.notStored : Array.isArray(value) ? t.typeList(value.length) : value === null ? 'null' : typeof value
 }
 
-/** The value and its tag; neither for what is not stored. */
+/** Reads the value of a shared variable and its entity tag; both are `undefined` for a variable that is not stored. */
 async function readEnviron (id: string): Promise<Tagged<unknown>> {
   try {
     return await takeTagged<unknown>(api.GET('/api/environs/{id}', { params: { path: { id } } }))

@@ -14,7 +14,7 @@ import { t } from '../text/text.ts'
 
 const ROWS = 100
 
-/** The shared variables, by their names. */
+/** The page with the names of all shared variables. */
 export function EnvironsPage () {
   const query = useQuery({ queryKey: ['registry', 'environs'], queryFn: listEnvirons })
   const mayWrite = useMay('write')

@@ -12,7 +12,7 @@ interface ExtensionReply {
   readonly contributes?: { readonly [kind: string]: unknown }
 }
 
-/** One extension: what it brings, and its definition. */
+/** The page of one extension: its definition, and the prompts that it brings. */
 export function ExtensionPage ({ id }: { readonly id: string }) {
   const query = useQuery({ queryKey: ['registry', 'extension', id], queryFn: () => take(api.GET('/api/extensions/{id}', { params: { path: { id } } })) })
   return (

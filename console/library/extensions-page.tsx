@@ -8,7 +8,7 @@ import { Revealed } from '../parts/reveal.tsx'
 import { Table } from '../parts/table.tsx'
 import { t } from '../text/text.ts'
 
-/** The extensions, which bring prompts and more under one name. */
+/** The page with all extensions. An extension brings prompts and other entries under one name. */
 export function ExtensionsPage () {
   const query = useQuery({ queryKey: ['registry', 'extensions'], queryFn: listExtensions })
   return (

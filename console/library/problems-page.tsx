@@ -13,13 +13,13 @@ import { downWords, type ToolHealth } from './tool-health.ts'
 
 interface Problem { readonly key?: string, readonly id?: string, readonly cursor: string, readonly state: string, readonly diagnostics: readonly Mistake[] }
 
-/** Time between two looks, in ms. */
+/** The time between two requests for entries with mistakes, and between two requests for the state of the tools, in ms. */
 const [INTERVAL, TOOL_INTERVAL] = [5000, 10_000]
 
-/** What is asked for: entries at a time, tools of which each is asked about by itself, and mistakes that are shown of an entry. */
+/** The largest numbers of entries in one request, of tools (each needs its own request), and of mistakes that are shown for one entry. */
 const [MOST_ENTRIES, MOST_TOOLS, MOST_MISTAKES] = [500, 100, 20]
 
-/** What is registered and not served as it is stored, each with its place and the way there; and tools that cannot be reached. */
+/** The page with the entries that are not served as they are stored, each with a link to its mistake, and with the tools that cannot be called. */
 export function ProblemsPage () {
   const query = useQuery({ queryKey: ['registry', 'problems'], queryFn: listProblems, refetchInterval: INTERVAL })
   const tools = useQuery({ queryKey: ['registry', 'tools', 'down'], queryFn: findDown, refetchInterval: TOOL_INTERVAL }).data ?? []
@@ -52,7 +52,7 @@ async function listProblems (): Promise<readonly Problem[]> {
   return (await takePage<Problem>(api.GET('/api/status/entries', { params: { query: { limit: MOST_ENTRIES } } }))).rows
 }
 
-/** Whether an entry is not served as it is stored; others are, with a remark. */
+/** Whether an entry has an error and is not served as it is stored. Other entries on this page are served, and only have a remark. */
 function isWrong ({ diagnostics, state }: Problem): boolean {
   return state !== 'valid' && diagnostics.some(({ severity }) => severity === 'error')
 }
@@ -117,10 +117,10 @@ function DownToolPanel ({ tool: { id, words, reason } }: { readonly tool: DownTo
   )
 }
 
-/** The screen of each kind of keys. */
+/** The screen for each kind of entries, by the kind's name in the store's keys. */
 const SCREENS = [['templates', 'prompts'], ['environs', 'environs'], ['tools', 'tools'], ['extensions', 'extensions']] as const
 
-/** The screen on which an entry is mended, at the place of its first mistake. */
+/** The path of the screen on which an entry can be corrected, at its first mistake; `undefined` for an entry without a screen. */
 function placeOf ({ key, id, diagnostics: [mistake] }: Problem): string | undefined {
   const name = id ?? key?.split(':').slice(2).join('.')
   const screen = SCREENS.find(([kind]) => key === undefined || key.includes(`:${kind}:`))?.[1]
@@ -131,7 +131,7 @@ function placeOf ({ key, id, diagnostics: [mistake] }: Problem): string | undefi
 
 interface ToolReply extends ToolHealth { readonly id: string, readonly statistics?: { readonly lastError?: { readonly message: string } } }
 
-/** Tools of which no call gets through, as far as is known. */
+/** Finds the tools that cannot be called, as far as the service knows. */
 async function findDown (): Promise<readonly DownTool[]> {
   const ids = (await listTools()).slice(0, MOST_TOOLS).map(({ id }) => id)
   const tools = await Promise.all(ids.map(async id => (await api.GET('/api/tools/{id}', { params: { path: { id } } })).data as ToolReply | undefined))

@@ -5,7 +5,7 @@ import { queries } from '../api/queries.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { t } from '../text/text.ts'
 
-/** Withdraws what is registered, once its name has been typed. */
+/** Removes an entry from the registry, once the user has typed its name. @param to path of the screen that is shown afterwards */
 export function RemoveButton ({ name, remove, to }: { readonly name: string, readonly remove: () => Promise<unknown>, readonly to: string }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [typed, setTyped] = useState('')

@@ -1,14 +1,14 @@
 import { t } from '../text/text.ts'
 
-/** How a tool is, as the service tells of it. */
+/** The state of a tool, as the service reports it. The circuit breaker stops the calls of a tool that fails often. */
 export interface ToolHealth {
   readonly preparation?: string
   readonly breaker?: { readonly state: string }
 }
 
 /**
- * Why no call of a tool gets through, as far as is known; undefined for one that can be called. One that rested is not known to be well
- * before a call has come through.
+ * The reason why a tool cannot be called, in words; `undefined` for a tool that can be called. A tool whose circuit breaker is half open
+ * counts as unusable until a call has succeeded.
  */
 export function downWords ({ preparation, breaker }: ToolHealth): string | undefined {
   if (preparation === 'failed') return t.notConnected

@@ -29,10 +29,10 @@ interface ToolReply extends ToolHealth {
   readonly diagnostics: readonly unknown[]
 }
 
-/** Time between two looks at how a tool is, in ms. */
+/** The time between two requests for the state of the tool, in ms. */
 const INTERVAL = 5000
 
-/** One tool: how it is, a call by hand, its definition, and which prompts call it. */
+/** The page of one tool: its state, a form to call it, its definition, and the prompts that call it. */
 export function ToolPage ({ id }: { readonly id: string }) {
   const query = useQuery({
     queryKey: ['registry', 'tool', id],

@@ -13,7 +13,7 @@ import { t } from '../text/text.ts'
 
 const ROWS = 100
 
-/** The tools that templates may call. */
+/** The page with all tools that templates may call. */
 export function ToolsPage () {
   const query = useQuery({ queryKey: ['registry', 'tools'], queryFn: listTools })
   return (

@@ -6,7 +6,7 @@ import { t } from '../text/text.ts'
 
 interface User { readonly id: string, readonly direct: boolean, readonly through: readonly string[] }
 
-/** Which prompts use something: what an edit of it changes. */
+/** Lists the prompts that use an entry. An edit of the entry changes them, too. */
 export function UsedBy ({ kind, id }: { readonly kind: 'prompts' | 'environs' | 'tools', readonly id: string }) {
   const users = useQuery({ queryKey: ['registry', 'used-by', kind, id], queryFn: () => read(kind, id) })
   return (

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { t } from '../text/text.ts'
 
-/** Copies a text as it is, and says so for a moment. */
+/** A button that copies a text unchanged, and says for 2 s whether this has worked. */
 export function CopyButton ({ text, label = t.copy, className = 'button plain small' }: {
   readonly text: string | (() => string)
   readonly label?: string

@@ -1,4 +1,4 @@
-/** Gives a text to its reader as a file. */
+/** Lets the user save a text as a file. */
 export function download (name: string, type: string, text: string): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(new Blob([text], { type }))

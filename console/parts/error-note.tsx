@@ -3,7 +3,10 @@ import { t } from '../text/text.ts'
 import { CopyButton } from './copy-button.tsx'
 import { Icon } from './icons.tsx'
 
-/** What went wrong, in the service's own words, with the code, and the request's id to copy. */
+/**
+ * Shows an error: the service's message and code, and a button that copies the request's id. For a request without a reply, it says that
+ * the service cannot be reached.
+ */
 export function ErrorNote ({ error, onRetry }: { readonly error: unknown, readonly onRetry?: (() => void) | undefined }) {
   const known = error instanceof ApiError ? error : undefined
   return (

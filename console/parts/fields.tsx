@@ -2,7 +2,7 @@ import { type ReactNode } from 'react'
 import { t } from '../text/text.ts'
 
 interface FieldProps {
-  /** Of the element: its label and its hint are found by it. */
+  /** The id of the input element, to which the label refers. */
   readonly id: string
   readonly label: ReactNode
   readonly hint?: ReactNode
@@ -21,7 +21,7 @@ function Labelled ({ id, label, hint, isRequired = false, children }: Omit<Field
   )
 }
 
-/** A text under its name, of one line or of some. */
+/** A field for a text of one or several lines, with a label above it. */
 export function TextField ({ rows = 1, isMono = false, most, ...field }: FieldProps & {
   readonly rows?: number
   readonly isMono?: boolean
@@ -45,7 +45,7 @@ export function TextField ({ rows = 1, isMono = false, most, ...field }: FieldPr
   )
 }
 
-/** A choice under its name. @param children its options */
+/** A field with a list of options, with a label above it. @param children the options */
 export function SelectField ({ children, ...field }: FieldProps & { readonly children: ReactNode }) {
   const { id, value, onChange } = field
   return (

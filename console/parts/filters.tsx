@@ -3,18 +3,18 @@ import { number } from './time.ts'
 import { t } from '../text/text.ts'
 
 export interface FiltersProps {
-  /** What is filtered by; the field has no other name. */
+  /** Says by what the rows are filtered. It is shown inside the field, which has no other label. */
   readonly label: string
   readonly value: string
   readonly onChange: (value: string) => void
   readonly onEnter?: () => void
-  /** How many rows are shown, of how many that fit. */
+  /** How many rows are shown, and how many rows match the filter. */
   readonly count?: readonly [shown: number, all: number]
-  /** Further choices. */
+  /** Further fields that filter the rows. */
   readonly children?: ReactNode
 }
 
-/** The field above a list that leaves in it what fits, and how much that is. */
+/** The field by which the user filters the rows of a list, with the number of rows that match. */
 export function Filters ({ label, value, onChange, onEnter, count, children }: FiltersProps) {
   return (
     <div className='filters'>
@@ -35,7 +35,7 @@ export function Filters ({ label, value, onChange, onEnter, count, children }: F
   )
 }
 
-/** A choice above a list. @param options the first means all */
+/** A field above a list by which the user chooses one group of rows. @param options the first one means all rows */
 export function Choice ({ label, value, options, onChange }: {
   readonly label: string
   readonly value: string

@@ -1,4 +1,4 @@
-/** The few drawings, each beside its word. */
+/** The SVG paths of the icons. Each icon is shown beside a word. */
 const PATHS = {
   prompts: 'M3 2.5h7l3 3v8H3zM5.5 7h5M5.5 10h5',
   variables: 'M5.5 3C4 3 4 4 4 5.5S3.5 8 2.5 8C3.5 8 4 9 4 10.5S4 13 5.5 13M10.5 3C12 3 12 4 12 5.5S12.5 8 13.5 8C12.5 8 12 9 12 10.5S12 13 10.5 13',

@@ -3,7 +3,7 @@ import { type ReactNode } from 'react'
 import { t } from '../text/text.ts'
 import { ErrorNote } from './error-note.tsx'
 
-/** What a query gives, once it is there; until then that it comes, or why it does not. */
+/** Shows the result of a query. Until there is a result, it says that the result is loading, or shows the error. */
 export function Loaded<T> ({ query, children }: { readonly query: UseQueryResult<T>, readonly children: (value: T) => ReactNode }) {
   if (query.data !== undefined) return <>{query.error !== null && <ErrorNote error={query.error} />}{children(query.data)}</>
   if (query.error !== null) return <ErrorNote error={query.error} onRetry={() => { void query.refetch() }} />

@@ -1,27 +1,33 @@
-/** What cannot be seen, or looks like what it is not; the same as `revealHidden` of the service (src/base/text.ts). */
+/**
+ * Characters that cannot be seen, or that look like a plain space. These are the characters that `revealHidden` of the service makes
+ * visible (src/base/text.ts).
+ */
 export const HIDDEN = /(?![\n\t ])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}\u{2800}]/gu
 
-/** A hidden character, or a word: whole words are found and then looked into, since one expression for mixed ones takes the cube of their length. */
+/**
+ * A hidden character, or a whole word, which is then examined on its own. A single expression for words of mixed alphabets would take time
+ * in the third power of the word's length.
+ */
 const HIDDEN_OR_WORD = new RegExp(`${HIDDEN.source}|(?:(?!${HIDDEN.source})[\\p{L}\\p{M}\\p{N}])+`, 'gu')
 
 const LATIN = /\p{sc=Latin}/u
-/** Alphabets with letters that look like Latin ones. */
+/** Letters of alphabets in which some letters look like Latin ones. */
 const ALIKE = /[\p{sc=Cyrillic}\p{sc=Greek}]/u
 
-/** A hidden character, or a word of letters that look alike and are of several alphabets. */
+/** A piece of text that could deceive a person: a hidden character, or a word that mixes Latin letters with letters that may look like them. */
 export interface Oddity { readonly at: number, readonly text: string, readonly isHidden: boolean }
 
-/** A hidden character as it is shown: `\u{202e}`. */
+/** The form in which the console shows a hidden character: `\u{202e}`. */
 export function nameOf (character: string): string {
   return `\\u{${(character.codePointAt(0) as number).toString(16)}}`
 }
 
-/** A text in which nothing hides, as one text. */
+/** Makes the hidden characters of a text visible. */
 export function revealed (text: string): string {
   return text.replaceAll(HIDDEN, nameOf)
 }
 
-/** What in a text could deceive whoever reads it, in its order. */
+/** Finds the pieces of a text that could deceive a person, in their order. */
 export function odditiesOf (text: string): readonly Oddity[] {
   const found: Oddity[] = []
   for (const { 0: piece, index } of text.matchAll(ALIKE.test(text) ? HIDDEN_OR_WORD : HIDDEN)) {
@@ -31,7 +37,7 @@ export function odditiesOf (text: string): readonly Oddity[] {
   return found
 }
 
-/** How many characters of a text are hidden, and its words of several alphabets, each once. */
+/** Counts the hidden characters of a text, and lists its words of mixed alphabets, each once. */
 export function oddities (text: string): { readonly hidden: number, readonly mixed: readonly string[] } {
   const all = odditiesOf(text)
   return { hidden: all.filter(({ isHidden }) => isHidden).length, mixed: [...new Set(all.filter(({ isHidden }) => !isHidden).map(({ text: word }) => word))] }

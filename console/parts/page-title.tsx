@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect } from 'react'
 
-/** The head of a screen: where one is, its name, what holds, and what can be done. The window is named for it. */
+/** The head of a screen: links to the screens above it, its title, a note, and its buttons. The browser's window gets the same title. */
 export function PageTitle ({ title, crumbs, children, note, mono = false }: {
   readonly title: string
   readonly crumbs?: ReactNode

@@ -2,7 +2,7 @@ import { Fragment, type ReactNode } from 'react'
 import { t } from '../text/text.ts'
 import { nameOf, odditiesOf, type Oddity } from './oddities.ts'
 
-/** A text in which nothing hides: such characters are named on a mark, words of two alphabets are framed. */
+/** Shows a text with its hidden characters made visible, and with a mark on each word of mixed alphabets. */
 export function Revealed ({ text }: { readonly text: string }) {
   const parts: ReactNode[] = []
   let end = 0

@@ -1,15 +1,18 @@
 import { type ReactNode } from 'react'
 import { t } from '../text/text.ts'
 
-/** A column: its name, and how it stands: `wide` goes in a narrow window, `right` is for numbers. What can be done with a row has no name that is seen. */
+/**
+ * A column of a table: its name and its style. A narrow window leaves out a `wide` column; a `right` column has numbers. The name of the
+ * column with buttons is `''`, and only a screen reader reads a name for it.
+ */
 export type Column = string | readonly [name: string, className: 'wide' | 'right' | 'right wide']
 
-/** Rows in a panel, under the names of their columns. */
+/** A table in a panel of its own. */
 export function Table ({ columns, children }: { readonly columns: readonly Column[], readonly children: ReactNode }) {
   return <div className='panel'><Rows columns={columns}>{children}</Rows></div>
 }
 
-/** The same within a panel. */
+/** A table for a panel that has other content, too. */
 export function Rows ({ columns, children }: { readonly columns: readonly Column[], readonly children: ReactNode }) {
   return (
     <table>

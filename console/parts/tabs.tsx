@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 
 export interface Tab { readonly href: string, readonly name: ReactNode, readonly isHere: boolean }
 
-/** The parts of one thing, each with an address of its own. */
+/** Links to the parts of one screen, each of which has its own address. */
 export function Tabs ({ tabs, label }: { readonly tabs: readonly Tab[], readonly label: string }) {
   return (
     <nav className='tabs' aria-label={label}>

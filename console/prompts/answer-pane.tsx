@@ -4,7 +4,7 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { t } from '../text/text.ts'
 import { type Answer } from './use-answer.ts'
 
-/** The model's answer, as text and never as HTML. */
+/** Shows the model's answer as plain text, never as HTML. */
 export function AnswerPane ({ answer: { text, steps, isBusy, isStopped, error, stop } }: { readonly answer: Answer }) {
   if (!isBusy && text === '' && error === undefined && !isStopped) return null
   return (

@@ -7,7 +7,7 @@ import { type Workpiece } from './use-draft.ts'
 
 const Difference = lazy(async () => ({ default: (await import('../edit/difference.tsx')).Difference }))
 
-/** The way out when somebody else has stored the prompt meanwhile: both texts side by side, and one choice. */
+/** Shown when somebody else has stored the prompt since the draft was begun: both texts side by side. The author chooses one of them. */
 export function Conflict ({ piece, theirs }: { readonly piece: Workpiece, readonly theirs: Tagged<{ readonly prompt: unknown }> }) {
   return (
     <section className='stack' aria-labelledby='conflict'>

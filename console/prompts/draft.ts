@@ -1,9 +1,9 @@
 import { type Tried } from '../api/preview.ts'
 
-/** What its author has not saved yet, kept in this browser. */
+/** A draft: an author's unsaved version of a prompt, stored in this browser. */
 export interface Draft {
   readonly stored: Readonly<Record<string, unknown>>
-  /** The entity tag of what it is based on; undefined for a new prompt. */
+  /** The entity tag of the stored prompt on which the draft is based; `undefined` for a new prompt. */
   readonly base: string | undefined
   readonly at: number
 }
@@ -20,7 +20,7 @@ export function readDraft (id: string): Draft | undefined {
   }
 }
 
-/** Keeps a draft. Where the browser has no room for it, it stays in the tab only. */
+/** Stores a draft in this browser. If the browser has no room for it, the draft exists in this tab only. */
 export function keepDraft (id: string, draft: Draft): void {
   try {
     localStorage.setItem(PREFIX + id, JSON.stringify(draft))
@@ -33,7 +33,7 @@ export function dropDraft (id: string): void {
   localStorage.removeItem(PREFIX + id)
 }
 
-/** What a prompt was last tried with; it is kept as drafts are. */
+/** The beginning of the names under which the browser stores the values that each prompt was last previewed with. */
 const TRIED = 'prompt-shell.tried.'
 
 export function readTried (id: string): Tried {

@@ -2,33 +2,36 @@ import { type Tried } from '../api/preview.ts'
 
 export type Syntax = 'go' | 'handlebars'
 
-/** A message as it is stored: its content is a text, or a list of parts; the place of the caller's messages has neither. */
+/**
+ * A message of a prompt as it is stored. Its content is a text or a list of parts. A placeholder, which stands for the caller's messages,
+ * has neither a role nor a content.
+ */
 export interface Message { readonly role?: string, readonly content?: unknown, readonly [other: string]: unknown }
 
-/** What a message says: its text, or all else of it as JSON. */
+/** The content of a message as a text. A list of parts, and a placeholder, are shown as JSON. */
 export function textOf (message: Message): string {
   if (typeof message.content === 'string') return message.content
   return JSON.stringify(message.placeholder === undefined ? message.content : message, null, 2)
 }
 
-/** Who speaks in a message; of the place of the caller's messages what it is called. */
+/** The role of a message; for a placeholder, the placeholder's name. */
 export function nameOf ({ role, placeholder }: Message): string {
   return role ?? String(placeholder ?? '')
 }
 
-/** A prompt as the workbench has it: its texts apart from all else that is stored of it. */
+/** A prompt in the form that the workbench edits: its messages, apart from all other settings. */
 export interface Entry {
-  /** The messages; a prompt of one text has one without a role. */
+  /** The messages. A prompt that is only one text has one message, whose role is empty. */
   readonly messages: readonly Message[]
   readonly isText: boolean
-  /** The name under which the one text is stored. */
+  /** The member of the stored prompt that has the text, if the prompt is only one text. */
   readonly textField: 'userPrompt' | 'prompt'
   readonly settings: Readonly<Record<string, unknown>>
 }
 
 export const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
 
-/** Reads what is stored: a text, a message list, or an object. */
+/** Converts a stored prompt, which is a text, a list of messages or an object, into the form that the workbench edits. */
 export function entryFrom (stored: unknown): Entry {
   if (typeof stored === 'string') return textEntry(stored, {})
   if (Array.isArray(stored)) return { messages: stored as Message[], isText: false, textField: 'userPrompt', settings: {} }
@@ -41,29 +44,29 @@ function textEntry (text: string, settings: Entry['settings'], textField: Entry[
   return { messages: [{ role: '', content: text }], isText: true, textField, settings }
 }
 
-/** What is sent and stored. */
+/** Converts a prompt into the form that is sent to the service and stored. */
 export function storedForm ({ messages, isText, textField, settings }: Entry): Record<string, unknown> {
   return isText ? { ...settings, [textField]: messages[0]?.content ?? '' } : { ...settings, messages }
 }
 
-/** Whether a prompt has a place for the caller's messages. */
+/** Whether a prompt has a placeholder for the caller's messages. */
 export function hasHistory ({ messages }: Entry): boolean {
   return messages.some(({ placeholder }) => placeholder !== undefined)
 }
 
-/** What an entry is tried with: a conversation only where it has a place for one. */
+/** The values with which a prompt is previewed. The conversation is left out if the prompt has no placeholder for it. */
 export function triedBy (entry: Entry, { variables, messages }: Tried): Tried {
   return hasHistory(entry) ? { variables, messages } : { variables }
 }
 
-/** The language of an entry: the one that it names, else the one that the service has found in it. */
+/** The template language of a prompt: the one that the prompt names, or else the one that the service has found, or else a guess from the texts. */
 export function syntaxOf (entry: Entry, found: string | undefined): Syntax {
   const named = entry.settings['syntax'] ?? found
   if (named === 'go' || named === 'handlebars') return named
   return /\{\{-?\s*(?:\.|range |end\b|if \.|with \.)/.test(entry.messages.map(textOf).join('\n')) ? 'go' : 'handlebars'
 }
 
-/** An entry for eyes that compare: settings, then each text below its role. */
+/** A prompt as one text, which a person can compare with another: the settings, then each message below its role. */
 export function readableForm (entry: Entry): string {
   const settings = Object.keys(entry.settings).length === 0 ? [] : [JSON.stringify(entry.settings, null, 2)]
   return [...settings, ...entry.messages.map(message => message.role === '' ? textOf(message) : `--- ${nameOf(message)}\n${textOf(message)}`)].join('\n')

@@ -4,7 +4,7 @@ import { t } from '../text/text.ts'
 const FILE = '# templates/team/greet.yaml\nmessages:\n  - role: user\n    content: |-\n      Say hello to {{variables.name}}.'
 const REDIS = "redis-cli SET shenma:templates:team:greet \\\n  '{\"userPrompt\": \"Say hello to {{variables.name}}.\"}'"
 
-/** Three ways to publish the first prompt, to copy. */
+/** Shows three ways to publish a first prompt, each with a button that copies it. */
 export function FirstPrompts () {
   const body = '{"userPrompt": "Say hello to {{variables.name}}."}'
   const http = `curl -X PUT ${location.origin}/api/prompts/team.greet \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`

@@ -19,10 +19,10 @@ export interface MessagePanelProps {
   readonly onCaret: (offset: number | undefined) => void
 }
 
-/** One message: who speaks, and the template of what is said. */
+/** A panel that edits one message of a prompt: its role and its template. */
 export function MessagePanel ({ message, isText, syntax, index, count, remarks, marked, focusAt, onChange, onMove, onRemove, onCaret }: MessagePanelProps) {
   const name = isText ? t.text : nameOf(message)
-  // Parts, and the place of the caller's messages, are written as JSON, in the tab that has all of it.
+  // Lists of parts, and placeholders, are shown as JSON. They are edited in the tab that shows the whole prompt as JSON.
   const isJson = typeof message.content !== 'string'
   const move = (event: React.KeyboardEvent) => {
     if (!event.altKey || (event.key !== 'ArrowUp' && event.key !== 'ArrowDown') || isText) return

@@ -2,7 +2,10 @@ import { type Mistake } from '../api/preview.ts'
 import { Icon } from '../parts/icons.tsx'
 import { t } from '../text/text.ts'
 
-/** What is wrong, and what was noticed, each with its place and the way out. What a field of the form says is not said twice. */
+/**
+ * Lists the mistakes and remarks of a preview, each with its place and a hint. Those about variables are left out, since the form shows
+ * them beside its fields.
+ */
 export function Mistakes ({ mistakes }: { readonly mistakes: readonly Mistake[] }) {
   return (
     <div className='stack tight' aria-live='polite'>

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { t } from '../text/text.ts'
 
-/** Asks what a new prompt is called; the workbench does the rest, and nothing is stored before it is saved. */
+/** A dialog that asks for the id of a new prompt, and then opens the workbench. Nothing is stored before the author saves the prompt. */
 export function NewPrompt ({ onClose }: { readonly onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [id, setId] = useState('')

@@ -1,6 +1,6 @@
 import { type Needs } from '../api/preview.ts'
 
-/** A variable as the form asks for it. */
+/** A field of a form, which asks for one variable of a prompt or one parameter of a tool. */
 export interface Field {
   readonly name: string
   readonly type: 'string' | 'number' | 'integer' | 'boolean' | 'json'
@@ -8,13 +8,13 @@ export interface Field {
   readonly values?: readonly unknown[]
   readonly standard?: unknown
   readonly description?: string
-  /** Whether more than a line is expected. */
+  /** Whether the value may need more than one line. */
   readonly isLong: boolean
 }
 
 /**
- * The fields of a form: of a prompt's parameters in any of their three shapes, else of the variables that its templates name.
- * Required ones come first.
+ * The fields of a form, the required ones first. There is one for each declared parameter (in any of the three forms in which parameters
+ * can be declared), and one for each further variable that the templates use.
  */
 export function fieldsOf (parameters: unknown, needed: Needs['variables'] | undefined): readonly Field[] {
   const declared = declaredFields(parameters)

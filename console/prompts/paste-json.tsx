@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { t } from '../text/text.ts'
 
-/** All values at once, as JSON. */
+/** A dialog in which the author edits the values of all variables at once, as JSON. */
 export function PasteJson ({ id, values, onClose, onTake }: {
   readonly id: string
   readonly values: Readonly<Record<string, unknown>>

@@ -21,7 +21,10 @@ export interface PreviewPaneProps {
   readonly isAsking: boolean
 }
 
-/** What the prompt becomes while it is written: every piece tinted and underlined by where it comes from, and linked to it. */
+/**
+ * Shows the rendered prompt while the author writes. The colour of each piece tells its source, and pointing at a piece shows the
+ * expression that wrote it.
+ */
 export function PreviewPane ({ state, pointed, onPoint, caret, onAsk, isAsking }: PreviewPaneProps) {
   const { latest, good, goodAt, error, isBusy, renderLive } = state
   const isOld = good !== latest
@@ -64,7 +67,7 @@ function Rendered ({ preview, isOld, pointed, onPoint, caret }: {
   readonly isOld: boolean
 } & Pick<PreviewPaneProps, 'pointed' | 'onPoint' | 'caret'>) {
   const pane = useRef<HTMLDivElement>(null)
-  // Arrows move between pieces, so that Tab does not have to pass them all.
+  // Arrow keys move between the pieces. The Tab key leaves them all at once.
   const step = (event: React.KeyboardEvent) => {
     if (event.key !== 'ArrowRight' && event.key !== 'ArrowLeft') return
     const pieces = [...pane.current?.querySelectorAll<HTMLElement>('[data-piece]') ?? []]
@@ -111,7 +114,7 @@ function Rendered ({ preview, isOld, pointed, onPoint, caret }: {
   )
 }
 
-/** The caller's messages, which stand in the place of one message of the prompt. */
+/** The caller's messages, which the rendered prompt has in place of a placeholder. @param at index of the placeholder among the prompt's messages */
 function conversationOf ({ rendered_prompt: rendered, explain }: Preview, at: number): readonly Message[] {
   return typeof rendered === 'object' ? rendered.slice(at, at + 1 + rendered.length - (explain?.messages.length ?? 0)) : []
 }

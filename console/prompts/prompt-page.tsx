@@ -18,7 +18,7 @@ import { useDraft, type Workpiece } from './use-draft.ts'
 import { UsesTab } from './uses-tab.tsx'
 import { Workbench } from './workbench.tsx'
 
-/** One prompt: its text, its settings, what is stored of it, and what it uses. */
+/** The page of one prompt, with tabs for its text, its settings, its stored form, its tests, its versions and its uses. */
 export function PromptPage ({ id }: { readonly id: string }) {
   const piece = useDraft(id)
   if (piece.error !== null && piece.error !== undefined) return <><PageTitle title={id} crumbs={<Crumbs id={id} />} /><ErrorNote error={piece.error} /></>

@@ -18,10 +18,13 @@ import { FirstPrompts } from './first-prompts.tsx'
 
 const NewPrompt = lazy(async () => ({ default: (await authorScreens()).NewPrompt }))
 
-/** Labels that are shown in a row. */
+/** The largest number of labels that one row shows. */
 const MOST_LABELS = 3
 
-/** The list of prompts: the first page as soon as it comes, then all, for the filter. */
+/**
+ * The page with the list of prompts. It shows the first rows as soon as they have come, and then loads all rows, so that the filter finds
+ * each prompt.
+ */
 export function PromptsPage () {
   const first = useQuery(FIRST_PROMPTS)
   const all = useQuery({ queryKey: ['registry', 'prompts'], queryFn: listPrompts, enabled: first.data !== undefined })
@@ -104,7 +107,10 @@ function Row ({ row, isChanged }: { readonly row: PromptRow, readonly isChanged:
   )
 }
 
-/** What callers get: the versions that labels mean, or the latest; else what is wrong. */
+/**
+ * Shows which version of a prompt callers get: the versions that its labels mean, or the latest. For a prompt with a mistake, it shows the
+ * state first.
+ */
 function PromptState ({ row: { state, labels = [] } }: { readonly row: PromptRow }) {
   return (
     <span className='chips'>
@@ -125,7 +131,7 @@ function fits ({ id, description, state: is, syntax: spoken }: PromptRow, q: str
   return isNamed && (state === '' || (is === 'valid') === (state === 'valid')) && (syntax === '' || spoken === syntax)
 }
 
-/** Rows that have changed since they were shown, for 3 s. */
+/** The ids of the prompts whose rows have just changed. An id stays in the set for 3 s. */
 function useChanged (rows: readonly PromptRow[]): ReadonlySet<string> {
   const before = useRef<ReadonlyMap<string, string>>(undefined)
   const [changed, setChanged] = useState<ReadonlySet<string>>(new Set())
@@ -133,7 +139,7 @@ function useChanged (rows: readonly PromptRow[]): ReadonlySet<string> {
     const now = new Map(rows.map(({ id, revision }) => [id, revision]))
     const known = before.current
     before.current = now
-    // A first page that has grown to the whole list has not changed.
+    // If many rows have come or gone, the whole list has replaced its first page, and no prompt has changed.
     if (known === undefined || Math.abs(known.size - now.size) > 10) return
     const differ = new Set([...now].filter(([id, revision]) => known.get(id) !== revision).map(([id]) => id))
     if (differ.size === 0) return

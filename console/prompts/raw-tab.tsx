@@ -4,7 +4,7 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { t } from '../text/text.ts'
 import { type Entry, entryFrom } from './entry.ts'
 
-/** The whole prompt as it is stored. */
+/** The tab that edits the whole prompt as JSON, in its stored form. */
 export function RawTab ({ id, stored, edit }: {
   readonly id: string
   readonly stored: Readonly<Record<string, unknown>>

@@ -6,7 +6,10 @@ import { t } from '../text/text.ts'
 import { storedForm } from './entry.ts'
 import { type Workpiece } from './use-draft.ts'
 
-/** Saves, where the caller and the store let it; else gives the text as what somebody else can publish. */
+/**
+ * The button that saves the draft. If the caller may not write, or the store is read-only, buttons copy the prompt instead, in forms that
+ * somebody else can publish.
+ */
 export function SaveButton ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {
   const mayWrite = useMay('write')
   const isReadOnly = piece.saveError instanceof ApiError && piece.saveError.code === 'STORE_READ_ONLY'

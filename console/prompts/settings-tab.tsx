@@ -3,7 +3,7 @@ import { Editor } from '../edit/editor.tsx'
 import { t } from '../text/text.ts'
 import { type Workpiece } from './use-draft.ts'
 
-/** All that is stored of a prompt beside its texts, as JSON. */
+/** The tab that edits all settings of a prompt except its texts, as JSON. */
 export function SettingsTab ({ piece: { entry, edit } }: { readonly piece: Workpiece }) {
   const [text, setText] = useState(() => JSON.stringify(entry.settings, null, 2))
   const [problem, setProblem] = useState('')

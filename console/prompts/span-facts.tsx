@@ -4,7 +4,7 @@ import { duration } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 import { type Pointed } from './workbench.tsx'
 
-/** Where the piece that is pointed at comes from: each source, and the expression that wrote it. */
+/** Shows where the piece to which the user points comes from: its sources, and the place of the expression that wrote it. */
 export function SpanFacts ({ pointed: { message, span }, preview }: { readonly pointed: Pointed, readonly preview: Preview }) {
   const role = preview.explain?.messages[message]?.role ?? ''
   return (

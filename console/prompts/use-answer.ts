@@ -7,14 +7,14 @@ export interface Question {
   readonly isDraft: boolean
   readonly entry: Entry
   readonly tried: Tried
-  /** Renders what is not stored. */
+  /** Renders the draft, with calls of its tools; `undefined` if that fails. */
   readonly render: () => Promise<Preview | undefined>
 }
 
-/** What a model says, as its words come. */
+/** The answer of a model, as far as it has come, and the functions that ask for it and stop it. */
 export interface Answer {
   readonly text: string
-  /** What happened on the way: calls of tools. */
+  /** Messages about what happened before the answer, such as calls of tools. */
   readonly steps: readonly string[]
   readonly isBusy: boolean
   readonly isStopped: boolean
@@ -23,10 +23,13 @@ export interface Answer {
   readonly stop: () => void
 }
 
-/** Fields of a prompt's defaults that are the service's own, and no model's. */
+/** The fields in a prompt's `defaults` that are settings of the service, not of a model. */
 const OWN = new Set(['fallbacks', 'maxInputTokens', 'toolLoop'])
 
-/** Asks the model: with what is stored as a caller does, with a draft by its rendered messages. */
+/**
+ * Asks the model. For a stored prompt, the request names the prompt, as a caller's request does. A draft is rendered first, and the request
+ * has the rendered messages.
+ */
 export function useAnswer (id: string): Answer {
   const [text, setText] = useState('')
   const [steps, setSteps] = useState<readonly string[]>([])

@@ -14,24 +14,28 @@ interface StoredPrompt {
   readonly diagnostics: readonly unknown[]
 }
 
-/** A prompt that is being written: what is stored, what its author has made of it, and how both come together. */
+/** A prompt that an author edits: the stored prompt, the author's draft, and the functions that edit, save and drop the draft. */
 export interface Workpiece {
   readonly isLoading: boolean
   readonly error: unknown
-  /** What is stored now; undefined for a prompt that is not. */
+  /** The stored prompt; `undefined` for a prompt that is not stored yet. */
   readonly stored: Tagged<StoredPrompt> | undefined
   readonly entry: Entry
   readonly edit: (entry: Entry) => void
   readonly isDraft: boolean
-  /** When the draft was last changed, in ms since 1970; of one that was found here. */
+  /** When a draft that was found in this browser had last been changed, in ms since 1970; `undefined` if none was found. */
   readonly restoredOf: number | undefined
   readonly isSaving: boolean
   readonly saveError: unknown
-  /** What somebody else has stored since the draft was begun. */
+  /** The prompt that somebody else has stored since the draft was begun; `undefined` until a save has failed for this reason. */
   readonly theirs: Tagged<StoredPrompt> | undefined
-  /** @param over the tag of what it goes over @param note what has changed, kept with the version */
+  /**
+   * Saves the draft.
+   * @param over the entity tag of the stored prompt that the draft may replace; without it, the prompt on which the draft is based
+   * @param note describes the change; it is stored with the version
+   */
   readonly save: (over?: string, note?: string) => Promise<void>
-  /** Drops the draft for what is stored. */
+  /** Drops the draft, and shows the stored prompt again. */
   readonly discard: () => void
 }
 
@@ -118,7 +122,7 @@ export function useDraft (id: string): Workpiece {
   }
 }
 
-/** What is stored, or null. @throws ApiError */
+/** Reads the stored prompt; `null` if there is none. @throws ApiError */
 async function readPrompt (id: string): Promise<Tagged<StoredPrompt> | null> {
   try {
     return await takeTagged(api.GET('/api/prompts/{id}', { params: { path: { id } } })) as Tagged<StoredPrompt>

@@ -3,31 +3,31 @@ import { ApiError } from '../api/api-error.ts'
 import { type Bundle, type Preview, previewPrompt, type Tried, type Wish } from '../api/preview.ts'
 
 /**
- * How long typing rests before it is tried, in ms. What the last preview took is part of it, so that a preview stands about as long
- * after the last key wherever the service is; but it rests at least for so long.
+ * How long the author must not have typed before a preview is requested, in ms. The time that the last preview took is subtracted, so that
+ * with any service a preview appears about `REST` ms after the last key; but the wait is never shorter than `LEAST_REST`.
  */
 const REST = 120
 const LEAST_REST = 40
 
-/** How often, and after how many ms, a service that has no room for a preview is asked again. */
+/** How many times a preview is requested again from a service that is too busy for it, and the pause before each time, in ms. */
 const RETRIES = 4
 const PAUSE = 800
 
-/** The latest preview, and the last one that was good. */
+/** The latest preview, and the last one in which the prompt could be rendered. */
 export interface PreviewState {
   readonly latest: Preview | undefined
-  /** Stays while the text has mistakes. */
+  /** The last preview in which the prompt could be rendered. It is still shown while the text has mistakes. */
   readonly good: Preview | undefined
   readonly goodAt: number | undefined
   readonly error: unknown
   readonly isBusy: boolean
-  /** Renders with its tools, and keeps what they gave for what is typed next. */
+  /** Renders the prompt with calls of its tools. The previews after it use the results of these calls. */
   readonly renderLive: () => Promise<Preview | undefined>
   readonly known: Bundle | undefined
   readonly setKnown: (bundle: Bundle | undefined) => void
 }
 
-/** Tries a prompt while it is written; what is overtaken is given up. */
+/** Previews a prompt while the author writes it. A preview is cancelled when a newer one begins. */
 export function usePreview (id: string, prompt: unknown, tried: Tried, isOn: boolean): PreviewState {
   const [latest, setLatest] = useState<Preview>()
   const [good, setGood] = useState<{ readonly preview: Preview, readonly at: number }>()
@@ -62,13 +62,13 @@ export function usePreview (id: string, prompt: unknown, tried: Tried, isOn: boo
     if (!isOn) return
     const timer = setTimeout(() => { void run({ tools: 'known', known }) }, Math.max(LEAST_REST, REST - took.current))
     return () => { clearTimeout(timer) }
-    // A bundle that has come with a render changes nothing of what it shows.
+    // A new bundle alone needs no new preview: it has come with a preview, which shows the bundle's results already.
   }, [id, text, isOn])
   useEffect(() => () => { running.current?.abort() }, [])
   return { latest, good: good?.preview, goodAt: good?.at, error, isBusy, renderLive: () => run({ tools: 'live', known: undefined }), known, setKnown }
 }
 
-/** Asks again where the service is busy for the moment, unless what was asked is overtaken. */
+/** Repeats a request while the service is too busy for it (status 503), until the signal aborts or `RETRIES` is reached. */
 async function patiently<T> (ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

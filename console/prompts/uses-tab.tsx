@@ -7,7 +7,7 @@ import { UsedBy } from '../library/used-by.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { t } from '../text/text.ts'
 
-/** What a prompt needs, as a tree of links, and what needs it. */
+/** The tab with all that a prompt uses, as a tree of links, and with the prompts that use this prompt. */
 export function UsesTab ({ id }: { readonly id: string }) {
   const needs = useQuery({ queryKey: ['registry', 'needs', id], queryFn: () => take(api.GET('/api/prompts/{id}/needs', { params: { path: { id } } })) })
   return (
@@ -88,7 +88,7 @@ function In ({ partial }: { readonly partial: string | undefined }) {
   return partial === undefined ? null : <span className='quiet'>{t.inPartial(partial)}</span>
 }
 
-/** Each once, however often a prompt names it. */
+/** Removes repeated items, since a prompt may use the same thing at several places. */
 function unique (items: ReadonlyArray<readonly [string, ReactNode]>): readonly ReactNode[] {
   return [...new Map(items).values()]
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import { t } from '../text/text.ts'
 import { type Field } from './parameters.ts'
 
-/** One value, in the field that its type asks for. */
+/** A field for one value, in the form that suits the type of the value. */
 export function ValueField ({ id, field, value, onChange, problem }: {
   readonly id: string
   readonly field: Field
@@ -22,7 +22,7 @@ export function ValueField ({ id, field, value, onChange, problem }: {
     : t.typeOneOf(values.length)
   const [local, setLocal] = useState<{ readonly text: string, readonly isWrong: boolean }>()
   const shared = { id, 'aria-invalid': problem === undefined && local?.isWrong !== true ? undefined : true, 'aria-describedby': `${id}-hint` }
-  // A value that came from elsewhere takes the place of what is half-written.
+  // When the value has changed, the field shows it in place of the typed text, unless the typed text cannot be parsed.
   useEffect(() => { setLocal(before => before?.isWrong === true ? before : undefined) }, [value])
   const placeholder = standard === undefined ? undefined : typeof standard === 'string' ? standard : JSON.stringify(standard)
   const input = () => {

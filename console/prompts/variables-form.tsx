@@ -9,14 +9,14 @@ export interface VariablesFormProps {
   readonly id: string
   readonly fields: readonly Field[]
   readonly tried: Tried
-  /** Whether the prompt has a place for a conversation. */
+  /** Whether the prompt has a placeholder for a conversation. */
   readonly hasHistory: boolean
   readonly onChange: (tried: Tried) => void
   readonly mistakes: readonly Mistake[]
   readonly onBundle: (bundle: Bundle) => void
 }
 
-/** What a prompt is tried with. A field that is left empty is not sent. */
+/** The form with the values for a preview of a prompt. An empty field is not sent. */
 export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistakes, onBundle }: VariablesFormProps) {
   const [isPasting, setPasting] = useState(false)
   const [problem, setProblem] = useState('')
@@ -82,10 +82,13 @@ export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistak
   )
 }
 
-/** What stands in an empty field for a conversation. */
+/** The example that an empty field for a conversation shows. */
 const ONE_SAID = [{ role: 'user', content: '…' }]
 
-/** What the service says of a variable: what is missing, and which of those that were sent may be meant. */
+/**
+ * The service's error about a variable: that it is missing, and which of the sent variables may be meant for it; `undefined` for a variable
+ * without an error.
+ */
 function problemOf (name: string, mistakes: readonly Mistake[]): string | undefined {
   const isOfIt = (path = '') => path === `variables.${name}` || path.startsWith(`variables.${name}.`) || path.startsWith(`variables.${name}[`)
   const mistake = mistakes.find(({ path, severity }) => severity === 'error' && isOfIt(path))

@@ -16,10 +16,10 @@ import { type Workpiece } from './use-draft.ts'
 import { usePreview } from './use-preview.ts'
 import { VariablesForm } from './variables-form.tsx'
 
-/** A span of the preview that is pointed at, by its message and its place there. */
+/** The piece of the preview to which the user points, with the index of its message. */
 export interface Pointed { readonly message: number, readonly span: Span }
 
-/** Writing on the left; what it becomes, with which values, on the right. */
+/** The tab in which an author writes a prompt: the messages on the left, the variables and the preview on the right. */
 export function Workbench ({ id, piece, place }: { readonly id: string, readonly piece: Workpiece, readonly place: Place & { readonly message: number } }) {
   const { entry, edit } = piece
   const mayWrite = useMay('write')
@@ -97,7 +97,7 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
   )
 }
 
-/** Of a message's own text; what a partial holds is told below the editors. */
+/** Whether a mistake is in the own text of the message with this index. Mistakes in partials are listed below the editors. */
 function isIn ({ messageIndex = 0, part, in: partial, path, field }: Mistake, index: number): boolean {
   return messageIndex === index && part === undefined && partial === undefined && field === undefined && (path === undefined || path.startsWith('variables'))
 }
@@ -114,7 +114,7 @@ function swapped (messages: readonly Message[], one: number, other: number): rea
   return result
 }
 
-/** Editors keep their history when messages change places: each has a key of its own. */
+/** Gives each message a key that it keeps when messages are moved. So each editor keeps the history of its changes. */
 function useMessageKeys (messages: readonly Message[]) {
   const keys = useRef<number[]>([])
   const next = useRef(0)
@@ -127,7 +127,7 @@ function useMessageKeys (messages: readonly Message[]) {
   }
 }
 
-/** Ctrl+Enter renders with live tools, Ctrl+Shift+Enter asks the model, wherever one is on the screen. */
+/** The keys of the workbench, wherever the focus is: Ctrl+Enter renders with calls of the tools, Ctrl+Shift+Enter asks the model. */
 function useWorkbenchKeys (render: () => void, ask: () => void): void {
   const calls = useRef({ render, ask })
   calls.current = { render, ask }

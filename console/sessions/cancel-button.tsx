@@ -3,7 +3,7 @@ import { api, take } from '../api/client.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { t } from '../text/text.ts'
 
-/** Ends a session, after a question. */
+/** The button that cancels a session, once the user has confirmed it. */
 export function CancelButton ({ id, kind }: { readonly id: string, readonly kind: string }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [error, setError] = useState<unknown>()

@@ -15,10 +15,10 @@ interface AgentDefinition {
   readonly commands?: Readonly<Record<string, unknown>>
 }
 
-/** The words that every agent knows whose definition says no others. */
+/** The commands of an agent whose definition names none. */
 const WORDS = { exit: '/exit', help: '/help', clear: '/clear' }
 
-/** A chat with an agent, as its words come. */
+/** The tab with the dialogue of an agent's session. It shows an answer while the model writes it. */
 export function ChatTab ({ session, followed }: { readonly session: Session, readonly followed: Followed }) {
   const { id, definition, status } = session
   const { name } = partsOf(definition)
@@ -56,7 +56,7 @@ export function ChatTab ({ session, followed }: { readonly session: Session, rea
   )
 }
 
-/** What its user may type to it beside questions, each once. */
+/** The commands, such as `/exit`, that the user may type to the agent; of several spellings only the first. */
 function wordsOf (agent: AgentDefinition | undefined): readonly string[] {
   const words = Object.values(agent?.commands ?? WORDS).flatMap(each => Array.isArray(each) ? each.slice(0, 1) as unknown[] : [each])
   return words.filter(word => typeof word === 'string')

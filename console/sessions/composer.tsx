@@ -6,13 +6,16 @@ export interface ComposerProps {
   readonly label: string
   readonly isOff?: boolean
   readonly mayBeEmpty?: boolean
-  /** @param key makes a text that is sent again count once */
+  /** Sends a text. @param key an idempotency key: the service counts texts with the same key only once */
   readonly send: (text: string, key: string) => Promise<unknown>
-  /** What stands beside the button. */
+  /** Elements that are shown beside the button. */
   readonly children?: ReactNode
 }
 
-/** The field one writes in. What is not sent stays in it; its key makes it count once, however often it is sent. */
+/**
+ * The field in which the user writes to a session. If sending fails, the text stays in the field. When it is sent again, it has the same
+ * idempotency key, so that the service counts it only once.
+ */
 export function Composer ({ label, isOff = false, mayBeEmpty = false, send, children }: ComposerProps) {
   const [text, setText] = useState('')
   const [error, setError] = useState<unknown>()

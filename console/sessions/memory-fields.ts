@@ -1,7 +1,10 @@
-/** A field of what is remembered; without values it is a text, or a text a line. */
+/**
+ * A field of memory (stored preferences). `values` are the possible values; a field without them is a text, or a list of texts that is
+ * edited with one text on each line.
+ */
 export interface MemoryField { readonly name: string, readonly values?: readonly string[] | readonly number[] }
 
-/** The fields that the service takes, and no other: docs/plans.md. */
+/** All fields of memory that the service accepts (docs/plans.md). */
 export const MEMORY_FIELDS: { readonly user: readonly MemoryField[], readonly project: readonly MemoryField[] } = {
   user: [
     { name: 'user.preferred_style', values: ['brief', 'normal', 'verbose'] },

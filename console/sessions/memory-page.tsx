@@ -9,7 +9,7 @@ import { Revealed } from '../parts/reveal.tsx'
 import { t } from '../text/text.ts'
 import { MEMORY_FIELDS, type MemoryField } from './memory-fields.ts'
 
-/** What is remembered of the caller, and of each project. */
+/** The page of memory: the stored preferences of the caller, and of one workspace. */
 export function MemoryPage () {
   const workspaces = useQuery({ queryKey: ['workspaces'], queryFn: () => take(api.GET('/api/workspaces', {})) }).data ?? []
   const [chosen, setWorkspace] = useState<string>()

@@ -3,10 +3,10 @@ import { duration } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 import { type Ran } from './talk-items.ts'
 
-/** Characters of an output that are shown at once; the rest is behind a wish. */
+/** The largest length of an output that is shown at once, in UTF-16 units. A longer output is folded. */
 const SHORT = 2000
 
-/** What ran: the whole of it, who let it, what came of it, and what it printed. */
+/** Shows a command, or a call of a tool: its text, who allowed it, its result, and its output. */
 export function RanBox ({ ran: { words, output, phase, exitCode, outcome, durationMs, allowedBy } }: { readonly ran: Ran }) {
   const isWrong = (exitCode !== undefined && exitCode !== 0) || outcome === 'failed' || outcome === 'refused'
   return (
@@ -31,7 +31,7 @@ export function RanBox ({ ran: { words, output, phase, exitCode, outcome, durati
   )
 }
 
-/** What came of it: the exit code of a command, else a word. */
+/** Shows the result of a command or a call: the exit code, or else a word for the outcome. */
 function End ({ outcome, exitCode, isWrong }: {
   readonly outcome: string | undefined
   readonly exitCode: number | undefined

@@ -1,6 +1,6 @@
 import { t } from '../text/text.ts'
 
-/** A step of a session's audit. */
+/** A step in the audit of a session: what happened (the fact), and the effects that it began, held back for approval, or denied. */
 export interface Step {
   readonly seq: number
   readonly at: string
@@ -12,7 +12,10 @@ export interface Step {
 
 type Facts = Readonly<Record<string, unknown>>
 
-/** What each kind of fact is in words. @param effect what the effect is about that it tells of */
+/**
+ * Makes the sentence for each kind of fact. The second argument names the person who caused the fact, the third describes the effect that
+ * the fact is about.
+ */
 const SENTENCES: Readonly<Record<string, (facts: Facts, by: string, effect: string) => string>> = {
   started: ({ start }) => t.factStarted(String((start as { readonly definition?: string } | undefined)?.definition)),
   input: ({ action, text }, by) => action === undefined ? t.factSaid(by, String(text)) : t.factAction(by, String((action as { readonly name?: string }).name)),
@@ -25,7 +28,7 @@ const SENTENCES: Readonly<Record<string, (facts: Facts, by: string, effect: stri
   stopped: ({ reason }, by) => `${t.factStopped(by)}: ${String(reason)}`
 }
 
-/** What has happened, a sentence for each step. Effects are told by what they are about, facts of a kind that is not known here by its name. */
+/** Makes a sentence for each step of an audit. A fact of an unknown kind is described by the name of the kind. */
 export function sentencesOf (steps: readonly Step[]): readonly string[] {
   const told = steps.flatMap(({ begun, held }) => [...held.map(heldOf), ...begun]) as readonly Facts[]
   const effects = new Map(told.map(effect => [String(effect['id']), wordsOf(effect)]))
@@ -39,13 +42,13 @@ export function sentencesOf (steps: readonly Step[]): readonly string[] {
   })
 }
 
-/** What waits for a person, told as what was begun is. */
+/** Converts an effect that waits for approval into the form of an effect that has begun. */
 function heldOf (held: unknown): Facts {
   const { id, kind, target, command, tool } = (held as { readonly effect: Facts }).effect
   return { id, kind, subject: { target, command, tool } }
 }
 
-/** What an effect is about: its kind, and what it is done to. */
+/** Describes an effect in words: its kind, and its subject, such as a target and a command. */
 function wordsOf ({ kind, subject }: Facts): string {
   const about: readonly unknown[] = Object.values(subject ?? {})
   return [...new Set([t.useKind(String(kind)), ...about.filter(each => each !== undefined).map(String)])].join(' ')

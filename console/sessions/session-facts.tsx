@@ -4,7 +4,7 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { t } from '../text/text.ts'
 import { type Session } from './follow/use-session.ts'
 
-/** What holds of a session, beside what one works on. */
+/** Shows the general facts about a session: its owner, its definition, and when it began and last changed. */
 export function SessionFacts ({ session, children }: { readonly session: Session, readonly children?: ReactNode }) {
   return (
     <section className='panel'>

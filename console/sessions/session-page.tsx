@@ -16,7 +16,7 @@ import { TimelineTab } from './timeline-tab.tsx'
 import { UsesTab } from './uses-tab.tsx'
 import { hasEnded, partsOf, stateOf } from './words.ts'
 
-/** One session, of whatever kind. */
+/** The page of one session, for an agent, a skill or a plan. */
 export function SessionPage ({ id }: { readonly id: string }) {
   const followed = useSession(id)
   const { query: { data: session, error, refetch }, isConnected, heardAt } = followed
@@ -111,7 +111,7 @@ function partOf (tab: string, kind: string, shown: Shown): ReactNode {
   return kind === 'agents' ? <ChatTab {...shown} /> : kind === 'skills' ? <SkillTab {...shown} /> : <PlanTab {...shown} />
 }
 
-/** A trace is called as its session, written as a UUID. */
+/** The id of the trace of a session: the session's id, written as a UUID. */
 function traceId (id: string): string {
   return id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

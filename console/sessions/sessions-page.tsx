@@ -18,13 +18,13 @@ import { type SessionRow as Row, type Tree, useTree } from './children/tree.ts'
 import { Definitions } from './start/definitions.tsx'
 import { hasEnded, partsOf, stateOf } from './words.ts'
 
-/** Rows are not set in further than this. */
+/** The deepest level of child sessions whose rows are indented more than those above. */
 const DEEPEST = 4
 
-/** Time between two looks at the list, in ms. */
+/** The time between two requests for the list, in ms. */
 const INTERVAL = 3000
 
-/** The sessions that the caller may see: what waits first, then what runs, then what has ended. */
+/** The page with the sessions that the caller may see: first those that wait for somebody, then those that run, then those that have ended. */
 export function SessionsPage () {
   const [search, setSearch] = useSearchParams()
   const [kind, of] = [search.get('kind') ?? '', search.get('of') ?? '']
@@ -71,12 +71,12 @@ export function SessionsPage () {
   )
 }
 
-/** Whether somebody is waited for, in it or below it. */
+/** Whether a session, or one of its child sessions, waits for a person. */
 function isWaiting ({ status, childrenWaiting = 0 }: Row): boolean {
   return status.startsWith('waiting') || (status === 'running' && childrenWaiting > 0)
 }
 
-/** `n` leads to the start of a session. */
+/** The key `n`, which opens the page that starts a session. */
 function useKeyOfStart (): void {
   const [, go] = useLocation()
   useEffect(() => {
@@ -100,7 +100,7 @@ function Group ({ title, rows }: { readonly title: string, readonly rows: readon
   )
 }
 
-/** A session; below it, once it is unfolded, those that it has started. */
+/** The row of a session. When the user unfolds it, the rows of the sessions that it has started appear below it. */
 function SessionRow ({ row, depth = 0 }: { readonly row: Row, readonly depth?: number }) {
   const { id, definition, status, owner, createdAt, updatedAt, childrenWaiting = 0 } = row
   const { kind, name } = partsOf(definition)
@@ -136,7 +136,7 @@ function SessionRow ({ row, depth = 0 }: { readonly row: Row, readonly depth?: n
   )
 }
 
-/** The rows of all below a session, each behind the one that has started it. */
+/** The rows of all sessions below a session, each after the session that has started it. */
 function RowsBelow ({ id }: { readonly id: string }) {
   const tree = useTree({ id, seq: 0, status: 'running' }).data
   if (tree === undefined) return null

@@ -1,20 +1,20 @@
 import { type SessionEvent } from './follow/session-socket.ts'
 import { type Said } from './follow/use-session.ts'
 
-/** A command or a call that ran, or was to run. */
+/** A command, or a call of a tool, that ran or was proposed. */
 export interface Ran {
-  /** The command, or what was called with what. */
+  /** The command; for a call, the tool and its arguments. */
   readonly words: string
   readonly output: string
   readonly phase: 'proposed' | 'ended' | 'refused'
   readonly exitCode?: number
   readonly outcome?: string
   readonly durationMs?: number
-  /** Who let it run; undefined for what ran unasked. */
+  /** Who allowed or refused it; left out if nobody was asked. */
   readonly allowedBy?: string
 }
 
-/** One line of a dialogue. */
+/** One item of a dialogue: a message, or a command or call that ran or was proposed. */
 export interface TalkItem {
   readonly key: string
   readonly at: string
@@ -26,25 +26,28 @@ export interface TalkItem {
 
 type Data = Readonly<Record<string, unknown>>
 
-/** What the events know of what ran. */
+/** What the events of a session tell about its commands and calls. */
 interface Known {
   readonly byPlace: ReadonlyMap<string, Data>
-  /** Decisions, by the effect; and the first one of each step. */
+  /** The decisions by the id of their effect; `decidedSteps` has the first decision of each step. */
   readonly decisions: ReadonlyMap<string, Data>
   readonly decidedSteps: ReadonlyMap<string, Data>
-  /** Steps of which a command has ended, and commands that have ended. */
+  /** The steps in which a command has ended; `endedCommands` has the step of each command that has ended, by the command's text. */
   readonly endedSteps: ReadonlySet<string>
   readonly endedCommands: ReadonlyMap<string, number>
 }
 
-/** A dialogue out of what was said, with what the events know of what ran. What was proposed is shown once: as what became of it. */
+/**
+ * Makes the items of a dialogue from its messages and from the session's events. A proposed command that ran is shown only once, as a
+ * command that ran.
+ */
 export function talkItems (said: readonly Said[], events: readonly SessionEvent[]): readonly TalkItem[] {
   const ended = events.filter(({ event, data }) => event === 'command' && data['phase'] === 'ended')
   const decisions = events.filter(({ event, data }) => event === 'approval' && typeof data['decision'] === 'string').map(({ data }) => data)
   const known: Known = {
     byPlace: new Map(events.map(({ seq, n, data }) => [`${seq}.${n}`, data])),
     decisions: new Map(decisions.map(data => [String(data['effect']), data])),
-    // The last that is put into a map holds: that is the first one here.
+    // A Map keeps the last value of a key. In the reversed list, that is the first decision of the step.
     decidedSteps: new Map(decisions.toReversed().map(data => [stepOf(data['effect']), data])),
     endedSteps: new Set(ended.map(({ data }) => stepOf(data['effect']))),
     endedCommands: new Map(said.filter(({ role, command }) => role === 'tool' && command !== undefined).map(({ command, seq }) => [command as string, seq]))
@@ -85,7 +88,7 @@ function allowedBy (decision: Data | undefined): Pick<Ran, 'allowedBy'> {
   return decision === undefined ? {} : { allowedBy: String(decision['by']) }
 }
 
-/** The step of a session that an effect belongs to: `4` of `4.0`. */
+/** The number of the step to which an effect belongs: `4` for the effect `4.0`. */
 function stepOf (effect: unknown): string {
   return String(effect).split('.')[0] ?? ''
 }

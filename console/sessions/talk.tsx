@@ -7,25 +7,25 @@ import { type TalkItem, talkItems } from './talk-items.ts'
 import { type Followed, type Session } from './follow/use-session.ts'
 import { partsOf } from './words.ts'
 
-/** Items that are shown at first: the latest, and more at each wish. */
+/** How many of the latest items are shown at first; a button shows more. */
 const MOST = 200
 
-/** So near to its end, in px, a page keeps to it while more is said. */
+/** How near the end of the page must be, in px, for the page to scroll on when items are added. */
 const NEAR = 200
 
 export interface TalkProps {
   readonly session: Session
   readonly followed: Followed
-  /** Whether the page keeps to its end. */
+  /** Whether the page scrolls to its end when items are added. @default true */
   readonly isMain?: boolean
   readonly children?: ReactNode
 }
 
-/** A dialogue: what was said, what ran, and what is being said. */
+/** Shows a dialogue: its messages, its commands, and the text that is being written now. */
 export function Talk ({ session, followed, isMain = true, children }: TalkProps) {
   const { said, events, live } = followed
   const all = useMemo(() => talkItems(said, events), [said, events])
-  // What waits stands in its card.
+  // A proposed command that waits for a person is shown in a card, and so not as an item.
   const items = session.status.startsWith('waiting') && all.at(-1)?.ran?.phase === 'proposed' ? all.slice(0, -1) : all
   const [most, setMost] = useState(MOST)
   const name = partsOf(session.definition).name
@@ -50,7 +50,7 @@ export function Talk ({ session, followed, isMain = true, children }: TalkProps)
   )
 }
 
-/** Keeps to the end of a dialogue while its reader is there. */
+/** Scrolls to the end of a dialogue when items are added, unless the user has scrolled away from the end. */
 function useEnd (isMain: boolean, count: number, live: Followed['live']) {
   const end = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
@@ -63,7 +63,7 @@ function useEnd (isMain: boolean, count: number, live: Followed['live']) {
   return end
 }
 
-/** @param hidden how many items are there and not shown */
+/** The button that shows earlier items. @param hidden how many items were read and are not shown */
 function Earlier ({ hidden, followed: { hasEarlier, readEarlier }, onMore }: {
   readonly hidden: number
   readonly followed: Followed
@@ -91,7 +91,7 @@ function Item ({ item: { at, role, by, text, ran }, name }: { readonly item: Tal
   )
 }
 
-/** What is being said, or printed by a command. */
+/** Shows the text that the model is writing, or that a command is printing. */
 function Live ({ effect, text, name }: { readonly effect: string, readonly text: string, readonly name: string }) {
   const words = <><Revealed text={text} /><span className='caret' /></>
   return (

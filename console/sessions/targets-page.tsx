@@ -12,7 +12,10 @@ import { t } from '../text/text.ts'
 
 type Target = paths['/api/targets']['get']['responses']['200']['content']['application/json'][number]
 
-/** Where commands may run and whose files may change, of what the operator offers to this token. */
+/**
+ * The page with the targets on which commands may run, and the workspaces whose files may change, as far as the operator offers them to the
+ * caller.
+ */
 export function TargetsPage () {
   const hasTerminals = useMay('terminal')
   const targets = useQuery({ queryKey: ['targets'], queryFn: () => take(api.GET('/api/targets', {})) })

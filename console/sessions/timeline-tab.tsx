@@ -10,11 +10,14 @@ import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
 import { sentencesOf, type Step } from './sentences.ts'
 
-/** Steps that are asked for, and shown, at a time. */
+/** The number of steps that one request asks for, and the number of steps that are shown at first. */
 const PAGE = 1000
 const ROWS = 200
 
-/** The audit of a session as sentences, in its own order: who did what, when; what it began is folded below. */
+/**
+ * The tab with the audit of a session, a sentence for each step in the order of time: who did what, and when. The effects of a step are
+ * folded below its sentence.
+ */
 export function TimelineTab ({ id, count }: { readonly id: string, readonly count: number }) {
   const [q, setQ] = useState('')
   const [most, setMost] = useState(ROWS)
@@ -59,7 +62,7 @@ export function TimelineTab ({ id, count }: { readonly id: string, readonly coun
   )
 }
 
-/** What a step began, held and denied, folded. */
+/** Shows the effects that a step began, held back for approval, and denied, folded. */
 function Begun ({ step: { fact, begun, held, denied } }: { readonly step: Step }) {
   const [isOpen, setOpen] = useState(false)
   if (begun.length + held.length + denied.length === 0) return null

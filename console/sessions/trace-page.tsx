@@ -8,7 +8,7 @@ import { PageTitle } from '../parts/page-title.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { t } from '../text/text.ts'
 
-/** What a plan did: how it was configured, its context and cache, every event, and what came of it. */
+/** The page with the trace of a plan (the record of what it did): its configuration, context, cache, events and result. */
 export function TracePage ({ id }: { readonly id: string }) {
   const query = useQuery({ queryKey: ['trace', id], queryFn: () => take(api.GET('/api/traces/{id}', { params: { path: { id } } })), staleTime: 0 })
   const [error, setError] = useState<unknown>()

@@ -9,7 +9,7 @@ import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
 import { stateOf } from './words.ts'
 
-/** The traces of plans, the newest first. */
+/** The page with the traces of plans, the newest first. */
 export function TracesPage () {
   const query = useQuery({ queryKey: ['traces'], queryFn: () => take(api.GET('/api/traces', { params: { query: { limit: 200 } } })), staleTime: 0 })
   return (

@@ -9,7 +9,7 @@ import { t } from '../text/text.ts'
 import { type Session } from './follow/use-session.ts'
 import { partsOf } from './words.ts'
 
-/** What a session has used: its definition, models, tools, and where it has worked. */
+/** The tab with all that a session has used: its definition, models, tools, targets and workspaces. */
 export function UsesTab ({ session: { id, seq } }: { readonly session: Session }) {
   const query = useQuery({
     queryKey: ['session', id, 'uses', seq],
@@ -74,7 +74,10 @@ function UsesTable ({ uses }: { readonly uses: readonly Use[] }) {
   )
 }
 
-/** A tool has a screen of its own, for whoever may read what is registered; targets and workspaces share one. */
+/**
+ * Shows the name of a used thing as a link to its screen. The screen of a tool is only for callers who may read the registry; all targets
+ * and workspaces are on one screen.
+ */
 function UsedName ({ kind, name }: Pick<Use, 'kind' | 'name'>): ReactNode {
   const mayRead = useMay('read')
   const words = <code>{name}</code>

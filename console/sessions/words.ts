@@ -1,11 +1,11 @@
 import { t } from '../text/text.ts'
 
-/** What a session waits for, by the word of its engine. */
+/** Words for what a session waits for, by the state in which its engine is. */
 const WAITING = (): Readonly<Record<string, string>> => ({
   planned: t.statePlanned, awaiting_confirmation: t.stateWaitsChange, applied: t.stateApplied, undone: t.stateUndone, waiting_cmd: t.stateWaitsCommand
 })
 
-/** What a session is doing, in words, and how it is coloured. */
+/** The state of a session in words, and the name of its colour. @param word the state in which the session's engine is */
 export function stateOf (status: string, word = ''): { readonly words: string, readonly tone: string } {
   switch (status) {
     case 'running': return { words: word === 'applying' ? t.stateApplying : t.stateRunning, tone: 'accent' }
@@ -21,7 +21,7 @@ export function stateOf (status: string, word = ''): { readonly words: string, r
 
 export const hasEnded = (status: string): boolean => ['completed', 'failed', 'cancelled', 'expired'].includes(status)
 
-/** `agents/desk`: the kind, and the name. */
+/** Splits the name of a definition, such as `agents/desk`, into its kind and its own name. */
 export function partsOf (definition: string): { readonly kind: string, readonly name: string } {
   const [kind = '', ...name] = definition.split('/')
   return { kind, name: name.join('/') }

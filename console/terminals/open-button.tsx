@@ -4,7 +4,7 @@ import { ErrorNote } from '../parts/error-note.tsx'
 import { t } from '../text/text.ts'
 import { openTerminal } from './terminal-api.ts'
 
-/** Opens a terminal on a target, and goes to it. */
+/** The button that opens a terminal on a target, and then shows the terminal's page. */
 export function OpenButton ({ target }: { readonly target: string }) {
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)

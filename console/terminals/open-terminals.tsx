@@ -6,10 +6,10 @@ import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
 import { closeTerminal, listTerminals } from './terminal-api.ts'
 
-/** Time between two looks, in ms. */
+/** The time between two requests for the list, in ms. */
 const INTERVAL = 5000
 
-/** The terminals of the caller that are open, each with the way to it. */
+/** Lists the open terminals of the caller, each with a link to its page and a button that ends it. */
 export function OpenTerminals () {
   const terminals = useQuery({ queryKey: ['terminals'], queryFn: listTerminals, refetchInterval: INTERVAL, staleTime: 0 }).data ?? []
   if (terminals.length === 0) return null

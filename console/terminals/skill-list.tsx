@@ -11,13 +11,13 @@ import { t } from '../text/text.ts'
 
 interface Parameter { readonly name: string, readonly description?: string, readonly required?: boolean }
 
-/** A skill that can be started in a terminal: registered, or found on its target. */
+/** A skill that can be started in a terminal: a registered one, or one that was found on the terminal's target. */
 interface OfferedSkill {
   readonly id: string
   readonly description: string
-  /** Undefined until its definition was read. */
+  /** The parameters of the skill; `undefined` until its definition was read. */
   readonly params: readonly Parameter[] | undefined
-  /** Of one that stands on the target. */
+  /** Where on the target the skill was found; left out for a registered skill. */
   readonly place?: { readonly skillPath: string, readonly skillSource: 'project' | 'remote' }
 }
 
@@ -25,11 +25,11 @@ export interface SkillListProps {
   readonly terminal: string
   readonly target: string | undefined
   readonly onClose: () => void
-  /** @param session of the skill that has begun */
+  /** Called when a skill has begun. @param session id of the skill's session */
   readonly onStarted: (session: string) => void
 }
 
-/** The skills, each with its parameters and a button that starts it in this terminal. */
+/** A dialog that lists the skills, each with its parameters and a button that starts it in the terminal. */
 export function SkillList ({ terminal, target, onClose, onStarted }: SkillListProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const query = useQuery({ queryKey: ['registry', 'skills-of', target], queryFn: () => listSkills(target) })
@@ -110,7 +110,7 @@ function Offered ({ skill: { id, description, params: known, place }, terminal, 
 
 interface Registered { readonly id: string, readonly description?: unknown }
 
-/** Those that are registered, then those that stand on the target. */
+/** Lists the registered skills, then those that were found on the target. */
 async function listSkills (target: string | undefined): Promise<readonly OfferedSkill[]> {
   const [registered, found] = await Promise.all([
     takePage<Registered>(api.GET('/api/skills', { params: { query: { detail: true, limit: 200 } } })),

@@ -8,7 +8,7 @@ import { type Session } from '../sessions/follow/use-session.ts'
 import { type TerminalState } from './terminal-api.ts'
 
 export interface SkillPanelProps {
-  /** Of the skill. */
+  /** The id of the skill's session. */
   readonly id: string
   readonly state: TerminalState | undefined
   /** Sends Ctrl C to the shell. */
@@ -17,7 +17,7 @@ export interface SkillPanelProps {
   readonly onClose: () => void
 }
 
-/** The one panel beside a terminal: what its skill says, and what it wants now. */
+/** The panel beside a terminal, which shows the last message of the skill, and what the skill waits for now. */
 export function SkillPanel (props: SkillPanelProps) {
   const followed = useSession(props.id)
   const session = followed.query.data
@@ -36,7 +36,7 @@ interface PanelProps extends SkillPanelProps {
 function Panel ({ session, message, step, state, onInterrupt, onClose }: PanelProps) {
   const skill = useSkill(session)
   const isEnded = hasEnded(session.status)
-  // What a person has typed so far would run with the command.
+  // The service does not type the skill's command while the shell's input line has other text: the shell would run both as one command.
   const isHeldUp = session.status === 'running' && (state === 'typing' || state === 'busy')
   return (
     <>

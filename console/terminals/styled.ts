@@ -1,12 +1,13 @@
-/** What the page lets styles be put into it by: https://www.w3.org/TR/CSP3/#security-nonces */
+/** The nonce that the page's security policy requires of `<style>` elements: https://www.w3.org/TR/CSP3/#security-nonces */
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=nonce]')?.content ?? ''
 
-/** The style sheet of terminals, which no other screen needs. */
+/** The address of the style sheet for terminals, which no other screen needs. */
 const SHEET = document.querySelector<HTMLMetaElement>('meta[name=terminal-style]')?.content ?? ''
 
 /**
- * Has what xterm.js makes fit the page's policy, of which it knows nothing (xtermjs/xterm.js#4445): `<style>` elements get the nonce, and
- * the styles of cells are set as the policy lets a script set them. Gives what ends it.
+ * Makes the elements that xterm.js creates obey the page's security policy, which xterm.js does not know (xtermjs/xterm.js#4445): `<style>`
+ * elements get the nonce, and the styles of cells are set in a way that the policy allows to scripts.
+ * @returns a function that ends this
  */
 export function dressElements (): () => void {
   const { createElement } = document
@@ -25,7 +26,7 @@ function dressed (element: HTMLElement): HTMLElement {
   return element
 }
 
-/** Loads the style sheet, once. */
+/** Loads the style sheet for terminals, unless it is loaded already. */
 export async function loadSheet (): Promise<void> {
   if (document.querySelector('link[data-terminal]') !== null) return
   const link = document.createElement('link')

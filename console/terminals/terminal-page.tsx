@@ -12,13 +12,13 @@ import { type UsedTerminal, useTerminal } from './use-terminal.ts'
 
 const TerminalScreen = lazy(async () => ({ default: (await import('./terminal-screen.tsx')).TerminalScreen }))
 
-/** Ctrl C, as a keyboard sends it. */
+/** The character that the keys Ctrl+C send. */
 const INTERRUPT = '\u0003'
 
-/** The skill of each terminal, which a reload finds again. */
+/** The name under which the browser stores the session of a terminal's skill, so that the page finds the skill again after a reload. */
 const keyOf = (id: string): string => `prompt-shell.skill-of.${id}`
 
-/** A live terminal, and beside it the skill that works in it. */
+/** The page of a terminal: its screen and, beside it, the skill that works in the terminal. */
 export function TerminalPage ({ id }: { readonly id: string }) {
   const terminal = useTerminal(id)
   const { setScreen, write, resize } = terminal
@@ -81,7 +81,7 @@ function StateChip ({ state }: { readonly state: TerminalState | undefined }) {
   return <span className={`chip ${TONES[state]}`} role='status'>{t.terminalState(state)}</span>
 }
 
-/** What stands between its reader and the shell. */
+/** Shows why the user cannot use the shell now: an error, the end of the terminal, or a lost connection. */
 function Troubles ({ terminal: { ended, error, isConnected, state, attachAgain } }: { readonly terminal: UsedTerminal }) {
   const at = error?.details?.['at']
   return (

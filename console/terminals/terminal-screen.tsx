@@ -4,25 +4,25 @@ import { Terminal as Screen } from '@xterm/xterm'
 import { t } from '../text/text.ts'
 import { dressElements, loadSheet } from './styled.ts'
 
-/** Lines above the screen that can be scrolled back to. */
+/** The number of lines above the screen to which the user can scroll back. */
 const SCROLLBACK = 5000
 
-/** The panel is dark in both themes: programs choose their colours for a dark ground. */
+/** The colours of a terminal. They are dark in both themes of the console, since programs choose their colours for a dark background. */
 const THEME = { background: '#0c0f13', foreground: '#d5dbe3', cursor: '#d5dbe3', selectionBackground: '#2b447c' }
 
-/** Colours of programs are made lighter until they can be read: WCAG 2.2, 1.4.3. */
+/** The smallest contrast of text and background (WCAG 2.2, 1.4.3). A program's colour with less contrast is changed until it can be read. */
 const CONTRAST = 4.5
 
 export interface TerminalScreenProps {
-  /** Given once the screen is there, and undefined once it is gone. */
+  /** Called with the screen once it is shown, and with `undefined` once it is removed. */
   readonly onScreen: (screen: Screen | undefined) => void
   readonly onKeys: (keys: string) => void
   readonly onSize: (cols: number, rows: number) => void
-  /** Ctrl ] leaves the screen, since Tab and Esc go to the shell. */
+  /** Called when the user leaves the screen by Ctrl+]. The keys Tab and Esc go to the shell. */
   readonly onLeave: () => void
 }
 
-/** The screen of a terminal, as wide and high as there is room. It opens no links, sets no title and reads no clipboard. */
+/** The screen of a terminal, which fills its place on the page. It opens no links, sets no title and reads no clipboard. */
 export function TerminalScreen (props: TerminalScreenProps) {
   const place = useRef<HTMLDivElement>(null)
   const latest = useRef(props)

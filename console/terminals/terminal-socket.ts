@@ -2,41 +2,47 @@ import { tokenRefused } from '../api/token.ts'
 import { openSocket } from '../sessions/follow/session-socket.ts'
 import { FIRST_SIZE, type Terminal, type TerminalState } from './terminal-api.ts'
 
-/** What is told of a terminal while somebody looks at it. */
+/** The functions that are called with the output and the state of a terminal while the user looks at it. */
 export interface TerminalReader {
-  /** It is attached: what it has printed lately comes once more, in front of what it prints. */
+  /** Called when the connection to the terminal is open. The terminal's last output comes again, before any new output. */
   readonly onAttach: () => void
   readonly onData: (data: string) => void
   readonly onState: (state: TerminalState) => void
-  /** Something was refused, in the service's words. */
+  /** Called with an error of the service, in the service's words. */
   readonly onError: (error: FrameError) => void
-  /** Nothing more comes: the shell has ended, or another window has taken it over. */
+  /** Called when no more output comes, since the shell has ended or another window has taken over the terminal. */
   readonly onEnd: (reason: string) => void
   readonly onConnection: (isConnected: boolean) => void
 }
 
 export interface FrameError { readonly code: string, readonly message: string, readonly details?: Readonly<Record<string, unknown>> }
 
-/** The socket of one terminal. */
+/** The connection to one terminal. */
 export interface TerminalSocket {
   readonly write: (data: string) => void
   readonly resize: (cols: number, rows: number) => void
-  /** Lets go of it; the shell stays. */
+  /** Closes the connection. The shell goes on. */
   readonly detach: () => void
 }
 
-/** Characters of keys in one frame: a larger paste goes in several, each well below the service's bound of 64 KiB. */
+/**
+ * The largest number of UTF-16 units of typed text in one frame. A longer text that the user pastes is sent in several frames, each well
+ * below the service's limit of 64 KiB.
+ */
 const MOST_KEYS = 12_000
 
-/** A terminal that another worker or replica holds is looked for so often, and so many ms apart: behind one port the next socket may find it. */
+/**
+ * How many times the console connects again when another worker or replica has the terminal, and the pause before each time, in ms. All of
+ * them have one port, and the next connection may reach the right one.
+ */
 const MOST_ATTEMPTS = 20
 const ATTEMPT_PAUSE = 500
 
-/** Pauses before the socket is opened again, in ms. */
+/** The pause before the socket is opened again, in ms: the first one, and the longest one. */
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 10_000
 
-/** The code of a socket whose token is gone. */
+/** The code with which the service closes a socket whose token is not valid any more. */
 const TOKEN_GONE = 4401
 
 type Frame =
@@ -45,7 +51,7 @@ type Frame =
   | { readonly type: 'close', readonly reason: string }
   | { readonly type: 'error' } & FrameError
 
-/** Attaches to a terminal, over cuts too: a terminal has a socket of its own. */
+/** Attaches to a terminal by a socket of its own, and attaches again after a broken connection. */
 export function attachTerminal (id: string, reader: TerminalReader): TerminalSocket {
   let socket: WebSocket | undefined
   let [isOver, isAttached] = [false, false]

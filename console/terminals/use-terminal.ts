@@ -3,17 +3,17 @@ import { type Terminal as Screen } from '@xterm/xterm'
 import { type TerminalState } from './terminal-api.ts'
 import { attachTerminal, type FrameError, type TerminalSocket } from './terminal-socket.ts'
 
-/** A terminal as its page shows it. */
+/** The state of a terminal as its page shows it, and the functions that the page calls. */
 export interface UsedTerminal {
   readonly state: TerminalState | undefined
   readonly isConnected: boolean
   readonly error: FrameError | undefined
-  /** Why nothing more comes; undefined while it goes on. */
+  /** The reason why no more output comes; `undefined` while the terminal is in use. */
   readonly ended: string | undefined
   readonly setScreen: (screen: Screen | undefined) => void
   readonly write: (keys: string) => void
   readonly resize: (cols: number, rows: number) => void
-  /** Takes a terminal back that another window has. */
+  /** Attaches again, for example to a terminal that another window has taken over. */
   readonly attachAgain: () => void
 }
 

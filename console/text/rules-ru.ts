@@ -1,4 +1,7 @@
-/** The rules for which a person is asked, as the service words them (src/session/gate.ts, command-rules.ts, effects.ts). */
+/**
+ * The reasons for which the service asks a person, with their Russian translations. The service's words are in src/session/gate.ts,
+ * command-rules.ts and effects.ts.
+ */
 const RULES: ReadonlyArray<readonly [words: RegExp, russian: string]> = [
   [/^commands are approved one by one$/, 'каждая команда требует разрешения'],
   [/^commits are approved one by one$/, 'каждый коммит требует разрешения'],
@@ -11,7 +14,7 @@ const RULES: ReadonlyArray<readonly [words: RegExp, russian: string]> = [
   [/^the same command for the third time since the user spoke$/, 'та же команда в третий раз после слов пользователя']
 ]
 
-/** A rule in Russian; one that is not known stays as it is. */
+/** Translates the reason for which a person is asked into Russian; an unknown reason is returned unchanged. */
 export function ruleInRussian (rule: string): string {
   for (const [words, russian] of RULES) if (words.test(rule)) return rule.replace(words, russian)
   return rule

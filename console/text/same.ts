@@ -1,2 +1,2 @@
-/** The same texts in another language. */
+/** The type of the same texts in another language. */
 export type Same<T> = { readonly [Key in keyof T]: T[Key] extends string ? string : T[Key] }

@@ -6,10 +6,10 @@ import { type Same } from './same.ts'
 /** All texts of the console, in one language. */
 export type Texts = Same<typeof frame & typeof author & typeof work>
 
-/** The parts of the texts; each is loaded with the screens that say it. */
+/** The parts of the texts. Each part is loaded together with the screens that show it. */
 export type TextPart = 'frame' | 'author' | 'work'
 
-/** The language that is spoken: the address's (`?lang=ru`), else the browser's. */
+/** The language of the console: the one that the address names (`?lang=ru`), or else the browser's language. */
 export const language: 'en' | 'ru' = (new URLSearchParams(location.search).get('lang') ?? navigator.language).startsWith('ru') ? 'ru' : 'en'
 
 const PARTS = {
@@ -17,10 +17,10 @@ const PARTS = {
   ru: { frame: () => import('./ru/frame.ts'), author: () => import('./ru/author.ts'), work: () => import('./ru/work.ts') }
 }
 
-/** The texts, as far as they were loaded. */
+/** The texts that were loaded so far, by their names. */
 export const t = {} as Texts
 
-/** Loads a part of the texts in the language that is spoken, before anything of it is shown; once, however often it is asked for. */
+/** Loads a part of the texts in the language of the console. It is called before any of these texts is shown, and may be called again. */
 export async function loadTexts (part: TextPart): Promise<void> {
   Object.assign(t, (await PARTS[language][part]()).texts)
 }

@@ -19,7 +19,7 @@ function beginAgent (id: string): Beginning {
   return {
     definition: `agents/${toPath(id)}`,
     resume: session => `aps agent ${id} --resume ${session}`,
-    // A dialogue that waits for the next question has answered the last one.
+    // An agent that waits for the next question has answered the last one, so the user may leave at any time.
     isSettled: () => true,
     hasTurns: true,
     startAt: async api => textOf(objectOf(await api.post(apiPath('api', 'agents', id, 'sessions'), {}))['id']),

@@ -32,10 +32,10 @@ interface ApiRequest {
   readonly headers?: Headers
 }
 
-/** A reply, with the entity tag by which a later write can be made conditional. */
+/** A reply with its entity tag. A later write that names this tag is refused if somebody has changed the entry meanwhile. */
 export interface TaggedReply {
   readonly json: Json
-  /** The ETag header, with its quotes; `''` where the reply has none. */
+  /** The value of the reply's ETag header, with its quotes; `''` for a reply without the header. */
   readonly etag: string
 }
 
@@ -144,10 +144,7 @@ export class ApiClient {
     return apiError(reply.statusCode ?? 0, await readText(reply, this.#base), reply.headers['x-request-id']?.toString())
   }
 
-  /**
-   * Sends a request, and returns its reply once that has a status of 2xx; the body is still to be read. @throws CliError for any other
-   * status
-   */
+  /** Sends a request. @returns the reply, whose body is still to be read @throws CliError for a status other than 2xx */
   async #open (request: ApiRequest): Promise<IncomingMessage> {
     const response = await this.#send(request).catch((error: Error) => { throw this.#unreachable(error) })
     const { statusCode: status = 0, headers } = response
@@ -181,7 +178,7 @@ export class ApiClient {
   }
 }
 
-/** Builds a path of the API. Each segment is percent-encoded, because ids may hold any character. */
+/** Builds a path of the API. Each segment is percent-encoded, because ids may contain any character. */
 export function apiPath (...segments: readonly string[]): string {
   return `/${segments.map(encodeURIComponent).join('/')}`
 }

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, parseJson } from '../base/json.ts'
 import { CliError, EXIT } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
 
-/** The error codes that blame the input of the command. Other errors with a status of 4xx end with the exit code for "no". */
+/** The error codes which say that the command's input is wrong. After most other errors with a status of 4xx, `aps` ends with the exit code `NO`. */
 const USAGE_CODES: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ARGUMENTS_INVALID', 'VARIABLE_MISSING', 'VARIABLES_INVALID'])
 
 /** The statuses below 500 after which the same request may succeed later: a timeout, and too many requests. */
@@ -25,7 +25,8 @@ export class ApiError extends CliError {
 
 /**
  * Makes an error of a reply whose status is not 2xx: one line with the message, the code and the request id of the reply.
- * @param body in any of the service's three shapes of errors (its own, that of skills, OpenAI's), or anything else
+ * @param body in any of the three forms of the service's errors (the usual one, the one of the routes for skills, and OpenAI's), or
+ * anything else
  */
 export function apiError (status: number, body: string, requestId: string | undefined): ApiError {
   const { message, code, details } = wordsOf(body)

@@ -3,14 +3,15 @@ import { type Command } from 'commander'
 import { type ApiClient } from './api-client.ts'
 import { type Output } from './output.ts'
 
-/** The environment of all commands: the input, the variables, and access to the service. */
+/** What every command works with: the input, the environment variables, and access to the service. */
 export interface Cli {
   readonly stdin: Readable
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Aborted when the user presses Ctrl-C. Calls of the ApiClient end by themselves then. */
+  /** Aborts when the user presses Ctrl-C. All calls of the ApiClient end then. */
   readonly signal: AbortSignal
   /**
-   * Whether an option, a variable or a profile gives the address of a service. Without one, some commands work in this process.
+   * Whether an option, an environment variable or a profile gives the address of a service. If none does, some commands open the service in
+   * this process.
    * @throws CliError
    */
   hasAddress (command: Command): boolean

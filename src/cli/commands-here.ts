@@ -5,12 +5,12 @@ import { type Cli } from './cli.ts'
 /** How long a command may run while its user watches, in ms. */
 const TIMEOUT = 3_600_000
 
-/** How much of stdout and of stderr is sent to the service, in bytes each; a model reads less. */
+/** The largest part of stdout and of stderr that is sent to the service, in bytes each. The model gets less than that. */
 const TOLD = 64 * 1024
 
 /**
- * Environment variables that a person's own programs need, passed on beside those that every command gets. None holds a secret of a
- * service.
+ * Environment variables that commands on a person's own machine need, in addition to those that every command of a skill gets. None of them
+ * has a secret of a service.
  */
 const ENVIRONMENT = ['USER', 'LOGNAME', 'TMPDIR', 'LC_ALL', 'XDG_CONFIG_HOME', 'SSH_AUTH_SOCK']
 
@@ -35,7 +35,7 @@ export class CommandsHere {
 
   /**
    * Runs one command.
-   * @param onOutput called with all that the command prints, as it comes
+   * @param onOutput called with each piece of the command's output, as soon as it comes
    * @returns the result of the command; `undefined` when the user has interrupted it
    * @throws ExecutorError when the command could not be started
    */

@@ -36,7 +36,7 @@ export function addInitCommand (program: Command, cli: Cli): void {
  * @throws CliError that names the files that exist
  */
 async function writeStarter (folder: string, part: StarterPart | undefined): Promise<readonly string[]> {
-  // A part brings a model script and a configuration of its own, which replace those of the prompt.
+  // The files of a part replace those of the prompt that have the same path: a part has its own model script and configuration.
   const files = new Map([...await filesOf('prompt'), ...part === undefined ? [] : await filesOf(part)])
   const paths = [...files.keys()].toSorted()
   const present = (await Promise.all(paths.map(async path => await isThere(join(folder, path)) ? [path] : []))).flat()

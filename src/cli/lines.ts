@@ -4,7 +4,11 @@ import { type Output } from './output.ts'
 
 /** The input of the user, line by line. */
 export interface Lines {
-  /** Asks for the next line. @param draft a text that the user may edit, if at a terminal @returns `undefined` when the input has ended */
+  /**
+   * Asks the user for the next line.
+   * @param draft a text that a user at a terminal may edit
+   * @returns the line; `undefined` when the input has ended
+   */
   next (prompt?: string, draft?: string): Promise<string | undefined>
   close (): void
 }
@@ -27,7 +31,7 @@ export function openLines ({ stdin, signal }: Cli, output: Output): Lines {
       }
       const { value, done } = await iterator.next()
       if (done !== true) return value
-      // The output after the end of input begins on a new line, not behind the prompt.
+      // After the end of the input, further output begins on a new line, and not on the line of the prompt.
       if (!isOver) await output.prompt('\n')
       isOver = true
       return undefined

@@ -16,7 +16,7 @@ const GAP = '  '
 
 /**
  * The output of a command: data goes to stdout, messages for people go to stderr. On a terminal, and in all messages, control characters
- * and invisible characters are made visible, so that no text of a stranger can hide anything. Data in a pipe is for programs, and is
+ * and invisible characters are made visible, so that a text from somebody else cannot hide anything. Data in a pipe is for programs, and is
  * written unchanged.
  */
 export class Output {
@@ -120,7 +120,7 @@ export class Output {
     for (const [index, line] of lines.entries()) await this.#styled(index < head ? 'bold' : styleOf(line), line)
   }
 
-  /** Prints a piece of a line in a style, where there is colour. */
+  /** Prints a piece of a line, in a style if the output has colours. */
   async styledPiece (style: Style | undefined, text: string): Promise<void> {
     if (style === undefined || !this.hasColour) return await this.#data(text)
     if (!this.#stdout.write(styleText(style, revealHidden(text), { validateStream: false }))) await once(this.#stdout, 'drain')
@@ -145,7 +145,7 @@ export class Output {
     await write(this.#stdout, text)
   }
 
-  /** Prints a whole line in a style, where there is colour. */
+  /** Prints a whole line, in a style if the output has colours. */
   async #styled (style: Style | undefined, line: string): Promise<void> {
     if (style === undefined || !this.hasColour) return await this.#data(`${line}\n`)
     // Hidden characters of the text are made visible before the style is added, whose own control characters must stay.
@@ -160,7 +160,10 @@ function styleOf (line: string): Style | undefined {
   return line.startsWith('@@') ? 'cyan' : undefined
 }
 
-/** Writes a text, and waits while the reader is slower. On a terminal, control characters are made visible, as it would obey them. */
+/**
+ * Writes a text to a stream, and waits until the stream can take more. On a terminal, control characters are made visible, since the
+ * terminal would obey them.
+ */
 async function write (stream: OutputStream, text: string): Promise<void> {
   if (!stream.write(stream.isTTY === true ? revealHidden(text) : text)) await once(stream, 'drain')
 }

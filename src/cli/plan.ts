@@ -47,7 +47,7 @@ async function beginPlan (goal: string | undefined, { workspace, mode, profile, 
     ...(report === undefined ? {} : { report: await readReport(report) })
   }
   return {
-    // Without the option `--profile` the service chooses a profile: any definition below `plans/` may be that of the session.
+    // Without the option `--profile` the service chooses a profile, so the definition of the session may be any one below `plans/`.
     definition: `plans/${profile === undefined ? '' : toPath(profile)}`,
     resume: session => `aps plan --resume ${session}`,
     isSettled: word => word === 'applied' || word === 'undone',

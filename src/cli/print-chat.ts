@@ -16,7 +16,7 @@ export async function printAnswer (output: Output, completion: JsonObject): Prom
 }
 
 /**
- * Prints the text of a streamed chat completion as it comes, and at the end the calls of tools and the use of tokens.
+ * Prints the text of a streamed chat completion while it comes, and at the end the calls of tools and the use of tokens.
  * @throws CliError if the stream carries an error, or breaks off
  */
 export async function printStream (output: Output, events: AsyncIterable<ServerSentEvent>): Promise<void> {

@@ -9,7 +9,7 @@ import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { type Output } from './output.ts'
 import { endWithParent } from './serve-in-child.ts'
 
-/** The folders of which a folder to be served must have at least one: each holds the entries of one kind. */
+/** The folders of the kinds of entries. A folder can be served if it has at least one of them. */
 const KINDS = ['extensions', 'templates', 'environs', 'tools', 'agents', 'skills', 'plans']
 
 /** How long the service may take to be ready, in ms. */

@@ -3,10 +3,10 @@ import { type Dialogues } from './dialogue/dialogue.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 import { type Output } from './output.ts'
 
-/** The answers to a diff, for a user who comes back and did not see the session's own question. */
+/** The possible answers to a diff, shown to a user who resumes a session and so does not see the session's own question. */
 export const DIFF_ANSWERS = 'ok writes it, reject drops it, other words change it'
 
-/** The change of a plan as far as the dialogue has shown it. The user may agree only to a change that was shown whole. */
+/** The change of a plan, as far as the user has seen it. The user may agree only to a change that was shown completely. */
 export class ShownChange {
   readonly #dialogues: Pick<Dialogues, 'preview'>
   readonly #output: Output
@@ -21,7 +21,7 @@ export class ShownChange {
     this.#output = output
   }
 
-  /** Notes the first part of a change, which the caller has printed. @param data of the event `files` */
+  /** Takes the first part of a change, which the caller has printed already. @param data of the event `files` */
   begin ({ files, more = 0, digest }: JsonObject): void {
     const shown = listOf(files).map(objectOf)
     this.#count = shown.length

@@ -97,7 +97,11 @@ async function terminalFor (given: string | boolean, target: string | undefined,
   throw usageError(`--terminal: expected the id of a terminal, for ${found}`)
 }
 
-/** The target (a machine) that a skill's own definition names for its commands: to start a skill over HTTP, one must be named. */
+/**
+ * The target (a machine for commands) that a skill's own definition names; `manual` if it names none, so that the user runs the commands. A
+ * request that starts a skill has to name one of these.
+ * @throws CliError
+ */
 async function targetOf (id: string, api: ApiClient): Promise<string> {
   const { readSkillOptions } = await import('../registry/kinds/skill/skill-options.ts')
   const { target } = readSkillOptions(objectOf(await api.get(apiPath('api', 'skills', 'definitions', id))))

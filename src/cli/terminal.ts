@@ -38,7 +38,11 @@ interface Seat {
   readonly stdin: Readable & { readonly isTTY?: boolean, setRawMode? (isRaw: boolean): void }
 }
 
-/** Passes keys to a terminal and what it shows to stdout, until it ends or the user leaves. @throws CliError */
+/**
+ * Connects the user with a terminal of the service until the terminal ends or the user leaves: sends the user's keys to it, and prints its
+ * output to stdout.
+ * @throws CliError
+ */
 async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<void> {
   const socket = await opened(api)
   const ended = once(socket, 'close')
@@ -108,7 +112,7 @@ function pass (stdin: Seat['stdin'], type: (keys: string) => void): () => void {
     if (at !== 0 && text !== '') type(at < 0 ? text : text.slice(0, at))
     if (at >= 0) type(LEAVE)
   }
-  // The end of an input that is no terminal ends the shell, as it ends one that reads a file.
+  // If stdin is no terminal, its end also ends the shell, as the end of a script does.
   const end = (): void => { type(END) }
   stdin.setRawMode?.(true)
   stdin.on('end', end)

@@ -63,7 +63,7 @@ function schemaOf (described: Json | undefined): JsonObject {
   return objectOf(objectOf(objectOf(objectOf(described)['content'])['application/json'])['schema'])
 }
 
-/** The schema of the text that the model writes, found inside the schema of a chat completion. */
+/** The schema of the text that the model writes, taken from the schema of a chat completion. */
 function contentOf (completion: JsonObject): JsonObject {
   return objectOf(['choices', 'items', 'message', 'content'].reduce<JsonObject>((schema, name) => {
     const next = name === 'items' ? schema['items'] : objectOf(schema['properties'])[name]

@@ -4,7 +4,10 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ExecutorError } from './executor.ts'
 
-/** The largest number of processes of one sandboxed command, where Linux counts them for each sandbox (since 5.14). For root, Linux does not count them. */
+/**
+ * The largest number of processes of one sandboxed command. It needs Linux 5.14 or later, which counts processes for each sandbox, and has
+ * no effect for root.
+ */
 const MAX_PROCESSES = 2048
 
 /** The settings of a sandbox, in which one command runs. */
@@ -42,7 +45,7 @@ function wordsOf (program: readonly string[], workspace: string, hasNetwork: boo
   return [
     'bwrap', '--unshare-all', ...(hasNetwork ? ['--share-net'] : []), '--die-with-parent', '--cap-drop', 'ALL',
     '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc',
-    // `/run` and `/tmp` hold the sockets of daemons, and a socket can be used even where files are read-only: Docker's gives the rights
+    // `/run` and `/tmp` contain the sockets of daemons, and a socket can be used even where files are read-only: Docker's gives the rights
     // of root. The second folder is needed to look up host names.
     '--tmpfs', '/run', '--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve', '--tmpfs', '/tmp',
     ...mounts,
@@ -62,7 +65,7 @@ export async function whyNoSandbox (): Promise<string | undefined> {
   })
 }
 
-/** The arguments that hide a file or folder behind an empty one; `undefined` where the path does not exist. */
+/** The arguments that hide a file or folder by putting an empty one in its place; `undefined` where the path does not exist. */
 async function maskOf (path: string): Promise<{ readonly path: string, readonly words: readonly string[] } | undefined> {
   try {
     const real = await realpath(path)

@@ -9,11 +9,9 @@ export interface Executor {
    */
   run (command: string, options: RunOptions): Promise<Ran>
   /**
-   * Reads the text of a file; `undefined` where there is no file, the file may not be read, or it has more than `limit` bytes. A
-   * repository must not choose which file is read, so a path with a link, or one that leaves the folder in which commands begin, counts
-   * as absent.
-   * @param path relative to the folder in which commands begin; on another machine `
-   * /` stands for the user's home
+   * Reads the text of a file; `undefined` where there is no file, the file may not be read, or it has more than `limit` bytes. A repository
+   * must not choose which file is read, so a path with a link, or one that leaves the folder in which commands begin, counts as absent.
+   * @param path relative to the folder in which commands begin; on another machine, `~/` at the beginning of the path means the user's home
    */
   readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined>
   /**
@@ -38,7 +36,7 @@ export interface RunOptions {
   readonly keep?: number
   /** The text that the command reads from stdin. @default stdin is empty */
   readonly input?: string
-  /** Called with all that the command prints, as it comes. */
+  /** Called with each piece of the command's output, as soon as it comes. */
   readonly onOutput?: (stream: Stream, text: string) => void
 }
 
@@ -46,7 +44,7 @@ export type Stream = 'stdout' | 'stderr'
 
 /** The result of a command that was run: how it ended, and what it printed. */
 export interface Ran {
-  /** The way the command ended. `lost`: it began, and nobody knows whether it still runs. */
+  /** How the command ended. `lost`: the command has begun, and nobody knows whether it still runs. */
   readonly outcome: 'exited' | 'timeout' | 'cancelled' | 'lost'
   /** The exit code that the shell reports; null when a signal has ended the shell itself, and when nobody knows the code. */
   readonly exitCode: number | null

@@ -10,7 +10,7 @@ export type ReadFolder = (path: string) => Promise<readonly FolderEntry[] | unde
 /** The result of a search for files. */
 export interface Found {
   readonly paths: readonly string[]
-  /** Whether all folders were searched. A search ends early when there are too many files, or when its caller no longer waits. */
+  /** Whether all folders were searched. A search ends early when there are too many files, or when its signal aborts. */
   readonly isWhole: boolean
 }
 

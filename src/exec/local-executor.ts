@@ -22,7 +22,10 @@ export interface LocalExecutorOptions {
   readonly mayRunAsRoot: boolean
   /** The path of a folder where terminals keep their files. @default there are no terminals */
   readonly terminals?: string | undefined
-  /** Called once, with the reason, when commands run without a sandbox: `auto` uses one only where it works. */
+  /**
+   * Called once, with the reason, when commands run without a sandbox. That happens only if the setting is `auto` and no sandbox works on
+   * this machine.
+   */
   readonly onBare?: (reason: string) => void
 }
 
@@ -59,7 +62,7 @@ export class LocalExecutor implements Executor {
     this.#running.add(running)
     try {
       const ran = await running
-      // A command may end outside of the workspace. The next one then still begins inside it.
+      // A command may end in a folder outside of the workspace. The next command still begins inside the workspace.
       return { ...ran, cwd: await truePathInside(workspace, workspace, ran.cwd ?? cwd) ?? cwd }
     } finally {
       this.#running.delete(running)

@@ -75,7 +75,7 @@ function isAlive (pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // The error EPERM means that the process lives, and belongs to another user.
+    // The error EPERM means that the process runs, and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -9,10 +9,13 @@ import { readReport, SUPERVISOR } from './shell-scripts.ts'
 /** The time that a command has to end after SIGTERM, before it gets SIGKILL, in ms. */
 const GRACE = 2000
 
-/** The longest wait for output streams after a command's end, in ms: a process outside the group may hold them open. */
+/**
+ * How long to wait for the end of the output streams after a command has ended, in ms. A process outside the command's group may keep the
+ * streams open.
+ */
 const REST = 500
 
-/** The largest report of the supervising script on a command's end, in characters: it holds one path. */
+/** The largest length of the supervising script's report on how a command ended, in characters. The report has one path. */
 const MAX_REPORT = 8192
 
 export interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'keep' | 'input' | 'onOutput'> {

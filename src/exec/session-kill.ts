@@ -1,4 +1,7 @@
-/** The number of checks, one each 100 ms, after which the kill script sends SIGKILL, and after which it gives up. */
+/**
+ * The kill script checks each 100 ms whether the processes have ended: after how many checks it sends SIGKILL, and after how many it stops
+ * waiting.
+ */
 const [PATIENCE, MOST] = [20, 40]
 
 /**

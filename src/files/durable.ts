@@ -6,7 +6,7 @@ import { syncFolder } from '../base/sync-folder.ts'
 /** The flags that open a file for writing only if the call creates it. An existing file, or a link of that name, is an error. */
 const CREATING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
-/** The permissions and the owner of a file, which a new file takes over from the one that it replaces. */
+/** The permissions and the owner of a file. A new file gets them from the file that it replaces. */
 export interface FileNature {
   readonly mode: number
   readonly uid?: number

@@ -9,8 +9,8 @@ export const HAS_DESCRIPTORS = existsSync(DESCRIPTORS)
 const OPENING = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
 /**
- * A folder that was opened, for safe operations on its entries. On Linux each operation reaches the very folder that was opened, whatever
- * its path means by then, so nobody can put a link in its place. On other systems each path is checked again after it was opened.
+ * An open folder, for safe operations on its entries. On Linux each operation reaches the folder that was opened, even if its path leads to
+ * another place by then, so nobody can put a link in its place. On other systems each path is checked again after it was opened.
  */
 export class OpenFolder {
   readonly #handle: FileHandle

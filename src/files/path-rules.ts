@@ -38,10 +38,10 @@ export function describeWhitelist ({ allowed_extensions: extensions, allowed_no_
 /** The largest length of a path, in code points. */
 export const MAX_PATH = 240
 
-/** The names that are never written, deleted or read, wherever they stand on a path: secrets, and folders of git and of this service. */
+/** The names that are never written, deleted or read, at any place in a path: secrets, and folders of git and of this service. */
 const PROTECTED = ['.env', '.env.*', '*.pem', '*.key', '*.p12', 'id_rsa*', 'secrets', '.git', '.papa-yu', '.ai-prompt-shell'].map(patternOf)
 
-/** The protected names that may be read all the same, since such files only list the names of variables. */
+/** The protected names of which a file may still be read, since such a file only lists the names of variables. */
 const SHOWN = new Set(['.env.example', '.env.sample', '.env.template'])
 
 /**

@@ -41,10 +41,9 @@ export interface WorkspaceFilesOptions {
 }
 
 /**
- * The files of one workspace (a folder that the operator lets sessions work on), for callers that must stay inside it. A path is resolved
- * first: its links are replaced, and it is refused if it then leaves the workspace or names something protected. Reading and writing then
- * open each folder on the path, beginning at the workspace, and follow no link. So a link that somebody puts there in between leads
- * nowhere.
+ * The files of one workspace (a folder that the operator lets sessions work on), for callers that must stay inside it. First a path is
+ * resolved: its links are replaced, and it is refused if it leaves the workspace or names something protected. Reading and writing then
+ * open each folder on the path, beginning at the workspace, and follow no link. So a link that somebody creates in between is not followed.
  */
 export class WorkspaceFiles {
   readonly #options: WorkspaceFilesOptions

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { errorCode, FileRefusal } from './file-refusal.ts'
 
 /**
- * The interval at which the holder of a lock refreshes it, the age at which a lock that was not refreshed counts as left by a dead
- * process, and the interval at which waiting processes try again, in ms.
+ * The interval at which the process with a lock refreshes it; the age at which a lock that was not refreshed counts as left by a dead
+ * process; and the interval at which waiting processes try again, in ms.
  */
 const HEARTBEAT_MS = 1000
 const STALE_MS = 5000
@@ -16,12 +16,12 @@ export class LockLost extends Error {
 }
 
 /**
- * Runs `use` while nobody else changes files of the workspace, in this process or another. After a kill of the lock's holder, others wait
- * until the lock is old enough to count as left.
+ * Runs `use` while nobody else changes files of the workspace, in this process or another. If a process is killed while it has the lock,
+ * the others wait until the lock is old enough to count as left.
  * @param folder the folder of the workspace's journal
  * @param use gets a function that throws LockLost when the lock was lost, and has to call it before each step
- * @param signal ends the waiting
- * @throws FileRefusal WORKSPACE_BUSY when the signal ended the waiting
+ * @param signal ends the wait
+ * @throws FileRefusal WORKSPACE_BUSY when the signal ended the wait
  */
 export async function whileLocked<T> (folder: string, signal: AbortSignal, use: (assertHeld: () => void) => Promise<T>): Promise<T> {
   const { lock } = (await import('proper-lockfile')).default

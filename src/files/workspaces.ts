@@ -16,7 +16,7 @@ import { DEFAULT_WHITELIST, widened } from './path-rules.ts'
 import { WorkspaceFiles } from './workspace-files.ts'
 import { writeTrace } from './write-trace.ts'
 
-/** A workspace (a folder that sessions work on) that was used before, with its files. */
+/** A workspace (a folder that sessions work on) that was used before in this process, with its files. */
 interface Known {
   readonly workspace: Workspace
   readonly files: WorkspaceFiles
@@ -26,7 +26,7 @@ interface Known {
 
 /** The session and the user for whom files of a workspace are read or changed. */
 export interface Asker {
-  /** The id of the session, if it is one. Only its own changes can be previewed as undone or redone. @default none */
+  /** The id of the session, if a session asks. It can preview the undo or redo of its own changes only. @default none */
   readonly session?: string
   /** The name of the access token; empty where the service uses no tokens. */
   readonly owner: string
@@ -65,7 +65,7 @@ export class Workspaces {
     return await fulfil(requests, { files, journal: new Journal(journal), session, state: this.#state, owner, logs, signal })
   }
 
-  /** Changes files of a workspace, undoes a change, or redoes it. A repeated call for the same effect of a session does nothing more. */
+  /** Changes files of a workspace, undoes a change, or redoes it. A second call for the same effect of a session changes nothing. */
   async apply (
     name: string,
     given: { readonly session: string; readonly effect: string; readonly change: JsonObject; readonly signal: AbortSignal }
@@ -151,7 +151,7 @@ export class Workspaces {
   }
 }
 
-/** Edits that no longer fit their file have no result, so nothing is shown of them; other errors are thrown. */
+/** Returns an empty list for a refusal, such as that edits no longer fit their file: then there is no result to show. @throws any other error */
 function unlessRefused (error: unknown): [] {
   if (error instanceof FileRefusal) return []
   throw error

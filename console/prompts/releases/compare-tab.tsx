@@ -15,7 +15,7 @@ const Difference = lazy(async () => ({ default: (await import('../../edit/differ
 
 interface Side { readonly name: string, readonly text: string, readonly rendered: string }
 
-/** Two texts of a prompt side by side, and what both become under the same values. */
+/** The tab that shows two versions of a prompt side by side, and both versions rendered with the same values. */
 export function CompareTab ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {
   const [search, setSearch] = useSearchParams()
   const mayWrite = useMay('write')

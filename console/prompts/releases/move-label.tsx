@@ -7,10 +7,10 @@ import { t } from '../../text/text.ts'
 import { VersionTests } from '../tests/version-tests.tsx'
 import { type Meaning, type Releases, wordsOf } from './use-releases.ts'
 
-/** The label whose name is typed before it is moved: what most callers get. */
+/** The label that most callers use. The user has to type its name before it is moved. */
 const TYPED = 'production'
 
-/** Moves a label: from what it means to another version, or to a share of it. */
+/** The form that makes a label mean another version, for all callers or for a share of them. */
 export function MoveLabel ({ id, releases, tag }: { readonly id: string, readonly releases: Releases, readonly tag: string | undefined }) {
   const newest = Math.max(...releases.versions.map(({ n }) => n))
   const [label, setLabel] = useState(Object.keys(releases.labels)[0] ?? TYPED)
@@ -95,7 +95,7 @@ export function MoveLabel ({ id, releases, tag }: { readonly id: string, readonl
   )
 }
 
-/** The version that most callers of a label get. */
+/** The version that the most callers of a label get; `undefined` for a label that does not exist yet. */
 function heaviest (meaning: Meaning | undefined): number | undefined {
   if (meaning === undefined || typeof meaning === 'number') return meaning
   return [...meaning].sort((a, b) => b.weight - a.weight)[0]?.version

@@ -3,7 +3,7 @@ import { When } from '../../parts/when.tsx'
 import { t } from '../../text/text.ts'
 import { type Releases, wordsOf } from './use-releases.ts'
 
-/** How labels were moved, the latest first. */
+/** Lists the recorded moves of a prompt's labels, each with its time, its author, the versions before and after, and its note. */
 export function Moves ({ moves }: { readonly moves: Releases['moves'] }) {
   if (moves.length === 0) return null
   return (

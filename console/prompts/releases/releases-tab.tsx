@@ -13,7 +13,7 @@ import { MoveLabel } from './move-label.tsx'
 import { Moves } from './moves.tsx'
 import { type Releases, shareOf, useReleases, type Version } from './use-releases.ts'
 
-/** The versions of a prompt, what its labels mean, and how they were moved. */
+/** The tab with the versions of a prompt, the versions that its labels mean, and the moves of its labels. */
 export function ReleasesTab ({ id }: { readonly id: string }) {
   const query = useReleases(id)
   const mayWrite = useMay('write')

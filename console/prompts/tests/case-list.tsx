@@ -3,7 +3,7 @@ import { Revealed } from '../../parts/reveal.tsx'
 import { t } from '../../text/text.ts'
 import { type Case, hasPassed, nameOf, type Outcome } from './use-tests.ts'
 
-/** The cases of a prompt's tests, with what became of each, and why. */
+/** Lists the test cases of a prompt, each with its result and the reasons for the result. */
 export function CaseList ({ cases, outcomes }: { readonly cases: readonly Case[], readonly outcomes: ReadonlyMap<number, Outcome> }) {
   return (
     <ul className='cases'>
@@ -48,7 +48,7 @@ function Why ({ outcome }: { readonly outcome: Exclude<Outcome, 'running'> }) {
   )
 }
 
-/** How many have passed, and how many have not, once all are run. */
+/** Shows how many test cases have passed and how many have failed, once all have run. */
 export function Summary ({ cases, outcomes }: { readonly cases: readonly Case[], readonly outcomes: ReadonlyMap<number, Outcome> }) {
   const known = cases.map((_, index) => hasPassed(outcomes.get(index))).filter(passed => passed !== undefined)
   if (known.length < cases.length || known.length === 0) return null

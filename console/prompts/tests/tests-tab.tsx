@@ -13,10 +13,10 @@ import { t } from '../../text/text.ts'
 import { CaseList, Summary } from './case-list.tsx'
 import { type Case, useRuns, useTests } from './use-tests.ts'
 
-/** What a first test may look like. */
+/** The example of a test that the editor shows for a prompt without tests. */
 const FIRST = [{ description: 'renders', vars: {}, assert: [{ type: 'not-contains', value: '{{' }] }]
 
-/** The tests of a prompt: what became of each, and how they are written. */
+/** The tab with the tests of a prompt: the test cases with their results, and an editor for the cases. */
 export function TestsTab ({ id, isDraft }: { readonly id: string, readonly isDraft: boolean }) {
   const query = useTests(id)
   return (

@@ -5,18 +5,21 @@ import { ApiError } from '../../api/api-error.ts'
 import { api, take, type Tagged, takeTagged } from '../../api/client.ts'
 import { t } from '../../text/text.ts'
 
-/** As many cases are run at a time. */
+/** How many test cases run at a time. */
 const AT_A_TIME = 4
 
-/** A case as it is stored. */
+/** A test case as it is stored. */
 export type Case = Readonly<Record<string, unknown>>
 
-/** What became of a case: its result, or why it could not be run. */
+/** The state of a test case that was started: it is running, it has a result, or an error has kept it from running. */
 export type Outcome = 'running' | { readonly error: unknown } | { readonly result: Result }
 
 type Result = paths['/api/prompts/{id}/tests/run']['post']['responses']['200']['content']['application/json']
 
-/** The tests of a prompt, with the tag that a change has to name; no value where there are none. */
+/**
+ * The query for the test cases of a prompt, with the entity tag that a request to change them has to name. The value is `undefined` for a
+ * prompt without tests.
+ */
 export function useTests (id: string) {
   return useQuery({ queryKey: ['registry', 'tests', id], queryFn: () => readTests(id) })
 }
@@ -31,16 +34,16 @@ async function readTests (id: string): Promise<Tagged<readonly Case[] | undefine
   }
 }
 
-/** What a case is called: as its author does, or by its number. */
+/** The name of a test case: its description or, without one, its number. */
 export function nameOf (testCase: Case, index: number): string {
   const { description } = testCase
   return typeof description === 'string' && description !== '' ? description : t.caseNumber(index + 1)
 }
 
-/** Runs cases, and has what became of each so far. @param version the one that is tested; left out for what is served */
+/** Runs test cases, and returns the results so far. @param version the version to test; without it, the version that callers get is tested */
 export function useRuns (id: string, version?: number) {
   const [outcomes, setOutcomes] = useState<ReadonlyMap<number, Outcome>>(new Map())
-  // What another version gave says nothing of this one.
+  // The results of another version say nothing about this one.
   useEffect(() => { setOutcomes(new Map()) }, [id, version])
   const run = async (cases: readonly Case[]) => {
     const waiting = [...cases.entries()]
@@ -73,7 +76,7 @@ async function runOne (id: string, testCase: Case, version: number | undefined):
   }
 }
 
-/** Whether a case has passed; undefined while nobody knows. */
+/** Whether a test case has passed; `undefined` until it has run. */
 export function hasPassed (outcome: Outcome | undefined): boolean | undefined {
   if (outcome === undefined || outcome === 'running') return undefined
   return 'result' in outcome && outcome.result.pass

@@ -3,7 +3,7 @@ import { t } from '../../text/text.ts'
 import { CaseList, Summary } from './case-list.tsx'
 import { hasPassed, useRuns, useTests } from './use-tests.ts'
 
-/** Runs the tests of a prompt on one version of it, before a label is moved there; nothing where there are none. */
+/** Runs the tests of a prompt on one version, before a label is moved to this version. Shows nothing for a prompt without tests. */
 export function VersionTests ({ id, version }: { readonly id: string, readonly version: number }) {
   const cases = useTests(id).data?.value ?? []
   const { outcomes, run, isRunning } = useRuns(id, version)

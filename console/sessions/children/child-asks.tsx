@@ -11,13 +11,16 @@ import { type Session } from '../follow/use-session.ts'
 import { partsOf } from '../words.ts'
 import { below, type Tree, useTree } from './tree.ts'
 
-/** Sessions below that are asked about at a time. */
+/** The largest number of waiting child sessions whose state is requested. */
 const MOST = 20
 
-/** Time between two looks at one that waits, in ms. */
+/** The time between two requests for the state of the waiting child sessions, in ms. */
 const INTERVAL = 3000
 
-/** What waits for a person in a session and below it: cards are decided, and questions answered, at the id of the one that asks. */
+/**
+ * Shows what waits for a person in a session and in its child sessions: approvals and questions. The decision or answer is sent to the
+ * session that asks.
+ */
 export function Asks ({ session }: { readonly session: Session }) {
   const tree = useTree(session).data
   const waiting = useMemo(() => tree === undefined ? [] : below(tree).filter(({ status }) => status.startsWith('waiting')).slice(0, MOST), [tree])
@@ -30,7 +33,7 @@ export function Asks ({ session }: { readonly session: Session }) {
   }).data ?? []
   const approvals = [...session.approvals, ...children.flatMap(({ approvals: asked }) => asked)]
   const key = approvals.map(({ id, digest }) => `${id}${digest}`).join()
-  // The queue looks anew whenever it is given another list.
+  // `ApprovalQueue` takes a new list for a change, so it gets the same list until an approval has changed.
   const shown = useMemo(() => approvals, [key])
   return (
     <>
@@ -40,7 +43,7 @@ export function Asks ({ session }: { readonly session: Session }) {
   )
 }
 
-/** What a session below asks, and the field that answers it. */
+/** Shows the question of a child session, and the field that answers it. */
 function Question ({ child: { id, definition, updatedAt } }: { readonly child: Tree }) {
   const name = partsOf(definition).name
   const last = useQuery({

@@ -7,7 +7,7 @@ import { type Session } from '../follow/use-session.ts'
 import { partsOf, stateOf } from '../words.ts'
 import { type Tree, useTree } from './tree.ts'
 
-/** A session with all that it has started, and what these have. */
+/** The tab with the tree of a session: the sessions that it has started, and the sessions that these have started. */
 export function TreeTab ({ session }: { readonly session: Session }) {
   return (
     <Loaded query={useTree(session)}>
@@ -21,7 +21,7 @@ export function TreeTab ({ session }: { readonly session: Session }) {
   )
 }
 
-/** @param here the session whose screen this is */
+/** Shows one session of the tree, and below it the sessions that it has started. @param here id of the session whose page this is */
 function Branch ({ tree: { id, definition, status, updatedAt, children }, here }: { readonly tree: Tree, readonly here: string }) {
   const { kind, name } = partsOf(definition)
   const { words, tone } = stateOf(status)

@@ -1,10 +1,10 @@
 import { currentToken, tokenRefused } from '../../api/token.ts'
 import { streamSession } from './session-stream.ts'
 
-/** Something that has happened in a session, the n-th of a step. */
+/** An event of a session. `seq` is the number of the step, `n` the number of the event within the step. */
 export interface SessionEvent { readonly seq: number, readonly n: number, readonly event: string, readonly data: Readonly<Record<string, unknown>> }
 
-/** What is told only to those who listen. */
+/** A live event of a session, such as a piece of an answer. It is not recorded, so only clients that are connected at this moment get it. */
 export interface LiveEvent { readonly type: string, readonly effect?: string, readonly text?: string, readonly [other: string]: unknown }
 
 export interface Follower {
@@ -13,25 +13,31 @@ export interface Follower {
   readonly onConnection: (isConnected: boolean) => void
 }
 
-/** Pauses before the socket is opened again, in ms. */
+/** The pause before the socket is opened again, in ms: the first one, and the longest one. */
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 10_000
 
-/** The code of a socket whose token is gone. */
+/** The code with which the service closes a socket whose token is not valid any more. */
 const TOKEN_GONE = 4401
 
-/** After so many attempts of which none came through, a proxy is between that lets no socket pass. */
+/**
+ * The number of failed attempts to open a socket after which the console reads event streams instead, if no socket has ever opened: a proxy
+ * may let none pass.
+ */
 const MOST_ATTEMPTS = 2
 
-/** A session that is followed, and the last step that was heard of. */
+/** A session that is followed, and the number of the step of its last event. */
 interface Following {
   readonly follower: Follower
   seq: number
-  /** Ends the event stream that takes the socket's place. */
+  /** Ends the event stream that is read in place of the socket. */
   stopStream?: () => void
 }
 
-/** The one socket of this tab: a browser opens only six other connections to a host, and many tabs would use them up. */
+/**
+ * The one socket by which this tab follows its sessions. A browser opens only six connections to one host for HTTP requests, and event
+ * streams in many tabs would use them up.
+ */
 let socket: WebSocket | undefined
 let pause = FIRST_PAUSE
 let failed = 0
@@ -39,8 +45,10 @@ let hasOpened = false
 const followed = new Map<string, Following>()
 
 /**
- * Follows a session, over cuts too; gives what ends it. A step that a cut has parted comes again, and is known by its place.
- * @param after number of the step before the first that is wanted
+ * Follows a session, and goes on after a broken connection. If the connection breaks within a step, the step's events come twice; `seq` and
+ * `n` tell that they are the same.
+ * @param after number of the step before the first one that is wanted
+ * @returns a function that ends this
  */
 export function followSession (id: string, after: number, follower: Follower): () => void {
   const mine: Following = { follower, seq: after }
@@ -56,7 +64,7 @@ export function followSession (id: string, after: number, follower: Follower): (
   }
 }
 
-/** The address of the service's socket, and what a browser offers there: it can send no header. */
+/** Opens a WebSocket to the service. The token is sent in the list of subprotocols, since a browser can send no header here. */
 export function openSocket (): WebSocket {
   const token = currentToken()
   const origin = `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}`
@@ -88,7 +96,7 @@ function open (): void {
   })
 }
 
-/** Whether no socket has ever come through. */
+/** Whether sessions are followed by event streams, because no socket has ever opened in several attempts. */
 function needsStreams (): boolean {
   return !hasOpened && failed >= MOST_ATTEMPTS
 }

@@ -2,16 +2,17 @@ import { type StreamEvent } from '../../api/stream.ts'
 import { readStream } from '../../api/stream.ts'
 import { type Follower, type LiveEvent } from './session-socket.ts'
 
-/** Pause before the stream is opened again, in ms. */
+/** The pause before the stream is opened again, in ms. */
 const PAUSE = 2000
 
-/** No step has so many events: what stands behind a step stands behind this one of it. */
+/** A number larger than that of any event in a step: the place `4.999999999` is after all events of step 4. */
 const LAST = 999_999_999
 
 /**
- * Follows a session as an event stream, where no socket comes through; gives what ends it. It holds one of the few connections that a
- * browser has to a host: a page follows one session at a time.
- * @param after number of the step before the first that is wanted
+ * Follows a session by an event stream, if no socket can be opened. The stream needs one of the few connections that a browser opens to one
+ * host, so a page follows only one session at a time.
+ * @param after number of the step before the first one that is wanted
+ * @returns a function that ends this
  */
 export function streamSession (id: string, after: number, { onEvent, onLive, onConnection }: Follower): () => void {
   const controller = new AbortController()

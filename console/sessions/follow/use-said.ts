@@ -5,27 +5,30 @@ import { api, take } from '../../api/client.ts'
 type Page = paths['/api/sessions/{id}/messages']['get']['responses']['200']['content']['application/json']
 export type Said = Page['messages'][number]
 
-/** A dialogue as far as it was read. */
+/** The messages of a session that were read so far. */
 export interface Dialogue {
   readonly said: readonly Said[]
-  /** Whether more was said before. */
+  /** Whether the session has earlier messages that were not read yet. */
   readonly hasEarlier: boolean
-  /** Number of the step before the first that is shown; undefined until the end of the dialogue was read. */
+  /** The number of the step before the first message that was read; `undefined` until the newest messages were read. */
   readonly after: number | undefined
-  /** Reads all that was said before. */
+  /** Reads all earlier messages. */
   readonly readEarlier: () => Promise<void>
 }
 
-/** Messages that are read of the end of a dialogue, and of a page of what comes before or behind. */
+/** How many of the newest messages are read first, and how many messages each further request reads. */
 const END = 200
 const PAGE = 500
 
-/** Pause before the end is asked for again, in ms. */
+/** The pause before the newest messages are requested again after an error, in ms. */
 const PAUSE = 2000
 
 const NOTHING = { said: [], hasEarlier: false, after: undefined } as const
 
-/** What was said: the end of it first, then what is added whenever something has happened. @param count how much has happened */
+/**
+ * Reads the messages of a session: the newest ones first, then those that are added whenever events have come.
+ * @param count number of the events that have come so far
+ */
 export function useSaid (id: string, count: number): Dialogue {
   const [dialogue, setDialogue] = useState<Omit<Dialogue, 'readEarlier'>>(NOTHING)
   const reading = useRef({ isBusy: false, isWanted: false })

@@ -8,29 +8,29 @@ import { type Said, useSaid } from './use-said.ts'
 export type { Said } from './use-said.ts'
 export type Session = paths['/api/sessions/{id}']['get']['responses']['200']['content']['application/json']
 
-/** A session as a screen shows it: how it is, what has happened, what was said, and what is being said. */
+/** A session as its page shows it: its state, its events, its messages, and the text that is being written now. */
 export interface Followed {
   readonly query: UseQueryResult<Session>
-  /** What has happened, from the first that is shown on. */
+  /** The events of the session, beginning with the step of the first message that is shown. */
   readonly events: readonly SessionEvent[]
   readonly said: readonly Said[]
-  /** Whether more was said before, and what reads it. */
+  /** Whether the session has earlier messages that were not read yet; `readEarlier` reads them. */
   readonly hasEarlier: boolean
   readonly readEarlier: () => Promise<void>
-  /** What effects print or say right now, by the effect. */
+  /** The text that is being written now: for the key `''` by the model, for any other key by the command with this effect id. */
   readonly live: ReadonlyMap<string, string>
   readonly isConnected: boolean
-  /** When something was heard last, in ms since 1970. */
+  /** When the last event has come, in ms since 1970. */
   readonly heardAt: number
 }
 
-/** Characters of live text that are kept of each effect. */
+/** The largest length of the live text of one effect that is kept, in UTF-16 units. */
 const MOST_LIVE = 256 * 1024
 
-/** Time in which events are gathered before the screen changes, in ms. */
+/** How long events are collected before the screen changes, in ms. */
 const GATHER = 40
 
-/** What brings something that was said live to its end. */
+/** The events that end a live text: from then on the text is a message. */
 const ENDS = ['stdout', 'message', 'command', 'done']
 
 interface Heard { readonly events: readonly SessionEvent[], readonly live: ReadonlyMap<string, string> }
@@ -59,7 +59,7 @@ export function useSession (id: string): Followed {
     const stop = followSession(id, after, {
       onEvent: event => {
         known.current.set(`${event.seq}.${event.n}`, event)
-        // What was said live has come to its end, and stands in what was said.
+        // The live text is complete, and a message has it now.
         if (ENDS.includes(event.event)) texts.delete(event.event === 'command' ? String(event.data['effect']) : '')
         if (event.event === 'done') texts.clear()
         later()
@@ -81,7 +81,7 @@ export function useSession (id: string): Followed {
   return { query, events, ...dialogue, live, isConnected, heardAt }
 }
 
-/** Events as they happened: those of before may have come later. */
+/** Sorts events by step and number, since earlier ones may come later. */
 function inOrder (known: ReadonlyMap<string, SessionEvent>): readonly SessionEvent[] {
   return [...known.values()].sort((a, b) => a.seq - b.seq || a.n - b.n)
 }

@@ -5,7 +5,7 @@ import { FileList } from './file-list.tsx'
 import { useLooked } from './use-looked.ts'
 import { useChange } from './use-plan.ts'
 
-/** The files of a change that waits, for whoever decides about it and cannot open its session. @param digest of what waits */
+/** Shows the files of a change that waits for approval, so that a person can decide without opening the session. @param digest of the change */
 export function ChangeLook ({ id, digest, onLooked }: { readonly id: string, readonly digest: string, readonly onLooked: (isLooked: boolean) => void }) {
   const { files, error, isWhole } = useChange(id, digest)
   const { file, isSeen, see, choose, unseen } = useLooked(files)

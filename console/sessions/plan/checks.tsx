@@ -3,7 +3,7 @@ import { duration } from '../../parts/time.ts'
 import { t } from '../../text/text.ts'
 import { type SessionEvent } from '../follow/session-socket.ts'
 
-/** What the checks said, the latest first; what a failed one printed stands open. */
+/** Shows the results of a plan's checks and their outputs, the latest check first. */
 export function Checks ({ events }: { readonly events: readonly SessionEvent[] }) {
   const checks = events.filter(({ event, data }) => event === 'command' && data['check'] !== undefined).toReversed()
   return (

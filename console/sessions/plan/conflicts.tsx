@@ -1,6 +1,6 @@
 import { t } from '../../text/text.ts'
 
-/** What an undo has left alone, since somebody else has changed it; nothing overwrites it. */
+/** Lists the files that an undo has not changed, since somebody else has changed them. A button undoes the change of all other files. */
 export function Conflicts ({ conflicts, others, onOthers }: {
   readonly conflicts: ReadonlyArray<{ readonly path: string, readonly reason: string }>
   readonly others: readonly string[]

@@ -1,14 +1,14 @@
-/** A line of a difference, with its numbers before and after. */
+/** A line of a diff, with its line numbers in the old and in the new file. */
 export interface DiffLine {
   readonly kind: 'add' | 'del' | 'same' | 'hunk'
   readonly text: string
   readonly before?: number
   readonly after?: number
-  /** The part of it that differs from the line that it takes the place of. */
+  /** The part of the line that differs from the line which it replaces, or which replaces it, in UTF-16 units. */
   readonly mark?: { readonly from: number, readonly to: number }
 }
 
-/** Reads a unified difference of one file. */
+/** Parses the unified diff of one file. */
 export function diffLines (diff: string): readonly DiffLine[] {
   const lines: DiffLine[] = []
   let before = 0
@@ -27,13 +27,13 @@ export function diffLines (diff: string): readonly DiffLine[] {
   return marked(lines)
 }
 
-/** How many lines come and go. */
+/** Counts the lines that a diff adds and removes. */
 export function countOf (diff: string): { readonly added: number, readonly removed: number } {
   const lines = diffLines(diff)
   return { added: lines.filter(({ kind }) => kind === 'add').length, removed: lines.filter(({ kind }) => kind === 'del').length }
 }
 
-/** Marks in lines that take each other's place what is different in them: all but what they begin and end with alike. */
+/** Marks the difference of two lines of which one replaces the other: all but what is equal at their beginnings and ends. */
 function marked (lines: readonly DiffLine[]): readonly DiffLine[] {
   const result = [...lines]
   for (let start = 0; start < result.length; start++) {

@@ -3,7 +3,10 @@ import { Revealed } from '../../parts/reveal.tsx'
 import { t } from '../../text/text.ts'
 import { type DiffLine, diffLines } from './diff-lines.ts'
 
-/** A difference: signs, numbers, and the words that changed; wrapped, never cut, with nothing hidden in it. */
+/**
+ * Shows a diff with signs, line numbers and marks on the changed words. Long lines are wrapped and never cut, and hidden characters are
+ * made visible.
+ */
 export function Diff ({ diff, label }: { readonly diff: string, readonly label: string }) {
   const lines = useMemo(() => diffLines(diff), [diff])
   return (

@@ -11,7 +11,7 @@ const Difference = lazy(async () => ({ default: (await import('../../edit/differ
 
 interface Side { readonly text?: string, readonly isCut?: boolean }
 
-/** What changes in one file: enough to decide, and side by side on demand. What could not be shown says so. */
+/** Shows the change of one file as a diff or, if the user asks for it, as two texts side by side. A note says if something could not be shown. */
 export function FileDiff ({ id, file, isSeen, onSeen }: {
   readonly id: string
   readonly file: ChangedFile

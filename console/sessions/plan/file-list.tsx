@@ -2,10 +2,10 @@ import { t } from '../../text/text.ts'
 import { countOf } from './diff-lines.ts'
 import { type ChangedFile } from './use-plan.ts'
 
-/** Rows that are drawn; more files are reached by going through them. */
+/** The largest number of files that are listed. Further files of the change are not listed. */
 const MOST = 1000
 
-/** The files of a change, and which of them were looked at. */
+/** Lists the files of a change, and shows which of them the user has looked at. */
 export function FileList ({ files, chosen, isSeen, onChoose }: {
   readonly files: readonly ChangedFile[]
   readonly chosen: string | undefined

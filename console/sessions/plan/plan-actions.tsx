@@ -15,11 +15,11 @@ export interface PlanActionsProps {
   readonly session: Session
   readonly plan: Plan
   readonly files: readonly ChangedFile[]
-  /** Whether every file was looked at. */
+  /** Whether the user has looked at every file of the change. */
   readonly mayApply: boolean
 }
 
-/** What can be done with a plan now. A change that deletes is off until every file of it was looked at. */
+/** The buttons of a plan in its present state. The user can agree to a shown change only after looking at every file of it. */
 export function PlanActions ({ session: { id, status }, plan, files, mayApply }: PlanActionsProps) {
   const { error, isBusy, act } = useActions(id)
   const [dry, setDry] = useState<DryTurn>()
@@ -73,7 +73,7 @@ export function PlanActions ({ session: { id, status }, plan, files, mayApply }:
   )
 }
 
-/** Does one thing at a time, and has the plan read again after it. */
+/** Runs an action of a plan, and then requests the plan again. `isBusy` is true until the action has ended. */
 function useActions (id: string) {
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
@@ -103,7 +103,10 @@ interface AgreeProps {
   readonly confirm: (digest: string) => void
 }
 
-/** The second word: on a diff its owner's; on a change that deletes, and on a commit, that of whoever may approve. */
+/**
+ * The button by which a person agrees to what waits. The owner of the plan agrees to a diff; for deletions and for a commit, the person
+ * needs the role `approve`.
+ */
 function Agree ({ plan: { confirm: waits }, count, mayApply, isOff, isBusy, apply, confirm }: AgreeProps) {
   const mayApprove = useMay('approve')
   if (waits === undefined) return null
@@ -114,7 +117,7 @@ function Agree ({ plan: { confirm: waits }, count, mayApply, isOff, isBusy, appl
 
 interface ApplyButtonProps { readonly count: number, readonly isOff: boolean, readonly mayApply: boolean, readonly apply: () => void }
 
-/** Off until every file was looked at. */
+/** The button that applies a change. It is disabled until the user has looked at every file. */
 function ApplyButton ({ count, isOff, mayApply, apply }: ApplyButtonProps) {
   return (
     <>

@@ -2,7 +2,7 @@ import { t } from '../../text/text.ts'
 import { type SessionEvent } from '../follow/session-socket.ts'
 import { type Plan } from './use-plan.ts'
 
-/** How far a plan is: planned, looked at, written, checked. */
+/** Shows how far a plan is: planned, looked at, written, checked. */
 export function PlanStages ({ plan: { state }, events, seen, all }: {
   readonly plan: Plan
   readonly events: readonly SessionEvent[]

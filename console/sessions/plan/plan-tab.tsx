@@ -15,7 +15,7 @@ import { PlanTalk } from './plan-talk.tsx'
 import { useLooked } from './use-looked.ts'
 import { usePlan } from './use-plan.ts'
 
-/** A plan: what it would change, what was looked at, what its checks say, and what can be done. */
+/** The tab of a plan: its change, which files the user has looked at, the results of the checks, and the buttons. */
 export function PlanTab ({ session, followed }: { readonly session: Session, readonly followed: Followed }) {
   const { plan, files, error, isWhole } = usePlan(session)
   const { file, isSeen, see, choose, unseen } = useLooked(files)

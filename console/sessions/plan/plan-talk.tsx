@@ -2,7 +2,7 @@ import { t } from '../../text/text.ts'
 import { Talk } from '../talk.tsx'
 import { type Followed, type Session } from '../follow/use-session.ts'
 
-/** What was said about a plan. */
+/** Shows the dialogue about a plan. */
 export function PlanTalk ({ session, followed }: { readonly session: Session, readonly followed: Followed }) {
   return (
     <section className='panel'>

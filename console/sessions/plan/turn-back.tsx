@@ -2,17 +2,17 @@ import { useState } from 'react'
 import { api, take } from '../../api/client.ts'
 import { t } from '../../text/text.ts'
 
-/** What an undo or a redo would come to, asked for before it is done. */
+/** The files that an undo or a redo would change, as the service computes them beforehand. */
 export interface DryTurn {
   readonly kind: 'undo' | 'redo'
   readonly files: ReadonlyArray<{ readonly path: string }>
   readonly conflicts: ReadonlyArray<{ readonly path: string, readonly reason: string }>
 }
 
-/** Paths that are named; there may be thousands. */
+/** How many paths are listed at first; there may be thousands. */
 const MOST = 20
 
-/** Asks what taking a change back, or doing it again, would come to. @throws ApiError */
+/** Asks the service which files an undo or a redo would change, without changing any. @throws ApiError */
 export async function askTurn (id: string, kind: 'undo' | 'redo'): Promise<DryTurn> {
   const options = { params: { path: { id } }, body: { dryRun: true } }
   const reply = kind === 'undo' ? await take(api.POST('/api/plans/{id}/undo', options)) : await take(api.POST('/api/plans/{id}/redo', options))
@@ -20,11 +20,11 @@ export async function askTurn (id: string, kind: 'undo' | 'redo'): Promise<DryTu
   return { kind, files: reply.files, conflicts: reply.conflicts }
 }
 
-/** What would come back, and what would be left alone; nothing is done before somebody agrees. */
+/** Shows which files an undo or a redo would change, and which it would not touch. Nothing is done before the user agrees. */
 export function TurnBack ({ turn: { kind, files, conflicts }, isBusy, onAgree, onLeave }: {
   readonly turn: DryTurn
   readonly isBusy: boolean
-  /** @param paths undefined for all */
+  /** Called when the user agrees. @param paths the files to change; `undefined` for all */
   readonly onAgree: (paths: readonly string[] | undefined) => void
   readonly onLeave: () => void
 }) {

@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import { type ChangedFile } from './use-plan.ts'
 
-/** Which files of a change were looked at, and the one that is. */
+/** The files of a change that the user has looked at, and the file that is shown. */
 export interface Looked {
   readonly file: ChangedFile | undefined
   readonly isSeen: (file: ChangedFile) => boolean
-  /** Marks the shown file as looked at, which is not shown as a whole. */
+  /** Marks the shown file as looked at. The user does this for a file whose diff is not complete. */
   readonly see: () => void
   readonly choose: (path: string) => void
   readonly unseen: number
@@ -15,7 +15,7 @@ export function useLooked (files: readonly ChangedFile[]): Looked {
   const [chosen, setChosen] = useState<string>()
   const [seen, setSeen] = useState<ReadonlySet<string>>(new Set())
   const file = files.find(({ path }) => path === chosen) ?? files[0]
-  // A file that has changed since was not seen as it is now.
+  // If a file has changed since the user looked at it, it counts as not looked at.
   const isSeen = (each: ChangedFile) => seen.has(seenKey(each)) || (each === file && each.isCut !== true)
   const see = () => { if (file !== undefined) setSeen(before => new Set(before).add(seenKey(file))) }
   const choose = (path: string) => {

@@ -6,7 +6,7 @@ import { type Session } from '../follow/use-session.ts'
 
 export type Plan = paths['/api/plans/{id}']['get']['responses']['200']['content']['application/json']
 
-/** A file of a change, as it is shown. */
+/** A file that a plan would change, with its diff. */
 export interface ChangedFile {
   readonly kind: string
   readonly path: string
@@ -22,10 +22,10 @@ interface PreviewPage {
   readonly confirm?: { readonly digest: string, readonly deletes: readonly string[] }
 }
 
-/** Files of a page of a preview. */
+/** The number of files that one request for a preview asks for. */
 const PAGE = 200
 
-/** A plan and what it changes; both are asked for again when the session has moved. */
+/** The query for a plan, and the files that the plan would change. Both are requested again when the session has changed. */
 export function usePlan ({ id, seq, status }: Session) {
   const plan = useQuery({ queryKey: ['plan', id], queryFn: () => take(api.GET('/api/plans/{id}', { params: { path: { id } } })), staleTime: 0 })
   const { refetch } = plan
@@ -33,7 +33,10 @@ export function usePlan ({ id, seq, status }: Session) {
   return { plan, ...useChange(id, `${seq} ${status}`) }
 }
 
-/** What a plan changes, all pages of it. @param state what is another one once the plan has moved */
+/**
+ * Requests the files that a plan would change, page after page.
+ * @param state a text that changes with the session; then the files are requested again
+ */
 export function useChange (id: string, state: string) {
   const preview = useInfiniteQuery({
     queryKey: ['plan', id, 'preview'],

@@ -5,7 +5,7 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { t } from '../../text/text.ts'
 
-/** A command that its user runs: to copy, and what it came to, to paste. */
+/** Shows a command that the user runs by hand. The user copies the command, runs it, and pastes its output and exit code. */
 export function ManualCommand ({ id, command }: { readonly id: string, readonly command: string }) {
   const [stdout, setStdout] = useState('')
   const [code, setCode] = useState('0')

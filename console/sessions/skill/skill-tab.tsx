@@ -4,7 +4,7 @@ import { Talk } from '../talk.tsx'
 import { type Followed, type Session } from '../follow/use-session.ts'
 import { useSkill, Wanted } from './wanted.tsx'
 
-/** A skill: what was said, asked and ran, and at the end the one thing that is wanted now. */
+/** The tab of a skill: its dialogue and its commands, and at the end what the skill waits for now. */
 export function SkillTab ({ session, followed }: { readonly session: Session, readonly followed: Followed }) {
   const skill = useSkill(session)
   return (

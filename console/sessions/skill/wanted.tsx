@@ -10,7 +10,7 @@ import { type Session } from '../follow/use-session.ts'
 import { hasEnded } from '../words.ts'
 import { ManualCommand } from './manual-command.tsx'
 
-/** A skill as its own address tells of it, asked for again whenever its session has moved. */
+/** The query for the skill of a session. The skill is requested again whenever the session has changed. */
 export function useSkill ({ id, seq, status }: Session) {
   const skill = useQuery({
     queryKey: ['skill', id],
@@ -22,7 +22,10 @@ export function useSkill ({ id, seq, status }: Session) {
   return skill
 }
 
-/** The one thing that a skill wants now: a decision, an answer, a command that its user runs, or a word to go on. And what ends it. */
+/**
+ * Shows what a skill waits for now: a decision, an answer, the result of a command that the user runs, or the button to go on. Another
+ * button cancels the skill.
+ */
 export function Wanted ({ session, skill }: { readonly session: Session, readonly skill: ReturnType<typeof useSkill> }) {
   if (hasEnded(session.status)) return <p className='note'>{t.sessionEnded} <Link href={`/sessions/new?of=${session.definition}`}>{t.startAgain}</Link></p>
   return (

@@ -8,7 +8,7 @@ import { t } from '../../text/text.ts'
 
 interface Definition { readonly id: string, readonly description?: unknown }
 
-/** What can be started, each by a link to its form. */
+/** Lists the agents, skills and plans with which a session can be started, each as a link to a form. */
 export function Definitions ({ only }: { readonly only?: string | undefined }) {
   const query = useQuery({ queryKey: ['registry', 'definitions'], queryFn: readAll })
   return (

@@ -1,7 +1,7 @@
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { t } from '../../text/text.ts'
 
-/** The same start on a terminal, to copy. */
+/** Shows the command lines that start the same session, each with a button that copies it. */
 export function OtherWays ({ lines }: { readonly lines: ReadonlyArray<readonly [title: string, line: string]> }) {
   return (
     <section className='panel'>
@@ -18,7 +18,7 @@ export function OtherWays ({ lines }: { readonly lines: ReadonlyArray<readonly [
   )
 }
 
-/** A word as a shell reads it. */
+/** Quotes a text, if necessary, so that a shell reads it as one word. */
 export function quoted (text: string): string {
   return /^[\w./@:=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

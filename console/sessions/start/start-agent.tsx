@@ -16,7 +16,10 @@ interface Agent {
   readonly budget?: Readonly<Record<string, unknown>>
 }
 
-/** An agent needs nothing to begin: what it does, what it may call, and one button. */
+/**
+ * The page that starts a session with an agent: what the agent does, which tools it may call, and one button, since an agent needs no input
+ * to begin.
+ */
 export function StartAgent ({ id }: { readonly id: string }) {
   const query = useQuery({
     queryKey: ['registry', 'agent', id],

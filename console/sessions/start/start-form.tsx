@@ -3,19 +3,19 @@ import { ErrorNote } from '../../parts/error-note.tsx'
 import { t } from '../../text/text.ts'
 
 export interface StartFormProps {
-  /** What stands above the fields. */
+  /** Elements above the fields. */
   readonly above?: ReactNode
   readonly children: ReactNode
-  /** What the button says. */
+  /** The text of the button. */
   readonly action: string
   readonly isOff: boolean
   readonly error: unknown
   readonly onStart: () => void
-  /** What stands beside the form. */
+  /** Elements beside the form. */
   readonly aside: ReactNode
 }
 
-/** The form that a session is started with; Ctrl Enter sends it from any field. */
+/** The form that starts a session. Ctrl+Enter sends it from any field. */
 export function StartForm ({ above, children, action, isOff, error, onStart, aside }: StartFormProps) {
   const press = (event: React.KeyboardEvent) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !isOff) onStart() }
   return (

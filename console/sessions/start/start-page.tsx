@@ -6,10 +6,10 @@ import { StartAgent } from './start-agent.tsx'
 import { StartPlan } from './start-plan.tsx'
 import { StartSkill } from './start-skill.tsx'
 
-/** Addresses of the page that skills were tried with before had their session behind a `#`. */
+/** Matches the part after `#` in an address of the former page for skills: the id of a session. */
 const OLD_SESSION = /^#([0-9a-f]{32})$/
 
-/** The start of a session, from what is registered. */
+/** The page that starts a session. If its address names no definition, it lists all definitions. */
 export function StartPage () {
   const of = new URLSearchParams(useSearch()).get('of') ?? ''
   const old = OLD_SESSION.exec(location.hash)?.[1]

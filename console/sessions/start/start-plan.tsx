@@ -7,10 +7,10 @@ import { OtherWays, quoted } from './other-ways.tsx'
 import { StartForm } from './start-form.tsx'
 import { useStart } from './use-start.ts'
 
-/** What is read of a report at most, in UTF-16 units. */
+/** The largest length of a report, in UTF-16 units. */
 const MOST_REPORT = 500_000
 
-/** The form of a plan: a goal, whose files it may change, and what shows the fault. */
+/** The form that starts a plan: the goal, the workspace whose files the plan may change, and a report that shows the fault. */
 export function StartPlan ({ profile: given }: { readonly profile: string }) {
   const workspaces = useQuery({ queryKey: ['workspaces'], queryFn: () => take(api.GET('/api/workspaces', {})) })
   const profiles = useQuery({ queryKey: ['registry', 'profiles'], queryFn: listProfiles }).data ?? []

@@ -22,7 +22,10 @@ interface Skill {
 
 type Execution = 'manual' | 'approve' | 'auto'
 
-/** The form of a skill: its parameters, some words more, where its commands run, and who lets them. */
+/**
+ * The form that starts a skill: its parameters, further words for the model, the target of its commands, and whether a person approves or
+ * runs these.
+ */
 export function StartSkill ({ id }: { readonly id: string }) {
   const query = useQuery({
     queryKey: ['registry', 'skill', id],
@@ -84,7 +87,7 @@ function SkillForm ({ id, skill }: { readonly id: string, readonly skill: Skill 
   )
 }
 
-/** What is filled in, and what is sent of it. */
+/** Keeps the values of the form, and makes the body of the request from them. */
 function useSkillWish (id: string, skill: Skill) {
   const search = new URLSearchParams(useSearch())
   const targets = useQuery({ queryKey: ['targets'], queryFn: () => take(api.GET('/api/targets', {})) }).data ?? []

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 
-/** Starts a session once, however often it is pressed, and goes to it. */
+/** Starts a session, and opens its page. If the user presses the button several times, only one session is started. */
 export function useStart () {
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)

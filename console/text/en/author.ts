@@ -2,7 +2,7 @@ import { plural } from '../plural.ts'
 
 const n = plural('en')
 
-/** The texts of what authors work with. Russian has the same, held by its type. */
+/** The texts of the screens for authors. The Russian texts have the same names, which their type checks. */
 export const texts = {
   // The frame
   cancel: 'Cancel',

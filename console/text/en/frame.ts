@@ -2,7 +2,10 @@ import { plural } from '../plural.ts'
 
 const n = plural('en')
 
-/** The texts of the frame, of the list of prompts, and of what several parts share. Russian has the same, held by its type. */
+/**
+ * The texts of the frame around the screens, of the list of prompts, and those that several parts of the console use. The Russian texts
+ * have the same names, which their type checks.
+ */
 export const texts = {
   // The frame
   screens: 'Screens',

@@ -2,7 +2,7 @@ import { plural } from '../plural.ts'
 
 const n = plural('en')
 
-/** The texts of sessions, approvals, targets and terminals. Russian has the same, held by its type. */
+/** The texts of the screens for sessions, approvals, targets and terminals. The Russian texts have the same names, which their type checks. */
 export const texts = {
   // Workbench
   revisionTitle: 'Revision',

@@ -4,7 +4,7 @@ import { type texts as en } from '../en/author.ts'
 
 const n = plural('ru')
 
-/** The texts of what authors work with, in Russian. */
+/** The Russian texts of the screens for authors. */
 export const texts: Same<typeof en> = {
   // The frame
   cancel: 'Отмена',

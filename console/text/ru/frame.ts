@@ -4,7 +4,7 @@ import { type texts as en } from '../en/frame.ts'
 
 const n = plural('ru')
 
-/** The texts of the frame, of the list of prompts, and of what several parts share, in Russian. */
+/** The Russian texts of the frame around the screens, of the list of prompts, and those that several parts of the console use. */
 export const texts: Same<typeof en> = {
   // The frame
   screens: 'Экраны',

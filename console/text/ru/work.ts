@@ -4,7 +4,7 @@ import { type texts as en } from '../en/work.ts'
 
 const n = plural('ru')
 
-/** The texts of sessions, approvals, targets and terminals, in Russian. */
+/** The Russian texts of the screens for sessions, approvals, targets and terminals. */
 export const texts: Same<typeof en> = {
   // Workbench
   revisionTitle: 'Ревизия',

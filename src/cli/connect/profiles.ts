@@ -18,7 +18,7 @@ export interface Profile {
 
 /** The content of the user's file of profiles, which `aps login` writes. */
 export interface Profiles {
-  /** The name of the profile that is used when none is named. */
+  /** The name of the profile that a command uses if the user names none; `undefined` if no profile was saved. */
   readonly current: string | undefined
   readonly named: ReadonlyMap<string, Profile>
 }
@@ -32,8 +32,9 @@ export function profilesFile ({ XDG_CONFIG_HOME: folder, HOME: home, USERPROFILE
 }
 
 /**
- * Reads the user's file of profiles. @returns no profiles if there is no file. @throws CliError if the file is wrong, or if other users may
- * read it
+ * Reads the user's file of profiles.
+ * @returns an empty list of profiles if there is no file
+ * @throws CliError if the file is wrong, or if other users may read it
  */
 export function readProfiles (environment: Environment): Profiles {
   const file = profilesFile(environment)

@@ -17,8 +17,9 @@ export interface AskedBelow {
 }
 
 /**
- * Reads the open questions of a child session from a live event; `undefined` if all have been asked before. @param answered keys of
- * questions that were asked; the new ones are added to it
+ * Reads the open questions of a child session from a live event of its parent session.
+ * @param answered keys of the questions that the user was asked before; the keys of new questions are added to it
+ * @returns `undefined` if there is no question that the user was not asked before
  */
 export function askBelow (data: JsonObject, answered: Set<string>): AskedBelow | undefined {
   const { session: id = '', definition = '', path = [], ask: given } = data

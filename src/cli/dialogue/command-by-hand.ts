@@ -25,7 +25,7 @@ export class CommandByHand {
   }
 
   /**
-   * Asks the user what becomes of a command, until something was done about it.
+   * Asks the user what to do with a command, and does it. If that fails, asks again.
    * @returns the answer for the session; `undefined` when nobody answers, and when the user has interrupted the command
    */
   async ask (command: string): Promise<Said | undefined> {
@@ -42,7 +42,11 @@ export class CommandByHand {
     await this.#here?.close()
   }
 
-  /** Carries out the user's choice about a command. @returns `undefined` where nothing was done */
+  /**
+   * Carries out the user's choice about a command.
+   * @returns the answer for the session; `interrupted` if the user has interrupted the command; `undefined` if the choice could not be
+   * carried out
+   */
   async #carryOut (choice: CommandChoice, proposed: string): Promise<Said | 'interrupted' | undefined> {
     switch (choice.kind) {
       case 'cancel': return 'cancel'

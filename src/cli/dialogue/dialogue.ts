@@ -15,7 +15,7 @@ export interface DialogueEvent {
 export interface DialogueState {
   readonly id: string
   readonly status: string
-  /** The name of the state in which the session is, such as `await_input`; each kind of session has names of its own. */
+  /** The name of the state in which the session's engine is, such as `await_input`. Each kind of session has its own names. */
   readonly word: string
   /** How many transitions (recorded steps) the session has. */
   readonly seq: number
@@ -33,11 +33,16 @@ export interface Beginning {
   start (service: Service, visitor: Visitor): Promise<Progress>
   /** The command line that resumes a session, for the user to copy. */
   resume (id: string): string
-  /** Whether a user who leaves a session in this state leaves no question unanswered. */
+  /**
+   * Whether the user may leave a session that waits in this state. If not, the session still waits for an answer, and the command ends with
+   * an error.
+   * @param word the name of the state
+   */
   isSettled (word: string): boolean
   /**
-   * Whether a session has many turns, so that one failed turn is not the failure of the command: only a script learns of it, by the exit
-   * code. @default false
+   * Whether a session consists of many turns, as with an agent. Then a failed turn makes the command end with an error only if its input is
+   * no terminal, as in a script: a person at a terminal has read the error already.
+   * @default false
    */
   readonly hasTurns?: boolean
   /** The last question of a session, which is shown again when the dialogue is resumed. @default nothing is shown */
@@ -63,7 +68,7 @@ export interface Decided {
   readonly command?: string
 }
 
-/** The part of a plan's change that is asked for: the files after a number, or one side of one file. */
+/** The part of a plan's change to read: the files after the first `after` ones, or the text of one file before or after the change. */
 export type PreviewQuery = { readonly after: number } | { readonly path: string, readonly side: 'before' | 'after' }
 
 /**
@@ -72,12 +77,15 @@ export type PreviewQuery = { readonly after: number } | { readonly path: string,
  */
 export interface Dialogues {
   start (): Promise<DialogueState>
-  /** The session of an id; without an id, the last session of the kind that is still open. */
+  /** Finds the session with an id or, without an id, the last session of the definition that is still open. */
   find (id?: string): Promise<DialogueState>
   say (id: string, said: Said): Promise<void>
   /** Approves or rejects an action that waits for a person. */
   decide (id: string, effect: string, decided: Decided): Promise<void>
-  /** A part of the change that a plan shows, or with a path one side of a file, as `GET /api/plans/{id}/preview` has them. */
+  /**
+   * Reads a part of the change that a plan proposes, as `GET /api/plans/{id}/preview` gives it: several files with their diffs, or one text
+   * of one file.
+   */
   preview (id: string, query: PreviewQuery): Promise<JsonObject>
   /** The events after the transition with this number, until the session ends. */
   events (id: string, after: number): AsyncIterable<DialogueEvent>

@@ -8,15 +8,15 @@ import { showEvent } from './show-event.ts'
 /** Writes one line of the detailed log. */
 export type WriteLog = (line: string) => void | Promise<void>
 
-/** Prints the events of a session, among them answers and output of commands as they are written, piece by piece. */
+/** Prints the events of a session. An answer of the model and the output of a command are printed piece by piece, while they are written. */
 export class EventPrinter {
   readonly #output: Output
   readonly #writeLog: WriteLog
-  /** An answer that is being shown while it is written: its effect, and what was shown of it. */
+  /** The answer of the model that is being printed: the id of its effect, and the text that was printed so far. */
   #written = { effect: '', text: '' }
   /** Whether the output of the running command ends within a line. */
   #isMidLine = false
-  /** Whether output of the check that runs was shown as it came. */
+  /** Whether output of the running check was printed while the check wrote it. */
   #hasPrinted = false
 
   constructor (output: Output, writeLog: WriteLog) {
@@ -51,7 +51,7 @@ export class EventPrinter {
     }
     if (data['type'] === 'child') return
     if (data['type'] === 'terminal.waiting') return await this.#output.words(text)
-    // The reader of a pipe gets an answer once, and whole.
+    // If the output is no terminal, an answer is printed only once, when it is complete.
     if (this.#output.terminal === undefined) return
     if (data['type'] !== 'llm.delta') {
       this.#written = { effect: '', text: '' }
@@ -62,7 +62,10 @@ export class EventPrinter {
     }
   }
 
-  /** Shows the rest of an answer whose beginning was shown while it was written. @returns false for a text that is not that answer */
+  /**
+   * Prints the rest of an answer whose beginning was printed while the model wrote it.
+   * @returns false for any other text, of which nothing is printed here
+   */
   async #finish ({ effect, text }: JsonObject): Promise<boolean> {
     const { effect: written, text: shown } = this.#written
     this.#written = { effect: '', text: '' }
@@ -73,7 +76,7 @@ export class EventPrinter {
   }
 }
 
-/** The data of a check's event without the output, which was shown as it came. */
+/** The data of a check's event without the output, which was printed already. */
 function withoutOutput ({ output: _output, ...data }: DialogueEvent['data']): DialogueEvent['data'] {
   return data
 }

@@ -21,8 +21,8 @@ import { CliError, EXIT, usageError } from '../exit-codes.ts'
 const MAX_PAGE = 500
 
 /**
- * Opens dialogues in this process: the whole service without HTTP, configured by the same environment variables. Streams of events end with
- * the signal.
+ * Opens dialogues in this process: the whole service without HTTP, configured by the same environment variables. All streams of events end
+ * when the signal aborts.
  * @throws CliError when the service cannot be opened
  */
 export async function openLocalDialogues (beginning: Beginning, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
@@ -69,7 +69,7 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
     close: () => service.close()
   }
 
-  /** The state of a session, with the questions of its child sessions as live events. */
+  /** The state of a session. The questions of its child sessions are among its open questions, as live events. */
   async function withBelow (session: Session): Promise<DialogueState> {
     const state = stateOf(session)
     if (session.status !== 'running') return state
@@ -103,7 +103,7 @@ function waitingIn ({ children }: Tree): Array<Tree['head']> {
 /** Opens the whole service without HTTP, in this process. @throws CliError when it cannot be opened */
 export async function openService (environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Service> {
   try {
-    // A user who runs this as root knows it: the check that is made for servers is off.
+    // The check that keeps a server from running as root is off, since this process belongs to the user who has started it.
     return await open({ ...loadConfig(environment), ALLOW_ROOT: true }, log, { logsSessions: false })
   } catch (error) {
     if (error instanceof ConfigError || error instanceof StoreError) throw usageError(error.message)

@@ -47,7 +47,7 @@ async function showCommand (data: JsonObject, output: Output): Promise<void> {
   if (data['exitCode'] !== 0) await output.words(`exit code ${String(data['exitCode'])}`)
 }
 
-/** Shows the command of a decision that allowed another command than the proposed one. */
+/** Shows the command of a person's decision, if the person has allowed another command than the proposed one. */
 async function showDecision ({ command }: JsonObject, output: Output): Promise<void> {
   if (command !== undefined) await showEdited(textOf(command), output)
 }

@@ -23,12 +23,12 @@ export interface Talk {
   readonly agrees?: TerminalSessionOptions['agrees']
 }
 
-/** Adds the options of dialogues to a command. */
+/** Adds the options `--resume` and `--log` to a command. */
 export function addTalkOptions (command: Command): Command {
   return addLogOption(command.option('--resume [session]', 'go on with a dialogue, the last one when none is named'))
 }
 
-/** Adds the option for the detailed log. */
+/** Adds the option `--log`, which names the file for the detailed log, to a command. */
 export function addLogOption (command: Command): Command {
   return command.option('--log <file>', 'write the detailed log there, in place of stderr')
 }
@@ -57,7 +57,7 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
     if (left.status !== 'waiting_input' || !beginning.isSettled(left.word)) throw new CliError(EXIT.NO, `the session waits for an answer; to go on: ${onwards}`)
     const missed = left.missed === 1 ? '1 path is as somebody else has left it' : `${left.missed} paths are as somebody else has left them`
     if (left.missed > 0) throw new CliError(EXIT.NO, `not all was done: ${missed}; to go on: ${onwards}`)
-    // A person at a terminal has read the error; a script has only the exit code.
+    // A person at a terminal has read the error of the failed turn. A script sees only the exit code.
     const isRead = beginning.hasTurns === true && (cli.stdin as { readonly isTTY?: boolean }).isTTY === true
     if (left.failed !== undefined && !isRead) throw new CliError(EXIT.NO, `the last turn has failed: ${left.failed}; to go on: ${onwards}`)
     await output.words(`to go on: ${onwards}`)
@@ -68,7 +68,7 @@ export async function talk (beginning: Beginning, { options: { resume, log: file
   }
 }
 
-/** Whether the service does not answer: a session goes on without its reader. */
+/** Whether an error means that the service does not answer. The session itself may go on then. */
 function isUnreachable (error: unknown): error is CliError {
   return error instanceof CliError && error.exitCode === EXIT.UNREACHABLE
 }

@@ -24,10 +24,10 @@ export interface TerminalSessionOptions {
   readonly lines: Lines
   readonly output: Output
   readonly cli: Cli
-  /** Reads a line of the user. @param word the state in which the session waits */
+  /** Converts a line that the user has typed into an input for the session. @param word the state in which the session waits */
   readonly readLine: (line: string, word: string) => Said
   readonly writeLog: WriteLog
-  /** Whether the user has agreed beforehand to each diff, once the whole diff was shown. @default no */
+  /** Whether the session applies each diff without asking the user, once the whole diff was shown (`--yes`). @default false */
   readonly agrees?: boolean
 }
 
@@ -35,13 +35,16 @@ export interface TerminalSessionOptions {
 export interface Left {
   readonly status: string
   readonly word: string
-  /** How many paths the last undo or redo has left alone. */
+  /** How many paths the last undo or redo did not change, because somebody else had changed them. */
   readonly missed: number
-  /** The code of the last error, unless the user has spoken since. */
+  /** The code of the last error; `undefined` if there was none since the user's last input. */
   readonly failed: string | undefined
 }
 
-/** A session on a terminal: shows what it says, and asks the user whenever it waits, until one of them ends it. */
+/**
+ * A session on a terminal. It shows what the session says, and asks the user whenever the session waits, until the session ends or the user
+ * leaves.
+ */
 export class TerminalSession {
   readonly #options: TerminalSessionOptions
   #id = ''
@@ -50,13 +53,13 @@ export class TerminalSession {
   readonly #printer: EventPrinter
   readonly #byHand: CommandByHand
   readonly #change: ShownChange
-  /** How many paths the last undo or redo has left alone. */
+  /** How many paths the last undo or redo did not change, because somebody else had changed them. */
   #missed = 0
-  /** The code of the last error since the user spoke. */
+  /** The code of the last error; `undefined` if there was none since the user's last input. */
   #failed: string | undefined
-  /** The result of the current turn, for programs. */
+  /** The result of the current turn, which is printed as JSON for programs. */
   #turn: JsonObject = {}
-  /** The questions of child sessions that were shown here. */
+  /** The keys of the questions of child sessions that the user was asked. */
   readonly #answered = new Set<string>()
 
   constructor (options: TerminalSessionOptions) {
@@ -69,8 +72,8 @@ export class TerminalSession {
 
   /**
    * Talks with the user until the session ends or the user leaves.
-   * @returns the state in which the session waits on, when its user has left; `undefined` when it has ended
-   * @throws CliError, also when the session has failed, and when its events end before it does
+   * @returns the state of a session that still waits after the user has left; `undefined` for a session that has ended
+   * @throws CliError, also when the session has failed, and when its events end before the session does
    */
   async hold ({ id, status, word, seq, asked }: DialogueState): Promise<Left | undefined> {
     this.#id = id
@@ -95,7 +98,7 @@ export class TerminalSession {
     return { status, word, missed: this.#missed, failed: this.#failed }
   }
 
-  /** Takes one event of the session. @returns false when nobody answers its question, so that the session goes on waiting */
+  /** Handles one event of the session. @returns false if the session asks a question and the user does not answer */
   async #take (event: DialogueEvent): Promise<boolean> {
     const { type, data } = event
     if (type === 'files' && data['stage'] === 'preview') this.#change.begin(data)
@@ -115,13 +118,13 @@ export class TerminalSession {
     return true
   }
 
-  /** Keeps the proposed command, and the number of paths that an undo or redo has left alone. */
+  /** Records the command that an event proposes, or the number of paths that an undo or redo did not change. */
   #keep ({ type, data }: DialogueEvent): void {
     if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
   }
 
-  /** Adds an event to the result of the turn. */
+  /** Adds the answer or the error of an event to the result of the turn. An input of the user begins a new result. */
   #note ({ type, data }: DialogueEvent): void {
     if (type === 'input') {
       this.#turn = {}
@@ -141,7 +144,11 @@ export class TerminalSession {
     this.#turn = {}
   }
 
-  /** Asks the user to decide about an effect. For a command there are several choices; for other effects anything but a clear yes is no. */
+  /**
+   * Asks the user whether an effect may happen, and sends the decision. For a command there are several choices; for any other effect,
+   * every answer but a clear yes means no.
+   * @returns false if the user does not answer
+   */
   async #decide ({ data }: DialogueEvent, session = this.#id): Promise<boolean> {
     const [effect, digest] = [textOf(data['effect']), textOf(data['digest'])]
     if (data['kind'] !== 'exec') {
@@ -161,7 +168,11 @@ export class TerminalSession {
     }
   }
 
-  /** Sends a decision. A user who may not decide waits for somebody who may. One who was shown an older request is shown the current one. */
+  /**
+   * Sends the user's decision about an effect. If the user may not decide, the session waits for somebody who may. If the effect has
+   * changed meanwhile, the user is asked about the new one.
+   * @returns false if the user does not answer the new question
+   */
   async #sendDecision (effect: string, decided: Decided, session: string): Promise<boolean> {
     const { dialogues, output } = this.#options
     this.#failed = undefined
@@ -183,7 +194,7 @@ export class TerminalSession {
     }
   }
 
-  /** Asks the user in place of a child session, and sends the answer to the child. @returns false when nobody answers */
+  /** Asks the user the open questions of a child session, and sends the answers to the child session. @returns false if the user does not answer */
   async #askedBelow (data: JsonObject): Promise<boolean> {
     const { dialogues, lines, output } = this.#options
     const asked = askBelow(data, this.#answered)
@@ -198,14 +209,18 @@ export class TerminalSession {
     return said !== undefined && (said === 'elsewhere' || await this.#say(said, asked.session))
   }
 
-  /** Shows the diff that waits, and its possible answers, to a user who comes back. */
+  /** Shows the diff that waits for consent, and the possible answers, to a user who resumes a session. */
   async #recallDiff (): Promise<void> {
     const { output, agrees } = this.#options
     await this.#change.finish(this.#id)
     if (agrees !== true && !output.wantsJson) await output.words(DIFF_ANSWERS)
   }
 
-  /** Sends the user's answer. The result of it comes with later events. */
+  /**
+   * Asks the user for the input for which the session waits, and sends it.
+   * @param word the state in which the session waits
+   * @returns false if the user does not answer
+   */
   async #answer (word: string): Promise<boolean> {
     if (word === BY_HAND) return await this.#answerCommand()
     if (word === DIFF_WAITS) await this.#change.finish(this.#id)
@@ -217,7 +232,7 @@ export class TerminalSession {
     }
   }
 
-  /** Reads a line of the user. Consent to a diff is sent with the digest of the diff that was shown. */
+  /** Converts a line that the user has typed into an input for the session. Consent to a diff gets the digest of the shown diff. */
   #read (line: string, word: string): Said {
     const { digest } = this.#change
     return word === DIFF_WAITS && digest !== undefined && isConsent(line) ? this.#consent(digest) : this.#options.readLine(line, word)
@@ -235,7 +250,7 @@ export class TerminalSession {
     }
   }
 
-  /** Sends the session what the user said. @returns false when the session refuses it and goes on waiting */
+  /** Sends the user's input to the session. @returns false if the session refuses the input and still waits for one */
   async #say (said: Said, session = this.#id): Promise<boolean> {
     const { dialogues, output } = this.#options
     this.#failed = undefined

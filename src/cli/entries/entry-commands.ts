@@ -95,7 +95,10 @@ async function tellPublished (output: Output, kind: EntryKind, { id = '', diagno
   await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(id)}`)
 }
 
-/** The value of an entry as text. The form `raw` prints a plain text, also that of a prompt that is only one text, without quoting. */
+/**
+ * The value of an entry in the form that the user wants. The form `raw` gives a plain text without quotes, if the value is a text or a
+ * prompt that is only one text; for other values it gives JSON.
+ */
 async function inForm (value: Json, form: GetOptions['output']): Promise<string> {
   if (form === 'raw') {
     const { userPrompt } = objectOf(value)

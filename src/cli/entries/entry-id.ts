@@ -6,7 +6,7 @@ import { type EntryKind } from './entry-kinds.ts'
 /** The option that names an entry; every command takes the id as an argument, too. */
 export interface IdOptions { readonly id?: string }
 
-/** Adds both ways to name an entry. */
+/** Adds to a command both ways to name an entry: an argument and an option. */
 export function withId (command: Command, { noun }: Pick<EntryKind, 'noun'>): Command {
   return command.argument('[id]', `the ${noun}`).option('-i, --id <id>', `the ${noun}, where it is no argument`)
 }

@@ -2,7 +2,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Output, type Style } from '../output.ts'
 
-/** The style of a piece of a rendered prompt by where it comes from; text of the prompt itself has no style. */
+/** The style of a piece of a rendered prompt, by the kind of its source. A piece of the prompt's own text has no style. */
 const STYLES: Readonly<Record<string, Style>> = { variable: 'blue', environ: 'green', tool: 'yellow', default: 'dim' }
 
 /**
@@ -29,7 +29,7 @@ function rowsOf ({ role = 'history', spans }: JsonObject): string[][] {
 async function printMessage (output: Output, { role = 'history', spans }: JsonObject, hasHeading: boolean): Promise<void> {
   if (hasHeading) await output.heading(`[${textOf(role)}]`)
   for (const { text = '', sources } of listOf(spans).map(objectOf)) {
-    // A piece that a tool made from a variable counts as the tool's.
+    // If a tool has made a piece from a variable, the piece has the style of tools.
     const kinds = listOf(sources).map(source => textOf(objectOf(source)['kind']))
     await output.styledPiece(STYLES[['tool', 'environ', 'variable', 'default'].find(kind => kinds.includes(kind)) ?? ''], textOf(text))
   }

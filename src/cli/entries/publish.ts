@@ -5,7 +5,7 @@ import { type Output } from '../output.ts'
 import { type EntryKind } from './entry-kinds.ts'
 import { type EntryText } from './entry-text.ts'
 
-/** What is sent with an entry beside its text. */
+/** What is sent with an entry in addition to its text. */
 export interface Publication {
   /** The headers that make the publication conditional: `If-Match`, `If-None-Match`. */
   readonly conditions?: Readonly<Record<string, string>>

@@ -11,7 +11,7 @@ import { type Output } from '../output.ts'
 import { readFolder } from './read-folder.ts'
 
 /**
- * Publishes all entries of one kind in a file or a folder. An entry that the service refuses does not stop the rest.
+ * Publishes all entries of one kind in a file or a folder. If the service refuses an entry, the others are still published.
  * @param id of the entry in a file whose path does not show it
  * @throws CliError at the end, if any entry was refused
  */

@@ -6,13 +6,13 @@ import { usageError } from '../exit-codes.ts'
 import { type KnownTags, readKnownTags } from './known-tags.ts'
 import { type Folder, type LocalEntry, nameOf, readFolder } from './read-folder.ts'
 
-/** An entry that the service stores under a key of its own, which excludes entries that an extension brings. */
+/** An entry that the service stores under a key of its own. An entry that an extension brings has no such key. */
 export interface RemoteEntry {
   readonly kind: EntryKind
   readonly id: string
   /**
-   * The entity tag (a hash of the value) without quotes; `''` for a value that the service does not show whole, as other entries lie below
-   * its key.
+   * The entity tag (a hash of the value) without quotes; `''` for a value that the service does not show as a whole, because other entries
+   * are stored below its key.
    */
   readonly tag: string
 }
@@ -24,7 +24,10 @@ export interface Difference {
   readonly id: string
   readonly local: LocalEntry | undefined
   readonly remote: RemoteEntry | undefined
-  /** The tag that the entry had when folder and service last agreed on it: whichever side differs from it was edited since. */
+  /**
+   * The tag that the entry had when it was last equal in the folder and at the service; `undefined` if it never was. A side with another
+   * tag has been edited since.
+   */
   readonly known: string | undefined
 }
 
@@ -36,8 +39,8 @@ export interface Comparison {
   readonly same: KnownTags
   readonly known: KnownTags
   /**
-   * How many entries only the service has, in modules (first parts of ids) of which the folder has nothing. They belong to others, and are
-   * left alone.
+   * How many entries only the service has, in modules (first parts of ids) of which the folder has no entry. They belong to other people,
+   * and are not touched.
    */
   readonly others: number
 }
@@ -72,7 +75,7 @@ export async function compareFolder (
   return { folder, differences, same, known, others }
 }
 
-/** All entries of a service that have keys of their own, which excludes those that an extension brings. */
+/** Lists all entries of a service that have keys of their own, by their names. Entries that an extension brings have none. */
 export async function listRemote (api: ApiClient): Promise<ReadonlyMap<string, RemoteEntry>> {
   const listings = await Promise.all(ENTRY_KINDS.map(async kind => {
     const rows = await api.list(`/api/${kind.name}`, { limit: '1000', detail: 'true', ...(kind.key === 'extensions' ? { type: 'all' } : {}) })

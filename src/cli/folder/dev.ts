@@ -28,7 +28,9 @@ export async function renderChanges (url: string, watched: Watched | undefined, 
 }
 
 /**
- * Renders the prompt, and prints its text or how that has changed. @returns the text that is shown now, or the last one if rendering failed
+ * Renders the prompt, and prints its text or, later, how the text has changed.
+ * @param last the text that was printed last; `''` for none
+ * @returns the rendered text; `last` if the prompt cannot be rendered
  */
 async function tryRender (last: string, { prompt, variables }: Watched, api: ApiClient, output: Output): Promise<string> {
   try {
@@ -62,7 +64,7 @@ async function tellProblems (api: ApiClient, output: Output): Promise<void> {
   }
 }
 
-/** The `--args` of a command, with the file behind its `@` as an absolute path: serving a folder changes the working directory. */
+/** The value of a command's `--args`, with the path after `@` made absolute: serving a folder changes the working directory. */
 export function wholeFileName (args: string | undefined): string | undefined {
   return args?.startsWith('@') === true && args !== '@-' ? `@${resolve(args.slice(1))}` : args
 }

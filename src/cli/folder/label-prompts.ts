@@ -10,8 +10,8 @@ import { type Folder } from './read-folder.ts'
 const AT_A_TIME = 8
 
 /**
- * Makes a label, such as `production`, mean the version that a folder has, for each prompt of the folder.
- * @param versions the new versions that a push has just made, by the names of entries; for all other prompts the label moves to the latest
+ * Moves a label, such as `production`, of each prompt of a folder to the version that the folder has.
+ * @param versions the new versions that a push has made, by the names of entries; for any other prompt the label moves to the latest
  * version
  * @throws CliError
  */

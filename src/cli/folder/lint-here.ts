@@ -58,14 +58,18 @@ async function findingsOf (notice: Notice, folder: string, generation: Generatio
 }
 
 /**
- * Makes a function that finds where a part of an entry stands in its file; `undefined` for a file that is neither JSON, YAML nor Dotprompt.
+ * Makes a function that finds the place of a part of an entry in the entry's file; `undefined` for a file that is neither JSON, YAML nor
+ * Dotprompt.
  */
 async function placesIn (text: string, file: string): Promise<ReturnType<typeof createPlaceFinder> | undefined> {
   if (['.json', '.yaml', '.yml'].includes(extname(file))) return createPlaceFinder(text)
   return isDotpromptFile(file) ? await dotpromptPlaces(text, file) : undefined
 }
 
-/** Whether the line of a diagnostic counts in the file rather than in a text of the entry: so it is where the file could not be parsed. */
+/**
+ * Whether the line of a diagnostic is a line of the file, because the file could not be parsed. In all other diagnostics it is a line of
+ * one text of the entry.
+ */
 function isOfFile ({ code, line }: Diagnostic): boolean {
   return (code === 'VALUE_INVALID' || code === 'ROLE_NESTED') && line !== undefined
 }
@@ -79,7 +83,7 @@ function startsIn<T> (read: () => readonly T[]): readonly T[] {
   }
 }
 
-/** Makes a function that finds where a part of a prompt stands in its Dotprompt file. */
+/** Makes a function that finds the place of a part of a prompt in the prompt's Dotprompt file. */
 async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<typeof createPlaceFinder> | undefined> {
   const { readDotprompt } = await import('../../store/dotprompt/read-dotprompt.ts')
   const starts = startsIn(() => readDotprompt(text, file).starts)
@@ -91,8 +95,8 @@ async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<
 }
 
 /**
- * The key of the entry that a notice is about, and the path in its value. A prompt that an extension brings is stored in the extension's
- * entry.
+ * Finds the stored entry to which a notice belongs. A prompt that an extension brings is stored in the entry of the extension.
+ * @returns the key of the stored entry, and the path in its value to what the notice is about
  */
 function sourceOf ({ key, cursor, id = '' }: Notice, { prompts, extensions }: Generation): { readonly key: string, readonly within: JsonPath } {
   if (key !== undefined) return { key, within: [] }

@@ -27,7 +27,7 @@ export async function openHere (folder: string, warn: (message: string) => void,
   if (existsSync('.env')) loadEnvFile('.env')
   const folders = ENTRY_KINDS.map(({ key }) => key)
   if (!folders.some(each => existsSync(each))) throw usageError(`${folder}: expected one of the folders ${folders.join(', ')}`)
-  // Problems of entries and tools come as notices as well, so that they are not told twice.
+  // Problems of entries and tools are left out here, since the service also reports them as notices.
   const tell = (fields: object, message: string): void => { if (!('key' in fields) && !('tool' in fields)) warn(message) }
   const log: Log = { debug () {}, info () {}, warn: tell, error: tell }
   try {

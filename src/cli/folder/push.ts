@@ -37,7 +37,7 @@ export function planPush (differences: readonly Difference[], prune: boolean): r
   return differences.flatMap((difference): Step[] => {
     const { local, remote, known } = difference
     if (local === undefined) return prune ? [{ what: 'remove', difference, ...conflictUnless(remote?.tag === known, known) }] : []
-    // An entry that was pushed, has not changed here since, and is gone from the service was removed there on purpose.
+    // If the entry was pushed before, and has not changed in the folder since, somebody has removed it from the service on purpose.
     if (remote === undefined) return [{ what: 'create', difference, ...(known === local.tag ? { conflict: 'it was removed there' } : {}) }]
     return [{ what: 'change', difference, ...conflictUnless(remote.tag === known, known) }]
   })
@@ -93,7 +93,7 @@ export async function push (
   }
 }
 
-/** Whether an error concerns only one entry. A missing right, or a service that is gone, fails every entry alike. */
+/** Whether an error concerns only one entry. A missing right, and a service that does not answer, would make every entry fail. */
 function isOfThis ({ exitCode, code }: ApiError): boolean {
   return exitCode === EXIT.NO || exitCode === EXIT.USAGE || code === 'LINT_BUSY'
 }

@@ -14,7 +14,7 @@ import { usageError } from '../exit-codes.ts'
 /** How many files are read at a time. */
 const OPEN_FILES = 32
 
-/** The keys that the files of a folder would have in a store. The prefix is any one, as these keys never leave the process. */
+/** The keys under which a store would have the files of a folder. The prefix does not matter, as these keys never leave the process. */
 export const FOLDER_KEYS: StoreKeys = { prefix: 'shenma:', kinds: ENTRY_KINDS }
 
 /** An entry of a folder. */
@@ -81,8 +81,8 @@ async function fileOf (root: string, key: string): Promise<string> {
 }
 
 /**
- * The content of a file as the body of a PUT. A SKILL.md is sent as a text, whatever it contains; YAML and Dotprompt have become JSON by
- * now.
+ * The content of a file as the body of a PUT. A SKILL.md is sent as a text, whatever it contains. YAML and Dotprompt were converted into
+ * JSON when the file was read.
  */
 function sentAs (file: string, text: string): EntryText {
   return isValueFile(file.slice(file.lastIndexOf('/') + 1)) || isDotpromptFile(file) ? { text, type: 'application/json' } : { text, type: 'text/plain' }

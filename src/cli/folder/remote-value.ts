@@ -3,7 +3,10 @@ import { type ApiClient } from '../api-client.ts'
 import { pathOf } from '../entries/publish.ts'
 import { type RemoteEntry } from './compare.ts'
 
-/** The value of an entry at a service, and whether the reply has all of it: the service leaves out credentials in clear text. */
+/**
+ * Reads the value of an entry from a service. `isWhole` is false if the reply does not have the whole value: the service leaves out
+ * credentials in clear text.
+ */
 export async function remoteValue (api: ApiClient, { kind, id, tag }: RemoteEntry): Promise<{ readonly value: Json, readonly isWhole: boolean }> {
   const value = kind.registeredIn(await api.get(pathOf(kind, id)))
   return { value, isWhole: contentHash(value) === tag }

@@ -21,7 +21,7 @@ export interface SyncOptions {
   readonly overwrite?: true
   readonly yes?: true
   readonly note?: string
-  /** The label that a push moves to what the folder has, once all is stored. */
+  /** The label that a push moves, once all entries are stored: for each prompt, to the version that the folder has. */
   readonly label?: string
 }
 
@@ -60,8 +60,8 @@ export async function pushFolder (path: string, options: SyncOptions, opened: Op
 }
 
 /**
- * Carries out `aps pull`: gives a folder the entries that a service has. A file whose value is the same already is left as it is, byte for
- * byte. @throws CliError
+ * Carries out `aps pull`: gives a folder the entries that a service has. A file that has the same value already is not changed.
+ * @throws CliError
  */
 export async function pullFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
   const { api, output } = opened
@@ -136,8 +136,9 @@ async function tellRest (rest: readonly Difference[], where: 'here' | 'there', o
 }
 
 /**
- * Saves on which entries folder and service agree now; where they still differ, what they last agreed on is kept. @param from the side
- * whose entries were copied
+ * Records which entries are equal in the folder and at the service now. For an entry that still differs, the older record stays.
+ * @param made the steps that were carried out
+ * @param from the side whose entries were copied
  */
 async function remember ({ folder, same, known, differences }: Comparison, made: readonly Step[], from: 'local' | 'remote', api: ApiClient): Promise<void> {
   const now = new Map(same)

@@ -2,7 +2,7 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument, 
 import { type TextPlace } from '../../base/json.ts'
 import { type JsonPath } from '../../base/json-places.ts'
 
-/** A place as a diagnostic has it: a path into the value of an entry, or a line and a column of one of its texts. */
+/** The place in a diagnostic: a path into the value of an entry, or a line and a column of one of the entry's texts. */
 export interface ValuePlace {
   readonly field?: JsonPath
   readonly messageIndex?: number
@@ -12,7 +12,7 @@ export interface ValuePlace {
   readonly column?: number
 }
 
-/** The paths at which a prompt of one text may have it: the place of a diagnostic that names no message. */
+/** The possible paths of the text in a prompt that is only one text. A diagnostic of such a prompt names no message. */
 const ONE_TEXT: readonly JsonPath[] = [['userPrompt'], ['prompt'], []]
 
 const START: TextPlace = { line: 1, column: 1 }
@@ -64,7 +64,7 @@ function offsetIn (text: string, line: number, column: number): number {
   return offset + column - 1
 }
 
-/** The offset in a quoted YAML text at which a character of its value stands: an escape takes several characters. */
+/** The offset of a character of a value in the value's quoted YAML text, where an escape takes several characters. */
 function quotedOffset (source: string, wanted: number): number {
   const escape = source.startsWith('"') ? /\\(?:x..|u....|U........|[^])/y : /''/y
   let offset = 1

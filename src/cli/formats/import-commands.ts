@@ -8,7 +8,7 @@ import { type FolderEntry } from './write-files.ts'
 
 interface ImportOptions { readonly output?: string, readonly overwrite?: boolean, readonly publish?: boolean }
 
-/** Adds `aps import dotprompt` and `aps import langfuse`, which take over prompts of other tools. */
+/** Adds `aps import dotprompt` and `aps import langfuse`, which import prompts of other tools. */
 export function addImportCommands (program: Command, cli: Cli): void {
   const group = program.command('import').description('take over prompts of other tools')
   group.command('dotprompt').description('write .prompt files as YAML')

@@ -100,7 +100,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   return program
 }
 
-/** Adds every command, in groups of the help, in the order in which a newcomer needs them. */
+/** Adds all commands. The help shows them in groups, and in the order in which a new user needs them. */
 function addCommands (program: Command, cli: Cli): void {
   program.commandsGroup('Write and try prompts:')
   addInitCommand(program, cli)

@@ -60,7 +60,10 @@ function readCase (id: string, { value, name }: Case): TestCase {
   }
 }
 
-/** The recorded calls of tools that a test case names: all that its run reads of the bundle. */
+/**
+ * The recorded calls of tools for a test case, as a part of a bundle (a recorded render); `undefined` for a case that names none. The test
+ * reads nothing else of a bundle.
+ */
 function knownOf ({ known }: Case): Pick<Bundle, 'tools'> | undefined {
   if (known === undefined) return undefined
   const calls = listOf(objectOf(known)['tools']).map(objectOf).filter(({ tool }) => typeof tool === 'string')

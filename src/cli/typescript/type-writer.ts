@@ -1,14 +1,14 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 
 /**
- * The largest number of parts in the type of one prompt. A schema may refer to itself in so many ways that its type would never end; what
- * is left is `unknown`.
+ * The largest number of parts in the type of one prompt. A schema may refer to itself so often that its type would never end. All parts
+ * beyond this number become `unknown`.
  */
 const MAX_PARTS = 3000
 
 /**
- * The number of members of `allOf` that are written, as the TypeScript compiler gives up on more. Leaving some out makes the type wider,
- * never narrower.
+ * The largest number of members of `allOf` that are written, as the TypeScript compiler refuses more. Without the others the type accepts
+ * more values, never fewer.
  */
 const MAX_CONJUNCTS = 4
 
@@ -118,7 +118,7 @@ function unionOf (types: readonly string[]): string {
   return some.length === 0 ? 'never' : some.map(type => some.length > 1 ? inParentheses(type) : type).join(' | ')
 }
 
-/** Puts a type into parentheses if it has an operator, so that it can stand within another type. */
+/** Puts a type into parentheses if it has an operator, so that it can be a part of another type. */
 function inParentheses (type: string): string {
   return /^(?:[\w"]|\{)/.test(type) && !/[|&]|^readonly /.test(type.replaceAll(/"(?:[^"\\]|\\.)*"/g, '')) ? type : `(${type})`
 }

@@ -7,8 +7,7 @@ const ANSWER = 10_000
 /**
  * Begins a command on a remote machine, over a channel of an SSH connection.
  * @param onOpen adds listeners to the channel at once, since a channel may end in the same packet in which it begins
- * @param options options of the channel.
- * @default a channel without a terminal
+ * @param options options of the channel, which by default has no terminal
  * @returns the result of `onOpen`; `undefined` when the connection is gone or silent: the command may have begun then
  * @throws ExecutorError when the machine refuses the command
  */

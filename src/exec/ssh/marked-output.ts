@@ -7,7 +7,7 @@ const MAX_ASIDE = 8192
  * output of the command.
  */
 export class MarkedOutput {
-  /** The text behind the first mark: a process id, or `nowhere` when the folder does not exist. It is undefined until the mark has come. */
+  /** The text after the first mark: a process id, or `nowhere` when the folder does not exist; `undefined` until the mark has come. */
   begun: string | undefined
   readonly #begin: Buffer
   readonly #end: Buffer
@@ -34,8 +34,8 @@ export class MarkedOutput {
   }
 
   /**
-   * Passes on the last output, which was held back because a mark might have begun in it.
-   * @returns the folder in which the command ended, if the second mark has come
+   * Passes on the last part of the output, which had to wait because a mark might have begun in it.
+   * @returns the folder in which the command ended; `undefined` if the second mark has not told it
    */
   finish (): string | undefined {
     if (this.#state === 'behind') return /^(\/[^\n]*)\n/.exec(this.#rest.toString())?.[1]
@@ -43,7 +43,7 @@ export class MarkedOutput {
     return undefined
   }
 
-  /** The text that came in place of the first mark, such as an error of the login shell. */
+  /** The text that came in place of the first mark, such as an error of the login shell; `''` if the mark has come. */
   get aside (): string {
     return this.#state === 'before' ? this.#rest.toString() : ''
   }
@@ -69,7 +69,7 @@ export class MarkedOutput {
   }
 }
 
-/** The number of bytes at the end of the output that may be the beginning of a mark, and so are held back. */
+/** The number of bytes at the end of the output that may be the beginning of a mark. They are not passed on yet. */
 function overlap (bytes: Buffer, mark: Buffer): number {
   for (let length = Math.min(mark.length - 1, bytes.length); length > 0; length--) {
     if (bytes.compare(mark, 0, length, bytes.length - length) === 0) return length

@@ -1,6 +1,6 @@
 import { quoted, reportingFolder } from '../shell-scripts.ts'
 
-/** The number of checks, one each 100 ms, after which a remote kill sends SIGKILL, and after which it gives up. */
+/** A remote kill checks each 100 ms whether the processes have ended: after how many checks it sends SIGKILL, and after how many it stops waiting. */
 const [PATIENCE, MOST] = [20, 40]
 
 /**
@@ -54,8 +54,8 @@ exit $code
 `
 
 /**
- * Makes the command line that runs a command on a remote machine under supervision. Its stdin has to begin with a line that holds the
- * mark, and to stay open: when stdin ends, the command is ended.
+ * Makes the command line that runs a command on a remote machine under supervision. The first line of its stdin has to be the mark, and
+ * stdin has to stay open: when stdin ends, the command is ended.
  */
 export function keptCommand (command: string, cwd = ''): string {
   return `exec /bin/sh -c ${quoted(SUPERVISOR)} sh ${quoted(cwd)} ${quoted(reportingFolder(command))}`

@@ -8,8 +8,8 @@ import { killRemotely } from './remote-kill.ts'
 import { keptCommand } from './remote-scripts.ts'
 
 /**
- * The length of the silence on a channel, after its command has ended, at which the channel is closed, in ms. A process that the command
- * left behind may hold it open.
+ * How long a channel may be silent after its command has ended, in ms. Then the channel is closed, since a process that the command left
+ * behind may keep it open.
  */
 const REST = 1000
 
@@ -95,7 +95,7 @@ async function silence (channel: ClientChannel): Promise<void> {
   })
 }
 
-/** Resolves when the command's time limit is reached, or when the caller cancels it. */
+/** Waits until the command's time limit is reached, or until the caller cancels the command. @returns which of the two has happened */
 async function wantedNoMore ({ timeout, signal }: RunOptions, started: number, closed: Promise<unknown>): Promise<Exclude<Cause, 'ended'>> {
   return await new Promise(resolve => {
     const cancel = (): void => { resolve('cancelled') }

@@ -96,7 +96,10 @@ export class SshConnection {
     })
   }
 
-  /** The only ways to log in: the target's key file, or else the SSH agent. Passwords are never used, and no question is answered. */
+  /**
+   * The only ways to log in: the target's key file, or else the SSH agent. Passwords are never used, and questions of the remote machine
+   * are not answered.
+   */
   async #login (): Promise<Pick<ConnectConfig, 'privateKey' | 'agent' | 'authHandler'>> {
     const { keyFile } = this.#target
     if (keyFile !== undefined) return { privateKey: await readFile(keyFile), authHandler: ['publickey'] }

@@ -17,8 +17,8 @@ const HELLO = 10_000
 const REST = 1000
 
 /**
- * The report that the script prints before a shell begins: the shell's process id and the folder for its files, or `nowhere` when the
- * folder to begin in does not exist.
+ * Matches the report that the script prints before a shell begins: the shell's process id and the folder for its files, or `nowhere` when
+ * the folder to begin in does not exist.
  */
 // eslint-disable-next-line no-control-regex
 const FIRST_WORDS = /\x1b\]7717;(?:h;(\d{1,10});(\/[^\x07]{1,200})|nowhere)\x07/
@@ -155,7 +155,7 @@ interface SshPtyOptions {
 
 class SshPty implements Pty {
   readonly ended: Promise<PtyEnd>
-  /** Settles when a kill of the shell is finished, for which the connection has to stay open; undefined when nobody has killed the shell. */
+  /** Settles when a kill of the shell is finished; until then the connection has to stay open. It is `undefined` if nobody has killed the shell. */
   killed: Promise<boolean> | undefined
   readonly #client: Client
   readonly #channel: ClientChannel

@@ -1,4 +1,4 @@
-/** A bell wakes all callers that wait for it to ring. */
+/** A bell: `ring` wakes all callers that wait in `rung`. */
 export class Bell {
   readonly #wakes = new Set<() => void>()
 

@@ -7,34 +7,34 @@ export type Piece =
   | { readonly kind: 'prompt', readonly number: number, readonly status: number, readonly folder: string }
   /** A prompt has been shown. */
   | { readonly kind: 'shown' }
-  /** The shell asks for the secret that its marks will hold. */
+  /** The shell asks for the secret, which its later marks will contain. */
   | { readonly kind: 'asks' }
   /** The shell ends with a code. */
   | { readonly kind: 'exit', readonly code: number }
   /** A command begins. */
   | { readonly kind: 'begin', readonly id: string }
 
-/** The largest length of a mark, in UTF-16 units; a mark holds one path at most. A longer sequence is not a mark. */
+/** The largest length of a mark, in UTF-16 units. A mark contains at most one path. A longer sequence is not a mark. */
 const MAX_MARK = 8192
 
-/** The content of a mark after its introducer, and the sequence that ends it. */
+/** Matches the rest of a mark after its first characters (`MARK`): its content, and the sequence that ends it. */
 // eslint-disable-next-line no-control-regex
 const REST = /([^\x07\x1b]*)(\x07|\x1b\\|\x1b|$)/y
 
 /**
- * Removes the marks from a terminal's output and parses them, in linear time. Marks without the shell's secret are forged and removed without effect;
- * only the question for the secret and the begin of a command need none.
+ * Removes the marks from a terminal's output and parses them, in linear time. A mark without the shell's secret is forged: it is removed
+ * and ignored. Only two marks need no secret: the one that asks for it, and the one with which a command begins.
  */
 export class Marks {
   readonly #secret: string
   #held = ''
 
-  /** @param secret the secret that the marks of this shell's prompts hold */
+  /** @param secret the secret that the marks of this shell contain */
   constructor (secret: string) {
     this.#secret = secret
   }
 
-  /** Splits further output into pieces, in order. An end of it that may be the beginning of a mark is held back until the next call. */
+  /** Splits further output into pieces, in order. If the output ends with what may be the beginning of a mark, this end waits for the next call. */
   read (more: string): Piece[] {
     const pieces: Piece[] = []
     const text = this.#held + more
@@ -49,7 +49,7 @@ export class Marks {
         this.#held = text.slice(at)
         return pieces
       }
-      // An escape that does not end the mark begins another sequence.
+      // An escape character that is not the end of this mark begins another sequence.
       from = at + MARK.length + whole.length - (end === '\x1b' ? 1 : 0)
       if (end === '\x07' || end === '\x1b\\') pieces.push(...this.#pieceOf(said))
     }

@@ -12,7 +12,10 @@ const KEPT = 30 * 24 * 60 * 60_000
 
 const ENDING = '.cast'
 
-/** A recording writes a terminal's output to a file as asciicast v2 (https://docs.asciinema.org/manual/asciicast/v2/). It holds no typed keys. */
+/**
+ * A recording writes a terminal's output to a file as asciicast v2 (https://docs.asciinema.org/manual/asciicast/v2/). The keys that are
+ * typed are not recorded.
+ */
 export class Recording {
   readonly #file: WriteStream
   readonly #began = performance.now()

@@ -3,16 +3,16 @@ import { KEPT } from '../executor.ts'
 
 /** Options for running a command in a terminal. */
 export interface ShellRunOptions {
-  /** The timeout in ms, from the command's begin mark on. Each key that a person types restarts it. */
+  /** The time limit of the command, in ms, counted from its begin mark. Each key that a person types restarts it. */
   readonly timeout: number
-  /** Ends the command, or its wait for an empty line, when the signal aborts. */
+  /** When it aborts, the command is ended, or no longer waits for an empty input line. */
   readonly signal: AbortSignal
-  /** How much of the command's output is kept, in bytes. @default 1 MiB */
+  /** The largest size of the kept beginning and end of the command's output, in bytes. @default 1 MiB */
   readonly keep?: number
   readonly onOutput?: (text: string) => void
   /** Called once, when the command has to wait until the terminal's input line is empty. */
   readonly onWait?: () => void
-  /** Whether the command may begin in a folder. @default in any */
+  /** Tells whether the command may begin in a folder. @default it may begin in any folder */
   readonly mayBeginIn?: (folder: string) => boolean
 }
 
@@ -29,18 +29,18 @@ export interface ShellRan {
   readonly durationMs: number
 }
 
-/** How long after the start of a command a key may still restart its timeout, in ms. */
+/** How long after the start of a command a typed key can restart its time limit, in ms. */
 const MOST_TIME = 600_000
 
-/** The escape sequences that only style text: colours, the erasures that grep puts beside them, and bracketed paste on and off. */
+/** Matches the escape sequences that only style text: colours, the erasures that grep prints beside them, and bracketed paste on and off. */
 // eslint-disable-next-line no-control-regex
 const STYLES = /\x1b\[(?:[\d;:]*m|K|\?2004[hl])/g
 
-/** The beginning of such a sequence, or of a line end, whose rest may be in the next part of the output. */
+/** Matches the beginning of an escape sequence or of a line end, at the end of a part of the output. The next part may have the rest. */
 // eslint-disable-next-line no-control-regex
 const HALF = /(?:\x1b(?:\[[\d;:?]{0,32})?|\r)$/
 
-/** One command of a skill, from the moment in which its line is typed. */
+/** One command of a skill in a terminal, from the moment when its line is typed. */
 export class ShellCommand {
   readonly text: string
   /** The random id in the command's begin mark. */
@@ -48,12 +48,12 @@ export class ShellCommand {
   /** The output before the command's begin mark: the terminal's echo of the typed line. */
   echo = ''
   hasBegun = false
-  /** Whether a prompt has come after the line was typed, without a begin mark. */
+  /** Whether the shell has shown a prompt after the line was typed, although no begin mark has come. */
   isPassed = false
   readonly #options: ShellRunOptions
   readonly #folder: string
   readonly #clip: Clip
-  /** The end of the output so far that is kept back, because the next part may complete it. */
+  /** The end of the output so far, which may be the beginning of an escape sequence or line end. It waits for the next part of the output. */
   #half = ''
   readonly #since = performance.now()
   readonly #settle: (ran: ShellRan) => void
@@ -94,12 +94,12 @@ export class ShellCommand {
     if (signal.aborted) cancel()
   }
 
-  /** Restarts the timeout, because a person has typed, such as a password or an answer. */
+  /** Restarts the time limit, because a person has typed something, such as a password or an answer. */
   renew (): void {
     if (this.#cause === undefined && performance.now() - this.#since < MOST_TIME) this.#timer?.refresh()
   }
 
-  /** Adds a part of the output, without its styles: they are for the screen, and whoever reads the output elsewhere would see the sequences. */
+  /** Adds a part of the output to the result, without the escape sequences for styles: these are useful only on a screen. */
   output (text: string): void {
     const all = this.#half + text
     this.#half = HALF.exec(all)?.[0] ?? ''

@@ -1,15 +1,19 @@
 import { quoted } from '../shell-scripts.ts'
 
-/** The introducer of all marks: a private OSC that terminals ignore (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h3-Operating-System-Commands). */
+/**
+ * The first characters of every mark: a private OSC, which terminals ignore
+ * (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h3-Operating-System-Commands).
+ */
 export const MARK = '\x1b]7717;'
 
-/** The names of the file that holds a command, and of the file that restores the prompt after it. */
+/** The names of two files: the first contains a command, the second restores the prompt after the command. */
 export const [COMMAND_FILE, PROMPT_FILE] = ['a', 'b'] as const
 
 /**
- * The setup line that is typed into a new shell before its output is shown. It makes the shell ask for a secret, which is typed separately, since a
- * line may stay in the memory of a shell. From then on every prompt reports a number (which the prompt itself increments), the status of the last
- * command and the folder. A redrawn prompt keeps its number. None of the shell's variables for this is exported.
+ * The setup line, which is typed into a new shell before any output of the shell is shown. It makes the shell ask for a secret. The secret
+ * is typed separately, since a line may stay in the memory of a shell. After that, every prompt reports a number (which the prompt itself
+ * increments), the status of the last command and the folder. A redrawn prompt has the same number again. No variable that the shell has
+ * for this is exported.
  * @param name the beginning of the visible prompt: letters, digits, `_` and `-`
  */
 export function setupLine (name: string): string {
@@ -20,7 +24,8 @@ export function setupLine (name: string): string {
     'unset PROMPT_COMMAND PS0',
     // bash counts the columns of its line. `\[` and `\]` tell it which text takes no column.
     'if [ -n "$BASH_VERSION" ]; then set +o history; history -c; __aps_o=\'\\[\' __aps_c=\'\\]\'; else __aps_o= __aps_c=',
-    // In a sandbox dash loses its exit code, because the process group to which it returns the terminal is outside: so a mark reports the code.
+    // In a sandbox the exit code of dash gets lost, because dash returns the terminal to a process group outside the sandbox. So a mark
+    // reports the code.
     'trap "printf \'\\033]7717;$__aps_k;x;%s\\007\' \\"\\$?\\"" EXIT; fi',
     '__aps_n=0',
     `PS1=$__aps_o${mark('p;')}'$((__aps_n=__aps_n+1));$?;$PWD'"$(printf '\\007')"$__aps_c'${name}:$PWD$ '$__aps_o${mark('e\\007')}$__aps_c`,
@@ -30,7 +35,7 @@ export function setupLine (name: string): string {
   return ` ${words.join('; ')}\r`
 }
 
-/** The text of the file that holds a command. @param begin id for the command's begin mark, of letters and digits */
+/** The text of the file that contains a command. @param begin id for the command's begin mark, of letters and digits */
 export function commandFile (command: string, begin: string): string {
   return `printf '\\033]7717;b;%s\\007' ${begin}\n${command}\n`
 }
@@ -38,7 +43,7 @@ export function commandFile (command: string, begin: string): string {
 /** The text of a command file that does nothing. It replaces the file of a command that is not wanted any more. */
 export const NOTHING = ':\n'
 
-/** The text of the file that restores the prompt after a command, and keeps the command's status. `set -x` prints nothing of it. */
+/** The text of the file that restores the prompt after a command, and passes on the command's status. With `set -x`, the shell prints none of it. */
 export const RESTORE_PROMPT = '{ __aps_s=$?; PS1=$__aps_p; } 2>/dev/null\nreturn $__aps_s\n'
 
 /** The line that is typed to run a command's two files. @param command path of the command file @param prompt path of the prompt file */

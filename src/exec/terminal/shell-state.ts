@@ -1,25 +1,28 @@
 /**
- * The state of a shell, as far as its marks and the person's keys tell. `typing`: its input line is not empty. `command`: it runs a command that a
- * skill asked for.
+ * The state of a shell, as its marks and the typed keys show it. `prompt`: the shell waits with an empty input line. `typing`: its input
+ * line is not empty. `busy`: it may be running what a person has typed. `command`: it runs a command of a skill.
  */
 export type TerminalState = 'opening' | 'prompt' | 'typing' | 'busy' | 'command' | 'closed'
 
-/** How long a prompt must be followed by silence before it counts as idle, if keys came while the shell was busy, in ms. */
+/** If keys came while the shell was busy: how long there must be no output after a prompt, in ms, before the shell counts as idle. */
 const QUIET = 300
 
-/** Reports that terminals send by themselves as answers: the cursor's position, the type of the terminal. */
+/** Matches the reports that terminals send by themselves when a program asks: the cursor's position, the type of the terminal. */
 // eslint-disable-next-line no-control-regex
 const REPORTS = /^(?:\x1b\[[?>=]?[\d;]*[Rcn])+$/
 
-/** Keys that end a line: Enter, and Ctrl-C, which empties it. */
+/** Matches the keys that end a line: Enter, and Ctrl-C, which empties the line. */
 // eslint-disable-next-line no-control-regex
 const ENDS_LINE = /[\r\n\x03]/
 
-/** Keys that end a line while a program runs: also Ctrl-Z and Ctrl-\, which stop or quit the program, and discard what nobody has read yet. */
+/**
+ * Matches the keys that end a line while a program runs. Besides Enter and Ctrl-C these are Ctrl-Z and Ctrl-\, which stop or quit the
+ * program; the terminal then drops the typed text that no program has read yet.
+ */
 // eslint-disable-next-line no-control-regex
 const ENDS_IN_PROGRAM = /[\r\n\x03\x1a\x1c]/
 
-/** Escape sequences, which terminals do not show as text. */
+/** Matches escape sequences, which a terminal does not show as text. */
 // eslint-disable-next-line no-control-regex
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])/g
 
@@ -31,17 +34,17 @@ export interface Prompt {
 }
 
 /**
- * Tracks whether the shell's input line is empty, so that a line that the service types would be a command by itself. In doubt the line counts as not
- * empty; Enter corrects that.
+ * Tracks whether the shell's input line is empty. Only then may the service type a line, which must be a command of its own. In doubt, the
+ * input line counts as not empty, until the person presses Enter.
  */
 export class ShellState {
   state: TerminalState = 'opening'
   /** The newest prompt. */
   prompt: Prompt = { number: 0, status: 0, folder: '' }
   readonly #onChange: () => void
-  /** Whether keys came after the last key that ended a line. */
+  /** Whether keys came after the last key that ended a line, so that the input line is not empty. */
   #isPending = false
-  /** Whether keys came while the shell was busy: a line of them may run next. */
+  /** Whether keys came while the shell was busy. The shell may run them as its next line. */
   #isAhead = false
   /** The timer that runs while a prompt still has to be followed by silence. */
   #quiet: NodeJS.Timeout | undefined
@@ -51,7 +54,7 @@ export class ShellState {
     this.#onChange = onChange
   }
 
-  /** Takes keys for the shell. @returns whether a person has typed: reports of terminals are no keys */
+  /** Takes keys that the shell gets. @returns whether a person has typed them; a terminal's own reports are not typed */
   keys (text: string): boolean {
     if (text === '' || REPORTS.test(text)) return false
     const wasBusy = this.state === 'busy' || this.state === 'command'
@@ -98,7 +101,8 @@ export class ShellState {
   }
 
   /**
-   * Takes a prompt that comes before a typed command has begun: another program has read the command's line, or the shell reads it next.
+   * Takes a prompt that comes after a command was typed and before the command has begun. Either another program has read the command's
+   * line, or the shell will read it next.
    * @returns whether the prompt is new
    */
   passed (prompt: Prompt): boolean {
@@ -107,7 +111,7 @@ export class ShellState {
     return true
   }
 
-  /** Records that another program than the shell has read a command's line. @param isAtPrompt whether a prompt has come since */
+  /** Records that a program other than the shell has read the line of a command. @param isAtPrompt whether a prompt has come since then */
   misread (isAtPrompt: boolean): void {
     this.#isAhead = true
     this.#isShown = true
@@ -126,7 +130,7 @@ export class ShellState {
     this.#become('prompt')
   }
 
-  /** Stops the timer for a prompt. @returns whether it was running */
+  /** Stops the timer that waits for silence after a prompt. @returns whether the timer was running */
   #stopSettling (): boolean {
     const isSettling = this.#quiet !== undefined
     clearTimeout(this.#quiet)

@@ -1,7 +1,7 @@
-/** How much of a terminal's output is kept for whoever attaches again, in UTF-16 units. */
+/** How much of a terminal's last output is kept for a client that attaches later, in UTF-16 units. */
 export const KEPT_OUTPUT = 256 * 1024
 
-/** The last part of a terminal's output, for a reader that attaches later. */
+/** The last part of a terminal's output, kept for a client that attaches later. */
 export class ShownOutput {
   #parts: string[] = []
   #length = 0
@@ -18,7 +18,7 @@ export class ShownOutput {
       else this.#parts[0] = first.slice(over)
       this.#length -= Math.min(first.length, over)
     }
-    // A terminal shows many short parts.
+    // A terminal's output comes in many short parts, so they are joined now and then.
     if (this.#parts.length > 1000) this.#parts = [this.#parts.join('')]
   }
 

@@ -1,8 +1,8 @@
 import { type TerminalState } from './shell-state.ts'
 
-/** A reader of a terminal's output, such as a client's connection. */
+/** A reader gets the output of a terminal, such as the connection of a client. */
 export interface TerminalReader {
-  /** How much was sent to the reader and has not been read yet, in bytes. */
+  /** The size of what was sent to the reader and was not read yet, in bytes. */
   readonly unread: number
   data (text: string): void
   state (state: TerminalState): void
@@ -12,20 +12,23 @@ export interface TerminalReader {
   cut (): void
 }
 
-/** How much a reader may leave unread, in bytes, before the terminal waits for it, and when the terminal goes on. */
+/** How many unread bytes of a reader make the terminal's output pause, and at how many the output goes on. */
 const [MOST, FEW] = [512 * 1024, 128 * 1024]
 
 /** How often a slow reader's unread bytes are checked, in ms. */
 const LOOK = 50
 
-/** The one reader of a terminal. A slow one makes the terminal wait, except while a command of a skill runs: then the reader is cut off. */
+/**
+ * The place for the one reader of a terminal. If the reader is slow, the terminal's output is paused until the reader has read enough.
+ * While a command of a skill runs, a slow reader is cut off instead.
+ */
 export class ReaderSeat {
   readonly #pty: { pause (): void, resume (): void }
   readonly #isHurried: () => boolean
   #reader: TerminalReader | undefined
   #look: NodeJS.Timeout | undefined
 
-  /** @param isHurried says whether no reader may make the terminal wait now */
+  /** @param isHurried tells whether the output must not be paused now, because a command of a skill runs */
   constructor (pty: { pause (): void, resume (): void }, isHurried: () => boolean) {
     this.#pty = pty
     this.#isHurried = isHurried
@@ -35,19 +38,19 @@ export class ReaderSeat {
     return this.#reader !== undefined
   }
 
-  /** Gives the seat to a reader. The present reader is told that another one has attached. */
+  /** Gives the place to a reader. The present reader is told that another one has attached. */
   take (reader: TerminalReader): void {
     this.leave('attached elsewhere')
     this.#reader = reader
   }
 
-  /** Frees the seat. The present reader gets nothing more, and is told the reason. */
+  /** Removes the present reader, which gets no more output and is told the reason. */
   leave (reason: string): void {
     const reader = this.#free()
     reader?.closed(reason)
   }
 
-  /** Frees the seat if this reader still has it. */
+  /** Removes this reader, if it is still the present one. */
   left (reader: TerminalReader): void {
     if (this.#reader === reader) this.#free()
   }
@@ -67,7 +70,7 @@ export class ReaderSeat {
     this.#reader?.state(state)
   }
 
-  /** Cuts off a slow reader while nobody may make the terminal wait. */
+  /** Cuts off a slow reader, if the output must not be paused now. */
   hurry (): void {
     if ((this.#reader?.unread ?? 0) <= MOST || !this.#isHurried()) return
     const reader = this.#free()

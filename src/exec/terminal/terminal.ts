@@ -19,7 +19,7 @@ export interface TerminalEnd {
 }
 
 export interface TerminalOptions {
-  /** The beginning of the visible prompt. */
+  /** The name with which the visible prompt begins. */
   readonly name: string
   readonly size: Size
   readonly open: (options: PtyOptions) => Promise<Pty>
@@ -41,10 +41,10 @@ const [FIRST_OUTPUT, FIRST_PROMPTS] = [1000, 15_000]
 /** How long a terminal may be without a key, a command and a reader, in ms. */
 const IDLE = 30 * 60_000
 
-/** The largest kept part of a greeting, in UTF-16 units. */
+/** The largest kept length of the output before the first prompt (the greeting), in UTF-16 units. */
 const MAX_GREETING = 64 * 1024
 
-/** A shell that a person types into, and in which commands of skills run. */
+/** A shell in a terminal. A person types into it, and commands of skills run in it. */
 export class Terminal {
   /** Resolves when the terminal has ended. */
   readonly ended: Promise<TerminalEnd>
@@ -56,16 +56,16 @@ export class Terminal {
   readonly #shell: ShellState
   readonly #shown = new ShownOutput()
   readonly #seat: ReaderSeat
-  /** The last part of the output before the first prompt. */
+  /** The last part of the output before the first prompt, such as a greeting or an error. */
   #greeting = ''
-  /** The output from the last line that was ended by Enter up to the next prompt. */
+  /** The output since a person last pressed Enter, or since a command of a skill began, up to the next prompt. */
   #lastOutput = new ShownOutput()
   #isPrompting = false
   readonly #commands: TypedCommands
   /** Rings when the state has changed, so that a waiting command checks it again. */
   readonly #bell = new Bell()
   #idle: NodeJS.Timeout | undefined
-  /** The reason for which the terminal is ended; undefined while nobody ends it. */
+  /** The reason why the service ends the terminal; `undefined` if it does not. */
   #ending: string | undefined
   #isEnded = false
   /** The exit code that the shell itself has reported in a mark. */
@@ -110,7 +110,7 @@ export class Terminal {
     return this.#shell.prompt.folder
   }
 
-  /** The output from the last line that was ended by Enter up to the next prompt. */
+  /** The output since a person last pressed Enter, or since a command of a skill began, up to the next prompt. */
   get lastOutput (): string {
     return this.#lastOutput.text()
   }
@@ -152,7 +152,7 @@ export class Terminal {
     return await this.#commands.run(text, options)
   }
 
-  /** Sets the reason that the reader is told when the terminal is ended; the first reason counts. */
+  /** Sets the reason that the reader will be told when the terminal is ended. Only the first reason counts. */
   endsFor (reason: string): void {
     this.#ending ??= reason
   }
@@ -227,7 +227,7 @@ export class Terminal {
     this.#bell.ring()
   }
 
-  /** Restarts the idle timer. */
+  /** Restarts the timer that measures how long the terminal has been unused. */
   #touch (): void {
     clearTimeout(this.#idle)
     const { idle = IDLE, onIdle } = this.#options
@@ -239,7 +239,7 @@ export class Terminal {
     clearTimeout(this.#idle)
     this.#shell.close()
     const reason = this.#isEnded ? 'ended' : exitCode === null ? 'lost' : 'exit'
-    // Where the service ends the terminal, `end` tells the command whether the end of its processes is confirmed.
+    // If the service has ended the terminal, `end` tells the command whether its processes have certainly ended.
     if (reason !== 'ended') this.#commands.shellEnded(exitCode, true)
     this.#seat.leave(this.#ending ?? (exitCode === null ? 'the connection was lost' : `the shell has ended with code ${exitCode}`))
     await this.#options.recording?.close()

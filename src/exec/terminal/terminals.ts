@@ -31,7 +31,7 @@ export class Terminals {
     return this.#open.get(id)?.terminal.folder
   }
 
-  /** Sets the reason that a terminal's reader is told when the terminal is ended. */
+  /** Sets the reason that the reader of a terminal will be told when the terminal is ended. */
   endsFor (id: string, reason: string): void {
     this.#open.get(id)?.terminal.endsFor(reason)
   }
@@ -40,17 +40,23 @@ export class Terminals {
     return this.#open.has(id) || this.#opening.has(id)
   }
 
-  /** Waits for a terminal that is about to be opened. @throws what keeps it from being opened */
+  /** Waits until a terminal is opened by `hold`. @throws the error because of which it cannot be opened */
   async expect (id: string): Promise<Terminal> {
     return await new Promise((resolve, reject) => { this.#opening.set(id, { opened: resolve, failed: reject }) })
   }
 
-  /** Ends the wait of `expect` for a terminal. */
+  /** Removes a terminal that `expect` waits for from the table, if nobody will open it. */
   forget (id: string): void {
     this.#opening.delete(id)
   }
 
-  /** Holds a terminal while it lasts. @param owner name of the token that opens it @param open opens it @returns when it is open @throws what `open` throws */
+  /**
+   * Opens a terminal, and keeps it in this table until it ends.
+   * @param owner name of the token that opens it
+   * @param open opens the terminal
+   * @returns the open terminal
+   * @throws the error of `open`
+   */
   async hold (id: string, owner: string, open: () => Promise<Terminal>): Promise<Terminal> {
     const waiting = this.#opening.get(id)
     try {

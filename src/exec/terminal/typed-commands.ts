@@ -10,13 +10,13 @@ import { type Prompt, type ShellState } from './shell-state.ts'
 /** How long a command waits for an empty line, in ms. */
 const PATIENCE = 600_000
 
-/** How long the begin mark of a command may take, in ms. The mark never comes where another program than the shell has read the line. */
+/** How long to wait for the begin mark of a command, in ms. The mark never comes if a program other than the shell has read the command's line. */
 const BEGIN = 5000
 
-/** How long the begin mark may take after a prompt, where it comes next or never, in ms. */
+/** How long to wait for the begin mark after a prompt has come, in ms. After a prompt the mark comes at once or never. */
 const SOON = 500
 
-/** The number of attempts to type a command whose line other programs read. */
+/** How many times a command is typed, if other programs read its line. */
 const TRIES = 3
 
 /** How long a command may take to end after Ctrl-C, in ms, before the whole terminal is ended. */
@@ -28,7 +28,7 @@ const MAX_ECHO = 64 * 1024
 export interface TypedCommandsOptions {
   readonly pty: Pty
   readonly shell: ShellState
-  /** Rings when the shell's state has changed, and when a command may be typed again. */
+  /** Rings when the shell's state has changed, or when another command may be typed. */
   readonly bell: Bell
   /** How long a command waits for an empty line, in ms. @default 10 min */
   readonly patience?: number
@@ -36,11 +36,14 @@ export interface TypedCommandsOptions {
   readonly show: (text: string) => void
   /** Called when no command is being typed or runs any more. */
   readonly onFree: () => void
-  /** Called when a command goes on after Ctrl-C: only the end of the whole terminal ends it. */
+  /** Called when a command has not ended after Ctrl-C. Only the end of the whole terminal can end it then. */
   readonly onStuck: () => Promise<void>
 }
 
-/** The commands of skills in one shell. Each is typed at the shell's empty prompt, one at a time, and found in the output by its marks. */
+/**
+ * Runs the commands of skills in one shell. Each command is typed when the shell's input line is empty, one at a time. Marks tell where in
+ * the output it begins and ends.
+ */
 export class TypedCommands {
   readonly #options: TypedCommandsOptions
   /** The command whose line has been typed last, until it has ended. */
@@ -82,7 +85,7 @@ export class TypedCommands {
     }
   }
 
-  /** Takes the mark of a prompt, after which a command that has begun is over. */
+  /** Takes the mark of a prompt. A command that had begun has ended now. */
   prompted (prompt: Prompt): void {
     const { shell, bell } = this.#options
     const command = this.#command
@@ -94,17 +97,17 @@ export class TypedCommands {
     }
   }
 
-  /** Takes the begin mark of a command. @param id the random id in the mark: other programs may print marks too */
+  /** Takes the begin mark of a command. @param id the random id in the mark; a mark with another id is ignored, since any program may print marks */
   begun (id: string): void {
     const command = this.#command
     if (command === undefined || command.hasBegun || command.id !== id) return
     command.begin(() => { void this.#interrupt(command) })
-    // Readers are shown the command itself in place of the line that was typed.
+    // Readers see the command itself, in place of the line that was typed to run it.
     this.#options.show(`${revealHidden(command.text).replaceAll('\n', '\r\n')}\r\n`)
     this.#options.bell.ring()
   }
 
-  /** Keeps output before the begin mark of a command: the shell's echo of the typed line. @returns whether the output was such an echo */
+  /** Keeps output that comes before the begin mark of a typed command: the shell's echo of the typed line. @returns whether the output was kept */
   tookEcho (text: string): boolean {
     const command = this.#command
     if (command?.hasBegun !== false) return false
@@ -127,7 +130,7 @@ export class TypedCommands {
     this.#command?.shellEnded(exitCode, isConfirmed)
   }
 
-  /** Types a command at an empty prompt. @returns `undefined` where the command did not begin, so that it can be tried again */
+  /** Types a command at an empty prompt, and waits for its end. @returns `undefined` if the command did not begin; then it can be typed again */
   async #attempt (text: string, options: ShellRunOptions): Promise<ShellRan | undefined> {
     const { shell, bell, onFree } = this.#options
     this.#isTaken = true
@@ -135,7 +138,7 @@ export class TypedCommands {
     const id = randomBytes(16).toString('hex')
     try {
       const line = runLine(await this.#put(COMMAND_FILE, commandFile(text, id)), await this.#put(PROMPT_FILE, RESTORE_PROMPT))
-      // The person may have typed meanwhile.
+      // A person may have typed something since the prompt was empty.
       if (shell.state !== 'prompt' || shell.prompt.number !== number || options.signal.aborted) return undefined
       const { folder } = shell.prompt
       if (options.mayBeginIn?.(folder) === false) throw new ExecutorError('TERMINAL_MOVED', `the terminal is in ${folder} by now, and nothing was run`)
@@ -162,7 +165,11 @@ export class TypedCommands {
     }
   }
 
-  /** Waits for the begin mark of a command. @param most in ms; after a prompt the mark comes soon, or never */
+  /**
+   * Waits for the begin mark of a command, or for the end of the shell.
+   * @param most in ms; the wait is shorter after a prompt
+   * @returns whether one of them has come
+   */
   async #begins (command: ShellCommand, most: number): Promise<boolean> {
     const { shell, bell } = this.#options
     const since = performance.now()
@@ -171,7 +178,10 @@ export class TypedCommands {
     return command.hasBegun || shell.state === 'closed'
   }
 
-  /** Withdraws a command whose line the shell has not read in time; read later, the line does nothing. @returns whether the command has not begun */
+  /**
+   * Withdraws a command whose line the shell has not read in time. If the shell reads the line later, the line does nothing. @returns
+   * whether the command was withdrawn; false if it has begun after all
+   */
   async #takeBack (command: ShellCommand): Promise<boolean> {
     await this.#put(COMMAND_FILE, NOTHING)
     if (await this.#begins(command, SOON)) return false
@@ -181,7 +191,7 @@ export class TypedCommands {
     return true
   }
 
-  /** Ends a running command by Ctrl-C; ends the whole terminal when that does not help in time. */
+  /** Ends a running command by Ctrl-C. If the command has not ended after `GRACE` ms, ends the whole terminal. */
   async #interrupt (command: ShellCommand): Promise<void> {
     const { pty, onStuck } = this.#options
     pty.write('\x03')

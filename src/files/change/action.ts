@@ -7,7 +7,7 @@ import { ORDER, type ActionKind } from './step.ts'
 /** The line ends that a change writes: `keep` writes those of the given text; `lf` writes only line feeds, with one at the end of the file. */
 export type Eol = 'keep' | 'lf'
 
-/** An action is one wish in a change of files: create, update or delete one path. A model or a person has named it. */
+/** An action of a change: it creates, updates or deletes the file or folder at one path. A model or a person has asked for it. */
 export interface Action {
   readonly kind: ActionKind
   readonly path: string
@@ -83,7 +83,7 @@ function isActionKind (kind: unknown): kind is ActionKind {
   return ORDER.some(known => known === kind)
 }
 
-/** Copies an object without a prototype, so that a stranger's name such as `constructor` finds nothing inherited. */
+/** Copies an object without its prototype, so that a name from a model, such as `constructor`, does not find an inherited member. */
 function own (given: object): { readonly [name: string]: Json } {
   return Object.assign(Object.create(null), given)
 }

@@ -15,10 +15,13 @@ export interface ApplyOptions {
   /** The absolute path of the folder with the workspace's journal, which records changes until and after they are done. */
   readonly journal: string
   readonly session: string
-  /** The number of the session's effect that asks for the change, `seq.n`. A change is carried out once for each effect, however often it is asked for. */
+  /**
+   * The number (`seq.n`) of the session's effect that asks for the change. A change is carried out only once for each effect, even if it is
+   * asked for several times.
+   */
   readonly effect: string
   readonly change: JsonObject
-  /** Ends the waiting for other changes. A change that has begun is finished all the same. */
+  /** Ends the wait for other changes of the workspace. A change that has begun is finished, also after the signal has aborted. */
   readonly signal: AbortSignal
 }
 
@@ -39,7 +42,8 @@ export async function applyChange ({ files, journal: folder, session, effect, ch
       })
     } catch (error) {
       if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
-      // Another process has taken over the workspace. It finishes the change that was begun here or takes it back, or else the next round does.
+      // Another process has taken over the lock of the workspace. That process, or the next round of this loop, finishes the change or
+      // takes it back.
       if (!(error instanceof LockLost)) throw error
     }
   }
@@ -134,7 +138,7 @@ function workOf (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHe
   return { files, image: hash => journal.image(entry, hash), tag: sha256(entry.id).slice(0, 12), assertHeld, keepsFilled: entry.kind === 'undo' }
 }
 
-/** Yields the contents of files before and after a change, with their SHA-256, for the journal. */
+/** Yields the contents that the journal has to keep: those of files before and after a change, each with its SHA-256. */
 async function * contentsOf (steps: readonly Step[], contents: ReadonlyMap<string, Buffer>, files: WorkspaceFiles): AsyncGenerator<readonly [string, Buffer]> {
   yield * contents
   for (const { path, before, after } of steps) {

@@ -8,7 +8,7 @@ import { foldersOf, type Step } from './step.ts'
 /** The number of files that are read or written at the same time. */
 const SIDE_BY_SIDE = 8
 
-/** The context in which the steps of a change are carried out: the files, their new contents, the lock. */
+/** What is needed to carry out the steps of a change: the files, their new contents, the lock. */
 export interface Work {
   readonly files: WorkspaceFiles
   /** Reads the content of a file from the journal, by its SHA-256. */
@@ -17,7 +17,7 @@ export interface Work {
   readonly tag: string
   /** Checks that this process still holds the workspace's lock. @throws LockLost when another process has taken it over */
   readonly assertHeld: () => void
-  /** Whether a folder that is not empty may stay, when it should be removed and somebody has put something else into it. */
+  /** Whether a folder that a step has to remove may stay, if somebody else has put something into it. */
   readonly keepsFilled: boolean
 }
 

@@ -5,15 +5,16 @@ import { parseShown, type Shown } from './shown.ts'
 import { type Bases } from './survey.ts'
 
 /**
- * A change of files in a workspace: actions to do, or an undo or redo of an earlier change. With `shown`, a person has agreed to it as it
- * was shown, so it is only done if everything is still the same.
+ * A change of files in a workspace: actions to do, or an undo or redo of earlier changes. `shown` is the list of the change that a person
+ * has agreed to; the change is only done if everything is still as in this list. It is `undefined` for a change to which nobody had to
+ * agree.
  */
 export type Change = { readonly shown: Shown | undefined } & (
   | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases, readonly eol: Eol }
   /**
    * An undo or a redo of the session's changes.
-   * @param paths only these paths, and what is below them
-   * @param of the number of the effect (`seq.n`) whose change is the only one to undo
+   * @param paths only these paths, and all that is below them, are restored; `undefined` for all
+   * @param of the number of the effect (`seq.n`) whose change is the only one that may be undone
    */
   | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly of?: string }
 )

@@ -7,10 +7,7 @@ const MAX_COMPARED = 400
 /** The largest length of the closest lines in a message, in UTF-16 units. */
 const MAX_SHOWN = 2000
 
-/**
- * Describes the lines of a file that are most similar to a search text which was not found. The model can then correct its edit; without
- * such help, it gives up.
- */
+/** Describes the lines of a file that are most similar to a search text which was not found, so that the model can correct its edit. */
 export function closestLines (text: string, search: string): string {
   const lines = text.split(/\r?\n/)
   const height = Math.min(search.trimEnd().split('\n').length, lines.length)

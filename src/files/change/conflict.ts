@@ -4,8 +4,8 @@ import { type Mark } from '../workspace-files.ts'
 export interface Conflict {
   readonly path: string
   /**
-   * The reason. `gone`: the file that the change has left is missing. `there`: something exists where the change has left nothing.
-   * `filled`: a folder to remove holds something else.
+   * The reason. `changed`: the file or folder is not as the change has left it. `gone`: the file that the change has left is missing.
+   * `there`: something exists where the change has left nothing. `filled`: a folder to remove contains something else.
    */
   readonly reason: 'changed' | 'gone' | 'there' | 'filled'
 }

@@ -4,17 +4,17 @@ import { type EndedEntry } from './journal.ts'
 import { type Step } from './step.ts'
 import { inForce, reversalOf, undoneIn } from './undo.ts'
 
-/** The files that an undo or a redo would change now, without having done it. */
+/** The result that an undo or a redo would have now. */
 export interface DryTurn {
   /** The paths that would be restored. */
   readonly files: ReadonlyArray<Pick<Step, 'kind' | 'path'>>
-  /** The paths that would be left alone, since somebody else has changed them. */
+  /** The paths that would not be restored, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
 }
 
 /**
- * Computes which files an undo or a redo of several changes would change, without writing. When several changes have touched the same
- * path, the first one to be undone decides about the path: the others find what that one leaves.
+ * Computes which files an undo or a redo of several changes would change, without writing. If several changes have touched the same path,
+ * the change that is undone first decides whether the path would be restored or has a conflict.
  * @param entries changes of the session, the oldest first
  * @param paths only these paths, and what is below them
  */
@@ -36,7 +36,10 @@ export async function dryTurn (kind: 'undo' | 'redo', entries: readonly EndedEnt
   return { files: [...turned.values()].filter(({ isAsked }) => isAsked).map(({ kind, path }) => ({ kind, path })), conflicts: [...conflicts.values()] }
 }
 
-/** Whether a folder will be empty, since all its entries are removed by a change that is undone before. */
+/**
+ * Whether a folder would be empty, because the changes that are undone before would remove all its entries.
+ * @param going the paths that these would remove
+ */
 async function isEmptied (path: string, going: ReadonlySet<string>, files: WorkspaceFiles): Promise<boolean> {
   return (await files.list(path)).every(name => going.has(`${path}/${name}`))
 }

@@ -25,7 +25,7 @@ export interface Entry {
   readonly kind: 'do' | 'undo' | 'redo'
   /** The id of the change that this one undoes or redoes. */
   readonly of?: string
-  /** The id of the change whose folder in the journal holds the contents of files. */
+  /** The id of the change whose folder in the journal contains the contents of files. */
   readonly source: string
   readonly steps: readonly Step[]
   /** The paths that were left out, since somebody else had changed them. */
@@ -65,7 +65,7 @@ export class Journal {
   /**
    * Records a change that is about to begin, and flushes the record to the disk.
    * @param contents of files before and after, each with its SHA-256
-   * @param known places of the contents that the source of the entry has already
+   * @param known places of contents that are in the folder of the entry's source already
    * @throws errors of the file system; then nothing of the record is left
    */
   async begin (entry: Omit<Entry, 'images' | 'version'>, contents: AsyncIterable<readonly [string, Buffer]>, known: Entry['images'] = {}): Promise<Entry> {

@@ -14,7 +14,7 @@ export interface PlacedAction extends Action {
   readonly base: string | undefined
 }
 
-/** The input of `manifest`: all that it needs to know about the disk, so that it reads nothing itself. */
+/** The input of `manifest`: the actions, and all that it needs to know about the disk, so that it reads nothing itself. */
 export interface Wanted {
   readonly actions: readonly PlacedAction[]
   /**

@@ -22,7 +22,7 @@ export interface Planned {
   readonly steps: readonly Step[]
   /** The actions that were asked for, each file with its new content; empty for an undo or a redo. */
   readonly actions: readonly Action[]
-  /** The paths that an undo or a redo leaves alone, since somebody else has changed them. */
+  /** The paths that an undo or a redo does not restore, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
   /** The change that is undone or redone. */
   readonly of?: EndedEntry

@@ -4,7 +4,7 @@ import { ABSENT, type Mark, sha256 } from '../workspace-files.ts'
 import { type Wanted } from './manifest.ts'
 import { foldersOf, type Step } from './step.ts'
 
-/** The state of each path when a change was shown to a person. Consent to the change holds only for this state. */
+/** The state of each path when a change was shown to a person. The person's consent is valid only for this state. */
 export type Shown = ReadonlyMap<string, Mark>
 
 /** The largest number of paths that a refusal names. */
@@ -32,7 +32,7 @@ export function parseShown (given: Json): Shown {
  */
 export function refuseUnshown (shown: Shown, { actions, now }: Wanted): void {
   const ways = new Set(actions.flatMap(({ path }) => foldersOf(path)))
-  // A path that an action does not alter is not in the shown list, so its expected state comes from the action.
+  // The shown list leaves out a path that an action does not alter, so the expected state of this path comes from the action.
   const kept = new Map(actions.map(({ kind, path, content }) => [path, kind === 'CREATE_DIR' ? 'folder' : content === undefined ? null : sha256(content)]))
   const expected = (path: string): Mark => shown.get(path) ?? (shown.has(path) ? null : ways.has(path) ? 'folder' : kept.get(path) ?? null)
   refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => (now.get(path) ?? ABSENT).mark !== expected(path)))
@@ -44,7 +44,10 @@ export function refuseOtherSteps (shown: Shown, steps: readonly Step[]): void {
   refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => shown.has(path) !== now.has(path) || shown.get(path) !== now.get(path)))
 }
 
-/** Turns the error of a change that was possible when it was shown into ERR_BASE_CHANGED, since something must have changed. */
+/**
+ * Converts an error of a change that was shown to a person into ERR_BASE_CHANGED. The change was possible when it was shown, so something
+ * has changed since.
+ */
 export function changedSince (error: unknown): unknown {
   return error instanceof FileRefusal && error.code !== 'ERR_BASE_CHANGED'
     ? new FileRefusal('ERR_BASE_CHANGED', `it has changed since it was shown: ${error.message}; nothing was written`)

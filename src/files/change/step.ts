@@ -27,7 +27,7 @@ const REVERSED: Record<ActionKind, ActionKind> = {
   DELETE_DIR: 'CREATE_DIR'
 }
 
-/** The steps that undo some steps, in the order in which they have to be carried out. */
+/** Makes the steps that undo the given ones, in the order in which they have to be carried out. */
 export function reversed (steps: readonly Step[]): Step[] {
   return steps.map(step => ({ ...step, kind: REVERSED[step.kind], before: step.after, after: step.before })).reverse()
 }

@@ -14,11 +14,10 @@ export interface Reversal {
 }
 
 /**
- * Finds the change to undo next: the last one that is in force, then the one before it. The rest of a change that was undone in part
- * comes first, if any of it can still be undone.
+ * Finds the change to undo next: the latest one that was not undone. A change that was undone in part counts only if something of its rest
+ * can still be undone.
  * @param entries changes of the session, the oldest first
- * @param paths only these paths, and what is below them.
- * @default all, and nothing at all when there are conflicts
+ * @param paths only these paths, and what is below them, are undone; without them all is undone, or nothing if there is a conflict
  * @param only id of the only change that may be undone
  * @throws FileRefusal NOTHING_TO_UNDO
  */
@@ -38,7 +37,7 @@ export async function redoOf (entries: readonly EndedEntry[], paths: readonly st
   return chosen(await reversalOf(last, last.steps, paths, files), paths)
 }
 
-/** The undos since files were last changed, the latest one last: these can be redone. */
+/** The undos that were made after the last change of files and not redone since, the latest one last. These can be redone. */
 export function undoneIn (entries: readonly EndedEntry[]): readonly EndedEntry[] {
   const undone: EndedEntry[] = []
   for (const entry of entries) {
@@ -49,7 +48,7 @@ export function undoneIn (entries: readonly EndedEntry[]): readonly EndedEntry[]
   return undone
 }
 
-/** The changes that are in force, the newest first, each with its steps that are not undone. */
+/** The changes that were not undone, or only in part, the newest first, each with those of its steps that are not undone. */
 export function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: EndedEntry, readonly steps: readonly Step[], readonly isWhole: boolean }> {
   const byId = new Map(entries.map(entry => [entry.id, entry]))
   const undone = new Map<string, Set<string>>()
@@ -73,13 +72,13 @@ export async function reversalOf (of: EndedEntry, from: readonly Step[], paths: 
   const wanted = paths === undefined ? all : all.filter(({ path }) => named.some(name => isAtOrBelow(path, name)))
   const marks = await marksOf(all, files)
   const changed = wanted.filter(({ path, before }) => marks.get(path) !== before).map(({ path, before }) => conflictOf(path, before, marks.get(path)))
-  // A restored file needs its folders, even when these were not named.
+  // A restored file needs the folders on the way to it, even if the caller has not named them.
   const needed = new Set(wanted.flatMap(({ path }) => foldersOf(path)))
   const steps = all.filter(step => wanted.includes(step) || (needed.has(step.path) && step.after === 'folder' && marks.get(step.path) === null))
   return { of, steps, conflicts: [...changed, ...await filledFolders(steps.filter(({ path }) => !isIn(changed, path)), files)] }
 }
 
-/** The conflicts of folders that cannot be removed, since they hold more than the change removes. @param steps the innermost folder first */
+/** The conflicts of folders that cannot be removed, since they contain more than the change removes. @param steps the innermost folder first */
 async function filledFolders (steps: readonly Step[], files: WorkspaceFiles): Promise<Conflict[]> {
   const going = new Set(steps.filter(({ after }) => after === null).map(({ path }) => path))
   const filled: Conflict[] = []

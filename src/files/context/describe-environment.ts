@@ -12,8 +12,8 @@ const VERSIONS = ['.nvmrc', '.node-version', '.python-version', '.ruby-version',
 const MAX_VERSION = 200
 
 /**
- * Describes in a few lines where a project runs, for a model: platform, build files, versions. It has nothing of the service's
- * environment variables, which may hold secrets.
+ * Describes for a model, in a few lines, where a project runs: platform, build files, versions. It leaves out the service's environment
+ * variables, which may contain secrets.
  */
 export async function describeEnvironment (files: WorkspaceFiles): Promise<string> {
   const found: string[] = []

@@ -10,7 +10,7 @@ import { readLog } from './read-log.ts'
 import { readRange } from './read-range.ts'
 import { search } from './search.ts'
 
-/** The largest number of requests in one read, and the largest total length of the blocks that answer them, in UTF-16 units. */
+/** The largest number of requests in one read, and the largest total length of the blocks for them, in UTF-16 units. */
 const MAX_REQUESTS = 100
 const MAX_TOTAL = 200_000
 
@@ -30,8 +30,8 @@ export interface ContextPlace extends MemoryPlace {
 }
 
 /**
- * Reads what a model asks for (files, searches, logs …). Each request gets a block of context as its answer; a request that cannot be
- * read gets a block of the type `missing`, with the reason.
+ * Reads what a model asks for (files, searches, logs …). Each request gets one block of context; a request that cannot be read gets a block
+ * of the type `missing`, with the reason.
  */
 export async function fulfil (requests: readonly JsonObject[], place: ContextPlace): Promise<JsonObject[]> {
   const blocks: JsonObject[] = []
@@ -108,7 +108,7 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
 }
 
 function missing (request: JsonObject, reason: string): JsonObject {
-  // A request for a preview has its whole change in it, which its sender knows and need not get back.
+  // The sender of a request for a preview knows the change in it, so the change is left out of the answer.
   const { change, ...rest } = request
   return { type: 'missing', request: rest, reason }
 }

@@ -16,7 +16,8 @@ export interface Gitignore {
 /** Reads the `.gitignore` of a folder. @param at path of the folder, for one call @param path path of the folder, relative to the workspace */
 export function gitignoreIn (at: string, path: string): Gitignore {
   const text = readPlainSync(join(at, '.gitignore'), MAX_BYTES)?.toString()
-  // Patterns that may take long to match are left out, since a stranger's pattern must not block the process. More files are found then.
+  // Patterns that may take long to match are left out, so that a file of a workspace cannot block the process. Then some files are found
+  // that git would ignore.
   const lines = text?.split(/\r?\n/).filter(isCheapPattern)
   return { path, rules: lines && createIgnore({ allowRelativePaths: true }).add(lines) }
 }

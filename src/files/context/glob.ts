@@ -1,10 +1,13 @@
 import picomatch from 'picomatch'
 
-/** The largest number of stars in a pattern of a stranger. A regular expression with n stars can take time in the n-th power of a name's length. */
+/**
+ * The largest number of stars in a pattern that comes from a model or from a file of a workspace. To match a regular expression with n
+ * stars can take time in the n-th power of a name's length.
+ */
 const MAX_STARS = 3
 const MAX_LENGTH = 200
 
-/** Whether a pattern of a stranger can be matched in a short time, whatever text it is matched against. */
+/** Whether a pattern that comes from a model or from a file of a workspace can be matched in a short time, whatever text it is matched against. */
 export function isCheapPattern (pattern: string): boolean {
   return pattern.length <= MAX_LENGTH && (pattern.match(/\*+/g) ?? []).length <= MAX_STARS
 }

@@ -11,10 +11,8 @@ const MAX_NAMES = 400
 
 /**
  * Lists the files at or below a path of a workspace for a model, one on a line, with sizes in bytes. Files that git ignores are left out.
- * @param named a folder, relative to the workspace.
- * @default all of it
- * @param glob pattern of the files to list.
- * @default all
+ * @param named a folder, relative to the workspace; by default all files of the workspace are listed
+ * @param glob pattern of the files to list; by default all are listed
  * @throws FileRefusal for a path or a glob that is not allowed
  */
 export async function listFiles (

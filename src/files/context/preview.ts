@@ -6,14 +6,14 @@ import { type ChangePlace, planned } from '../change/planned.ts'
 import { shownOf } from '../change/shown.ts'
 import { FileRefusal } from '../file-refusal.ts'
 
-/** The largest length of the list of a change's paths, in UTF-16 units of its JSON. It is limited because the session's log has to hold the list. */
+/** The largest length of the list of a change's paths, in UTF-16 units of its JSON. It is limited because the session's log contains the list. */
 const MAX_LIST = 4 * 1024 * 1024
 
 /** The preview of a change of files: the paths that it would touch, and the first page of their diffs. */
 export interface Preview extends Page {
   /** All paths that the change would touch. A person who agrees to the preview agrees to these only. */
   readonly shown: readonly JsonObject[]
-  /** The paths that the change would leave alone, since somebody else has changed them. */
+  /** The paths that the change would not touch, since somebody else has changed them. */
   readonly conflicts: readonly JsonObject[]
 }
 

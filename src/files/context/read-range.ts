@@ -23,8 +23,8 @@ export interface Range {
  * Reads a range of lines of a text file for a model.
  * @param start number of the first line, from 1
  * @param end number of the last line, included
- * @param most largest length of the text, in UTF-16 units; with it the default range is longer, and a cut text has a mark.
- * @default no limit
+ * @param most largest length of the text, in UTF-16 units; with it the default range is longer, and a cut text has a mark. By default the
+ * length has no limit
  * @throws FileRefusal
  */
 export async function readRange (

@@ -26,8 +26,7 @@ export interface Hit {
 
 /**
  * Searches the files of a workspace for a literal text, until `signal` aborts.
- * @param glob pattern of the files to search.
- * @default all
+ * @param glob pattern of the files to search; by default all are searched
  * @returns the hits; `isTruncated` when there may be more
  * @throws FileRefusal for a query or a glob that is not allowed
  */
@@ -69,7 +68,7 @@ function * linesWith (content: Buffer, query: Buffer): Generator<{ readonly line
       line++
     }
     const end = content.indexOf(LINE_END, at)
-    // When the text is far behind in a long line, the part of the line around it is shown.
+    // If the text is far from the beginning of a long line, the part of the line around the text is shown.
     const from = at - start > MAX_LINE / 2 ? at - MAX_LINE / 2 : start
     yield { line, text: content.subarray(from, end < 0 ? content.length : end).subarray(0, MAX_LINE).toString().trimEnd() }
     if (end < 0) return

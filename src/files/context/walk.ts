@@ -47,7 +47,7 @@ function * walkFolder (folder: string, path: string, above: readonly Gitignore[]
     for (const entry of entries) {
       const { name } = entry
       const its = path === '' ? name : `${path}/${name}`
-      // An entry's kind is what the folder says of the entry itself, so a link counts neither as a file nor as a folder.
+      // The kind of an entry is read from its folder, without following links. So a link counts neither as a file nor as a folder.
       const isFolder = entry.isDirectory()
       if (!(isFolder || entry.isFile()) || SKIPPED.has(name) || isProtected(name) || isIgnored(rules, its, isFolder)) {
         yield undefined

@@ -11,8 +11,8 @@ const texts: Check = value => Array.isArray(value) && value.length <= 50 && valu
 const oneOf = (...words: readonly string[]): Check => value => typeof value === 'string' && words.includes(value)
 
 /**
- * The fields of memory (stored preferences) with their checks. A model's patch can set no others. Any listed word is safe as
- * `output_format`, since the mode that a request names counts more.
+ * The fields of memory (stored preferences) with their checks. A model's patch can set no other fields. Each possible `output_format` is
+ * safe, since it chooses the mode of a plan only if neither the request nor the user's words do.
  */
 const FIELDS: Readonly<Record<Layer, ReadonlyMap<string, Check>>> = {
   user: new Map<string, Check>([

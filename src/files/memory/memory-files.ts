@@ -27,7 +27,7 @@ export interface Memory {
 }
 
 export interface MemoryPlace {
-  /** The files of the workspace; without them there is no memory of a project. */
+  /** The files of the workspace; `undefined` when no workspace is named, and then there is no memory of a project. */
   readonly files: WorkspaceFiles | undefined
   /** The absolute path of the folder in which the service keeps its state. */
   readonly state: string
@@ -35,7 +35,7 @@ export interface MemoryPlace {
   readonly owner: string
 }
 
-/** The content of a file of memory, as it is on the disk. */
+/** A file of memory, as it is on the disk. */
 interface Kept {
   /** The SHA-256 of the file's bytes; undefined when there is no file. */
   readonly hash: string | undefined

@@ -20,7 +20,7 @@ export interface ImportedPrompt {
   readonly labels: ReadonlyMap<string, number>
 }
 
-/** The prompts of a Langfuse export, and remarks on what of it could not be taken over. */
+/** The prompts of a Langfuse export, and remarks about what could not be imported. */
 export interface LangfuseImport {
   readonly prompts: readonly ImportedPrompt[]
   /** The remarks, each as `name: reason`. */

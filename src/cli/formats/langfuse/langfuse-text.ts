@@ -18,8 +18,8 @@ export function templateFrom (text: string, idOf: (name: string) => string): str
 }
 
 /**
- * The backslashes to write before a tag so that those of the text stay: of two or more, Handlebars removes one; a single one would turn the
- * tag into plain text.
+ * The backslashes to write before a tag so that the text has the same ones after rendering. Handlebars removes one of two or more
+ * backslashes; a single backslash would make the tag plain text.
  */
 function inFront (slashes: string): string {
   return slashes === '' ? '' : `${slashes}\\`

@@ -59,7 +59,7 @@ describe('WORKERS=2', () => {
     for (const pid of listeners(service)) {
       process.kill(pid, 'SIGKILL')
       const before = listeners(service).length
-      await waitFor('another one to listen', () => listeners(service).length > before)
+      await waitFor('another one to listen', () => listeners(service).length > before, 30_000)
       assert.equal(sumOf(await samplesOf(service), HTTP, { route: '/api/prompts' }), 6)
     }
     const listed = JSON.parse(await get(`${service.url}/api/prompts`)) as unknown[]

@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs'
 import { type TestContext } from 'node:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
 
-/** Where systems have it. */
-const PLACES = [process.env['CHROME_PATH'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome']
+/** The paths at which systems have Chromium. Its headless shell is first: it takes half of the processor time, since it has no window's parts. */
+const PLACES = [
+  process.env['CHROME_PATH'], '/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
+]
 
 const executablePath = PLACES.find(path => path !== undefined && existsSync(path))
 

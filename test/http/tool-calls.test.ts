@@ -150,7 +150,7 @@ describe('GET /api/tools/{id}', () => {
       'tools:mcp:away': { mcp: { url: 'http://127.0.0.1:1/mcp' } }
     })
     for (const [id, state] of [['x.rest', 'ready'], ['x.grpc', 'failed'], ['mcp.away', 'failed']] as const) {
-      assert.equal((await get(`/api/tools/${id}`)).json['preparation'], state, id)
+      await waitFor(`${id} to be ${state}`, async () => (await get(`/api/tools/${id}`)).json['preparation'] as unknown === state)
     }
   })
 

@@ -83,7 +83,7 @@ export class Registry {
     return this.#options.kinds
   }
 
-  /** The present generation. A request takes it once and uses it to its end. */
+  /** The present generation. A request takes it once and uses it until the request ends. */
   get generation (): Generation {
     return this.#publication.generation
   }

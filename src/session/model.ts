@@ -124,7 +124,7 @@ export interface Start {
   readonly budget: Budget
   /** The ids of the tools whose every call needs a person's approval. */
   readonly ask: readonly string[]
-  /** The operator's rules for commands at the start. Without rules, every command needs an approval. */
+  /** The operator's rules that say which commands may run, as they were when the session started. Without rules, every command needs an approval. */
   readonly commands?: CommandPolicy
   /**
    * The id of the terminal's session, when commands run in a terminal (a shell that a person types into). The process that holds the

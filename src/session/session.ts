@@ -53,7 +53,7 @@ export interface OpenEffect {
 export interface Question {
   /** The rule, in words, because of which the person is asked. */
   readonly rule: string
-  /** The circumstances that the person has to know, such as host and folder; see `Held`. */
+  /** What a person has to know about the effect to decide about it, such as host and folder; see `Held`. */
   readonly about: JsonObject
   /** When the person was asked, in ms since 1970. */
   readonly at: number

@@ -18,7 +18,7 @@ export interface Diet<B extends DietBlock> {
   readonly blocks: readonly B[]
   readonly dropped: number
   readonly truncated: number
-  /** The length of all blocks as they are written, with a line end between them, in UTF-16 units. */
+  /** The length of the text that the model is given of all blocks together, with a line end between two blocks, in UTF-16 units. */
   readonly totalChars: number
   readonly logsChars: number
 }

@@ -59,7 +59,7 @@ export class AdmissionQueue {
     this.#now = now
   }
 
-  /** Begins an arrival at once when no other waits and this turn of the event loop has time left; else the arrival waits. */
+  /** Starts to handle a request that has arrived: at once when no other waits and this turn of the event loop has time left, else later. */
   enter (arrival: Arrival): void {
     if (this.#queue.length === 0 && hasTurnToSpare()) {
       beginCounted(arrival)

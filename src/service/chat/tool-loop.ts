@@ -9,7 +9,10 @@ import { Turns } from './turns.ts'
 
 /** The loop in which a model calls tools until it has an answer. */
 export interface ToolLoop {
-  /** Gives the reply of the last turn unchanged. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS, and the errors of a model */
+  /**
+   * Asks the model, and calls the tools that it asks for, until it asks for none. @returns the model's last reply as it came
+   * @throws TOOL_FAILED, TOOL_LOOP_ENDLESS, and the errors of a model
+   */
   complete (chat: PreparedChat, offered: OfferedTools): Promise<CountedReply>
   /** Streams all turns; see `streamTurns`. An error before the first event is thrown. */
   stream (chat: PreparedChat, offered: OfferedTools): Promise<ChatStream>

@@ -14,7 +14,7 @@ const MAX_LENGTH = 100
 /** The most shared variables below a path for which similar names are searched there. */
 const MOST_SHARED = 1000
 
-/** The names that the variables have in the body of a request. */
+/** The fields in the body of a request that hold the variables. */
 const VARIABLES: ReadonlySet<string> = new Set(['variables', 'args'])
 
 /** The names that a render could have used, among which a similar one is searched for a misspelt name. */

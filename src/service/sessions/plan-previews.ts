@@ -28,7 +28,7 @@ export interface PreviewText {
   /** The text of the file; left out for a binary file and for a content that is not kept any more. */
   readonly text?: string
   readonly isCut?: true
-  /** Set when the content is stored nowhere any more, so that there is no text. */
+  /** Set when the content of the file is stored nowhere any more; `text` is then left out. */
   readonly isOutdated?: true
 }
 

@@ -4,7 +4,7 @@ import { beginningOf } from '../../base/text.ts'
 import { type Assertion } from '../../registry/kinds/tests/test-cases.ts'
 import { compileSchema, SchemaError } from '../../tool/schema/schema.ts'
 
-/** How much of an output, or of the expected value, the reason of a failure quotes, in characters. */
+/** The most characters of an output, or of an expected value, that the reason of a failure quotes. */
 const QUOTED = 200
 
 /** The output of a prompt that is tested: its rendered text, or the answer of its model. */

@@ -24,7 +24,7 @@ export class Watches {
     this.#onLive = onLive
   }
 
-  /** Watches a session until `release`, whether or not an effect runs for it. */
+  /** Watches a session for transitions of other processes until `release` is called, also while no effect of it runs here. */
   keep (id: string): void {
     this.#kept.add(id)
     this.open(id)

@@ -171,6 +171,8 @@ describe('An author at the console', { skip: noChromium }, () => {
     assert.equal(await means(), newer)
     await release(older)
     assert.equal(await means(), older)
+    const moves = page.getByRole('cell', { name: '→' })
+    assert.deepEqual((await moves.allInnerTexts()).slice(0, 2), [`${newer} → ${older}`, `${older} → ${newer}`], 'the latest move first')
     await page.getByLabel('To', { exact: true }).selectOption(String(newer))
     await page.getByRole('link', { name: 'What changes' }).click()
     await page.getByText('Two {{variables.name}}').waitFor()

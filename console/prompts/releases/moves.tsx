@@ -3,7 +3,7 @@ import { When } from '../../parts/when.tsx'
 import { t } from '../../text/text.ts'
 import { type Releases, wordsOf } from './use-releases.ts'
 
-/** Lists the recorded moves of a prompt's labels, each with its time, its author, the versions before and after, and its note. */
+/** Lists the recorded moves of a prompt's labels, the latest first, each with its time, its author, the versions before and after, and its note. */
 export function Moves ({ moves }: { readonly moves: Releases['moves'] }) {
   if (moves.length === 0) return null
   return (
@@ -21,7 +21,7 @@ export function Moves ({ moves }: { readonly moves: Releases['moves'] }) {
             </tr>
           </thead>
           <tbody>
-            {moves.toReversed().map(({ label, from, to, at, by, note }, index) => (
+            {moves.map(({ label, from, to, at, by, note }, index) => (
               <tr key={index}>
                 <td className='quiet'><When at={at} /></td>
                 <td>{by}</td>

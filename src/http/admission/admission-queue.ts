@@ -1,14 +1,14 @@
 import { hasTurnToSpare, inTurn } from '../../runtime/fairness.ts'
 
 /**
- * How long the wait of the oldest arrival must stay above `limit` until the process counts as overloaded, in ms. A short burst of requests
- * is over by then.
+ * The process counts as overloaded when the request that has waited longest has been above `limit` for this time, in ms. A short burst of
+ * requests is over by then.
  */
 const PATIENCE = 100
 
 /**
- * How long after a refusal a wait above `limit` counts as an overload at once, without `PATIENCE`, in ms. Otherwise the queue would fill up
- * again.
+ * The time after a refusal, in ms, during which the process counts as overloaded as soon as a request has waited longer than `limit`, without
+ * the delay of `PATIENCE`. Otherwise the queue would fill up again.
  */
 const MEMORY = 1000
 
@@ -16,12 +16,12 @@ const MEMORY = 1000
 const REFUSAL_SHARE = 1 / 16
 
 /**
- * How many arrivals may wait during an overload before the oldest are refused even if refusals then take more than `REFUSAL_SHARE`. An
- * arrival that has not waited longer than `limit` is never refused.
+ * The most requests that wait during an overload. While there are more, the oldest are refused even if refusals then take more time than
+ * `REFUSAL_SHARE` allows. A request that has not waited longer than `limit` is never refused.
  */
 const MOST_WAITING = 2000
 
-/** The time after which one turn of the event loop begins no more arrivals, in ms, and the most arrivals that one turn begins. */
+/** The limits on one turn of the event loop: it begins waiting requests for at most this time, in ms, and begins at most this number of them. */
 const TURN_MILLISECONDS = 10
 const MOST_PER_TURN = 100
 
@@ -33,9 +33,9 @@ export interface Arrival {
 }
 
 export interface AdmissionQueueOptions {
-  /** How long an arrival may wait during an overload before it is refused, in ms. */
+  /** The longest time that a request waits during an overload before it is refused, in ms. */
   readonly limit: number
-  /** The clock, in ms. */
+  /** Gives the current time, in ms; left out for `performance.now()`. */
   readonly now?: () => number
 }
 
@@ -70,7 +70,7 @@ export class AdmissionQueue {
   }
 
   /**
-   * Plans to begin waiting arrivals in the next turn of the event loop, each by a `setImmediate` of its own. Node does the work that one
+   * Lets the next turn of the event loop begin requests from the queue, each in a `setImmediate` of its own. Node does the work that one
    * immediate has caused before it runs the next, so that a begun request is mostly finished before the next one begins.
    */
   #schedule (): void {
@@ -81,7 +81,7 @@ export class AdmissionQueue {
     for (let place = 0; place < Math.min(this.#queue.length, MOST_PER_TURN); place++) {
       setImmediate(() => {
         if (place === 0) begin = this.#now()
-        // Work of earlier requests goes first; but each turn begins at least one arrival, however much earlier work there is.
+        // Requests that were begun earlier may still have work to do, which goes first. But each turn begins at least one request from the queue.
         if (place > 0 && (!hasTurnToSpare() || this.#now() - begin > TURN_MILLISECONDS)) return
         const next = isOverload ? this.#queue.pop() : this.#queue.shift()
         if (next !== undefined) beginCounted(next.arrival)
@@ -118,7 +118,10 @@ export class AdmissionQueue {
   }
 }
 
-/** Begins an arrival, and counts the time that this takes as work of this turn of the event loop, unless the turn has no time left. */
+/**
+ * Begins a request. Its time counts towards the time that long work is allowed to take in this turn of the event loop; if none is left, the
+ * request begins all the same.
+ */
 function beginCounted (arrival: Arrival): void {
   if (hasTurnToSpare()) void inTurn(() => { arrival.begin() })
   else arrival.begin()

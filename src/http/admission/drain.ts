@@ -13,7 +13,7 @@ export function drainOnClose (app: App): void {
   let isClosing = false
   const sockets = new Set<Socket>()
   app.server.on('connection', socket => {
-    // The event comes again for a known connection after each upgrade request that was served without an upgrade.
+    // Node emits `connection` again for a known connection after each upgrade request that was served without an upgrade.
     if (sockets.has(socket)) return
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))

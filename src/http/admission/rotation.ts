@@ -65,8 +65,8 @@ export class Rotation {
 }
 
 /**
- * Makes the server close each connection after its next reply once the process is leaving the rotation, so that clients connect to another
- * process.
+ * Makes the server close each connection after its next reply once the process is leaving the rotation (the processes to which a load
+ * balancer sends requests), so that clients connect to another process.
  */
 export function closeConnectionsWhenLeaving (app: App, rotation: Rotation): void {
   app.decorate('rotation', rotation)

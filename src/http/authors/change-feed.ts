@@ -15,7 +15,7 @@ const PAUSE = 100
  */
 const MAX_KEYS = 10_000
 
-/** The changes of the registry since the last report. */
+/** The changes of the registry (all loaded entries) since the listeners were last told of changes. */
 export interface Changes {
   readonly before: Generation
   readonly after: Generation
@@ -95,7 +95,7 @@ export class ChangeFeed {
   }
 }
 
-/** The problems of each entry as one text, by the entry's key, so that two states can be compared. */
+/** One text for each entry that has problems, by the entry's key. It differs whenever the problems differ, so that a comparison finds changes. */
 function stampsOf (problems: readonly EntryProblem[]): ReadonlyMap<string, string> {
   return new Map(problems.map(({ key, servesLastGood, diagnostics }) => [
     key,

@@ -13,8 +13,8 @@ const MAX_PER_CALLER = 50
 const MAX_IN_ALL = 1000
 
 /**
- * The time between two checks that the callers of all streams may still follow changes, in ms, and the number of checks after which each
- * stream gets a comment.
+ * The time between two checks that the callers of all streams are still allowed to follow changes, in ms. After this number of checks, each
+ * stream gets a comment line, which only shows that the stream is alive.
  */
 const INTERVAL = 1000
 const LOOKS_PER_COMMENT = 15
@@ -28,7 +28,7 @@ const MAX_UNREAD = 64 * 1024
 /** The most ids that one event names. When more entries have changed, the event says how many more, and clients load whole lists again. */
 const MAX_IDS = 500
 
-/** The name under which an event says that problems of entries have changed; other names are kinds, such as `prompts`. */
+/** The word in the `kinds` of an event for changed problems of entries. All other words there are kinds of entries, such as `prompts`. */
 const PROBLEMS = 'problems'
 
 interface Follower {
@@ -38,7 +38,10 @@ interface Follower {
   callerNow (): Caller
 }
 
-/** All open streams of changes, with bounds on their number, and a regular check that each client's token is still valid. */
+/**
+ * All open streams that tell clients which entries have changed. Their number is limited, and the token of each client is checked again
+ * regularly.
+ */
 export class EventStreams {
   readonly #registry: Registry
   readonly #keyPrefix: string
@@ -92,8 +95,8 @@ export class EventStreams {
   }
 
   /**
-   * The caller who opened a stream, with the rights that the token has now; `undefined` if the stream has ended, or ends now, by an error
-   * event, because the caller may no longer follow changes.
+   * The caller who opened a stream, with the rights that the token has now. When the token no longer allows the caller to follow changes,
+   * this ends the stream with an error event. `undefined` for a stream that has ended.
    */
   #caller (follower: Follower): Caller | undefined {
     if (follower.stream.writableEnded) return undefined
@@ -112,7 +115,7 @@ export class EventStreams {
     if (seen !== undefined) write(follower, eventText('changed', seen))
   }
 
-  /** The event about the changes in entries that a caller may see; `undefined` when there are none. */
+  /** The event that tells a caller of changes, with only the entries that are visible to that caller; `undefined` when no such entry has changed. */
   #seenBy (caller: Caller, { before, after, entries, problems }: Changes): JsonObject | undefined {
     const [old, now] = [visibleGeneration(before, caller), visibleGeneration(after, caller)]
     const { prompts, environs, runs } = caller

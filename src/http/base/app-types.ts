@@ -24,7 +24,7 @@ export interface SchemaTypes extends FastifyTypeProvider {
   readonly serializer: this['schema'] extends TSchema ? Sendable<Static<this['schema']>> : unknown
 }
 
-/** The Fastify instance as routes see it. */
+/** The type of the Fastify instance on which routes are registered. It checks each handler against the schemas of its route. */
 export type App = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, SchemaTypes>
 
 /** Response headers that only some routes send, and only with a success. */
@@ -34,7 +34,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The role that the route requires of its caller; a route without a role is open to all. */
     role?: Role
-    /** Another role that is enough for the route in place of `role`. */
+    /** A second role that opens the route: the caller needs `role` or this one. */
     orRole?: Role
     /**
      * The errors that the route answers with, beside those that all routes share, which `openapi.ts` lists. The statuses and
@@ -47,15 +47,15 @@ declare module 'fastify' {
     seeksPrompt?: boolean
   }
   interface FastifyInstance {
-    /** The use of models since the service started. */
+    /** Counts the calls of models, and their tokens, since the service started. */
     usage: UsageCounter
   }
   interface FastifyRequest {
     /** The sender of the request; the access hook sets it before other hooks run. */
     caller: Caller
     /**
-     * Looks up the request's token again, and gives the caller with the rights that the token has now. Used by connections that last, since
-     * the token may have changed or been revoked.
+     * Looks up the request's token again, and gives the caller with the rights that the token has now. Used by connections that stay open for
+     * long, since the token may have been changed or revoked meanwhile.
      * @throws TOKEN_UNKNOWN, ROLE_MISSING
      */
     callerNow (): Caller

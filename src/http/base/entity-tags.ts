@@ -7,7 +7,7 @@ export function entityTag (tag: string): string {
   return `"${tag}"`
 }
 
-/** The schema of the `etag` of an entry in a listing. */
+/** The schema of the field `etag`, which entries have in the reply of a listing. */
 export const ListedTag = Type.Optional(Type.String({ description: 'As its ETag, for `If-Match`; left out for what has no key of its own', examples: ['"RpxSPWqS7NC1"'] }))
 
 /** The pattern of one entity tag, strong or weak: https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3 */

@@ -8,7 +8,7 @@ import { isSkillPath, skillErrorBody } from './skill-envelope.ts'
 export interface ErrorShape {
   /** The name of the error's schema in the API's description. */
   readonly schema: string
-  /** What is appended to the names of examples of errors in this form, in the API's description. */
+  /** The ending that the API's description adds to the name of each example error in this form. */
   readonly suffix: string
   readonly isFor: (path: string) => boolean
   readonly bodyOf: (error: ServiceError, requestId: string) => JsonObject
@@ -19,12 +19,15 @@ const SHAPES: readonly ErrorShape[] = [
   { schema: 'SkillError', suffix: 'SKILL', isFor: isSkillPath, bodyOf: skillErrorBody }
 ]
 
-/** The form of errors at a path of a route or of a URL; `undefined` for the service's own form. */
+/** The form of error replies below a path, which is the pattern of a route or a URL; `undefined` for the service's own form. */
 export function errorShapeOf (path: string): ErrorShape | undefined {
   return SHAPES.find(({ isFor }) => isFor(path))
 }
 
-/** The form of errors for a request, also when its path is percent-encoded: `/%76%31/models` belongs to `/v1`. */
+/**
+ * The form in which the client of a request expects errors, found by the path, also when that is percent-encoded: `/%76%31/models` belongs to
+ * `/v1`.
+ */
 export function errorShapeFor ({ routeOptions, url }: FastifyRequest): ErrorShape | undefined {
   return errorShapeOf(routeOptions.url ?? url)
 }

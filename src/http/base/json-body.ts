@@ -5,7 +5,7 @@ import { inTurn } from '../../runtime/fairness.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route needs the text of the body too, so that its messages can give lines and columns. */
+    /** Whether the route also needs the body as text, so that its error messages can give lines and columns of that text. */
     keepsText?: boolean
   }
   interface FastifyRequest {
@@ -26,7 +26,7 @@ export function readJsonBodies (app: FastifyInstance): void {
   app.decorateRequest('bodyText')
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     request.arrivedAt = performance.now()
-    // A large body takes milliseconds to parse, and many may arrive at once.
+    // A large body takes milliseconds to parse, and many can arrive at once, so each is parsed when the event loop has time.
     return await inTurn(() => parseBody(request, body))
   })
   app.addHook('preValidation', (request, _reply, done) => {
@@ -67,16 +67,16 @@ export function decodeText (body: Buffer): string {
 }
 
 /**
- * Whether a JSON text may have the key `__proto__`, written plainly or with escapes. Nearly no text has it; then the members of the value
- * need not be searched, which would take as long as parsing the text.
+ * Whether a JSON text possibly has the key `__proto__`, written plainly or with escapes. Nearly every text is sure not to have it, and is not
+ * searched further, since a search of all members would take as long as the parsing.
  */
 function mayHavePrototypeKeys (text: string): boolean {
   return text.includes('__proto__') || text.includes('\\u00')
 }
 
 /**
- * Refuses `__proto__` as a key. The service itself reads only own properties of objects, but libraries that are given the value may read
- * inherited ones.
+ * Refuses `__proto__` as a key. The service itself reads only own properties of objects, but a library that gets the value could read
+ * inherited properties.
  */
 function refusePrototypeKeys (value: Json): void {
   if (typeof value !== 'object' || value === null) return

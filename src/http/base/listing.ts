@@ -41,7 +41,7 @@ export function selectIds<T> (things: ReadonlyMap<string, T>, query: ListOptions
 }
 
 function nextUrl (url: string, after: string): string {
-  // The query is not separated by `split('?')`, as one of its values may contain a `?`.
+  // The query is not separated by `split('?')`, since the value of a parameter can contain a `?`.
   const end = url.indexOf('?')
   const parameters = new URLSearchParams(end === -1 ? '' : url.slice(end + 1))
   parameters.set('after', after)

@@ -45,7 +45,7 @@ export function observeRequests (app: App, observer: RequestObserver, logValues:
   app.decorateRequest('activity')
   app.addHook('onRequest', (request, reply, done) => {
     request.activity = observer.begin(request)
-    // Fastify calls no hook for an answer whose client has left, since it never finishes.
+    // Fastify calls no hook when the client leaves before its answer is complete, since such an answer never finishes.
     reply.raw.once('close', () => { if (!request.activity.isOver) end(request, reply, CLIENT_CLOSED) })
     done()
   })

@@ -5,15 +5,15 @@ import { type Activity } from '../../runtime/activity.ts'
 export interface RequestObserver {
   /** Begins the record of a request that has arrived, once its route is known. */
   begin (request: FastifyRequest): RequestActivity
-  /** Counts a request that was refused during an overload, before anything of it was read. */
+  /** Counts a request that was refused during an overload, before Fastify saw it. */
   refused (): void
 }
 
 /** The record of one request: which prompt it rendered, and how long renders, tools and models have taken so far. */
 export interface RequestActivity extends Activity {
   /**
-   * The W3C trace id of the caller's trace or, if the caller sent none, of the trace that begins with this request; `undefined` when traces
-   * are not exported, either.
+   * The W3C trace id that the caller sent or, if the caller sent none, the id of the trace that begins with this request; `undefined` when
+   * the caller sent none and traces are not exported.
    */
   readonly traceId: string | undefined
   /** The registered prompt that was rendered. */
@@ -22,7 +22,7 @@ export interface RequestActivity extends Activity {
   /** The version of the prompt and the label that chose it; `undefined` for a prompt without versions or labels. */
   readonly promptVersion: number | undefined
   readonly promptLabel: string | undefined
-  /** How long the renders took, with their tools, in ms of wall time; `undefined` when nothing was rendered. */
+  /** How long all renders took, including the tools that templates called, in ms of wall time; `undefined` when nothing was rendered. */
   readonly renderMs: number | undefined
   /** The wall time in which at least one tool was being called, in ms; `undefined` when none was called. */
   readonly toolsMs: number | undefined

@@ -9,8 +9,8 @@ export const BEGINS_SESSION: readonly ErrorCode[] = [
 ]
 
 /**
- * The errors of routes that continue a session. Each time the service checks again that the caller may use the session's definition and its
- * target (machine).
+ * The errors of routes that continue a session. Each such request checks again that the caller is allowed to use the session's agent, skill
+ * or plan (its definition) and its target (machine).
  */
 export const DRIVES_SESSION: readonly ErrorCode[] = [
   ...READS_SESSION, 'SESSION_BUSY', 'SESSION_ENDED', 'SESSION_FULL', 'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND'
@@ -57,8 +57,8 @@ export const CHATS: readonly ErrorCode[] = [...RENDERS, ...ASKS_MODEL, 'INPUT_TO
 export const RUNS_SKILL: readonly ErrorCode[] = ['SKILL_NOT_WAITING', 'SKILL_FAILED', 'INTERNAL']
 
 /**
- * The errors of routes that start a skill, with the errors of the terminal in which the skill runs commands, and of the skill's text, which
- * may be a template.
+ * The errors of routes that start a skill. They include errors of the terminal in which the skill runs commands, and errors of the skill's
+ * text, which can be a template.
  */
 export const STARTS_SKILL: readonly ErrorCode[] = [
   ...BEGINS_SESSION, 'TARGETS_NOT_OFFERED', 'TERMINAL_NOT_FOUND', 'TERMINAL_GONE', 'TERMINAL_UNSUPPORTED',

@@ -37,7 +37,10 @@ export const PromptId = idParameters('greet')
 export const EnvironId = idParameters('vscode.rules')
 export const ToolId = idParameters('owners.find')
 
-/** The longest cursor of a listing, in characters: long keys must fit, and all headers of a request together may have 16 KiB. */
+/**
+ * The longest `after` parameter (the place after which a page of a listing begins), in characters: long keys must fit, and all headers of a request
+ * together may have 16 KiB.
+ */
 const MAX_CURSOR = 4096
 
 /** The query parameters of a listing. */
@@ -98,7 +101,7 @@ export const PlacedDiagnosticReply = Type.Object({
   hint: Type.String({ description: 'What to do about it' })
 })
 
-/** Makes the schema of a page of a listing: ids, or summaries with `detail=true`. */
+/** Makes the schema of a reply that lists entries, page by page: as ids or, with `detail=true`, as summaries. */
 export function listReply (summary: TSchema) {
   return Type.Union([Type.Array(Type.String()), Type.Array(summary)], { description: 'Ids, sorted; with detail=true summaries. The next page, when there is one, is in the Link header.' })
 }

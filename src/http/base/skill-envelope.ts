@@ -20,7 +20,8 @@ export const SkillErrorReply = Type.Object({
 }, { $id: 'SkillError', title: 'SkillError' })
 
 /**
- * The messages that the protocol of skills prescribes for some errors, by code; in the rest of the API these errors have other messages.
+ * The messages of some errors, by code, that clients of the routes that run skills expect. The rest of the API has other messages for these
+ * errors.
  */
 const WORDS: Readonly<Record<string, (details: ServiceError['details']) => string>> = {
   SESSION_NOT_FOUND: () => 'Skill session not found',
@@ -36,7 +37,7 @@ function reasonOf (details: ServiceError['details']): string {
   return problems.length === 0 ? '' : `: ${problems.join('; ')}`
 }
 
-/** The message of an error in the words of the protocol of skills. */
+/** The message of an error as clients of the routes that run skills expect it. */
 export function skillErrorText ({ code, message, details }: ServiceError): string {
   return WORDS[code]?.(details) ?? message
 }
@@ -57,7 +58,7 @@ export function skillReply<S extends TSchema> (data: S) {
   return { 200: Type.Object({ success: Type.Literal(true), data }) }
 }
 
-/** Makes the schemas of the replies of a route that continues a skill: 200, and 202 while the skill still runs. */
+/** Makes the reply schemas of a route that continues a skill: for 200, and for 202, which says that the skill still runs. */
 export function skillTurn<S extends TSchema> (data: S) {
   const success = Type.Object({ success: Type.Literal(true), data })
   return { 200: success, 202: success }

@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url'
 /** The folder of the built console (the web page at `/console/`), found from the package's folder, wherever this module runs from. */
 export const CONSOLE_FOLDER = join(packageFolder(fileURLToPath(import.meta.url)), 'dist', 'console')
 
-/** The placeholder in the console's page for the nonce that allows its styles. */
+/**
+ * The mark in the page's HTML that is replaced by the nonce, a random text for each request. The browser uses a style element only if it
+ * carries the nonce.
+ */
 const PLACE_OF_NONCE = /%NONCE%/g
 
 let page: Promise<string> | undefined

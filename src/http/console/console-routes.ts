@@ -28,7 +28,8 @@ export function consoleRoutes (app: App): void {
   app.get('/', options, (request, reply) => wantsPage(request) ? reply.redirect('/console/') : refuse(request))
   app.get('/console', options, (_request, reply) => reply.redirect('/console/'))
   app.get('/console/*', options, showPage)
-  // The fragment of the address names a session; browsers add it to the new address: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.2
+  // The part after `#` in the old address names a session. Browsers keep that part when they follow the redirect:
+  // https://www.rfc-editor.org/rfc/rfc9110#section-10.2.2
   app.get('/examples/term.html', options, (_request, reply) => reply.redirect('/console/sessions/new?of=skills/', 308))
 }
 

@@ -16,12 +16,12 @@ export interface KindRoute {
   readonly path: string
   /** The path segment after the id, such as `tests` in `/api/prompts/{id}/tests`; `undefined` when the path ends with the id. */
   readonly below?: string
-  /** The name of the kind in operation ids: `Prompt`. */
+  /** The name of the kind in the ids of the API's operations: `Prompt` in `getPrompt`. */
   readonly name: string
   readonly body: TSchema
-  /** The field of a lint request that holds an entry of this kind to be checked; left out for kinds that cannot be linted. */
+  /** The field of a lint request's body that holds the entry to check; left out for kinds that cannot be linted. */
   readonly lintedAs?: string
-  /** An example entry to publish, under an id that no file of `examples/` has. */
+  /** The entry that the API's description shows as an example of what a client can publish. No file of `examples/` has its id. */
   readonly example: { readonly id: string, readonly value: object, /** The body as plain text, for kinds that may be published so. */ readonly text?: string }
   readonly about: string
 }

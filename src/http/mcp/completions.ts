@@ -11,7 +11,10 @@ import { type McpUses, type Visit } from './visit.ts'
 /** The most values of one completion, which the protocol sets: https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion */
 const MAX_VALUES = 100
 
-/** Answers completion requests of MCP clients: values for arguments of prompts, from their schemas, and ids for the URIs of resources. */
+/**
+ * Answers MCP clients that ask how to complete a value: an argument of a prompt (from the schema of the prompt's parameters) or an id in the
+ * URI of a resource.
+ */
 export function offerCompletions (server: Server, visit: Visit, { environs }: McpUses): void {
   const { generation, caller } = visit
 

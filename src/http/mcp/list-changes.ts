@@ -9,18 +9,21 @@ import { argumentsOf } from './prompt-arguments.ts'
 import { runnablePrompts } from './prompts.ts'
 import { callableTools } from './tools.ts'
 
-/** The shortest time between two notices of changes to one client, in ms. */
+/** The shortest time between two `list_changed` notices that one client gets, in ms. */
 const PAUSE = 1000
 
-/** What one client that follows changes may see: snapshots of the entries (generations), shared variables, and the client's rights. */
+/**
+ * What is known of one MCP client that wants `list_changed` notices: the snapshot of the entries (the generation) that it sees, the shared
+ * variables, and its rights.
+ */
 export interface Followed {
   readonly generation: Generation
   readonly environs: Environs
-  /** Calls the listener after each new generation, the snapshot that follows a change. @returns a function that ends this */
+  /** Calls the listener with each new generation (the snapshot of all entries after a change). @returns a function that removes the listener */
   onPublished (listener: (generation: Generation) => void): () => void
   /** Looks up the caller's token again, and gives the caller with the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   callerNow (): Caller
-  /** Ends the client's stream when its token has been revoked. */
+  /** Ends the client's stream; called once the client's token does not give access any more. */
   end (): void
 }
 
@@ -57,7 +60,7 @@ export function listChanges ({ generation, environs, onPublished, callerNow, end
   }
 }
 
-/** The hashes of the two lists that the caller would get, to find out whether they have changed. */
+/** One hash of the list of prompts and one of the list of tools that the caller would get. A changed hash shows that the list has changed. */
 function listsOf (generation: Generation, caller: Caller, environs: Environs): Record<'prompts' | 'tools', string> {
   const shared = visibleEnvirons(environs, caller)
   const prompts = runnablePrompts(generation).map(prompt => [

@@ -18,7 +18,7 @@ export async function inProtocol<T> (answer: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Refuses an MCP method that needs another role than the endpoint itself does, unless the caller has it. @throws ROLE_MISSING */
+/** Refuses a caller without the role that an MCP method needs in addition to the role of the endpoint. @throws ROLE_MISSING */
 export function demandRole ({ name, roles }: Caller, role: Role): void {
   if (!roles.has(role)) throw roleMissing(name, role, [...roles])
 }

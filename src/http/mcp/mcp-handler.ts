@@ -13,7 +13,7 @@ import { offerPrompts } from './prompts.ts'
 import { offerResources } from './resources.ts'
 import { offerTools } from './tools.ts'
 
-/** The most streams of changes that one caller may have open at a time. */
+/** The most streams that one caller can have open at a time; such a stream reports changes in lists of prompts and tools. */
 const MAX_STREAMS = 100
 
 /**

@@ -26,7 +26,10 @@ export const EmbeddingsBody = Type.Object({ model: nullable(Type.String()) }, {
   examples: [{ model: 'text-embedding-3-small', input: 'Hello' }]
 })
 
-/** The registered prompt that a chat completion request names, and everything else in the request. */
+/**
+ * The registered prompt that a chat completion request names, with its version and variables, and the other fields of the request, which go
+ * to the model.
+ */
 export interface PromptCall {
   readonly id: string
   readonly version: number | undefined

@@ -14,7 +14,7 @@ export async function showApi (app: App): Promise<void> {
         directives: {
           defaultSrc: ["'none'"],
           scriptSrc: ["'self'"],
-          // Swagger UI sets styles on its elements.
+          // Inline styles are allowed, since Swagger UI sets styles on its elements.
           styleSrc: ["'self'", "'unsafe-inline'"],
           imgSrc: ["'self'", 'data:'],
           connectSrc: ["'self'"],

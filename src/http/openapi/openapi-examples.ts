@@ -115,7 +115,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.modelBusy('openai', 1)
 ].map(error => [error.code, error]))
 
-/** A named example of an error, in the shape that its path uses. */
+/** A named example of an error, in the form that clients of its route expect. */
 export interface NamedExample {
   /** The name of the example in the OpenAPI document. */
   readonly name: string
@@ -123,8 +123,8 @@ export interface NamedExample {
 }
 
 /**
- * The examples of the errors that a call answers with under one status.
- * @param codes all codes of errors that the call can answer with
+ * Gives one example for each error that a route can answer with under one HTTP status.
+ * @param codes all error codes of the route, also those with other statuses
  * @throws Error for a code without an example
  */
 export function exampleErrors (status: string, path: string, codes: readonly ErrorCode[]): readonly NamedExample[] {

@@ -8,7 +8,10 @@ export interface ApiDocument {
   readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-/** The error codes and headers of a route, carried in its operation under a private key, which is removed at the end. */
+/**
+ * The error codes and headers of a route. They stand under a key of this service in the OpenAPI document until `completeReplies` uses and
+ * removes them.
+ */
 export interface CallFacts {
   'x-facts'?: { readonly codes: readonly ErrorCode[], readonly headers: readonly ReplyHeader[] }
 }
@@ -27,7 +30,7 @@ interface Reply {
   readonly content?: Readonly<Record<string, { readonly schema: Schema, examples?: Record<string, object> }>>
 }
 
-/** A reply's status and the headers that its route declares, which decide the headers to describe. */
+/** What decides which headers a reply has: its status, and the headers that its route declares. */
 interface PlacedReply { readonly status: string, readonly own: readonly string[] }
 
 /** The description that `@fastify/swagger` gives to a reply without one. */
@@ -58,10 +61,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   503: 'Not now: the store cannot be read, the render took too long or needs too much, or too much is going on'
 }
 
-/** Makes a check whether a reply is a success of a route that declares a header. */
+/** Makes the rule for a header that only some routes send: a reply has it if it is a success and its route declares the header. */
 const hasOwn = (name: ReplyHeader) => ({ status, own }: PlacedReply): boolean => isSuccess(status) && own.includes(name)
 
-/** The headers of replies, each with the rule which replies have it. */
+/** The headers of replies. `isOn` tells whether a reply has the header. */
 const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: string, isOn (reply: PlacedReply): boolean }> = [
   { name: 'x-request-id', description: 'The log has the request under this id', isOn: () => true },
   { name: 'etag', description: 'The tag of what is stored, for `If-Match`; not of what has no key of its own', isOn: hasOwn('etag') },
@@ -81,8 +84,8 @@ const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: stri
 ]
 
 /**
- * Completes a document with facts that the routes' schemas have no place for: the meaning of statuses, the headers of
- * replies, examples of errors, and which bodies may be left out.
+ * Completes an OpenAPI document with facts that the routes' schemas have no place for: the meaning of statuses, the headers of replies,
+ * examples of errors, and whether a request needs a body.
  */
 export function completeReplies<T extends object> (document: T): T {
   const { paths = {}, components } = document as ApiDocument
@@ -128,12 +131,12 @@ function isSuccess (status: string): boolean {
   return status.startsWith('2')
 }
 
-/** Whether a reply lists the rate limit headers: only 429 does, since on all replies they would be half of the document. */
+/** Whether the description of a reply lists the rate limit headers. Only 429 does: on all replies, they would be half of the OpenAPI document. */
 function isLimited ({ status }: PlacedReply): boolean {
   return status === '429'
 }
 
-/** Whether a schema takes `null`: such a body may be left out, since no body is read as `null`. */
+/** Whether a schema takes `null`. A request needs no body then, since a missing body is read as `null`. */
 function takesNull ({ type, anyOf = [] }: Schema): boolean {
   return type === 'null' || anyOf.some(takesNull)
 }

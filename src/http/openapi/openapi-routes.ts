@@ -5,7 +5,7 @@ import { type Call, type describeCalls } from './openapi.ts'
 /** Request headers that are passed on to the inner server (see `openApiRoutes`): they decide which part of a file is sent, and in which encoding. */
 const PASSED_ON = ['if-none-match', 'if-modified-since', 'range', 'accept-encoding'] as const
 
-/** Reply headers of the inner server that are not passed on to the client, since the outer server sets its own. */
+/** Reply headers of the inner server (see `openApiRoutes`) that do not go to the client, since the server that the client asked sets its own. */
 const OWN = ['date', 'connection', 'keep-alive', 'transfer-encoding']
 
 /**

@@ -43,7 +43,7 @@ function describe (found: readonly ErrorObject[], part: string): string {
   return `${message.replace(' NOT ', ' not ')}${keyword === 'minimum' || keyword === 'maximum' ? `, not ${String(data)}` : ''}`
 }
 
-/** The type, value or pattern that a failed keyword expected, in words; `undefined` for other keywords. */
+/** Tells in words the type, value or pattern that a schema expected; `undefined` when another keyword of the schema has failed. */
 function expectation ({ keyword, params, parentSchema }: ErrorObject): string | undefined {
   if (keyword === 'pattern') return parentSchema?.['title'] as string | undefined
   if (keyword === 'enum') return (params['allowedValues'] as readonly string[]).map(value => JSON.stringify(value)).join(' or ')
@@ -51,7 +51,7 @@ function expectation ({ keyword, params, parentSchema }: ErrorObject): string | 
   return keyword === 'type' ? typeInWords(params['type'] as string) : undefined
 }
 
-/** The received value in words. @param mayQuote whether a text is quoted: a text in a body may be a secret */
+/** Names the received value for an error message. @param mayQuote whether a text is quoted: a text in a body may be a secret */
 function shown (value: unknown, mayQuote: boolean): string {
   return typeof value === 'string' && mayQuote ? JSON.stringify(value.slice(0, MAX_SHOWN)) : kindInWords(value)
 }

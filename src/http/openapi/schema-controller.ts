@@ -14,11 +14,11 @@ type SchemaController = NonNullable<FastifyServerOptions['schemaController']>
 export function schemaController (): SchemaController {
   // One serialiser for all replies: registrations contain integers (bigint) that JSON.stringify alone refuses.
   const compilersFactory = { buildValidator: () => compile, buildSerializer: () => () => stringifyJson }
-  // Fastify's documentation says that compilers get more than Fastify's type declares.
+  // The cast is needed: by Fastify's documentation compilers get more arguments than Fastify's type declares.
   return { compilersFactory } as unknown as SchemaController
 }
 
-/** Checks bodies without conversion, and removes nothing, since unknown fields go to the model. */
+/** Checks the bodies of requests. It converts no value and keeps unknown fields, since these are passed on to the model. */
 const exact = new Ajv2020({ validateSchema: false, strict: false, verbose: true })
 
 /** Checks query strings and path parameters, whose texts are converted to the types of their schemas. */

@@ -23,7 +23,7 @@ const Source = Type.Union([
   Type.Object({ kind: Type.Literal('default'), path: Type.Optional(path) }, { description: 'What stands in for a missing value: the default of a parameter, which path names, or the fallback of the function default' })
 ])
 
-/** The schema of a piece of a rendered message, with what it was made from. */
+/** The schema of a piece of a rendered message: its text, its place in the template, and the values from which it was made. */
 export const Span = Type.Object({
   text: Type.String(),
   line: Type.Integer({ minimum: 1, description: 'Where it is written in the template' }),
@@ -33,7 +33,7 @@ export const Span = Type.Object({
   sources: Type.Array(Source, { minItems: 1, maxItems: 100, description: 'All that it was made from' })
 })
 
-/** The fields of an explained message that say which message its spans belong to. */
+/** The fields that name one message of an explained prompt; the spans beside them are the pieces of this message. */
 export const explainedMessage = {
   role: Type.Optional(Type.String({ description: 'Left out for a placeholder' })),
   placeholder: Type.Optional(Type.Literal('history', { description: 'The messages of the caller go here; they have no spans' }))

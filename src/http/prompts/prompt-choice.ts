@@ -11,8 +11,8 @@ export const WishQuery = Type.Object({
 })
 
 /**
- * The query parameters of a render or a chat: a version of the prompt, and the key by which a label that is divided among several versions
- * picks one.
+ * The query parameters of a render or a chat that choose the version of the prompt. A label can be divided among several versions; `key` then
+ * decides which of them is used.
  */
 export const ChoiceQuery = Type.Object({
   ...WishQuery.properties,

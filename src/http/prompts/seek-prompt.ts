@@ -32,7 +32,10 @@ export function seekPrompts (app: App, registry: Registry): void {
   })
 }
 
-/** Whether an id names a prompt, a version or a label that is loaded. */
+/**
+ * Whether this id names a loaded prompt: by the prompt's own id, or with a version (`id@3`) or a label (`id@production`) behind it. A prompt
+ * counts as loaded also when only its versions and labels are.
+ */
 function isKnown (generation: Generation, id: string): boolean {
   if (lookUpPrompt(generation, id) !== undefined) return true
   const named = resolveId(generation, id)

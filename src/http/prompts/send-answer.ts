@@ -9,7 +9,7 @@ export function sendReply (reply: FastifyReply, { body, usage }: CountedReply): 
   return reply.type('application/json; charset=utf-8').send(body)
 }
 
-/** Adds a member after the model's own members of a reply, whose bytes stay unchanged. */
+/** Adds a member at the end of a model's reply (a JSON object), and leaves the bytes of the model's own members unchanged. */
 export function withMember (reply: CountedReply, name: string, value: object): CountedReply {
   const end = reply.body.lastIndexOf('}')
   const comma = Object.keys(reply.value).length === 0 ? '' : ','

@@ -1,6 +1,6 @@
 import { type FastifyReply } from 'fastify'
 
-/** The most names of tools in the header; further tools are only counted, since a prompt may call a hundred. */
+/** The most names of tools in the header. Further tools are only counted, since one prompt can call a hundred tools. */
 const MAX_NAMES = 20
 
 /**

@@ -23,7 +23,7 @@ const Reply = Type.Object({
   diagnostics: Type.Array(Type.Ref('Diagnostic'))
 }, { additionalProperties: true, description: 'The definition as it is registered, with what was noticed' })
 
-/** The routes that list and read definitions (agents, skills, plan profiles), for each of these kinds among the given ones. */
+/** The routes that list and read definitions (agents, skills, plan profiles). Other kinds among `kindRoutes` get no routes here. */
 export function definitionRoutes (app: App, kindRoutes: readonly KindRoute[]): void {
   for (const route of kindRoutes) {
     if (isDefinitionKind(route.kind)) definitionRoute(app, route.kind, route)

@@ -12,7 +12,10 @@ import { EnvironId, ListQuery, listReply } from '../base/schemas.ts'
 
 const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }), etag: ListedTag })
 
-/** The most values of shared variables that a listing with tags reads at a time. Each batch is dropped from memory once it is hashed. */
+/**
+ * The most values that are read at a time to compute the entity tags of a listing of shared variables. Each batch is dropped from memory once
+ * its tags are computed.
+ */
 const BATCH = 100
 
 /** The longest time that the store may take to read values, in ms. */
@@ -38,14 +41,14 @@ export function environRoutes (app: App, { environs, readEnviron }: { environs: 
     const { generation, caller, params: { id } } = request
     const value = await readEnviron({ generation, caller, id })
     const name = toPath(id)
-    // A value that has names below it comes from several keys, and so has no tag of one entry.
+    // The value of `a` with variables such as `a.b` comes from several keys of the store, and so has no entity tag.
     if (!visibleEnvirons(environs, caller).hasBelow(name)) reply.header('etag', entityTag(contentHash(value)))
     // Fastify would send a string without quotes; here every value is sent as JSON.
     return reply.type('application/json; charset=utf-8').send(stringifyJson(value))
   })
 }
 
-/** Reads the tags of the shared variables that have a key of their own. @throws STORE_UNAVAILABLE */
+/** Computes the entity tags of the shared variables that are stored under a key of their own. @throws STORE_UNAVAILABLE */
 async function readTags (environs: VisibleEnvirons, ids: readonly string[], isGone: () => boolean): Promise<ReadonlyMap<string, string>> {
   const tags = new Map<string, string>()
   const slices = createSlices()

@@ -9,7 +9,7 @@ import { type App } from '../base/app-types.ts'
 import { type KindRoute, withArticle } from '../kinds/kind-routes.ts'
 import { oneOf, PlacedDiagnosticReply } from '../base/schemas.ts'
 
-/** A kind of entries that can be linted, with the field of the request for an entry of that kind. */
+/** A kind of entries that can be linted. `field` is the field of the request's body that holds such an entry. */
 type Linted = Pick<KindRoute, 'kind' | 'body'> & { readonly field: string }
 
 const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) })

@@ -6,9 +6,9 @@ import { type App } from '../base/app-types.ts'
 export type ReadMetrics = () => Promise<string>
 
 /**
- * The route of the metrics for Prometheus. Metrics name prompts, tools and models and show how much they are used, so the route requires
- * the role that may list them. A token that may use only some prompts does not see the metrics of the others. Prometheus can send a token
- * (`authorization` in its scrape configuration).
+ * The route of the metrics for Prometheus. Metrics name prompts, tools and models and show how much they are used, so the route requires the
+ * role `read`, with which a caller can list prompts and tools. A token that gives access only to some prompts does not see the metrics of the
+ * others. Prometheus can send a token (`authorization` in its scrape configuration).
  */
 export function metricsRoutes (app: App, { readMetrics }: { readMetrics: ReadMetrics }): void {
   app.get('/metrics', {

@@ -45,7 +45,8 @@ export interface RenderRouteOptions {
 }
 
 /**
- * The routes that render a prompt with variables. Its tools are called, called and recorded, or replaced by default or recorded results.
+ * The routes that render a prompt with variables. The tools of the prompt are called; or they are called, and their results recorded; or
+ * default or recorded results replace their calls.
  */
 export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt }: RenderRouteOptions): void {
   const withTools = { live: renderPrompt, record: recordings.record, stub: recordings.stub }

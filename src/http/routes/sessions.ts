@@ -117,7 +117,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
     schema: { tags: ['Sessions'], operationId: 'auditSession', summary: 'All that a session was told, and what it began', params: SessionId, querystring: AuditQuery, response: { 200: Audit } }
   }, async ({ caller, params, query: { after, limit } }, reply) => {
     const transitions = await sessions.audit(caller, params.id, after)
-    // An audit may be too long to be held in memory as a whole.
+    // The audit is sent as a stream, since it can be too long to be held in memory as a whole.
     return reply.type('application/json; charset=utf-8').send(Readable.from(auditText(transitions, limit), { objectMode: false, highWaterMark: AUDIT_BUFFER }))
   })
 
@@ -156,7 +156,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessionStarts.fork(caller, params.id, query.upTo))))
 }
 
-/** The JSON of an audit, written transition by transition. */
+/** Writes the JSON of an audit piece by piece, one transition (recorded step of the session) after the other. */
 async function * auditText (transitions: AsyncGenerator<Transition>, limit: number): AsyncGenerator<string> {
   let count = 0
   yield '['

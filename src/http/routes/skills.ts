@@ -33,7 +33,7 @@ const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could no
 /** The schemas of the replies of routes that continue a skill. */
 const goesOn = skillTurn(SkillTurnData)
 
-/** The routes that run skills, in the protocol of the clients that already use them. */
+/** The routes that run skills. Their paths and replies are those that existing clients of skills expect, so they differ from the rest of the API. */
 export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills } }: Pick<Service, 'door' | 'terminals' | 'sessionKinds'>): void {
   /** Answers when the skill waits for the user again or has ended, at the latest after 30 s. @throws SKILL_FAILED */
   async function answer<Data> (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: Progress) => Data) {
@@ -45,8 +45,9 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
   }
 
   /**
-   * Waits for the result of a call that the skill accepts only while it waits for such a call, for example the user's answer to a question.
-   * @throws SKILL_NOT_WAITING when the skill does not wait for this call
+   * Waits for the end of `work`, a call that a skill accepts only in one state; for example, an answer of the user is accepted only while the
+   * skill waits for one.
+   * @throws SKILL_NOT_WAITING when the skill is in another state
    */
   async function whileWaiting (visitor: Visitor, id: string, notNow: NotNow, work: Promise<Progress>): Promise<Progress> {
     try {

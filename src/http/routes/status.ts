@@ -14,7 +14,7 @@ const EntryStatus = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'The first 50' })
 })
 
-/** The routes that report problems of registered entries. */
+/** The routes that report problems of registered entries and make the service read its store again. */
 export function statusRoutes (app: App, { registry, reload, listNotices }: {
   registry: Registry,
   reload: () => Promise<void>,

@@ -62,7 +62,7 @@ const CallReply = Type.Object({
 
 export interface ToolRouteOptions {
   readonly tryTool: TryTool
-  /** The states of preparation (such as connecting) of the tools, by id of the registration. */
+  /** Gives the state of preparation (such as connecting to an MCP server) of each registered tool, by the id of the registration. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
 }
 

@@ -37,10 +37,10 @@ export function guardHosts (app: App, access: Access): void {
 }
 
 /**
- * Adds the check who calls and whether the route's role is allowed, before a body is read. From then on the request has its `caller`, and
- * its `generation` (the snapshot of all entries) shows only what that caller may see. Routes without a role are open to all; there, an
- * unknown token counts as no token. The reply names the revision of the snapshot, unless prompts are hidden from the caller: a new revision
- * would reveal that a hidden entry has changed.
+ * Adds the check who calls and whether the caller has the role that the route requires, before a body is read. From then on the request has
+ * its `caller`, and its `generation` (the snapshot of all entries) shows only what is visible to that caller. Routes without a role are open
+ * to all; there, an unknown token counts as no token. The reply names the revision of the snapshot, unless prompts are hidden from the
+ * caller: a new revision would reveal that a hidden entry has changed.
  * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN, ROLE_MISSING, ORIGIN_FOREIGN, WRITE_NOT_LOCAL
  */
 export function guardAccess (app: App, access: Access): void {

@@ -68,7 +68,7 @@ function partOf (part: JsonObject, place: string): JsonObject {
   throw invalid(place, 'must be an input_text, an input_image with image_url, an input_file with file_data or file_id, or an input_audio')
 }
 
-/** The content as one text: a text itself, or the joined texts of its parts. */
+/** Gives the content of an item as one text: the content itself if it is a text, else the joined texts of its parts. */
 function plainText (content: Json, place: string): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) throw invalid(place, 'must be a text or a list of parts')

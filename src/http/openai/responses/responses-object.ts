@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { messageOf } from '../../../engine/shared/choice.ts'
 import { type CountedReply } from '../../../service/chat/counted-models.ts'
 
-/** The facts that the response of the Responses API has from its beginning. */
+/** What is known of a response of the Responses API as soon as the response begins. */
 export interface ResponseHead {
   readonly id: string
   /** The time of creation, in seconds since 1970. */
@@ -18,7 +18,7 @@ export function newId (prefix: string): string {
   return `${prefix}_${randomBytes(16).toString('hex')}`
 }
 
-/** The facts of a new response. @param completion a whole chat completion, or its first chunk */
+/** Collects what is known of a new response as soon as it begins. @param completion a whole chat completion, or its first chunk */
 export function headOf (completion: JsonObject, body: JsonObject): ResponseHead {
   const model = [completion['model'], body['model']].find(each => typeof each === 'string') ?? ''
   return { id: newId('resp'), createdAt: Math.floor(Date.now() / 1000), model, body }

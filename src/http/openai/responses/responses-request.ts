@@ -1,7 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { invalid, messagesFrom } from './responses-input.ts'
 
-/** Fields that ask for features which the service does not have, each with the values that do not ask for the feature, and are allowed. */
+/**
+ * Fields that ask for features which the service does not have. Each has the values that are allowed all the same, since they do not ask for
+ * the feature.
+ */
 const REFUSED: ReadonlyArray<readonly [field: string, harmless: readonly Json[], words: string]> = [
   ['store', [false], 'must be false or left out: no response is stored'],
   ['previous_response_id', [], 'must be left out: no response is stored; send the conversation in input'],
@@ -49,7 +52,7 @@ export function completionRequest (body: JsonObject): JsonObject {
   }
 }
 
-/** Turns variables that are written as parts of a message, as OpenAI allows, into their plain texts. */
+/** Replaces each variable that has the form of a text part of a message, as OpenAI allows, by the text of that part. */
 function withPlainVariables (prompt: JsonObject): JsonObject {
   const { variables } = prompt
   if (!isJsonObject(variables)) return prompt

@@ -82,11 +82,11 @@ export interface ServerOptions {
   readonly kindRoutes: readonly KindRoute[]
 }
 
-/** Time for a whole request to arrive, and for its headers, in ms; slower clients get 408. */
+/** The longest time in which a whole request has to arrive, and in which its headers have to, in ms; slower clients get 408. */
 const REQUEST_TIMEOUT = 30_000
 const HEADERS_TIMEOUT = 10_000
 
-/** The share of `renderTimeout` that a request may wait in the admission queue; the rest is left for its render. */
+/** The longest wait of a request in the admission queue, as a share of `renderTimeout`: so most of that time remains for the render itself. */
 const SHARE_OF_WAITING = 1 / 5
 
 /** Makes the HTTP server with all its routes. */

@@ -3,9 +3,9 @@ import { isIPv4, isIPv6 } from 'node:net'
 /** A host as a URL or a `Host` header names it, with or without a port. */
 const HOST = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/
 
-/** The host names under which this service may be called. */
+/** The host names under which clients are allowed to call this service. */
 export interface HostNames {
-  /** Whether a host may be in a request. @param host as a `Host` header has it, with or without a port */
+  /** Whether the service accepts requests to this host. @param host as a `Host` header has it, with or without a port */
   allow (host: string): boolean
 }
 

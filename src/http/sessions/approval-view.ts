@@ -31,7 +31,7 @@ export const Decision = Type.Object({
   reason: Type.Optional(Type.String())
 })
 
-/** Gives an approval in the form that replies have. */
+/** Describes an approval (an action that waits for a person's decision) for a reply. */
 export const viewApproval = describeApproval
 
 export function viewDecision ({ decision, by, at, command, reason }: Decided): Static<typeof Decision> {

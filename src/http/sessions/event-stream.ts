@@ -30,7 +30,7 @@ export const EventStream = Type.String({
 export interface StreamOptions<R> {
   /** The id of the last event that the client already has; when left out, no event is skipped. */
   readonly after?: EventId | undefined
-  /** Makes the last event of the stream, from the value that the session's events return at their end. */
+  /** Makes the last event of the stream from the value that the generator of the events returns at its end. */
   readonly describeEnd?: (end: R) => { readonly event: string, readonly data: JsonObject }
 }
 
@@ -113,7 +113,10 @@ function reasonOf (error: unknown): JsonObject {
   return { code, message, at: timeOf(Date.now()) }
 }
 
-/** The place of an event in its session: the number of the transition, and its place among the events of that transition. */
+/**
+ * The place of an event in its session: the number of its transition (a recorded step of the session), and its place among the events of that
+ * transition.
+ */
 export interface EventId {
   readonly seq: number
   readonly n: number

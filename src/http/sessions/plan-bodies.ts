@@ -36,7 +36,7 @@ export const Paths = Type.Object({
   dryRun: Type.Optional(Type.Boolean({ description: 'Only tells what it would come to now: `files` and `conflicts`; nothing is written' }))
 })
 
-/** The query parameters that select a page of a plan's change, or the text of one file before or after the change. */
+/** The query parameters that select one page of the files that a plan changes, or the text of one of these files before or after the change. */
 export const PreviewQuery = Type.Object({
   after: Type.Integer({ minimum: 0, maximum: 100_000, default: 0, description: 'How many paths come before the first' }),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'A page may have fewer, and says how many come after it' }),

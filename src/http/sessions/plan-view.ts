@@ -15,10 +15,7 @@ const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREA
 
 const CONFLICT = oneOf(['changed', 'gone', 'there', 'filled'])
 
-/**
- * The schema of a plan (changes of files that a model proposes) in replies: the AgentPlan of the plan protocol, with the state of the
- * plan's session.
- */
+/** The schema of a plan (changes of files that a model proposes) in replies: its result (`PlanResult`), with the state of its session. */
 export const PlanReply = Type.Object({
   id: Type.String({ description: 'Of the session' }),
   status: SessionStatus,
@@ -65,7 +62,7 @@ export const DryTurnReply = Type.Object({
   conflicts: Type.Array(Type.Object({ path: Type.String(), reason: CONFLICT }), { description: 'What would be left alone, since somebody else has been there' })
 })
 
-/** The schema of a page of a proposed or applied change. */
+/** The schema of one page of the files that a plan proposes to change or has changed. */
 export const PreviewReply = Type.Object({
   files: Type.Array(Type.Object({
     kind: Change.properties.kind,
@@ -81,7 +78,7 @@ export const PreviewReply = Type.Object({
   confirm: PlanReply.properties.confirm
 })
 
-/** The schema of the text of one file of a change, before or after it. */
+/** The schema of a changed file's text, as the file is before or after the plan's change. */
 export const PreviewText = Type.Object({
   path: Type.String(),
   side: oneOf(['before', 'after']),
@@ -118,15 +115,15 @@ function describeMemory ({ recent_files: files, recent_errors: errors, ...memory
   return { ...memory, recent_files: [...files], recent_errors: [...errors] }
 }
 
-/** Describes a page of a change, with the confirmation that the plan waits for. */
+/** Describes one page of the files that a plan changes, with the confirmation that the plan waits for. */
 export function describePreview (session: Session, { files, more }: Page) {
   return { files: [...files], more, ...confirmOf(session) }
 }
 
-/** The most paths that one reply lists. */
+/** The most paths of changed or deleted files that one reply lists. */
 const MAX_LISTED = 500
 
-/** The confirmation that a plan waits for: of a diff, of deletions or of a commit; empty if it waits for none. */
+/** What a plan waits to be confirmed: a diff, deletions or a commit; empty if the plan waits for nothing. */
 function confirmOf (session: Session): { readonly confirm?: Waiting } {
   const { held } = resultOf(session, PLAN)
   if (held !== undefined) {

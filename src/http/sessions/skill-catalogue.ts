@@ -35,7 +35,7 @@ export function describeForeign ({ skills, problems }: ForeignSkillList): Static
   return { skills: skills.map(describeOne), problems: [...problems] }
 }
 
-/** Lists all skills in the form of the skill protocol: the registered ones, and those of a target. */
+/** Lists all skills as clients of skills expect them: the registered skills, and those found on a target (a machine). */
 export function catalogueOf (generation: Generation, foreign: ForeignSkillList): JsonObject {
   const all = definitionsOf(generation, skillKind).values()
   const registered = Array.from(all, skill => ({ ...wordsOf(skill), id: skill.id, path: skill.id, source: 'project' }))

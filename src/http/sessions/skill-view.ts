@@ -55,7 +55,7 @@ export const SkillStartData = Type.Object({
   ...SkillTurnData.properties
 })
 
-/** The schema of a skill's session, with everything that replies tell of it. */
+/** The schema of the full description of a skill's session, with the messages of its model. */
 export const SkillData = Type.Object({
   terminalSessionId: Type.String({ description: 'Where it was started: a terminal, a target, or `manual`' }),
   serverId: Type.Union([Type.String(), Type.Null()], { description: 'The target on which its commands run; null where its user runs them' }),
@@ -85,8 +85,8 @@ export const SkillOutputData = Type.Object({ lastOutput: Type.String({ descripti
 type Message = Static<typeof SkillData>['messages'][number]
 
 /**
- * The state of a skill in the words of its protocol: the state of its engine or, for a session that was cancelled, has failed or has
- * expired, the session's status.
+ * The state of a skill as its clients see it: the state of the skill's engine or, for a session that was cancelled, has failed or has
+ * expired, the status of the session.
  */
 export function stateOf ({ status, engine }: Session): Static<typeof State> {
   if (status === 'cancelled' || status === 'expired' || status === 'failed') return status
@@ -156,7 +156,7 @@ function approvalIn (session: Session): Static<typeof ApprovalView> | null {
   return waiting === undefined ? null : viewApproval(waiting)
 }
 
-/** The last text of a skill that has ended; empty until then. */
+/** The text with which a skill has ended; empty until then. */
 export function textOf (session: Session): string {
   return session.status === 'cancelled' ? 'Cancelled by user' : resultOf(session, SKILL).text
 }

@@ -7,7 +7,7 @@ const MOST_UNREAD = 64 * 1024 * 1024
 /** The memory that a slow client takes beside its unread bytes: the part of the session's log that is kept in memory for this client, in bytes. */
 const OWN_BYTES = 64 * 1024
 
-/** How many unread bytes one client may have before they count towards the limit for all clients. */
+/** The most unread bytes of one client that do not yet count towards the limit for all clients together. */
 export const FREE_UNREAD = 64 * 1024
 
 let held = 0

@@ -21,13 +21,14 @@ export function wantsEvents (accept = ''): boolean {
 export interface Visit {
   readonly enter: (visitor: Visitor) => Promise<Progress>
   readonly describe: (progress: Progress) => JsonObject
-  /** Whether the call starts the session. */
+  /** Whether the call starts a session: then the reply has the status 201 and the session's address. */
   readonly isStart?: boolean
 }
 
 /**
- * Makes a request's call to a session, and answers when the session waits for the user again or has ended, at the latest after 30 s. A
- * request that prefers events gets the session's events as they come; the last event is `turn`, with the JSON that other requests get.
+ * Answers a request that starts or continues a session. The reply is sent when the session waits for the user again or has ended, at the
+ * latest after 30 s. A request that prefers events gets the session's events as they come; the last event is `turn`, with the JSON that other
+ * requests get.
  */
 export async function answerVisit (door: SessionDoor, request: FastifyRequest, reply: FastifyReply, visit: Visit): Promise<FastifyReply> {
   const { enter, describe, isStart = false } = visit

@@ -8,7 +8,7 @@ export class KeyRate {
   #left = KEYS_A_SECOND
   #since = performance.now()
 
-  /** Resolves when the given number of bytes may be typed. */
+  /** Waits until the client is allowed to type this number of bytes more. */
   async take (bytes: number): Promise<void> {
     const now = performance.now()
     this.#left = Math.min(KEYS_A_SECOND, this.#left + (now - this.#since) / 1000 * KEYS_A_SECOND) - bytes

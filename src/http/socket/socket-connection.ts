@@ -10,19 +10,22 @@ import { FREE_UNREAD, holdUnread } from '../sessions/unread.ts'
 const HEARTBEAT = 30_000
 
 /**
- * How many bytes a client may leave unread. When there are more, the client is disconnected; it connects again and continues with the event
- * after the last one that it received.
+ * The most unread bytes of one client. A client with more is disconnected; it connects again and continues with the event after the last one
+ * that it received.
  */
 const MAX_BEHIND = 1024 * 1024
 
 /** The WebSocket code with which a socket is closed when its token has been revoked, and the HTTP status that means the same. */
 const [TOKEN_GONE, UNAUTHORIZED] = [4401, 401]
 
-/** How many frames of one client may wait to be handled, and how many characters the waiting frames with typed keys may have. */
+/**
+ * The most frames of one client that wait to be handled, and the most characters in its waiting frames with typed keys. A client with more is
+ * disconnected.
+ */
 const MAX_WAITING = 100
 const MAX_WAITING_LENGTH = 1024 * 1024
 
-/** Handles the frames of one client, one after the other. */
+/** Handles the frames (WebSocket messages) of one client, one after the other. */
 export interface FrameHandler {
   /** Handles one frame. @throws ServiceError, whose code and message are sent to the client */
   take (frame: JsonObject): Promise<void>
@@ -45,7 +48,10 @@ export interface ConnectionOptions {
   readonly log: FastifyBaseLogger
 }
 
-/** The WebSocket of one client. Its JSON frames are handled in turn, and each counts as a request against the client's limit. */
+/**
+ * The WebSocket of one client. Its JSON frames are handled one after the other. Each counts as a request against the caller's limit, except
+ * typed keys and changes of a terminal's size.
+ */
 export class SocketConnection {
   readonly #socket: WebSocket
   readonly #options: ConnectionOptions
@@ -81,7 +87,7 @@ export class SocketConnection {
     this.#socket.send(stringifyJson(frame))
   }
 
-  /** What the client has not read yet, in bytes. */
+  /** The number of bytes that were sent and that the client has not read yet. */
   get unread (): number {
     return this.#socket.bufferedAmount
   }
@@ -91,7 +97,7 @@ export class SocketConnection {
     this.#socket.terminate()
   }
 
-  /** Whether the client may be sent more: its own unread bytes, and those of all readers together, are within their bounds. */
+  /** Whether the service can send the client more: the unread bytes of this client, and those of all clients together, are within their limits. */
   #hasRoom (): boolean {
     const { bufferedAmount: unread } = this.#socket
     this.#release()
@@ -147,7 +153,7 @@ export class SocketConnection {
     this.send(frameOf(known ?? new ServiceError('INTERNAL', 500, 'Something went wrong')))
   }
 
-  /** Closes the socket if the client's token has been revoked. */
+  /** Closes the socket if the client's token is unknown now. Otherwise the handler closes what the client is no longer allowed to use. */
   look (): void {
     try {
       this.#options.client.caller()

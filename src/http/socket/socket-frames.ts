@@ -25,8 +25,8 @@ export interface SocketFramesOptions {
 }
 
 /**
- * Makes the handler of one client's frames: those of terminals, those of skills, and `subscribe` and `unsubscribe`, which follow any
- * session.
+ * Makes the handler of one client's frames (WebSocket messages). Some drive a terminal, some drive a skill; `subscribe` and `unsubscribe`
+ * begin and stop to follow any session.
  */
 export function openSocketFrames ({ connection, client, log, services }: SocketFramesOptions): FrameHandler {
   const closing = new AbortController()
@@ -55,7 +55,10 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
     void pump(events, id, leaving.signal).finally(() => { if (followed.get(id) === leaving) followed.delete(id) })
   }
 
-  /** Stops following a session. A later `subscribe` begins at the transition that its own frame names. */
+  /**
+   * Stops following a session. To follow it again, the client sends a new `subscribe`, which names the transition (recorded step) behind
+   * which to begin.
+   */
   function unsubscribe ({ sessionId }: JsonObject): void {
     const id = textOf(sessionId, 'sessionId')
     followed.get(id)?.abort()

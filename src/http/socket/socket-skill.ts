@@ -32,7 +32,10 @@ export interface SocketSkillOptions {
   readonly connection: SocketConnection
   readonly client: Client
   readonly services: SkillServices
-  /** Follows a session from a transition on, until the client has left. @throws SESSION_NOT_FOUND */
+  /**
+   * Follows a session until the client has left, beginning behind the transition (recorded step) with the number `after`. @throws
+   * SESSION_NOT_FOUND
+   */
   readonly follow: (id: string, after: number) => Promise<AsyncGenerator<Followed>>
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal
@@ -87,7 +90,10 @@ export class SocketSkill {
     return this.#options.services.sessionKinds.skills
   }
 
-  /** The client as the sender of one frame. Calls made with it do not wait for a result, because the client follows the session's events anyway. */
+  /**
+   * Describes the client as the sender of a frame. With `patience: 0` a call returns without waiting for its result, since the client follows
+   * the session's events anyway.
+   */
   get #visitor (): Visitor {
     const { client: { requestId }, signal } = this.#options
     return { caller: this.#caller, requestId, signal, patience: 0 }
@@ -135,8 +141,8 @@ export class SocketSkill {
   }
 
   /**
-   * Handles a text that the client has typed. `skill:cancel` and `skill:skip` are commands for the service itself; the second one skips the
-   * approval that the frame names or, if it names none, the one that the client was shown last. Any other text goes to the skill.
+   * Handles a text that the client has typed. The text `skill:cancel` ends the skill. The text `skill:skip` skips an approval: the one that
+   * the frame names or, if the frame names none, the approval that the client was shown last. Any other text goes to the skill.
    */
   async #hear (text: string, { approvalId, digest }: JsonObject): Promise<void> {
     const word = text.trim().toLowerCase()
@@ -243,7 +249,7 @@ function executionOf (text: string): Execution {
   return execution
 }
 
-/** Finds the id of the skill that has a given id or name. */
+/** Finds the id of a registered skill. @param name the skill's id or its name */
 function idOfName (generation: Generation, name: string): string | undefined {
   const skills = definitionsOf(generation, skillKind)
   const path = toPath(name)

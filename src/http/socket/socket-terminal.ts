@@ -9,10 +9,10 @@ import { textOf } from './frame-fields.ts'
 import { type SocketConnection } from './socket-connection.ts'
 import { KeyRate } from './key-rate.ts'
 
-/** The most typed keys that one frame may carry, in bytes. */
+/** The most bytes of typed keys in one frame (WebSocket message). */
 const MAX_KEYS = 64 * 1024
 
-/** The types of frames that do not count as requests. */
+/** The types of frames (WebSocket messages) that do not count towards the caller's limit of requests. */
 const NO_REQUESTS: ReadonlySet<Json | undefined> = new Set(['data', 'resize'])
 
 export interface SocketTerminalOptions {
@@ -54,7 +54,7 @@ export class SocketTerminal {
     void this.#open?.check().catch(() => {})
   }
 
-  /** Leaves the terminal when its client has gone; the shell stays open. */
+  /** Disconnects the client, which has left, from its terminal; the shell of the terminal stays open. */
   close (): void {
     this.#open?.leave()
     this.#open = undefined

@@ -48,7 +48,10 @@ export function typedRoutes (app: App, { environs }: { readonly environs: Visibl
   })
 }
 
-/** The prompts that have a label, each in the version that gets most of the label's requests; other prompts are left out. */
+/**
+ * The prompts in which this label points to a version, each as that version. If the label is divided among several versions, the version with
+ * most of the requests is taken.
+ */
 function servedUnder ({ prompts, releases }: Generation, label: string): ReadonlyMap<string, Prompt> {
   if (label === LATEST) return prompts
   const served = new Map<string, Prompt>()

@@ -24,9 +24,12 @@ export interface Caller {
   readonly runs: NamePatterns | undefined
   /** The name patterns of the targets and workspaces that this caller's sessions may use; `undefined` for all. */
   readonly targets: NamePatterns | undefined
-  /** The protected labels of prompts that this caller may move; `undefined` for none beyond those that its roles allow. */
+  /**
+   * The protected labels (names such as `production` that point to a version of a prompt) that this caller is allowed to move; `undefined`
+   * for none beyond those that its roles allow.
+   */
   readonly labels: ReadonlySet<string> | undefined
-  /** The label (such as `production`) by which versions of prompts are chosen for this caller when its request names none. */
+  /** The label (such as `production`) that chooses the version of a prompt for this caller, when the request names no label and no version. */
   readonly serve: string | undefined
   readonly limits: CallerLimits
 }

@@ -19,7 +19,7 @@ export function visibleEnvirons (environs: VisibleEnvirons, { environs: patterns
   return patterns === undefined ? environs : new EnvironView(environs, patterns)
 }
 
-/** How many names an iteration reads at a time. */
+/** The most names that are read at a time when code iterates over all names. */
 const PAGE = 1000
 
 /**
@@ -49,7 +49,10 @@ class EnvironView implements VisibleEnvirons {
     return this.#branchesBelow(name).some(branch => this.#all.hasBelow(branch)) || this.#namesAllowedBelow(name).length > 0
   }
 
-  /** Whether a shared variable exists and this caller may not see it. Then the caller's request must not be able to give a value of its own under that name. */
+  /**
+   * Whether a shared variable with this name exists and is hidden from the caller. The caller's request is then not allowed to give a value
+   * of its own for this name.
+   */
   hides (name: string): boolean {
     return (this.#all.has(name) || this.#all.hasBelow(name)) && !this.has(name) && !this.hasBelow(name)
   }

@@ -29,7 +29,10 @@ export function visibleGeneration (generation: Generation, caller: Patterns): Ge
   return view
 }
 
-/** The whole generation from which a caller's view was made. It is needed, because an allowed prompt may include prompts that the caller may not see. */
+/**
+ * The whole generation (snapshot of all entries) behind the view that one caller has of it. Renders need it, because a prompt that the caller
+ * is allowed to see can include prompts that are hidden from the caller.
+ */
 export function wholeGeneration (view: Generation): Generation {
   return wholes.get(view) ?? view
 }

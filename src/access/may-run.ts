@@ -1,8 +1,8 @@
 import { type Caller } from './caller.ts'
 
 /**
- * Whether a caller may see and run an agent, a skill or a plan. The caller's name patterns for `runs` decide. A caller without them may run all,
- * unless it is limited to some prompts or shared variables: then it may run none.
+ * Whether a caller is allowed to see and run an agent, a skill or a plan. The caller's name patterns for `runs` decide. A caller without such
+ * patterns may run all, unless the caller is limited to some prompts or shared variables: such a caller may run none.
  * @param kind the kind as keys of the store write it: `agents`
  * @param id the dotted id of the agent, skill or plan
  */

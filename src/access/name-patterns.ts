@@ -20,7 +20,7 @@ export class NamePatterns {
     this.branches = branches.includes('') ? [''] : branches
   }
 
-  /** The patterns as `API_TOKENS` writes them. */
+  /** The patterns as the setting `API_TOKENS` has them: `team.review`, `team.*` or `*`. */
   get written (): string[] {
     return [...this.names, ...this.branches.map(branch => branch === '' ? '*' : `${branch}.*`)]
   }

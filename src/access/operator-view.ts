@@ -2,8 +2,8 @@ import { type OperatorFile } from '../config/operator.ts'
 import { type Caller } from './caller.ts'
 
 /**
- * The part of the operator's file (which folders, hosts and commands sessions may reach) that a caller may use: the targets and workspaces that its
- * name patterns allow, and all rules.
+ * The part of the operator's file (which folders, hosts and commands sessions may reach) that concerns one caller: the targets and workspaces
+ * that the caller's name patterns allow, and all of the file's rules for commands.
  */
 export function operatorFor ({ workspaces, targets, rules }: OperatorFile, { targets: patterns }: Pick<Caller, 'targets'>): OperatorFile {
   if (patterns === undefined) return { workspaces, targets, rules }

@@ -4,7 +4,7 @@ import { type Caller, type CallerLimits } from './caller.ts'
 /** The name of a limit of a caller: `requests` or `tokens`. */
 export type Rated = keyof CallerLimits
 
-/** How much of one of its limits a caller has used up in the present minute. */
+/** How much of one limit (requests or model tokens) a caller has used up in the present minute. */
 export interface RateState {
   /** The most that the caller may use in one minute. */
   readonly limit: number
@@ -18,7 +18,7 @@ const SHARE_AFTER = 200
 
 const MINUTE = 60_000
 
-/** How much one caller has used of one limit in one minute. */
+/** The use that one caller has made of one limit (requests or model tokens) in one minute. */
 interface Window {
   readonly minute: number
   /** The amount that was used on all replicas, as far as this replica knows. */
@@ -34,14 +34,14 @@ export interface RatesOptions {
   readonly shared: SharedCounters | undefined
   /** The prefix of the shared counters' keys: `shenma:rates:counts:`. */
   readonly prefix: string
-  /** The clock, in ms since 1970. */
+  /** Gives the current time, in ms since 1970; left out for `Date.now`. */
   readonly now?: () => number
 }
 
 /**
- * Counts what callers use in each minute. A request never waits for the counters that all replicas share: each replica counts in memory, reports its
- * counts in the background, and takes over the totals. While the shared counters cannot be reached, each replica allows the whole limit. The memory
- * is bounded, because there is one window for each limit of each configured caller.
+ * Counts what callers use in each minute. A request never waits for the counters that all replicas share: each replica counts in memory,
+ * reports its counts in the background, and takes over the totals. While the shared counters cannot be reached, each replica allows the whole
+ * limit. The memory is bounded, because it holds one minute's counts for each limit of each configured caller.
  */
 export class Rates {
   readonly #shared: SharedCounters | undefined
@@ -57,7 +57,7 @@ export class Rates {
     this.#now = now
   }
 
-  /** How much of a limit a caller has left; `undefined` for a caller without that limit. */
+  /** How many requests or model tokens a caller can still use in this minute; `undefined` for a caller without a limit on them. */
   remaining ({ name, limits }: Caller, rated: Rated): RateState | undefined {
     const limit = limits[rated]
     if (limit === undefined) return undefined
@@ -66,7 +66,7 @@ export class Rates {
     return { limit, remaining: Math.max(0, limit - used), seconds: Math.ceil((MINUTE - now % MINUTE) / 1000) }
   }
 
-  /** Counts an amount that a caller has used of a limit; does nothing for a caller without that limit. */
+  /** Adds to the requests or model tokens that a caller has used; does nothing for a caller without a limit on them. */
   count ({ name, limits }: Caller, rated: Rated, amount: number): void {
     if (limits[rated] === undefined) return
     const window = this.#window(name, rated, this.#now())

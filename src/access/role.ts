@@ -3,7 +3,7 @@ export const ROLES = ['read', 'render', 'chat', 'write', 'run', 'approve', 'admi
 
 export type Role = typeof ROLES[number]
 
-/** The given roles with those that they include. `admin` includes all others but `terminal`, whose holder can run any command without an approval. */
+/** Adds the roles that the given roles include. `admin` includes all others but `terminal`, whose holder can run any command without an approval. */
 export function impliedRoles (given: readonly Role[]): ReadonlySet<Role> {
   return new Set(given.includes('admin') ? [...ROLES.filter(role => role !== 'terminal'), ...given] : given)
 }

@@ -8,7 +8,7 @@ const INTERVAL = 1000
 
 export interface TokenFileOptions {
   readonly path: string
-  /** The limits of callers whose tokens name none of their own. */
+  /** The limits of a caller whose token sets no limits of its own. */
   readonly defaults: CallerLimits
   readonly log: Log
 }
@@ -43,17 +43,17 @@ export class TokenFile {
     this.#schedule()
   }
 
-  /** Finds the caller who holds a token, by the last good version of the file; `undefined` for an unknown token. */
+  /** Finds the caller who holds a token, in the last version of the file that could be parsed; `undefined` for an unknown token. */
   find (token: string): Caller | undefined {
     return this.#holders.findCaller(token)
   }
 
-  /** Finds the caller with a name, by the last good version of the file; `undefined` for an unknown name. */
+  /** Finds the caller with a name, in the last version of the file that could be parsed; `undefined` for an unknown name. */
   named (name: string): Caller | undefined {
     return this.#holders.callerNamed(name)
   }
 
-  /** The names of all callers, by the last good version of the file. */
+  /** The names of all callers, in the last version of the file that could be parsed. */
   names (): readonly string[] {
     return this.#holders.names()
   }

@@ -14,13 +14,16 @@ export interface TokenHolders {
   names (): readonly string[]
 }
 
-/** The callers as sessions look them up: by name, because a session runs on when no request presents a token. */
+/** Finds callers by name. Sessions use it, because a session keeps only the name of its owner, and runs on when no request brings a token. */
 export type Owners = Pick<TokenHolders, 'callerNamed' | 'names'>
 
-/** The names of the optional parts of an entry, which follow the hash of its token. */
+/** The names of the optional parts that follow the hash of the token in a line of `API_TOKENS`. */
 type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'labels' | 'serve' | 'requests' | 'tokens'
 
-/** Matches a token itself. `npm run token` prints it above the line that is meant for `API_TOKENS`. */
+/**
+ * Matches the plain text of a token, which does not belong in `API_TOKENS`: the line with the token's hash, which `npm run token` prints
+ * below the token, does.
+ */
 const TOKEN = /^aps_[\w-]{16,}/
 
 /** The longest name that error messages quote, in characters. A longer one may be a secret that was put in the wrong place. */

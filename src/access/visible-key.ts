@@ -4,7 +4,7 @@ import { keyToPath, kindPrefix } from '../store/keys.ts'
 import { type Caller } from './caller.ts'
 import { mayRun } from './may-run.ts'
 
-/** The facts that decide which entries a caller sees: its name patterns, and the extensions that remain visible under them. */
+/** What decides which entries a caller sees: the caller's name patterns, and the extensions with at least one visible prompt. */
 interface Seen extends Pick<Caller, 'prompts' | 'environs' | 'runs'>, Pick<Generation, 'extensions'> {}
 
 /** The known kinds of entries, and the prefix of the store's keys. */

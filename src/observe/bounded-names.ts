@@ -1,4 +1,4 @@
-/** The value of a label that stands for all names above the limit. */
+/** The label value under which a metric counts all names for which it has no room. */
 export const OTHERS = '(others)'
 
 /**
@@ -23,7 +23,7 @@ export class BoundedNames {
     }
   }
 
-  /** The label for a name: the name itself, which is added if there is room, otherwise `(others)`. */
+  /** The label value under which a name is counted: the name itself, which is added if there is room, otherwise `(others)`. */
   take (name: string): string {
     if (this.#names.has(name)) return name
     if (this.#names.size >= this.#limit) return OTHERS
@@ -31,7 +31,7 @@ export class BoundedNames {
     return name
   }
 
-  /** The label for a name: the name itself if it was added before, otherwise `(others)`. */
+  /** The label value under which a name is counted: the name itself if it was added before, otherwise `(others)`. */
   find (name: string): string {
     return this.#names.has(name) ? name : OTHERS
   }

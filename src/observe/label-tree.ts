@@ -1,4 +1,4 @@
-/** The value of a label. A number is written as its text. */
+/** The value of one of a metric's labels, such as `method` or `status`. Prometheus gets a number as text. */
 export type LabelValue = string | number
 
 /**
@@ -9,7 +9,7 @@ export class LabelTree<T> {
   readonly #create: (values: readonly LabelValue[]) => T
   readonly #root = new Map<LabelValue, unknown>()
 
-  /** @param create makes the object of a combination that comes for the first time */
+  /** @param create makes the object for a combination of label values that was not asked for before */
   constructor (create: (values: readonly LabelValue[]) => T) {
     this.#create = create
   }

@@ -5,7 +5,7 @@ import { serializeError } from './serialize-error.ts'
 /** The fields that are never logged, because they could hold secrets. Pino writes [Redacted] instead. Paths with `*` would cost time on every line. */
 const SECRETS = ['headers', 'req', 'request', 'config', 'environment', 'authorization', 'cookie', 'apiKey', 'password', 'token', 'secret', 'secrets']
 
-/** How many bytes, and for how many ms, lines are gathered before they are written. */
+/** Lines are gathered until they have this many bytes, or for this time in ms, and then written together. */
 const BATCH_BYTES = 3840
 const BATCH_MILLISECONDS = 200
 
@@ -16,8 +16,8 @@ const BATCH_MILLISECONDS = 200
 const MAX_WRITE_BYTES = 4096
 
 /**
- * How many bytes of log lines may wait while nobody reads the standard output. Further lines are dropped, so that the log does not use up
- * the memory.
+ * The most bytes of log lines that are kept while nobody reads the standard output. Further lines are dropped, so that the log does not use
+ * up the memory.
  */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024
 
@@ -33,9 +33,9 @@ export interface LogOptions {
 /** The service's log, together with the functions that end it. */
 export interface OpenLog {
   readonly log: Logger
-  /** Writes the lines that still wait, unless nobody reads the standard output any more. It must be called last. */
+  /** Writes the lines that are not written yet, unless nobody reads the standard output any more. The caller must log nothing after this. */
   end (): Promise<void>
-  /** Drops the lines that still wait, so that they cannot delay the exit of the process. */
+  /** Drops the lines that are not written yet, so that they cannot delay the exit of the process. */
   abandon (): void
 }
 
@@ -74,8 +74,8 @@ type Output = ReturnType<typeof destination>
  * example when Ctrl-C also ends the program that reads the log. So everything is written here, before that.
  */
 async function endOutput (output: Output): Promise<void> {
-  // The output is flushed twice, because the first flush may only have waited for a write that was under way. Their errors are those of fsync, which
-  // a pipe does not have.
+  // The output is flushed twice, because the first flush may only have waited for a write that was under way. Errors of a flush need no care:
+  // they come from fsync, which a pipe does not have.
   const written = flush(output).then(() => flush(output)).then(() => true)
   if (!await Promise.race([written, sleep(END_MILLISECONDS, false)])) abandonOutput(output)
 }

@@ -25,14 +25,14 @@ const MAX_LABEL_NAMES = 100
 export class Metrics {
   readonly registry = new Registry()
   readonly prompts = new BoundedNames(MAX_PROMPTS)
-  /** The values of labels for the numbers of versions, and for versions of prompts (`review.short@7`). */
+  /** The versions that metrics show as values of their label `version`: numbers alone (`7`), and numbers with their prompt (`review.short@7`). */
   readonly versions = new BoundedNames(MAX_VERSIONS)
   readonly promptVersions = new BoundedNames(MAX_VERSIONS)
   readonly labels = new BoundedNames(MAX_LABEL_NAMES)
   readonly tools = new BoundedNames(MAX_TOOLS)
   /**
-   * The values of labels for the names of models. The names in the configuration are reserved as soon as they are known, so they are always
-   * counted separately.
+   * The names of models that metrics show as values of their label `model`. The names in the configuration are reserved as soon as they are
+   * known, so they are always counted separately.
    */
   readonly models = new BoundedNames(MAX_MODELS)
 
@@ -120,7 +120,7 @@ export class Metrics {
     registers: [this.registry]
   })
 
-  /** The number of tokens, by provider, model, version of the prompt and direction. */
+  /** The number of model tokens, by provider, model, version of the prompt, and direction (input or output). */
   readonly tokens = countersOf(new Counter({
     name: 'prompt_shell_model_tokens_total',
     help: 'Tokens of answers, by direction (input, output) and version of the prompt, such as review.short@7, empty where that is none; estimated where the provider tells none',
@@ -196,7 +196,10 @@ export class Metrics {
     return metrics.map(metric => ({ name: metric.name, help: metric.help, labels: metric.labelNames, type: typeOf(metric) }))
   }
 
-  /** Counts moves of labels of prompts, and requests for labels that a prompt does not have. */
+  /**
+   * Counts how often the label of a prompt (a name such as `production` for one of its versions) is moved, and how often a request names a
+   * label that the prompt does not have.
+   */
   readonly onLabel = {
     moved: (label: string): void => { this.labelMoves.inc({ label: this.labels.take(label) }) },
     missed: (label: string): void => { this.labelFallbacks.inc({ label: this.labels.take(label) }) }

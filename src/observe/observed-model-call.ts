@@ -10,7 +10,7 @@ import { type Span, type SpanAttributes, type TraceContext } from './span.ts'
 
 export interface ModelCallOptions {
   readonly metrics: Metrics
-  /** The clock that all calls of models for one request share. */
+  /** Measures the time in which at least one model call of the request is running; all model calls of the request share it. */
   readonly clock: OverlapClock
   readonly operation: ModelOperation
   readonly provider: string
@@ -23,7 +23,7 @@ export interface ModelCallOptions {
   readonly parent: Span | undefined
 }
 
-/** The label for a call whose request names no model, so that the provider chooses. */
+/** The value of the metrics' label `model` for a call whose request names no model, so that the provider chooses. */
 const DEFAULT_MODEL = '(default)'
 
 /** The greatest length of a model's name in a label or span, in characters, since a caller may write anything. */
@@ -98,8 +98,8 @@ export class ObservedModelCall implements ModelWatch {
   }
 
   /**
-   * The label for the call's model. Callers can invent names, so a name that is not in the configuration becomes a label only when a
-   * provider has answered a call of it; until then the label is `(others)`.
+   * The value of the metrics' label `model` for this call. Callers can invent names of models, so a name that is not in the configuration is
+   * counted as `(others)` until a provider has answered a call with that name.
    */
   #label (outcome: Outcome): string {
     const { models } = this.#options.metrics

@@ -3,7 +3,7 @@ import { type Metrics } from './metrics.ts'
 import { ObservedWork } from './observed-work.ts'
 import { type Span, type TraceContext } from './span.ts'
 
-/** The label for a request whose path leads to no route. */
+/** The value of the metrics' label `route` for a request whose path leads to no route. */
 const NO_ROUTE = '(none)'
 
 /** Observes one HTTP request: counts its times for metrics and, when traces are exported, ends its span. */

@@ -6,12 +6,12 @@ import { ObservedModelCall } from './observed-model-call.ts'
 import { OverlapClock } from './overlap-clock.ts'
 import { type Span, type TraceContext } from './span.ts'
 
-/** The label for a render whose prompt is not registered. */
+/** The value of the metrics' label `prompt` for a render whose prompt is not registered. */
 const UNKNOWN_PROMPT = '(unknown)'
 
 /**
- * Observes a piece of work, such as a request: adds up its times, counts its renders and calls, and has the span (a part of a trace) to
- * which further work is added.
+ * Observes a piece of work, such as a request: adds up its times, and counts its renders and calls. The spans (parts of a trace) of renders
+ * and calls are begun below the span of this work.
  */
 export class ObservedWork implements Activity {
   prompt: string | undefined

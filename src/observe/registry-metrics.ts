@@ -14,7 +14,7 @@ export interface CacheStatistics {
   readonly bytes: number
 }
 
-/** The caches of the service, by the name that their metrics have. */
+/** The caches of the service, each as a function that reads its numbers. The key of a cache is the value of the metrics' label `cache`. */
 export type Caches = Readonly<Record<string, () => CacheStatistics>>
 
 /** The members of the registry from which metrics are read. */

@@ -8,7 +8,7 @@ export interface LoggedError {
   readonly code?: string
   readonly status?: number
   readonly stack?: string
-  /** The beginning of an answer of a model's API that could not be used. */
+  /** The beginning of what a model's API has answered, when the service could not use the answer. */
   readonly answer?: string
 }
 

@@ -36,7 +36,7 @@ function define<const Code extends string, A extends readonly unknown[]> (
   return Object.assign(make, { code, statusCode })
 }
 
-/** The template language in which a text was read. */
+/** The template language of a text. */
 interface Read { readonly syntax: 'go' | 'handlebars' }
 
 /** Names the text of a prompt, or the part of a message, that an error is about. */
@@ -108,7 +108,10 @@ function notFound<const Code extends string> (kind: string, code: Code) {
     (id, near) => ({ id, near }))
 }
 
-/** Declares the error about a stored entry that cannot be used. The entry is the one that was asked for, or the extension that would bring it. */
+/**
+ * Declares the error about an entry that is stored but cannot be used. It is the entry that was asked for, or the extension that should
+ * contain the wanted prompt.
+ */
 function notUsable<const Code extends string> (kind: string, code: Code) {
   return define(code, 404,
     (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) =>
@@ -116,8 +119,8 @@ function notUsable<const Code extends string> (kind: string, code: Code) {
     (id, key, _problems, diagnostics) => ({ id, near: [], key, diagnostics }))
 }
 
-// Access
-/** How many characters of a host or an origin from a request an error shows. */
+// Errors of access: tokens, roles and hosts
+/** The longest quote of a request's host or origin in an error, in characters. */
 const MAX_SHOWN_HOST = 100
 const CHALLENGE = 'Bearer realm="ai-prompt-shell"'
 export const tokenRequired = define('TOKEN_REQUIRED', 401,
@@ -147,7 +150,7 @@ export const rateLimited = define('RATE_LIMITED', 429,
   (_name, _what, _limit, seconds) => ({ 'retry-after': String(seconds) }))
 export const overloaded = define('OVERLOADED', 503, () => 'More requests come than can be answered; try again', undefined, () => ({ 'retry-after': '1' }))
 
-// Requests
+// Errors about requests: their form, and names in them that are unknown
 /** The greatest length of an id in the path of a request, in characters. */
 export const MAX_ID_LENGTH = 512
 export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
@@ -159,7 +162,7 @@ export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415,
     `The body must have content-type: ${accepted.join(' or ')}, ${given === undefined ? 'none was given' : `"${given}" was given`}`,
   accepted => ({ accepted }))
 /**
- * The error about a body in an encoding that the service does not accept. A header names the accepted ones:
+ * The error about a body in an encoding that the service does not accept. A header of the reply lists the accepted encodings:
  * https://www.rfc-editor.org/rfc/rfc9110#section-15.5.16
  */
 export const encodingUnsupported = define('ENCODING_UNSUPPORTED', 415,
@@ -177,7 +180,10 @@ export const routeNotFound = define('ROUTE_NOT_FOUND', 404,
 export const routeNearby = define('ROUTE_NOT_FOUND', 404,
   (method: string, path: string, near: readonly string[]) => `Route ${method} ${path} not found; there is ${near.join(', ')}; the API is described at /docs`,
   (_method, _path, near) => ({ near }))
-/** The error about a method that a route does not have. A header names those that it has: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.6 */
+/**
+ * The error about a method that a route does not have. A header of the reply lists the route's methods:
+ * https://www.rfc-editor.org/rfc/rfc9110#section-15.5.6
+ */
 export const methodNotAllowed = define('METHOD_NOT_ALLOWED', 405,
   (method: string, path: string, allowed: readonly string[]) => `${path} does not take ${method}, only ${allowed.join(', ')}; the API is described at /docs`,
   (_method, _path, allowed) => ({ allowed }),
@@ -211,7 +217,7 @@ export const versionNotFound = define('VERSION_NOT_FOUND', 404,
     `Prompt "${id}" has no version ${version}${problem === undefined ? '' : ` that can be read: ${problem}`}`,
   (id: string, version: number, labels: readonly string[], _problem?: string) => ({ id, version, labels }))
 
-// Sessions
+// Errors about sessions
 export const targetNotFound = define('TARGET_NOT_FOUND', 404,
   (name: string, near: readonly string[]) => `There is no target "${name}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
   (name, near) => ({ name, near }))
@@ -273,7 +279,7 @@ export const workspaceNotFound = define('WORKSPACE_NOT_FOUND', 404,
 export const memoryUnusable = define('MEMORY_UNUSABLE', 409, (reason: string) => `What is to be remembered cannot be read or written: ${reason}`)
 export const sessionsUnavailable = define('SESSIONS_UNAVAILABLE', 503, (reason: string) => `Sessions cannot be kept now: ${reason}`)
 
-// Prompts that cannot run until their publisher mends them
+// Errors about prompts that cannot run until their publisher mends them
 export const templateSyntax = define('TEMPLATE_SYNTAX', 400,
   (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `Prompt "${id}" is invalid: ${problems.join('; ')}`,
   (id, _problems, diagnostics) => ({ id, diagnostics }))
@@ -288,12 +294,12 @@ export const environInvalid = define('ENVIRON_INVALID', 400,
     `What is stored under ${key} cannot be used as the shared variable "${id}": ${problems.join('; ')}`,
   (id, key, _problems, diagnostics) => ({ id, key, diagnostics }))
 
-// Lints
+// Errors of lints (checks of entries that are not stored)
 export const lintBusy = define('LINT_BUSY', 503,
   (waiting: number) => `${waiting} lints are waiting already; try again`,
   undefined, () => ({ 'retry-after': '1' }))
 
-// Renders
+// Errors of renders
 export const variableMissing = define('VARIABLE_MISSING', 400,
   (id: string, missing: readonly MissingPath[], _read?: { readonly syntax: Read['syntax'] | undefined }, violations: readonly Violation[] = []) =>
     `Prompt "${id}" needs values that are missing: ${missing.map(describeMiss).join(', ')}${violations.length === 0 ? '' : `; and of what came, ${describeViolations(violations)}`}`,
@@ -327,7 +333,7 @@ export const renderEndless = define('RENDER_ENDLESS', 500,
   (_what, limit, text) => ({ limit, ...text }))
 export const storeUnavailable = define('STORE_UNAVAILABLE', 503, (reason: string) => `The store cannot be read: ${reason}`)
 
-// Entries that callers publish
+// Errors about entries that callers publish
 export const entryInvalid = define('ENTRY_INVALID', 400,
   (id: string, problems: readonly string[], _diagnostics: readonly object[]) => `"${id}" was not stored: ${problems.join('; ')}`,
   (id, _problems, diagnostics) => ({ id, diagnostics }))
@@ -361,14 +367,14 @@ export const storeRefused = define('STORE_UNAVAILABLE', 503, (reason: string) =>
 export const storeUnwritable = define('STORE_UNAVAILABLE', 503,
   (reason: string) => `The store failed in the middle of this: it may hold the change or not. ${reason}`)
 
-// Recorded renders
+// Errors about recorded renders (bundles)
 export const bundleInvalid = define('BUNDLE_INVALID', 400, (reason: string) => `The bundle cannot be used: ${reason}`)
 export const bundleStale = define('BUNDLE_STALE', 409,
   (id: string, recorded: string, current: string) => `The bundle was recorded from revision ${recorded} of prompt "${id}", which is at revision ${current} now`,
   (id, recorded, current) => ({ id, recorded, current }))
 export const bundleIncomplete = define('BUNDLE_INCOMPLETE', 409, (what: string) => `The bundle does not hold ${what}: the recorded render did not ask for it`)
 
-// Tools called by hand
+// Errors of calls that a person makes to a tool, to try the tool
 export const toolArgumentsInvalid = define('ARGUMENTS_INVALID', 400,
   (id: string, violations: readonly Violation[]) => `Arguments of tool "${id}" are invalid: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }))
@@ -376,10 +382,10 @@ export const toolNotCallable = define('TOOL_NOT_CALLABLE', 409,
   (id: string, reason: string) => `Tool "${id}" cannot be called: ${reason}`,
   id => ({ id }))
 
-// Faults of our own
+// Errors that are faults of the service
 export const unexpected = define('INTERNAL', 500, () => 'An unexpected error occurred; the log has it under this request id')
 
-// The model
+// Errors of calls of models: their input, the model's API, and the answer
 /** The greatest number of models that an error names. */
 const MAX_OFFERED = 20
 export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503,
@@ -426,7 +432,7 @@ export const modelBusy = define('LLM_BUSY', 503,
   (_provider, retryAfter) => ({ 'retry-after': String(retryAfter) }))
 
 /**
- * The headers that tell a client not to retry. The service has already tried again, so the client's retries would only multiply the calls.
+ * The headers that tell a client not to retry: the service has already tried again itself, or the same request would fail again.
  * @param retryAfter how long to wait, in s, as the model's API asked
  */
 function finalHeaders (retryAfter?: number): ErrorHeaders {

@@ -1,6 +1,6 @@
 import { type default as Ajv, type ValidateFunction } from 'ajv/dist/core.js'
 
-/** The functions that check values against schemas, by name; each is compiled when it is first asked for. */
+/** The functions that check values against schemas, by name. Each function is compiled at its first use. */
 export type FixedValidators<Name extends string> = Readonly<Record<Name, () => ValidateFunction>>
 
 /** The schemas from which each set of checking functions was made, so that the build can generate the functions' code. */

@@ -3,7 +3,7 @@ import { type TextPlace } from './json.ts'
 /** The names and indexes that lead to a part of a JSON value. */
 export type JsonPath = ReadonlyArray<string | number>
 
-/** A part of a JSON value that is looked for, with the wanted parts below it. */
+/** A part of a JSON value whose place is wanted. `below` has the wanted members or items inside this part, by name or index. */
 interface Wanted {
   readonly below: Map<string, Wanted>
   /**
@@ -16,7 +16,7 @@ interface Wanted {
 /**
  * Finds the places of parts of a JSON text, in one pass over the text.
  * @param text JSON that was parsed already
- * @returns a place for each path. A path that does not exist gets the place of its deepest part that does.
+ * @returns a place for each path. A path whose end does not exist gets the place of the deepest part on the way that exists.
  */
 export function placesInJson (text: string, paths: readonly JsonPath[]): TextPlace[] {
   const root: Wanted = { below: new Map(), place: undefined }
@@ -36,7 +36,10 @@ function childOf ({ below }: Wanted, segment: string): Wanted {
 const SPACE: ReadonlySet<string> = new Set(' \t\r\n')
 const ENDS_OF_WORDS: ReadonlySet<string> = new Set([...SPACE, ',', ']', '}'])
 
-/** Reads through a JSON text and notes places. It recurses as deeply as the text nests, which was bounded when the text was parsed. */
+/**
+ * Reads through a JSON text and notes the places of wanted parts. It recurses as deeply as the text nests, which was bounded when the text
+ * was parsed.
+ */
 class Scan {
   readonly #text: string
   #index = 0
@@ -108,7 +111,7 @@ class Scan {
   }
 }
 
-/** Forgets the places that an earlier member of the same name has left. */
+/** Removes the places that were noted for an earlier member of the same name. */
 function forgetPlaces ({ below }: Wanted): void {
   for (const child of below.values()) {
     child.place = undefined

@@ -13,7 +13,7 @@ export function isJsonObject (value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** How deep objects and lists may nest in any JSON that the service reads. Code that recurses over JSON relies on this bound. */
+/** The deepest nesting of objects and lists in any JSON that the service reads. Code that recurses over JSON relies on this limit. */
 export const MAX_JSON_DEPTH = 100
 
 /** A number with at least this many digits may have digits that a double cannot hold. */
@@ -31,7 +31,7 @@ export interface TextPlace {
   readonly column: number
 }
 
-/** The error that a text is no JSON, nests too deeply, or has a number that is too large. Its message names the place. */
+/** Says that a text is no JSON, nests too deeply, or has a number that is too large. The message names the place in the text. */
 export class JsonError extends Error {
   override readonly name = 'JsonError'
   /** The message without the place. */
@@ -101,7 +101,7 @@ function isDigit (text: string, at: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
 
-/** Whether a JSON text nests deeper than recursive code may go. Needed where other code than `parseJson` parses the text. */
+/** Whether a JSON text nests deeper than `MAX_JSON_DEPTH`. For texts that other code than `parseJson` parses. */
 export function isTooDeep (text: string): boolean {
   return mayBeDeep(text) && scan(text).tooDeepAt !== undefined
 }
@@ -176,7 +176,7 @@ function holdsInfinity (value: Json): boolean {
   return Object.values(value).some(holdsInfinity)
 }
 
-/** Whether a text has so many brackets that it may nest too deeply. V8 counts them in a quarter of the time of a full scan. */
+/** Whether a text has so many brackets that it possibly nests too deeply. V8 counts brackets in a quarter of the time of a full scan. */
 function mayBeDeep (text: string): boolean {
   return !['[', '{'].every(bracket => hasAtMost(text, bracket, MAX_JSON_DEPTH / 2))
 }
@@ -184,7 +184,7 @@ function mayBeDeep (text: string): boolean {
 interface Findings {
   /** Whether a number has 16 digits in a row. */
   readonly hasLongNumber: boolean
-  /** The index at which the text nests more deeply than recursive code may go; left out when it does so nowhere. */
+  /** The index at which the text begins to nest deeper than `MAX_JSON_DEPTH`; left out when it never does. */
   readonly tooDeepAt?: number
 }
 
@@ -216,7 +216,10 @@ function scan (text: string): Findings {
   return { hasLongNumber }
 }
 
-/** The mistake in a text that is no JSON. The second parser is asked for it, because its messages are better than those of V8. */
+/**
+ * Finds the mistake in a text that is no JSON. The slower parser, which keeps all digits, is asked for it, because its messages are better
+ * than those of V8.
+ */
 function findMistake (text: string): JsonError {
   if (text.trim() === '') return new JsonError('the text is empty')
   try {
@@ -229,7 +232,7 @@ function findMistake (text: string): JsonError {
   }
 }
 
-/** The error about the first number that a double cannot hold. Integers are no such numbers: all their digits are kept. */
+/** Makes the error about the first number that a double cannot hold because it is too large. Integers never are, since all their digits are kept. */
 function findOverflow (text: string): JsonError {
   let inString = false
   for (const { 0: found, index } of text.matchAll(/\\.|"|-?\d[\d.eE+-]*/g)) {

@@ -9,7 +9,10 @@ export function readPublishedSchema<T> (name: string): T {
   return JSON.parse(textOf(name)) as T
 }
 
-/** The SHA-256 of a schema's file, in hexadecimal. Code that keeps data which was made under the schema sees by it whether the schema has changed. */
+/**
+ * The SHA-256 of a schema's file, in hexadecimal. Data that was made under the schema is kept with this hash, which later shows whether the
+ * schema has changed.
+ */
 export function hashOfPublishedSchema (name: string): string {
   return createHash('sha256').update(textOf(name)).digest('hex')
 }

@@ -41,8 +41,8 @@ function redactMembers (value: Json, redact: Redact): Json {
 }
 
 /**
- * The regular expression for a text as it is, and as JSON may write it, up to three times within each other: `\/` and `\u002f` for a slash. Without
- * that bound a long run of backslashes would be read again from each of its characters.
+ * The regular expression for a text as it is, and as JSON writes it with escapes: `\/` and `\u002f` for a slash. JSON that is quoted in JSON
+ * is found up to three levels deep. Without this limit, a long run of backslashes would be read again from each of its characters.
  */
 function anySpelling (text: string): string {
   return Array.from(text, character => {

@@ -44,7 +44,7 @@ const builders = {
 type AsInTypebox = Pick<typeof TypeBox, Exclude<keyof typeof builders, 'Record'>>
 
 interface SchemaBuilder extends AsInTypebox {
-  /** Builds the schema of an object with any names. It has a type of its own here, because typebox allows other kinds of names than texts. */
+  /** Builds the schema of an object that may have any names. This declaration replaces typebox's own, which also allows names that are no texts. */
   readonly Record: <Value extends TSchema>(names: TString, value: Value, options?: TObjectOptions) => TRecord<'^.*$', Value>
 }
 

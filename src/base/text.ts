@@ -6,7 +6,10 @@ export function ownCopy (text: string): string {
   return ` ${text}`.slice(1)
 }
 
-/** The beginning of a text, at most `most` UTF-16 units long. It bounds the memory of texts that callers choose and the service keeps. */
+/**
+ * The beginning of a text, at most `most` UTF-16 units long. It is what the service keeps of a text that a caller chooses, so that such texts
+ * take a bounded amount of memory.
+ */
 export function beginningOf (text: string, most: number): string {
   return text.length <= most ? text : ownCopy(text.slice(0, most))
 }

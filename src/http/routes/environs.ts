@@ -41,7 +41,7 @@ export function environRoutes (app: App, { environs, readEnviron }: { environs: 
     const { generation, caller, params: { id } } = request
     const value = await readEnviron({ generation, caller, id })
     const name = toPath(id)
-    // The value of `a` with variables such as `a.b` comes from several keys of the store, and so has no entity tag.
+    // If there are names such as `a.b`, the value of `a` comes from several keys of the store, and so has no entity tag.
     if (!visibleEnvirons(environs, caller).hasBelow(name)) reply.header('etag', entityTag(contentHash(value)))
     // Fastify would send a string without quotes; here every value is sent as JSON.
     return reply.type('application/json; charset=utf-8').send(stringifyJson(value))

@@ -123,7 +123,7 @@ export function describePreview (session: Session, { files, more }: Page) {
 /** The most paths of changed or deleted files that one reply lists. */
 const MAX_LISTED = 500
 
-/** What a plan waits to be confirmed: a diff, deletions or a commit; empty if the plan waits for nothing. */
+/** What a person has to confirm before a plan goes on: a diff, deletions or a commit; empty if the plan waits for no confirmation. */
 function confirmOf (session: Session): { readonly confirm?: Waiting } {
   const { held } = resultOf(session, PLAN)
   if (held !== undefined) {

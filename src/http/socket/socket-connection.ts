@@ -87,7 +87,7 @@ export class SocketConnection {
     this.#socket.send(stringifyJson(frame))
   }
 
-  /** The number of bytes that were sent and that the client has not read yet. */
+  /** The number of bytes that wait to be sent, because the client has not read earlier ones yet. */
   get unread (): number {
     return this.#socket.bufferedAmount
   }

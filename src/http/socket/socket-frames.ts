@@ -25,8 +25,8 @@ export interface SocketFramesOptions {
 }
 
 /**
- * Makes the handler of one client's frames (WebSocket messages). Some drive a terminal, some drive a skill; `subscribe` and `unsubscribe`
- * begin and stop to follow any session.
+ * Makes the handler of one client's frames (WebSocket messages). Some drive a terminal, some drive a skill. `subscribe` begins to follow a
+ * session of any kind, and `unsubscribe` ends that.
  */
 export function openSocketFrames ({ connection, client, log, services }: SocketFramesOptions): FrameHandler {
   const closing = new AbortController()

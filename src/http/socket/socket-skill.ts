@@ -33,8 +33,8 @@ export interface SocketSkillOptions {
   readonly client: Client
   readonly services: SkillServices
   /**
-   * Follows a session until the client has left, beginning behind the transition (recorded step) with the number `after`. @throws
-   * SESSION_NOT_FOUND
+   * Follows a session until the client has left, beginning behind the transition (recorded step) with the number `after`.
+   * @throws SESSION_NOT_FOUND
    */
   readonly follow: (id: string, after: number) => Promise<AsyncGenerator<Followed>>
   /** Aborts when the client is gone. */

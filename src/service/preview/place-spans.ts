@@ -11,7 +11,7 @@ export interface Stretch {
 
 /** A span (a piece of a rendered message) with its range in the output and in the template, so that an editor can highlight both. */
 export interface PlacedSpan extends MessageSpan {
-  /** The span's range in the rendered message. If the message is a list of parts, the range in the text of the part, and of its member, that has the span. */
+  /** The span's range in the rendered message. If the message is a list of parts, the range in the text that `part` and `member` name. */
   readonly output: Stretch
   /** The range of the tag or plain text in the message's template that produced the span; left out for a span from a partial (an included prompt). */
   readonly source?: Stretch

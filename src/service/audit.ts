@@ -3,12 +3,15 @@ import { type Log } from '../base/log.ts'
 /** One change of a registered entry, as the audit log records it. */
 export interface AuditedChange {
   readonly action: 'publish' | 'withdraw' | 'freeze' | 'restore' | 'move label' | 'remove label' | 'remove version'
-  /** The kind of the entry, by its name in the keys of the store: `templates` for prompts. */
+  /** The kind of the entry, named as in the store's keys: `templates` for prompts. */
   readonly kind: string
   readonly id: string
   readonly version?: number | undefined
   readonly label?: string | undefined
-  /** The version, or versions with weights, that the label meant before the change. `to` has those after it; null when the label was removed. */
+  /**
+   * What the moved label stood for before the change: a version, or versions with weights. `to` is what it stands for now; null when it was
+   * removed. For a published prompt, `from` is the version that was served before.
+   */
   readonly from?: unknown
   readonly to?: unknown
   readonly note?: string | undefined

@@ -11,7 +11,7 @@ import { requireLoaded } from './missing-entries.ts'
 
 /**
  * Finds a definition (an agent, a skill or a plan profile) by its id.
- * @param id its parts may be joined by `.` or by `:`
+ * @param id with `.` or `:` between its parts
  * @throws DEFINITION_NOT_FOUND with the reason, STORE_UNAVAILABLE
  */
 export function findDefinition<D extends Definition> (generation: Generation, kind: DefinitionKind<D>, id: string): D {
@@ -29,7 +29,7 @@ export function seekDefinition<D extends Definition> (generation: Generation, ki
   return definitionsOf(generation, kind).get(toPath(id))
 }
 
-/** The error for a definition that was not found: it says why the stored one cannot be used, or else lists similar ids. @param path the dotted id */
+/** The error for an agent, skill or plan profile that is not served: it says why the stored one is not usable or, if none is stored, lists similar ids. */
 function missingDefinition (generation: Generation, kind: DefinitionKind, path: string): ServiceError {
   const rejected = generation.findRejected(kind, path)
   if (rejected === undefined) return definitionNotFound(kind.noun, path, nearMatches(path, definitionsOf(generation, kind).keys()))

@@ -7,7 +7,7 @@ import { FileRefusal } from '../files/file-refusal.ts'
 import { readPatch } from '../files/memory/memory-fields.ts'
 import { type Workspaces } from '../files/workspaces.ts'
 
-/** How long a change of preferences waits for other changes of the same file, in ms. */
+/** The longest time that a change of preferences waits for other changes of the same file, in ms. */
 const PATIENCE = 10_000
 
 /** What models shall remember of a user or of a project (a workspace), as preferences that callers can read and change. */
@@ -21,7 +21,7 @@ export class Memories {
   }
 
   /**
-   * Reads the stored preferences of the caller or of a workspace.
+   * Reads the stored preferences of the caller or of a workspace (a project).
    * @param workspace the workspace; without it, the caller's own preferences are read
    * @throws WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE
    */

@@ -37,7 +37,7 @@ export function missingPrompt (generation: Generation, id: string): ServiceError
   return promptWithheld(id, withholding.id, incompatibility ?? `prompts of the type "${type}" are not run`)
 }
 
-/** The error for an extension that was not found: it says why the stored one cannot be used, or else lists similar ids. @throws STORE_UNAVAILABLE */
+/** The error for an extension that is not served: it says why the stored one is unusable or, if none is stored, lists similar ids. @throws STORE_UNAVAILABLE */
 export function missingExtension (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { extensions, findRejected } = generation
@@ -46,7 +46,7 @@ export function missingExtension (generation: Generation, id: string): ServiceEr
   return rejected === undefined ? extensionNotFound(id, nearMatches(path, extensions.keys())) : unusable(extensionNotUsable, id, rejected)
 }
 
-/** The error for a tool that was not found: it says why the stored one cannot be used, or else lists similar ids. @throws STORE_UNAVAILABLE */
+/** The error for a tool that is not served: it says why the stored one is unusable or, if none is stored, lists similar ids. @throws STORE_UNAVAILABLE */
 export function missingTool (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { tools, findRejected } = generation

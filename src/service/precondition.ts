@@ -8,9 +8,9 @@ import { type Expected, type StoredValue } from '../store/store.ts'
  * hash made by `contentTag`. A member that is left out sets no condition.
  */
 export interface Precondition {
-  /** The stored value must have one of these tags; `any`: there must be a stored value. */
+  /** The stored value must have one of these tags (hashes of values); `any`: there must be a stored value. */
   readonly matches?: readonly string[] | 'any'
-  /** The stored value must have none of these tags; `any`: there must be no stored value. */
+  /** The stored value must have none of these tags (hashes of values); `any`: there must be no stored value. */
   readonly noneMatches?: readonly string[] | 'any'
 }
 
@@ -20,7 +20,7 @@ export function isUnconditional ({ matches, noneMatches }: Precondition): boolea
 
 /**
  * Whether a stored value meets a precondition.
- * @param tag the tag of the stored value; `undefined` if the value cannot be read
+ * @param tag the tag (hash) of the stored value; `undefined` if the value cannot be read
  * @param isStored whether there is a stored value
  */
 export function holdsFor ({ matches, noneMatches }: Precondition, tag: string | undefined, isStored: boolean): boolean {

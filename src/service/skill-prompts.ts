@@ -8,7 +8,7 @@ export interface SkillPrompts {
 }
 
 /**
- * Reads the fixed beginnings of the system prompts for skills. The file is read whenever a skill starts, since the operator may edit it.
+ * Reads the fixed beginnings of the system prompts for skills from `prompts.json`. That happens whenever a skill starts, since the operator can edit the file.
  * @throws Error when the file lacks one of the texts
  */
 export async function readSkillPrompts (): Promise<SkillPrompts> {

@@ -24,7 +24,7 @@ export async function createModels (config: Config, environment: Environment, lo
   return named(variable, () => createModelClients([first, ...others], shared))
 }
 
-/** The name of the model that carries out skills; empty for the model that answers chats. */
+/** The name of the model that carries out skills; `''` if the model that answers chats carries them out, too. */
 export function modelOfSkills ({ AI_MODEL: model, AI_KOSMOS_MODEL_BASE_URL: url }: Config): string {
   return model === '' && url !== '' ? 'CHEAP' : model
 }
@@ -40,7 +40,7 @@ async function providersOf (config: Config, environment: Environment): Promise<r
   return [{ ...BARE, name: 'default', baseUrl, models: [], limits, ...(apiKey === '' ? {} : { apiKey }) }]
 }
 
-/** The provider that only skills use, if one is configured. It has one model, so no other request goes to it. */
+/** The provider (model API) for skills, if one is configured. It has one model, so it gets no request that names another model. */
 function providerOfSkills (config: Config): readonly ProviderConfig[] {
   const { AI_KOSMOS_MODEL_BASE_URL: baseUrl } = config
   return baseUrl === '' ? [] : [{ ...BARE, name: 'skills', baseUrl, models: [modelOfSkills(config)] }]

@@ -9,7 +9,7 @@ export interface OfferedTools {
   readonly byName: ReadonlyMap<string, CallableTool>
   /** The names of the functions that the request itself declares. When the model calls one of them, the caller has to answer the call. */
   readonly others: ReadonlySet<unknown>
-  /** How many times the model is asked at most. */
+  /** The most times that the model is asked in one chat. */
   readonly maxTurns: number
 }
 

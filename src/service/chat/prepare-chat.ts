@@ -15,7 +15,7 @@ import { offerTools, type OfferedTools } from './offered-tools.ts'
 export interface ChatRequest extends RenderRequest {
   /** Fields of the OpenAI request; they win over the prompt's `defaults`. */
   readonly fields: JsonObject
-  /** Aborts when the caller has left. */
+  /** The signal that is aborted when the caller closes the connection. */
   readonly signal: CallerSignal
   /** Called with each tool call of the model, when the call is over. */
   readonly onToolStep?: (step: ToolStep) => void
@@ -38,9 +38,9 @@ export interface PreparationOptions {
   readonly renderPrompt: RenderPrompt
   /** A system message put in front of a prompt that is a single text; `''` for none. */
   readonly systemMessage: string
-  /** How many tokens images and other parts that are no texts count as, to check the prompt's `maxInputTokens`. */
+  /** How many tokens are counted for an image, or for another message part that is no text, when the prompt's `maxInputTokens` is checked. */
   readonly mediaTokens: MediaTokens
-  /** How long all turns of a chat may take together, in ms. */
+  /** The longest time for all turns (requests to the model) of a chat with tool calls together, in ms. */
   readonly total: number
 }
 

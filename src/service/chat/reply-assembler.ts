@@ -9,7 +9,7 @@ const MAX_LENGTH = 8 * 1024 * 1024
 interface Assembly {
   content: string
   readonly calls: AssembledCall[]
-  /** Other members of the deltas, such as `reasoning_content`. Some APIs expect them in the next request. */
+  /** Other members of the deltas (pieces of the message), such as `reasoning_content`. Some APIs expect them in the next request. */
   readonly others: MutableObject
 }
 

@@ -25,7 +25,7 @@ function hasRole (choice: Json): boolean {
   return isJsonObject(choice) && isJsonObject(choice['delta']) && Object.hasOwn(choice['delta'], 'role')
 }
 
-/** A chunk without its roles. It is parsed again from its text, so that numbers with more digits than a double keep all of them. */
+/** Removes the roles from a chunk (a piece of a streamed answer). The chunk's text is parsed again, so that numbers keep digits that a double would lose. */
 function withoutRoles ({ bytes, data }: ChunkFrame & { readonly bytes: Buffer }): Buffer {
   const chunk = parseChunk(data)
   if (chunk === undefined) return bytes

@@ -11,8 +11,8 @@ export interface SplitFields {
 const MAX_FALLBACKS = 20
 
 /**
- * Separates the service's own fields of a request from those for the model's API. A caller may choose the models to fall back to, as it may
- * choose the model. The tool loop (whether the model may call tools) and the limit on input are for the prompt's publisher alone.
+ * Separates the service's own fields of a request from those for the model's API. A caller is allowed to choose the models to fall back to, like
+ * the model. Only the prompt's publisher sets the tool loop (whether the model is allowed to call tools) and the limit on input.
  * @throws REQUEST_INVALID
  */
 export function splitFields (given: JsonObject): SplitFields {

@@ -22,13 +22,13 @@ export class TurnReader {
   }
 
   /**
-   * Reads a frame.
-   * @returns the bytes that the client may get now; `undefined` if none
+   * Takes the next frame (event) of the stream.
+   * @returns the bytes to send to the client now; `undefined` if there are none
    * @throws UpstreamError when the messages become too large to be held in memory
    */
   read (frame: Frame): Buffer | undefined {
     if (frame.kind === 'done') this.isDone = this.#isHolding = true
-    // The error of a turn that is cut is passed on; the frames that are held back never reach the client.
+    // An error event of the model's API goes to the client. The frames that are held back never reach the client then.
     else if (frame.kind === 'error') return frame.bytes
     else if (frame.kind === 'chunk' && this.#assembler.add(frame)) this.#isHolding = true
     if (!this.#isHolding) return this.#role.pass(frame)

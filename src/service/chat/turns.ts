@@ -6,10 +6,10 @@ import { callForModel, type ToolStep } from './model-tool-calls.ts'
 import { type OfferedTools } from './offered-tools.ts'
 import { type PreparedChat } from './prepare-chat.ts'
 
-/** How many tool calls a model may make in one chat, over all turns; a render has the same bound. */
+/** The most tool calls that a model makes in one chat, over all turns; a render has the same limit. */
 const MAX_CALLS = 100
 
-/** How much all turns of one chat may add to its messages, in bytes of their JSON. */
+/** The most that all turns of one chat add to its messages, in bytes of their JSON. */
 const MAX_ADDED_BYTES = 8 * 1024 * 1024
 
 /** The conversation of a chat whose model calls tools, turn by turn. */
@@ -29,7 +29,7 @@ export class Turns {
     this.#messages = chat.body.messages
   }
 
-  /** The next request to the model. In the last turn the model may call no tools, so that it has to answer with what it knows. */
+  /** The next request to the model. In the last turn the model is not allowed to call tools, so it has to answer with what it knows. */
   request (): JsonObject {
     this.#turn++
     const choice = this.#turn === this.#offered.maxTurns ? { tool_choice: 'none' } : {}
@@ -37,8 +37,8 @@ export class Turns {
   }
 
   /**
-   * The tool calls of a message that the service answers, also calls of functions that nobody has declared. It answers none of them if the
-   * message also calls a function of the caller: then the caller has to answer.
+   * Gives those tool calls of the model's message that the service has to answer. Calls of functions that nobody has declared are among them.
+   * The list is empty if the message also calls a function that the request declares: then the caller has to answer.
    */
   callsIn (message: JsonObject): AskedCall[] {
     const calls = callsOf(message)

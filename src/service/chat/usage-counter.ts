@@ -19,7 +19,7 @@ export interface UsageTotals {
   readonly estimatedCalls: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** How many of the tokens, in and out, are estimates. */
+  /** How many of the tokens, input and output together, are estimates. */
   readonly estimatedTokens: number
 }
 
@@ -32,7 +32,7 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 const MAX_PAIRS = 5000
 const MAX_MODEL_NAME = 200
 
-/** The name under which all further pairs of a prompt and a model are counted together. */
+/** The name under which all pairs of a prompt and a model beyond the first MAX_PAIRS are counted together. */
 const OTHERS = '(others)'
 
 /** Counts the calls and the tokens of models, by prompt and model. */

@@ -2,7 +2,7 @@ import { lintBusy } from '../../base/errors.ts'
 import { type Candidate, type ParsedCandidate, tooComplex } from '../../registry/lint/parse-candidate.ts'
 import { createParserProcess } from '../../runtime/parser-process.ts'
 
-/** How long the parsing of one candidate (an entry to be checked) may take, in ms. */
+/** The longest time that one candidate (a prompt, tool or other entry to be checked) is parsed, in ms. */
 const PARSE_MILLISECONDS = 5000
 
 const MAX_WAITING = 8

@@ -5,7 +5,7 @@ import { answerQuestions } from '../../runtime/answer-questions.ts'
 import { goLanguage } from '../../template/go/go-language.ts'
 import { handlebarsLanguage } from '../../template/handlebars/handlebars-language.ts'
 
-// This file is the entry of the process that parses candidates (entries to be checked); see candidate-parser.ts.
+// The process that parses candidates (prompts, tools and other entries to be checked) starts with this file; see candidate-parser.ts.
 const context = { languages: [handlebarsLanguage, goLanguage], definitionKinds: KINDS.filter(isDefinitionKind) }
 
 answerQuestions((candidate: Candidate) => parseCandidate(candidate, context))

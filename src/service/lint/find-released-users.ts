@@ -6,7 +6,7 @@ import { overlaps } from '../../registry/needs/path-overlap.ts'
 import { isPromptPartial } from '../../registry/link/link-prompts.ts'
 import { linksOf } from '../../registry/needs/usage-index.ts'
 
-/** How many partials (included prompts) of one version of a prompt are searched. */
+/** The most partials (included prompts) that are searched for one version of a prompt. */
 const MAX_LOOKED_AT = 1000
 
 /** A label of a prompt, such as `production`, whose versions use a certain tool, prompt or shared variable. */
@@ -22,10 +22,10 @@ export interface ReleasedUser {
 /** The members of a prompt, or of a partial (an included prompt), that are searched for uses. */
 type Text = Pick<Prompt, 'id' | 'entry' | 'texts'> & Partial<Pick<Prompt, 'loopTools'>>
 
-/** Tells whether a text itself uses the entry whose uses are searched. Uses in its partials (included prompts) do not count. */
+/** Tells whether a prompt's own text uses a certain prompt, tool or shared variable. Uses in its partials (included prompts) do not count. */
 export type Uses = (text: Text, links: readonly Link[]) => boolean
 
-/** Finds the labels whose versions use a certain entry, in their own texts or in the partials that they include. */
+/** Goes through the labels of all prompts. Gives those with a version that uses a certain prompt, tool or shared variable, itself or in an included prompt. */
 export async function findReleasedUsers ({ releases }: Pick<Generation, 'releases'>, uses: Uses): Promise<readonly ReleasedUser[]> {
   const slices = createSlices()
   const found: ReleasedUser[] = []
@@ -39,7 +39,7 @@ export async function findReleasedUsers ({ releases }: Pick<Generation, 'release
   return found
 }
 
-/** Makes the test whether a text uses a tool. @param isServer whether the id is that of a server: then any tool that it offers counts */
+/** Makes the test whether a prompt's text uses a tool. @param isServer whether `id` names a server of tools: then each tool that the server offers counts */
 export function usesTool (id: string, isServer: boolean): Uses {
   const isMeant = (tool: string) => tool === id || (isServer && tool.startsWith(`${id}.`))
   return ({ entry, loopTools = [] }, links) => links.some(link => link.kind === 'tool' && isMeant(link.id)) ||
@@ -51,7 +51,7 @@ export function usesPrompt (id: string): Uses {
   return (_text, links) => links.some(link => link.kind === 'partial' && idOf(link) === id)
 }
 
-/** Makes the test whether a text reads a shared variable, a part of it, or a value that contains it. */
+/** Makes the test whether a prompt's text reads a shared variable, a member of the variable's value, or a value that contains the variable. */
 export function usesEnviron (id: string): Uses {
   const wanted = id.split('.')
   return text => [...everyPath(text)].some(({ need }) => overlaps(need.path.split('.'), wanted))
@@ -73,7 +73,7 @@ function userOf ({ id, labels }: Release, label: string, uses: Uses): ReleasedUs
   return versions.length === 0 ? undefined : { id: `${id}@${label}`, direct, through: [...through].sort(), versions }
 }
 
-/** The text of a version of a prompt, and those of all partials that it includes. */
+/** The text of a prompt's version, then the texts of the partials (included prompts), as far as MAX_LOOKED_AT allows. */
 function textsOf (prompt: Prompt): readonly Text[] {
   const texts = new Map<Prompt['entry'], Text>([[prompt.entry, prompt]])
   for (const text of texts.values()) {

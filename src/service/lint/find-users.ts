@@ -12,22 +12,22 @@ import { findReleasedUsers, type ReleasedUser, type Uses, usesEnviron, usesPromp
 import { findTool } from '../tools/try-tool.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** The most partials that one result names, and the most that are searched for it. */
+/** The most partials (included prompts) that one result names, and the most that are searched to find these. */
 const MAX_THROUGH = 20
 const MAX_LOOKED_AT = 1000
 
-/** A prompt, or a label of one as `review.short@production`, that uses the entry whose users were asked for. */
+/** A prompt, or a label of a prompt (`review.short@production`), that uses the entry in question: a shared variable, a tool or another prompt. */
 export interface User {
   readonly id: string
   /** Whether the prompt's own text uses the entry. */
   readonly direct: boolean
-  /** The partials that the prompt includes, directly or not, whose text uses the entry. */
+  /** The ids of the partials (prompts that are included, directly or not) whose own text uses the entry. */
   readonly through: readonly string[]
   /** For a label: those of its versions that use the entry. */
   readonly versions?: readonly number[]
 }
 
-/** The kinds of entries whose users can be found. */
+/** The kinds of entries for which `FindUsers` finds the prompts that use them. */
 export type Used = 'environs' | 'tools' | 'prompts'
 
 /** A request for one page of the prompts that use an entry. */
@@ -61,7 +61,7 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
   }
 }
 
-/** The prompts whose own text uses an entry. @throws a 404 for an entry that is not registered, STORE_UNAVAILABLE */
+/** The ids of the prompts whose own text uses a shared variable, a prompt or a tool. @throws a 404 if it is not registered, STORE_UNAVAILABLE */
 function directUsers (generation: Generation, index: UsageIndex, used: Used, id: string, environs: EnvironNames): ReadonlySet<string> {
   if (used === 'environs') {
     const module = firstSegment(id)
@@ -73,7 +73,7 @@ function directUsers (generation: Generation, index: UsageIndex, used: Used, id:
   return new Set([...index.tools].flatMap(([each, users]) => each.startsWith(`${id}.`) ? [...users] : []))
 }
 
-/** Makes the test whether a version of a prompt uses an entry. */
+/** Makes the test whether a prompt's text uses the shared variable, the prompt or the tool with this id. */
 function usesOf (generation: Generation, used: Used, id: string): Uses {
   if (used === 'environs') return usesEnviron(id)
   if (used === 'prompts') return usesPrompt(id)

@@ -22,10 +22,10 @@ import { toPath } from '../../store/keys.ts'
 /** The id of a prompt that was sent to be checked without an id. No key in the store can have it. */
 const UNNAMED = '(unnamed)'
 
-/** How many diagnostics one reply has: an entry can be wrong in more places than anybody reads. */
+/** The most diagnostics that one reply lists: an entry can be wrong in more places than anybody reads. */
 const MAX_DIAGNOSTICS = 200
 
-/** An entry that is to be checked before it is registered, in the form in which it would be stored. */
+/** An entry (a prompt, a tool, an agent …) that is to be checked before it is registered, as the text that would be stored. */
 export interface LintRequest {
   readonly kind: Candidate['kind']
   readonly text: string
@@ -36,14 +36,14 @@ export interface LintRequest {
 /** Checks an entry without registering it, and gives its diagnostics. @throws STORE_UNAVAILABLE before the store was first read, LINT_BUSY */
 export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly Diagnostic[]>
 
-/** The parts of the service that checking an entry needs. */
+/** The parts of the service that the linter needs to check a prompt, a tool or another entry. */
 export interface LinterOptions {
   readonly parser: CandidateParser
   readonly environs: VisibleEnvirons
   readonly versions: Pick<VersionReader, 'pinned'>
 }
 
-/** Makes the check that lints an entry: it gives the diagnostics that the registry would have for it, without registering it. */
+/** Makes the function that lints an entry: it gives the diagnostics that the registry would have for the entry, but does not register the entry. */
 export function createLinter ({ parser, environs: all, versions }: LinterOptions): LintCandidate {
   return async function lintCandidate (generation, { kind, text, id = UNNAMED }, caller) {
     // Before the store was read every tool and partial would be reported as unknown.
@@ -78,8 +78,8 @@ function * chained (...maps: ReadonlyArray<ReadonlyMap<string, unknown>>): Gener
 }
 
 /**
- * Links entries that are only checked: finds the partials and tools that they name. A partial is searched among the checked entries, then
- * among registered prompts, then among versions that are named by number.
+ * Links prompts that are checked but not stored: finds the partials (included prompts) and tools that their templates name. A partial is
+ * searched among the checked prompts, then among registered prompts, then among versions that are named by number.
  */
 export async function linkCandidates (
   generation: Generation,
@@ -101,7 +101,7 @@ export async function linkCandidates (
 
 /**
  * Finds the partials (included prompts) that the caller's token may not see, and makes an error for each. The token must allow the name as it is
- * written: a short name, without its module, may later mean another prompt, which the caller must not see.
+ * written: a short name, without its module (the first part of the id), can later mean another prompt, which the caller must not see.
  */
 function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generation, { prompts: patterns }: Caller): Diagnostic[] {
   if (patterns === undefined) return []
@@ -110,7 +110,7 @@ function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generati
     return patterns.allows(name) && (patterns.allows(sibling) || !everyPrompt.has(sibling))
   }
   return entry.compiled.texts.flatMap(({ where, references }, text) => references
-    // A partial that must exist and does not has a diagnostic already.
+    // A required partial that does not exist has a diagnostic already.
     .filter((reference, index) => isPartial(reference) && (isOptional(reference) || texts[text]?.links[index] !== undefined))
     .filter(({ name }) => !isWithin(withoutPin(toPath(name), everyPrompt)))
     .map(({ name, line, column }): Diagnostic => ({
@@ -129,7 +129,7 @@ function withoutPin (name: string, prompts: Generation['everyPrompt']): string {
   return prompts.has(name) ? name : readReference(name)?.id ?? name
 }
 
-/** Of the diagnostics that were found in an extension's prompt, gives those that the parse of the extension has not reported already. */
+/** Gives those diagnostics of an extension's prompt that were not reported already when the extension was parsed. */
 function beyondParse ({ id, entry }: Prompt, found: readonly Diagnostic[]): Diagnostic[] {
   return found.filter(diagnostic => !entry.diagnostics.includes(diagnostic)).map(diagnostic => ofContributed(PROMPTS, id, diagnostic))
 }

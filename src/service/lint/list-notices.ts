@@ -13,10 +13,10 @@ import { type Registry } from '../../registry/registry.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { keyToPath } from '../../store/keys.ts'
 
-/** How many diagnostics the list has for one entry. */
+/** The most diagnostics that one notice lists. */
 const MAX_DIAGNOSTICS = 50
 
-/** An entry that has diagnostics, with the list of them. */
+/** A notice: an entry (a prompt, a tool …) for which there are diagnostics (problems that its publisher should know), with the list of these. */
 export interface Notice {
   /** The place of the entry in the listing: `entries/…`, then `extensions/…`, `prompts/…`, `releases/…`, `tools/…`, and other kinds. */
   readonly cursor: string
@@ -27,7 +27,7 @@ export interface Notice {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** A request for a page of the notices that a caller may see. */
+/** A request for a page of those notices (entries with diagnostics) that a caller is allowed to see. */
 export interface NoticesRequest {
   readonly generation: Generation
   readonly caller: Caller
@@ -67,7 +67,7 @@ export function createNoticeList (registry: Registry, keyPrefix: string): ListNo
 function * subjects (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string, callersOf: CallersOf): Generator<Subject> {
   const { extensions, prompts, everyPrompt, releases, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
-  // Variables below a variable's name hide its value if that is no object (VALUE_SHADOWED). A caller who may see none of them is not told of this.
+  // A shared variable `a.b` hides the value of `a` if that value is no object (VALUE_SHADOWED). A caller who sees no variable below `a` is not told of it.
   const isKept = ({ key, diagnostics }: EntryProblem) =>
     diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, registry.environs.prefix))
   const visible = registry.problems().filter(problem => isVisibleKey(problem.key, { keyPrefix, kinds: registry.kinds }, generation, caller) && !isKept(problem))
@@ -89,7 +89,7 @@ function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject
   return { cursor: `entries/${key}`, key, state: servesLastGood ? 'stale' : isFatal ? 'rejected' : 'noticed', find: () => diagnostics }
 }
 
-/** The labels with a version that cannot run, such as one whose tool is not registered any more. */
+/** The labels of one prompt that stand for a version which cannot run, for example because its tool is not registered any more. */
 function * ofRelease ({ id: prompt, labels }: Release): Generator<Subject> {
   for (const label of [...labels.keys()].sort()) {
     const broken = labels.get(label)?.find(version => version.prompt.state !== 'valid')?.prompt

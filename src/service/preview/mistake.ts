@@ -4,11 +4,11 @@ import { placed, type PlacedDiagnostic } from '../../registry/diagnostic/diagnos
 
 /** A mistake in a previewed prompt, or in the variables of the preview. */
 export interface Mistake extends PlacedDiagnostic {
-  /** The partial that has the mistake; left out when it is in the prompt itself. */
+  /** The partial (included prompt) that has the mistake; left out for a mistake in the previewed prompt itself. */
   readonly in?: string
   /** The variable that has the mistake, as `variables.name`. */
   readonly path?: string
-  /** An existing name that the author may have meant. */
+  /** An existing name that the author perhaps meant. */
   readonly near?: string
   /** The part of the prompt that has the mistake, as a JSON pointer (RFC 6901); left out for a mistake that has a line in a text. */
   readonly field?: string

@@ -11,9 +11,9 @@ export interface Stretch {
 
 /** A span (a piece of a rendered message) with its range in the output and in the template, so that an editor can highlight both. */
 export interface PlacedSpan extends MessageSpan {
-  /** The span's place in the rendered message; in a message of parts, its place in the text of its part and member. */
+  /** The span's range in the rendered message. If the message is a list of parts, the range in the text that `part` and `member` name. */
   readonly output: Stretch
-  /** The tag, or the piece of plain text, of the message's template that wrote the span; left out for a span that a partial (an included prompt) wrote. */
+  /** The range of the tag or plain text in the message's template that produced the span; left out for a span from a partial (an included prompt). */
   readonly source?: Stretch
 }
 
@@ -69,7 +69,7 @@ class TemplatePlaces {
     return { from: offset, to: this.#text.startsWith(text, offset) ? offset + text.length : end }
   }
 
-  /** The index of the last tag that begins at an offset or before it; -1 for none. */
+  /** The index of the template's last tag (`{{…}}`) that begins at the offset or before it; -1 if no tag does. */
   #lastTagAt (offset: number): number {
     let low = -1
     let high = this.#tags.length - 1

@@ -38,15 +38,15 @@ export interface PreviewRequest {
   /** The conversation so far, as messages of the caller, like those of a render. @default none */
   readonly history?: readonly JsonObject[] | undefined
   /**
-   * How tools are treated. `live`: they are called, and the reply has a bundle (a recording). `known`: none is called; calls are answered
-   * from the recording in `known`, or by defaults.
+   * How tools are treated. `live`: they are called, and the reply has a bundle (a recording). `known`: no tool is called; the answers come
+   * from the recording in `known`, or are the tools' defaults.
    */
   readonly tools: 'live' | 'known'
-  /** A bundle (a recorded render) whose tool calls are used as answers. Nothing else is read from it. */
+  /** A bundle (a recorded render). Its results of tool calls answer the tool calls of this preview; nothing else in it is used. */
   readonly known?: Pick<Bundle, 'tools'> | undefined
   readonly requestId: string
   readonly activity?: Activity | undefined
-  /** Whether the client has left, so that nobody waits for the reply. */
+  /** Tells whether the client has closed the connection, so that nobody waits for the reply. */
   readonly isGone?: () => boolean
 }
 
@@ -59,9 +59,9 @@ export interface Preview {
   readonly needs?: PromptNeeds
   /** The rendered text or messages. This and all further members are left out when there is an error. */
   readonly rendered?: string | readonly RenderedMessage[]
-  /** The explanation of the render; left out if it is larger than an explanation may be. */
+  /** The explanation of the render; left out if the render keeps within its budget only without it. */
   readonly explanation?: PlacedExplanation
-  /** The bundle of the render; only with live tools. */
+  /** The bundle (the recording) of the render; only for a preview that really calls the tools. */
   readonly bundle?: Bundle
 }
 
@@ -92,13 +92,13 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
       const entry = await templateParser('', ownTemplates(languages)).parse(path, text, createSlices())
       return (await linkCandidates(generation, [entry], await versions.pinned(generation, [entry]))).get(path)
     } catch (error) {
-      // The lint has reported the reason already.
+      // The lint of the prompt has reported already why the text cannot be parsed.
       if (error instanceof RejectedEntry) return undefined
       throw error
     }
   }
 
-  /** Renders with an explanation or, if only the explanation makes the render too large, once more without one. */
+  /** Renders the prompt with an explanation. If that exceeds the budget of a render, renders once more without explanation, unless tools are live. */
   async function renderAsFarAsExplained (request: PreviewRequest, candidate: Prompt): Promise<Rendered> {
     try {
       return await render(request, candidate, true)

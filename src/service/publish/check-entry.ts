@@ -8,18 +8,18 @@ import { MAX_VALUE_BYTES } from '../../store/store.ts'
 import { type ToolReader } from '../../tool/definition/tool-reader.ts'
 import { type LintCandidate } from '../lint/lint-candidate.ts'
 
-/** How many segments the key of a published entry may have; a name of a shared variable may have as many. */
+/** The most segments (parts between dots) that the id of a published entry has. The name of a shared variable has the same limit. */
 const MAX_SEGMENTS = 32
 
-/** An entry that is checked before it is stored. */
+/** An entry (a prompt, a tool, an agent …) that is checked before it is stored. */
 export interface Candidate extends NewEntry {
   readonly kind: Kind
 }
 
-/** Checks an entry as the registry would, and gives the diagnostics. An error among them means that the entry, or a prompt that it brings, would not run. */
+/** Checks an entry as the registry would, and gives the diagnostics. With an error, the entry, or a prompt that an extension contains, would not run. */
 export type CheckEntry = (generation: Generation, entry: Candidate, caller: Caller) => Promise<readonly Diagnostic[]>
 
-/** The parts of the service that checking an entry needs. */
+/** The parts of the service that are needed to check a prompt, a tool or another entry. */
 export interface EntryCheckOptions {
   readonly lintCandidate: LintCandidate
   readonly toolReader: ToolReader

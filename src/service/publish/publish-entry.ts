@@ -16,14 +16,14 @@ import { type Audit } from '../audit.ts'
 import { type CheckEntry } from './check-entry.ts'
 import { changedSince, expectation, holds, isUnconditional, type Precondition } from '../precondition.ts'
 
-/** How often a change is tried again while others write the same key. */
+/** The most attempts at one change while other writers change the same key. */
 const MAX_ATTEMPTS = 5
 
-/** A request to change one entry. */
+/** A request to change one entry: a prompt, a tool, an agent or another definition in the store. */
 export interface EntryChange {
   readonly caller: Caller
   readonly kind: Kind
-  /** The id of the entry; its parts may be joined by `.` or by `:`. */
+  /** The id of the entry, with `.` or `:` between its parts. */
   readonly id: string
   readonly precondition: Precondition
   readonly requestId: string
@@ -48,7 +48,7 @@ export interface PublishedEntry {
   readonly isNew: boolean
   /** The number of the version that was recorded; `undefined` if none was. */
   readonly version: number | undefined
-  /** Diagnostics of the entry. There are no errors among them. */
+  /** The warnings and hints about the entry. There are no errors, as an entry with errors is not stored. */
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
@@ -64,7 +64,7 @@ export interface PublisherOptions {
   readonly audit: Audit
 }
 
-/** Stores and removes entries for programs that have no access to the store, be it Redis or a folder. */
+/** Stores and removes entries (prompts, tools, agents …) for callers that have no access to the store, be it Redis or a folder. */
 export interface Publisher {
   /**
    * Stores an entry if the registry will accept it. Once the promise resolves, this process serves the entry.
@@ -72,7 +72,7 @@ export interface Publisher {
    */
   publish (publication: EntryPublication): Promise<PublishedEntry>
   /**
-   * Removes an entry; when it resolves, this process no longer serves it.
+   * Removes an entry. Once the promise resolves, this process no longer serves the entry.
    * @throws ENTRY_FORBIDDEN, ENTRY_NOT_FOUND, ENTRY_CHANGED, PROMPT_LABELLED, STORE_READ_ONLY, STORE_UNAVAILABLE
    */
   withdraw (change: EntryChange): Promise<void>

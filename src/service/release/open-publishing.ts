@@ -28,7 +28,7 @@ export interface OpenPublishingOptions {
   readonly onMoved?: ((label: string) => void) | undefined
 }
 
-/** The use cases that write registrations to the store. */
+/** The operations that write to the store: on entries (prompts, tools, agents …), versions of prompts, and labels. */
 export interface Publishing {
   readonly publisher: Publisher
   readonly releases: Releases

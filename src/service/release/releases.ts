@@ -32,7 +32,7 @@ export interface ReleasesOptions {
   readonly records: RecordStore
   readonly versions: VersionReader
   readonly publisher: Publisher
-  /** Labels that only admins, and tokens that name the label, may move. */
+  /** The labels (such as `production`) that a caller is allowed to move only as an admin, or with a token that names the label. */
   readonly protectedLabels: ReadonlySet<string>
   readonly audit: Audit
 }
@@ -41,7 +41,7 @@ export interface ReleasesOptions {
 export interface ReleaseRequest {
   readonly generation: Generation
   readonly caller: Caller
-  /** The id of the prompt; its parts may be joined by `.` or by `:`. */
+  /** The id of the prompt, with `.` or `:` between its parts. */
   readonly id: string
 }
 
@@ -175,8 +175,8 @@ export class Releases {
     await this.#change(id, {}, async ({ record }) => {
       const labels = [...record.labels].filter(([, target]) => sharesOf(target).some(({ version }) => version === n)).map(([label]) => label)
       if (labels.length > 0) throw versionLabelled(id, n, labels)
-      // If a text has a number that was given out, and no record lists the text, an earlier removal has left it, so it may be removed. A higher
-      // number belongs to a version that is just being recorded.
+      // A stored text that the record does not list, with a number below `next`, is the rest of an earlier removal, and can be removed. A text
+      // with a higher number belongs to a version that another writer is just recording.
       if (!record.versions.some(version => version.n === n) && (isThere !== true || n >= record.next)) throw versionNotFound(id, n, [...record.labels.keys()])
       const versions = record.versions.filter(version => version.n !== n)
       return versions.length === record.versions.length ? record : { ...record, versions }
@@ -227,8 +227,8 @@ export class Releases {
   }
 
   /**
-   * The content under the prompt's own key. If there is none, it is the content that is served, which comes from an extension, or from a key in
-   * another spelling.
+   * Gives the content that is stored under the prompt's own key. If nothing is stored there, gives the content that is served for the prompt: an
+   * extension brings it, or it is stored under another spelling of the key.
    */
   async #latest ({ generation }: ReleaseChange, id: string): Promise<NewVersion> {
     const { store, keyPrefix } = this.#options

@@ -1,7 +1,7 @@
 import { type Prompt } from '../../registry/generation/generation.ts'
 import { type Link, type LinkedPartial } from '../../template/language.ts'
 
-/** How many partials (included prompts) are searched at most, so that a wrong request does not take much time. */
+/** The most partials (included prompts) that are searched, so that a wrong request does not take much time. */
 const MOST_PARTIALS = 100
 
 /**

@@ -5,7 +5,7 @@ import { canonicalJson, type Json, JsonError, type JsonObject, MAX_JSON_DEPTH, p
 import { type Prompt } from '../../registry/generation/generation.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
 
-/** How much of a caller's identity an error message shows, in characters. */
+/** The most of a caller's identity that an error message shows, in characters. */
 const MAX_SHOWN = 200
 
 const json = (description: string) => Type.Unsafe<Json>(Type.Unknown({ description }))
@@ -79,7 +79,7 @@ export function checkBundle ({ hash, ...content }: Bundle, prompt: Prompt, calle
   if (content.prompt.revision !== prompt.revision) throw bundleStale(prompt.id, content.prompt.revision, prompt.revision)
 }
 
-/** Whether a caller may render a bundle again: an admin may render all bundles, others only their own, as templates may show some callers more than others. */
+/** Whether a caller is allowed to replay a bundle. An admin is allowed to replay all, others only their own: templates can show callers different things. */
 function mayReplay ({ roles, facts }: Caller, { caller }: BundleContent): boolean {
   return roles.has('admin') || canonicalJson(caller) === canonicalJson(facts)
 }

@@ -10,7 +10,7 @@ export interface Explanation {
   /** The version of the prompt that was rendered; left out when it is no recorded version. */
   readonly version?: number
   readonly label?: string
-  /** A number between 0 and 100, made from the request's key, by which one of the label's versions was chosen; left out for a label with only one version. */
+  /** The number from 0 to below 100 that chose one of the label's versions: from the caller's key, else random. Left out if the label has one version. */
   readonly bucket?: number
   /** The revision of the prompt, as in `GET /api/prompts/{id}`. */
   readonly revision: string
@@ -30,7 +30,7 @@ export interface MessageSpan extends Span, Pick<TextName, 'part' | 'member'> {}
 export interface ExplainedMessage {
   readonly role?: string
   readonly placeholder?: 'history'
-  /** The pieces of the message. Joined, they are its content; in a message of parts, the pieces of one part and member are the text of that part. */
+  /** The pieces of the message. Joined, they are its content. If the content is a list of parts, the pieces with one part and member are that part's text. */
   readonly spans: readonly MessageSpan[]
 }
 

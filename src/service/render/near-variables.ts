@@ -17,14 +17,14 @@ const MOST_SHARED = 1000
 /** The fields in the body of a request that hold the variables. */
 const VARIABLES: ReadonlySet<string> = new Set(['variables', 'args'])
 
-/** The names that a render could have used, among which a similar one is searched for a misspelt name. */
+/** The names that a render can use. If a template or request has a misspelt name, a similar name is searched among these. */
 export interface Present {
   readonly variables: JsonObject
   /** The whole body of the request, if variables are one of its members. */
   readonly body?: JsonObject | undefined
-  /** The shared variables that the caller may see. */
+  /** The shared variables that the caller is allowed to see. */
   readonly environs: Pick<EnvironSource, 'cached' | 'hasBelow' | 'namesBelow'>
-  /** Whether the prompt reads a path, or a part of it. Such a path is not suggested in place of another one. */
+  /** Whether the prompt itself reads this path, or a path below it. Such a path is not suggested in place of a missing path. */
   readonly isAskedFor: (path: string) => boolean
 }
 

@@ -14,7 +14,7 @@ import { toPath } from '../../store/keys.ts'
 /** The shared variables to read from, and the time that a read may take. */
 export interface EnvironReaderOptions {
   readonly environs: VisibleEnvirons
-  /** How long a read may take, in ms. */
+  /** The longest time that reading a variable takes, in ms. */
   readonly timeout: number
 }
 

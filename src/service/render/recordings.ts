@@ -16,7 +16,7 @@ export interface RecordingsOptions {
   readonly maxBody: number
 }
 
-/** A request to render again from a bundle (a recorded render). Variables and a conversation may be given in place of the recorded ones. */
+/** A request to render again from a bundle (a recorded render). Its variables and conversation, if there are any, replace the recorded ones. */
 export interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'environment'> {
   readonly bundle: Bundle
   readonly variables: JsonObject | undefined
@@ -28,7 +28,7 @@ export interface Recordings {
   record (request: RenderRequest): Promise<Rendering & { readonly bundle: Bundle }>
   /** Renders from a bundle alone, without calling a tool or reading the store. @throws BUNDLE_INVALID, BUNDLE_STALE, BUNDLE_INCOMPLETE */
   replay (request: ReplayRequest): Promise<Rendering>
-  /** Renders with the default of every tool, without calling one. */
+  /** Renders with the default of each tool in place of its result. No tool is called. */
   stub (request: RenderRequest): Promise<Rendering>
 }
 

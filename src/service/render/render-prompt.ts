@@ -61,7 +61,7 @@ export interface RenderRequest {
   readonly variables: JsonObject
   /** The conversation so far, as messages of the caller. They go where the prompt has a place for them, else to the end, and are not rendered. @default none */
   readonly history?: readonly JsonObject[] | undefined
-  /** The whole body of the request, in which a missing variable is searched, as it may be in the wrong place. */
+  /** The whole body of the request. A missing variable is searched in it, since the caller perhaps sent the variable in the wrong place. */
   readonly body?: JsonObject | undefined
   readonly requestId: string
   /** The observer of the request (for logs, metrics and traces), which learns of the render and of its tool calls. */

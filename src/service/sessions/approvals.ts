@@ -19,8 +19,8 @@ export type Answer = Omit<PersonsAnswer, 'by'>
 export interface NamedAnswer extends Answer {
   readonly approvalId?: string | undefined
   /**
-   * Whether the answer is refused if the first approval that waits now is another one. Without this, an answer that is sent again after the
-   * decision is accepted, and counts once.
+   * Whether the answer is refused if the first approval that waits now is not the one that the person saw. If false, an answer that is sent
+   * again after the decision is accepted, but counts only once.
    */
   readonly isStrict?: boolean
 }
@@ -45,7 +45,7 @@ export interface ApprovalPage {
 
 /** Which approvals are to be listed. */
 export interface ApprovalQuery {
-  /** How many sessions one page covers at most. */
+  /** The most sessions whose approvals one page lists. */
   readonly limit: number
   /** The cursor of this page: `next` of the page before. */
   readonly after?: string | undefined
@@ -63,13 +63,13 @@ export class Approvals {
   readonly #running: RunningSessions
   readonly #owners: () => readonly string[]
 
-  /** Makes the approvals of all running sessions. @param owners gives the names of all who may own sessions */
+  /** Gives access to the approvals of all running sessions. @param owners gives the names of all callers who can own sessions */
   constructor (running: RunningSessions, owners: () => readonly string[]) {
     this.#running = running
     this.#owners = owners
   }
 
-  /** Lists the waiting approvals of all sessions that the caller may approve. @throws REQUEST_INVALID */
+  /** Lists the approvals that wait for a decision, of all sessions in which the caller is allowed to approve. @throws REQUEST_INVALID */
   async list (caller: Caller, { session: only, root, ...page }: ApprovalQuery): Promise<ApprovalPage> {
     return await this.#running.use(async ({ store, runner }) => {
       const { heads, next } = root !== undefined
@@ -111,7 +111,7 @@ export class Approvals {
   }
 
   /**
-   * Decides about an approval of a given session; `given` says which.
+   * Decides about one approval of this session. `given` names the approval.
    * @param wanted the kind of sessions (agents, skills, plans) to which the session must belong
    * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED; APPROVAL_DECIDED,
    * APPROVAL_OUTDATED

@@ -15,7 +15,7 @@ import { type SessionStarts } from './session-starts.ts'
 import { type Follower, type Sessions } from './sessions.ts'
 import { settle, type Settled, untilSettled } from './settle.ts'
 
-/** How long a request waits by default until a session waits for input again, in ms. */
+/** The longest time that a request waits by default for the session to need input again, in ms. */
 const PATIENCE = 30_000
 
 /** A caller who works with a session, by one request, one frame of a WebSocket, or one line at a terminal. */
@@ -25,9 +25,9 @@ export interface Visitor {
   readonly requestId: string
   /** The idempotency key of the request: a request that is sent again with the same key counts once. */
   readonly key?: string | undefined
-  /** Aborts when the visitor has left. */
+  /** The signal that is aborted when the visitor goes away, for example closes the connection. */
   readonly signal: AbortSignal
-  /** How long the visitor waits until the session waits for input again, in ms; 0 for a visitor who follows the events instead. @default 30 s */
+  /** The longest time that the visitor waits for the session to need input again, in ms; 0 for a visitor who follows the events instead. @default 30 s */
   readonly patience?: number | undefined
 }
 
@@ -70,7 +70,7 @@ export class SessionDoor {
   }
 
   /**
-   * Starts a session of the given kind, and waits until it waits for input or has ended.
+   * Starts a session of this kind. The promise resolves when the session needs input or has ended, or when the visitor's patience is over.
    * @throws what `start` of the kind throws; TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE
    */
   async start<R> (kind: SessionKind<R>, visitor: Visitor, generation: Generation, request: R): Promise<Progress> {

@@ -42,7 +42,7 @@ import { type SessionLogs, Traces } from './trace/traces.ts'
 
 export interface OpenSessionsOptions {
   readonly config: Config
-  /** The operator's file: the targets and workspaces that sessions may reach, and the rules for commands. */
+  /** The operator's file: the targets (machines) and workspaces (folders) that sessions are allowed to use, and the rules for commands. */
   readonly operator: OperatorFile
   readonly executors: Executors
   readonly seals: Seals
@@ -51,9 +51,9 @@ export interface OpenSessionsOptions {
   readonly models: CountedModels
   readonly tools: Pick<ToolCaller, 'call'>
   readonly registry: { readonly generation: Generation }
-  /** The kinds of sessions that a session may start as its children. */
+  /** The kinds of sessions (agents, skills, plans). A session can start others of these kinds as its children. */
   readonly kinds: SessionKinds
-  /** The callers who may own sessions, by name. @default one anonymous caller, for a service without tokens */
+  /** The callers who can own sessions, by name. @default one anonymous caller, for a service without tokens */
   readonly owners?: Owners | undefined
   readonly observer?: SessionObserver | undefined
   /** Whether the lines that sessions log are written to the service's log, too. */
@@ -73,7 +73,7 @@ export interface SessionServices {
 
 /**
  * Makes the objects by which callers reach sessions, except those for terminals and traces.
- * @param owners gives the names of all who may own sessions
+ * @param owners gives the names of all callers who can own sessions
  */
 export function waysTo (running: RunningSessions, owners: () => readonly string[]): Omit<SessionServices, 'terminals' | 'traces'> {
   const [sessions, starts, approvals] = [new Sessions(running), new SessionStarts(running), new Approvals(running, owners)]
@@ -179,7 +179,7 @@ function tracesOf ({ sessions, door }: Pick<SessionServices, 'sessions' | 'door'
     list: (caller, query) => sessions.list(caller, query),
     transitions: (caller, id) => sessions.transitions(caller, id)
   }
-  // A trace may be published as a test case ("golden"), so it names the type of the provider and not its host.
+  // A trace can be published as a test case ("golden"), so it names the type of the model's provider, and not the provider's host.
   return new Traces({ logs, keepsRaw: raw === 1, provider: url.startsWith('builtin:') ? 'builtin' : 'openai-compatible' })
 }
 
@@ -190,7 +190,7 @@ export function workspacesOf (operator: OperatorFile, { STATE_DIR: folder }: Con
   return async () => await (loading ??= import('../../files/workspaces.ts').then(({ Workspaces: Loaded }) => new Loaded(operator, state)))
 }
 
-/** Finishes, or takes back, the changes of files that a crash has left half done, also those of sessions that nobody resumes. */
+/** Finishes or undoes changes of files that a crash has interrupted, also for sessions that nobody resumes. */
 async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Promise<void> {
   const warn = (workspace: string, { message }: Error): void => {
     log.warn({ workspace, reason: message }, 'a change of files that was begun could not be brought to an end')

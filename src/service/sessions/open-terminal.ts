@@ -8,7 +8,7 @@ export interface OpenTerminalOptions {
   readonly target: string
   readonly terminal: Terminal
   readonly reader: TerminalReader
-  /** Checks that the client may still use the terminal. @throws ServiceError if not */
+  /** Checks that the client is still allowed to use the terminal. @throws ServiceError if not */
   readonly check: () => void
   /** Ends the session to which the terminal belongs, and so its shell. */
   readonly end: (reason: string) => Promise<void>
@@ -34,19 +34,19 @@ export class OpenTerminal {
     this.#options.terminal.attach(this.#options.reader)
   }
 
-  /** Types a text into the terminal. @throws ServiceError if the client may no longer use the terminal; then nothing is typed, and the terminal ends */
+  /** Types a text into the terminal. @throws ServiceError if the client is no longer allowed to do so; then nothing is typed, and the terminal ends */
   async keys (text: string): Promise<void> {
     await this.check()
     this.#options.terminal.keys(text)
   }
 
-  /** Changes the size of the terminal. @throws ServiceError if the client may no longer use the terminal; then the terminal ends */
+  /** Changes the size of the terminal. @throws ServiceError if the client is no longer allowed to use the terminal; then the terminal ends */
   async resize (size: Size): Promise<void> {
     await this.check()
     this.#options.terminal.resize(size)
   }
 
-  /** Checks that the client may still use the terminal, and ends the terminal if not. @throws ServiceError if not */
+  /** Checks that the client is still allowed to use the terminal, and ends the terminal if not. @throws ServiceError if not */
   async check (): Promise<void> {
     const { check, end } = this.#options
     try {

@@ -15,7 +15,7 @@ import { type SessionDoor } from './door.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isWanted } from './kinds/session-kind.ts'
 
-/** How much of a file's text a preview shows, in bytes. */
+/** The longest part of a file's text that a preview shows, in bytes. */
 const MAX_TEXT = 1024 * 1024
 
 /** The content of one file of a plan's change, before or after it. */
@@ -50,7 +50,7 @@ export class PlanPreviews {
     this.#options = options
   }
 
-  /** Finds a plan whose change the caller may look at: a plan of the caller or, for an approver, a plan that waits for approval. @throws SESSION_NOT_FOUND */
+  /** Finds a plan whose change the caller is allowed to see: an own plan or, for an approver, a plan that waits for approval. @throws SESSION_NOT_FOUND */
   async planFor (caller: Caller, id: string): Promise<Session> {
     const waiting = caller.roles.has('approve') ? await this.#waiting(caller, id) : undefined
     return waiting ?? await this.#options.door.get(PLANS, caller, id)
@@ -108,8 +108,8 @@ export class PlanPreviews {
   }
 
   /**
-   * The change of a plan that waits for a person or, if no change waits, the last one that was shown, with the files that it touches. A waiting
-   * change lists these files itself; otherwise they are in the newest preview of the session's log.
+   * Gives the plan's change that waits for a person or, if no change waits, the change that was shown last, and the files that the change touches.
+   * A waiting change lists these files itself; otherwise they are in the newest preview of the session's log.
    */
   async #lastShown (session: Session): Promise<{ readonly change: JsonObject, readonly touched: readonly Touched[] }> {
     const waiting = changeIn(session)
@@ -121,7 +121,7 @@ export class PlanPreviews {
   }
 }
 
-/** The change of a plan that waits for its user's consent or for an approval; `undefined` if none does. */
+/** The plan's change that waits for the user's consent or for an approval; `undefined` if no change waits. */
 function changeIn (session: Session): JsonObject | undefined {
   const { held } = resultOf(session, PLAN)
   return held?.change ?? approvalsIn(session).find(({ content }) => content['kind'] === 'apply')?.content['change'] as JsonObject | undefined

@@ -16,12 +16,12 @@ export interface RunningOptions {
   readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines, readonly seals: Seals }>
   /** Whether the store has sessions that have not ended. It loads as little code as it can. */
   readonly isAnyOpen: () => Promise<boolean>
-  /** Finishes, or takes back, changes of files that an earlier process has left half done. */
+  /** Finishes or undoes changes of files that an earlier process began and did not finish. */
   readonly mend: () => Promise<void>
   readonly performer: Performer
   /** The terminals that this process has open. @default none */
   readonly terminals?: HeldTerminals
-  /** The checks of what sessions may do, by the operator's file as it is now. */
+  /** The checks of what sessions are allowed to do. The operator's file, as it is now, decides that. */
   readonly circumstances: Circumstances
   /** Closes the store and the connections to targets. Called when no session runs any more. */
   readonly close: () => Promise<void>
@@ -42,8 +42,8 @@ export interface Opened {
 }
 
 /**
- * Opens the sessions of the service at their first use, and leaves them open until the process ends. Before the first use, neither their store
- * nor their engines are loaded.
+ * Opens the store of sessions, and loads their engines, when a session is first used. Both stay open until the process ends. Before the first use,
+ * not even their code is loaded.
  */
 export class RunningSessions {
   readonly #options: RunningOptions
@@ -56,8 +56,8 @@ export class RunningSessions {
   }
 
   /**
-   * Resumes, before any request arrives, the sessions and the changes of files that earlier processes have left unfinished. If there are
-   * none, nothing is loaded.
+   * Resumes, before any request arrives, the sessions and the changes of files that earlier processes did not finish. If there are no such
+   * sessions or changes, nothing is loaded.
    */
   begin (): void {
     const { mend, isAnyOpen } = this.#options

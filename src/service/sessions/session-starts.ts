@@ -45,7 +45,7 @@ export class SessionStarts {
 
   /**
    * Forks a session: makes a copy that goes on from a transition (recorded step) at which the session waited.
-   * @param upTo number of the last transition that may be copied. @default the last one of the session
+   * @param upTo number of a transition; no transition after it is copied. @default the number of the session's last transition
    * @throws SESSION_NOT_FOUND, FORK_IMPOSSIBLE, TOO_MANY_SESSIONS, SESSION_ENDED
    */
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {

@@ -23,7 +23,7 @@ export interface SessionPage {
   readonly next: string | undefined
 }
 
-/** Reads sessions for callers: each caller may read its own sessions, an admin all. */
+/** Reads sessions for callers. A caller is allowed to see its own sessions, and an admin all. */
 export class Sessions {
   readonly #running: RunningSessions
 
@@ -69,7 +69,7 @@ export class Sessions {
   /**
    * Gives the events of a session after a transition (recorded step), and then each new event.
    * @param who gives the follower with the present rights; called before each event
-   * @throws SESSION_NOT_FOUND before the first event, and as soon as the follower may not see the session any more
+   * @throws SESSION_NOT_FOUND before the first event, and as soon as the follower is not allowed to see the session any more
    */
   async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
     return await this.#running.use(async ({ store, runner }) => {

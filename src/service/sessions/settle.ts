@@ -14,22 +14,22 @@ export interface Settled {
   readonly session: Session
   /** Short lines that the session has shown to its user. */
   readonly stdout: readonly string[]
-  /** Whether the session still runs: the wait took too long, or the session waits only for people who were asked by its descendants. */
+  /** Whether the session still runs: the time for the wait is over, or the session can go on only after people have answered its child sessions. */
   readonly isOpen: boolean
   /** The session's children that have not ended. */
   readonly children: ReadonlyArray<Head & Below>
 }
 
-/** How long a call waits until a session waits for input or has ended. */
+/** The limits of a call's wait for a session, until the session needs input or has ended. */
 export interface Patience {
-  /** Ends the wait, as when the client leaves. */
+  /** The signal that ends the wait, for example when the client closes the connection. */
   readonly signal: AbortSignal
   /** The longest wait, in ms. With 0 there is no wait, and the lines that the session has shown are not read. */
   readonly patience: number
 }
 
 /**
- * Waits until a session waits for somebody or has ended. This does not check whether the caller may see the session.
+ * Waits until a session needs a person's answer or has ended. The function does not check whether the caller is allowed to see the session.
  * @param after number of the transition after which events are read
  * @throws SESSIONS_UNAVAILABLE
  */

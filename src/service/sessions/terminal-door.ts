@@ -19,10 +19,10 @@ import { requireTerminalRole, targetForTerminal } from './rules/terminal-rights.
 import { type SessionStarts } from './session-starts.ts'
 import { OpenTerminal } from './open-terminal.ts'
 
-/** How many open terminals one caller may have, over all processes. */
+/** The most open terminals of one caller, over all processes. */
 const MAX_OF_CALLER = 4
 
-/** How many running sessions of a caller are searched for those that are terminals. */
+/** The most running sessions of a caller that are searched for terminals. */
 const LOOKED = 200
 
 /** The kind of sessions that are terminals: shells into which a person types. */
@@ -82,7 +82,7 @@ export class TerminalDoor {
         const session = await starts.start(caller, made => {
           id = made
           opening = terminals.expect(made)
-          // If the session fails to start, nobody waits for `opening`; without this its rejection would end the process.
+          // If the session fails to start, nobody waits for `opening`. Without this handler, the rejection of `opening` would end the process.
           opening.catch(() => {})
           return {
             ...startWith(TERMINAL, { terminal: { target: name, cols, rows, at } }),

@@ -5,7 +5,7 @@ import { type CaseRequest, type CaseRunnerOptions } from './case-request.ts'
 import { type Output, type Verdict } from './check-output.ts'
 import { answerIn } from './message-text.ts'
 
-/** How much of a judging model's answer is quoted if that is no valid verdict, in characters. */
+/** The most characters that are quoted of a judging model's answer if the answer is no valid verdict. */
 const QUOTED = 200
 
 /**

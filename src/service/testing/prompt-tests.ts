@@ -10,7 +10,7 @@ import { inTurn } from '../../runtime/fairness.ts'
 import { keyToPath, kindPrefix, pathToKey, toPath } from '../../store/keys.ts'
 import { type Store, StoreError, type StoredValue } from '../../store/store.ts'
 
-/** How many stored tests are read at a time: each may have a MiB. */
+/** The most prompts whose tests are read from the store at a time: the tests of one prompt can have a MiB. */
 const AT_A_TIME = 50
 
 /** The tests of a prompt as they are stored. */
@@ -50,7 +50,7 @@ export class PromptTests {
 
   /**
    * Reads the tests of a prompt.
-   * @param id its parts may be joined by `.` or by `:`
+   * @param id of the prompt, with `.` or `:` between its parts
    * @throws ENTRY_NOT_FOUND, TESTS_UNREADABLE, STORE_UNAVAILABLE
    */
   async read ({ prompts }: Pick<Caller, 'prompts'>, id: string): Promise<StoredTests> {
@@ -69,7 +69,7 @@ export class PromptTests {
     }
   }
 
-  /** The ids of prompts that have tests and that the caller may see, sorted. @throws STORE_UNAVAILABLE */
+  /** The sorted ids of those prompts with tests that the caller is allowed to see. @throws STORE_UNAVAILABLE */
   async ids ({ prompts }: Pick<Caller, 'prompts'>): Promise<readonly string[]> {
     // Listing goes through all keys of a Redis, so requests that arrive during a listing share its result.
     this.#listing ??= asked(this.#list()).finally(() => { this.#listing = undefined })

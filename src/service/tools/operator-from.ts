@@ -5,8 +5,8 @@ import { createOperator, type Operator } from '../../tool/operator.ts'
 import { readTlsFiles } from './read-tls-files.ts'
 
 /**
- * Makes the rules by which tools may be called, as the operator has configured them. The addresses of modules (groups of tools) may also be
- * published in shared variables.
+ * Makes the rules that say which tool calls are allowed, as the operator has configured them. The addresses of modules (groups of tools) can also
+ * be published in shared variables.
  * @param environment the environment variables, in which secrets have names as `TOOL_SECRET_NAME`
  * @throws ConfigError that names the variable
  */

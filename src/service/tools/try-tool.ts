@@ -9,13 +9,13 @@ import { Deadline } from '../../runtime/deadline.ts'
 import { missingTool } from '../missing-entries.ts'
 import { toPath } from '../../store/keys.ts'
 
-/** How long a tool call that a person makes by hand may take, in ms; one in a render has less time. */
+/** The longest time of a tool call that a person makes by hand, in ms; a call in a render has less time. */
 const TOOL_CALL_TIMEOUT = 10_000
 
 /** What is needed to call tools by hand. */
 export interface ToolTrialOptions {
   readonly tools: Pick<ToolCaller, 'call'>
-  /** How long a tool call may take, in ms. @default 10 s */
+  /** The longest time of a tool call, in ms. @default 10 s */
   readonly timeout?: number
 }
 
@@ -28,7 +28,7 @@ export interface ToolTrialRequest {
   readonly requestId: string
   /** The observer of the request (for logs, metrics and traces), which learns of the call. */
   readonly activity?: Activity | undefined
-  /** Aborts when the client has left. */
+  /** The signal that is aborted when the client closes the connection. */
   readonly signal: AbortSignal
 }
 

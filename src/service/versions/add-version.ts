@@ -7,7 +7,7 @@ import { versionKey, versionText } from '../../registry/kinds/release/version-te
 import { MAX_VALUE_BYTES, type Store, type StoredValue } from '../../store/store.ts'
 import { asked, checkOutcome } from './record-store.ts'
 
-/** How many numbers are tried for one version of a prompt. Some may be taken, after crashes or by others who publish at the same moment. */
+/** The most numbers that are tried for one version of a prompt. Numbers can be taken after a crash, or by others who publish at the same moment. */
 const MAX_TRIES = 1000
 
 /** The content of a prompt that is to be recorded as a version. */
@@ -62,9 +62,9 @@ async function holds (store: Store, key: string, text: string): Promise<boolean>
 }
 
 /**
- * Removes the oldest versions from a record that has too many. Gives also the numbers whose texts can be deleted afterwards: those of the
- * removed versions, and of texts between them that no record lists.
- * @param isNeeded whether a version must stay although no label means it
+ * Removes the oldest versions from a record that has too many. Gives also the numbers whose stored texts can be deleted afterwards: the numbers
+ * of the removed versions, and numbers between them that the record does not list.
+ * @param isNeeded whether a version must stay although no label stands for the version
  */
 export function trimmed (record: ReleaseRecord, isNeeded: (n: number) => boolean): { readonly record: ReleaseRecord, readonly removed: readonly number[] } {
   const labelled = labelledVersions(record)
@@ -76,7 +76,7 @@ export function trimmed (record: ReleaseRecord, isNeeded: (n: number) => boolean
   return { record: { ...record, versions: kept }, removed: [...out, ...lost] }
 }
 
-/** The numbers between a version and the next one in the record. Texts under them, if any, were left by crashes. */
+/** The numbers between a version and the next higher version in the record. If a text is stored under such a number, a crash was the cause. */
 function lostAfter (from: number, known: ReadonlySet<number>): readonly number[] {
   const lost: number[] = []
   for (let n = from + 1; !known.has(n) && lost.length < MAX_KEPT; n++) lost.push(n)

@@ -23,10 +23,10 @@ export interface PromptWish {
 /** The version of a prompt that a request gets. */
 export interface ChosenPrompt {
   readonly prompt: Prompt
-  /** The number of the version; `undefined` for content that was never recorded as one. */
+  /** The number of the version; `undefined` for content that was never recorded as a version. */
   readonly version: number | undefined
   readonly label: string | undefined
-  /** A number between 0 and 100, made from the request's key, by which the version was chosen; left out when there was nothing to choose. */
+  /** The number from 0 to below 100 that chose the version: from the request's key, else random; left out when there was nothing to choose. */
   readonly bucket?: number
 }
 
@@ -38,9 +38,9 @@ export type ChoosePrompt = (generation: Generation, caller: Pick<Caller, 'serve'
 
 export interface ChoiceOptions {
   readonly versions: Pick<VersionReader, 'read'>
-  /** The label for requests if neither the request nor its token names one; empty for `latest`. */
+  /** The label for requests that name no label, and whose token names none; empty for `latest`. */
   readonly defaultLabel: string
-  /** Called with the label of the request's token, or with the default label, if the prompt has no such label. Its latest version is served then. */
+  /** Called when the prompt does not have the label of the caller's token (else the default label), with that label. The latest version is served then. */
   readonly onFallback?: (label: string) => void
 }
 

@@ -8,7 +8,7 @@ import { addVersion, asVersion, trimmed, type VersionFacts } from './add-version
 import { asked, checkOutcome, type ReadRecord, type RecordStore } from './record-store.ts'
 import { versionKey } from '../../registry/kinds/release/version-text.ts'
 
-/** How often a change is tried again while others change the same prompt. */
+/** The most attempts at one change of a prompt while other writers change the same prompt. */
 export const MAX_ATTEMPTS = 20
 
 /** The author that is recorded for a change by a caller without a name. */
@@ -42,7 +42,7 @@ export interface VersionPublisherOptions {
 /** The result of a publication. */
 export interface PublishedVersion {
   readonly outcome: 'created' | 'replaced'
-  /** The number of the version that was recorded; `undefined` when this process may not record versions. */
+  /** The number of the version that was recorded; `undefined` when this process is not allowed to write versions to the store. */
   readonly version: number | undefined
   /** The number of the version that was served before; `undefined` if there was none, or if its content was not recorded as a version. */
   readonly before: number | undefined
@@ -134,8 +134,8 @@ export class VersionPublisher {
   /**
    * Records the stored text as a version by the author `store`, if no version has it yet, and then the caller's text.
    * @param texts the stored value, and the new text if there is one
-   * @returns `conflict` if another writer was faster; `undefined` when this process may not write versions, as with an access list (ACL) that is
-   * older than versions
+   * @returns `conflict` if another writer was faster; `undefined` when the store does not allow this process to write versions, for example by an
+   * access list (ACL) from before the service had versions
    */
   async #record (
     id: string,

@@ -14,7 +14,7 @@ import { parseVersion } from '../../registry/link/version-shelf.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { type Store, StoreError, type StoredValue } from '../../store/store.ts'
 
-/** How many versions one text may include by number, directly or through other versions. */
+/** The most versions that are read since prompts include them by number or label, directly or through other versions. */
 const MAX_PINNED = 100
 
 /** Versions of prompts that other prompts include by number or label, by the names under which they are included: `review.system@7`. */
@@ -48,7 +48,7 @@ export class VersionReader {
 
   /**
    * Reads a version that is in a prompt's record, and links it with its partials (included prompts) and tools.
-   * @param label each partial is taken in the version that this label means for it @default partials are taken as they are served without a label
+   * @param label each partial that has this label is taken in the version under the label @default partials are taken as they are served without a label
    * @throws VERSION_NOT_FOUND, STORE_UNAVAILABLE
    */
   async read (generation: Generation, { id, record }: Pick<Release, 'id' | 'record'>, version: number, label?: string): Promise<Prompt> {

@@ -12,7 +12,7 @@ import { type SessionKind } from './session-kind.ts'
 
 /** A request to start a dialogue with an agent. */
 export interface AgentRequest {
-  /** The id of the agent; its parts may be joined by `.` or by `:`. */
+  /** The id of the agent, with `.` or `:` between its parts. */
   readonly id: string
   /** The input that the dialogue starts with. @default an empty object */
   readonly input?: JsonObject

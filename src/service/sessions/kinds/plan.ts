@@ -20,15 +20,15 @@ import { traceIdOf } from '../trace/trace.ts'
 
 /** A request to start a plan: a session in which a model proposes changes of files. */
 export interface PlanRequest {
-  /** The goal in words; may be left out with `fix`. */
+  /** The goal of the plan in words; not required if `fix` names a check. */
   readonly goal?: string | undefined
-  /** The name of a workspace in the operator's file. */
+  /** The name of a workspace (a project's folder) in the operator's file. */
   readonly workspace: string
   /** The mode of the plan: only plan, or also apply. It takes precedence over a mode in the words of the goal. */
   readonly mode?: PlanMode | undefined
-  /** The id of the plan profile; its parts may be joined by `.` or by `:`. @default the profile that `PAPAYU_PROFILE` names */
+  /** The id of the plan profile, with `.` or `:` between its parts. @default the profile that `PAPAYU_PROFILE` names */
   readonly profile?: string | undefined
-  /** The name of a check that runs before anything is planned. If it fails, the plan is to make it pass. */
+  /** The name of a check (a command of the workspace, such as its tests) that runs before anything is planned. If it fails, the goal is to make it pass. */
   readonly fix?: string | undefined
   /** Which changes wait for a person's consent. It counts only if it is stricter than the operator's file and the profile. */
   readonly confirm?: PlanConfirm | undefined
@@ -84,7 +84,7 @@ function refuseUnknownCheck (fix: string | undefined, { name, checks }: Workspac
   throw requestInvalid(`body: fix: "${fix}" is no check of the workspace "${name}", which has ${offered}`, { part: 'body' })
 }
 
-/** What a request says about a plan's settings, beside the profile and the workspace. */
+/** Two of a plan's settings that are neither in the profile nor in the workspace: the trace id, and the request's wish when a person must consent. */
 interface Asked {
   readonly traceId: string
   readonly asked: PlanConfirm | undefined

@@ -12,16 +12,16 @@ import { transferName } from '../../../registry/kinds/agent/parse-child.ts'
 import { skillKind } from '../../../registry/kinds/skill/skill-kind.ts'
 import { seekProfile } from './seek-profile.ts'
 
-/** The most definitions that one session may reach, and the most bytes that they may take in the session's log, where they are recorded. */
+/** The most definitions (agents, skills, plan profiles) that one session can reach, and their most bytes in the session's log, where they are recorded. */
 const [MOST, MOST_BYTES] = [16, 512 * 1024]
 
-/** How many reachable definitions are counted at most. The error for too many of them names no larger number. */
+/** The most definitions that are counted: the error for too many reachable definitions names no larger number. */
 const COUNTED = 1000
 
 /** The functions that an agent offers its model, and all definitions (agents, skills, plan profiles) that it can start or hand over to. */
 export interface Reach {
   readonly tools: readonly OfferedFunction[]
-  /** The definitions that the agent can reach; left out when there are none. */
+  /** The definitions that the agent can start or hand over to, directly or through others; left out when there are none. */
   readonly definitions?: ResolvedDefinitions
   /** The ids of tools, and the names of definitions such as `agents/helper`, of which each call needs a person's approval. */
   readonly ask: readonly string[]
@@ -60,8 +60,8 @@ export function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_
 }
 
 /**
- * Of the definitions that are recorded in a session, gives those that one of them can reach. This one is in the result only if a cycle leads back
- * to it.
+ * Of the definitions that are recorded in a session, gives those that the definition `key` can start or hand over to, directly or through others.
+ * `key` itself is in the result only if a cycle leads back to it.
  * @param key the name of the definition from which the search begins, as `agents/helper`
  */
 export function withinReach (definitions: ResolvedDefinitions, key: string): ResolvedDefinitions {
@@ -86,7 +86,7 @@ export function askOf (agent: AgentSetting, definitions: ResolvedDefinitions): r
   const waiting = [agent]
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const { ask, tools, children = [], handoffs = [] } = next
-    // An agent's `ask` names functions as the model calls them; effects contain the ids of tools and definitions.
+    // An agent's `ask` names functions as the model calls them. The session's effects (its actions) have the ids of tools and definitions.
     for (const { name, tool } of tools) if (ask.includes(name)) asked.add(tool)
     for (const { name, kind, id } of children) if (ask.includes(name)) asked.add(`${kind}/${id}`)
     for (const id of handoffs) {

@@ -6,7 +6,7 @@ import { type Start } from '../../../session/model.ts'
 /** Who starts a session, and the registered entries at that moment. */
 export interface Starter {
   readonly caller: Caller
-  /** The entries that the caller may see: a snapshot, which later changes leave as it is. */
+  /** A snapshot of the registered entries (prompts, tools, agents …) that the caller is allowed to see. Later changes do not alter it. */
   readonly generation: Generation
   /** The id that the session will have. */
   readonly session: string
@@ -16,9 +16,9 @@ export interface Starter {
 
 /** One kind of sessions, such as dialogues with agents: how its sessions are started, and which engines run them. */
 export interface SessionKind<Request = never> {
-  /** The first part of the names of the kind's definitions: `agents` in `agents/helper`. */
+  /** The first part of each definition's name, for example `agents` in `agents/helper`. */
   readonly name: string
-  /** The engines that run the kind's sessions. The engine of a session tells of which kind the session is. */
+  /** The engines (rules by which a session runs) of the kind's sessions. The engine of a session tells of which kind the session is. */
   readonly engines: readonly EngineKey[]
   /**
    * Makes the recorded start of a session: a copy of everything that the session depends on, so that no later edit changes a session that
@@ -28,10 +28,10 @@ export interface SessionKind<Request = never> {
   start (request: Request, starter: Starter): Promise<Omit<Start, 'owner'>> | Omit<Start, 'owner'>
 }
 
-/** The kind of sessions that a call accepts, or `any`. */
+/** The kind of sessions (dialogues with agents, runs of skills, or plans) with which a caller wants to work, or `any`. */
 export type Wanted = Pick<SessionKind, 'engines'> | 'any'
 
-/** Whether a session is of the kind that a call accepts. */
+/** Whether a session is of the kind with which the caller wants to work. */
 export function isWanted ({ start: { engine } }: { readonly start: Pick<Start, 'engine'> }, wanted: Wanted): boolean {
   return wanted === 'any' || wanted.engines.some(({ name }) => name === engine)
 }

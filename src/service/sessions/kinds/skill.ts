@@ -19,10 +19,10 @@ import { type RenderSkill } from './render-skill.ts'
 import { type SessionKind, type Starter } from './session-kind.ts'
 import { isForeignPath, type SkillSource, sourceOfPath } from '../offers/skill-places.ts'
 
-/** How long a skill waits for an answer before it expires, in ms: half an hour. */
+/** The longest time that a skill's session waits for an answer before the session expires, in ms: half an hour. */
 const IDLE = 30 * 60_000
 
-/** How many tokens of models one run of a skill may use in all. */
+/** The most tokens of models that one run of a skill uses in all. */
 const TOKENS = 1_000_000
 
 /** The name in place of a target (a machine) if the user runs the skill's commands by hand. */
@@ -30,7 +30,7 @@ export const MANUAL = 'manual'
 
 /** A request to run a skill (instructions by which a model proposes commands). */
 export interface SkillRequest {
-  /** The id of a registered skill, whose parts may be joined by `.` or by `:`; or the folder of a skill that is not registered. */
+  /** The id of a registered skill, with `.` or `:` between its parts; or the folder of a skill that is not registered. */
   readonly id: string
   /** The `path` that a list of skills shows: the path of a skill's file, or the id of a registered skill. It takes precedence over `id`. */
   readonly path?: string | undefined
@@ -46,7 +46,7 @@ export interface SkillRequest {
   readonly target?: string | undefined
   /** Who runs commands: the user, or the service with or without approval. @default the skill's own setting, else `approve` */
   readonly execution?: Execution | undefined
-  /** How many steps the run may take, from 1; the skill's own limit counts, too. */
+  /** The most steps of the run, from 1. If the skill's own limit is lower, that limit counts. */
   readonly maxSteps?: number | undefined
   /** Whether the next step follows a message of the model at once, without waiting for input of the user. */
   readonly autoContinue: boolean
@@ -123,8 +123,8 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
       revision: skill.hash,
       input: {},
       ...(setting.inTerminal === undefined ? {} : { terminal: setting.inTerminal }),
-      // Each step takes a question to the model, a second one if the answer must be repaired, and its commands. Two further effects are one that
-      // reads the target's knowledge file, and one more question for an API that refuses functions.
+      // The budget counts effects (actions of the session). In each step: a question to the model, a second one if the answer must be repaired, and
+      // the commands. In the run: reading the target's knowledge file, and one more question for an API that refuses functions.
       budget: { steps: (options.protocol === 'tools' ? 2 + MAX_CALLS : 3) * maxSteps + 2, tokens: TOKENS, idle: IDLE },
       ask: [],
       commands: { rules: offered.rules, isAuto: execution === 'auto' && isChild !== true && target?.mayRunUnasked === true }
@@ -158,7 +158,7 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
   return { name: 'skills', engines: [SKILL], start }
 }
 
-/** A skill, with the target that has its file if it is not registered. */
+/** A skill. If the skill is not registered, `on` is the target (the machine) that has its file. */
 interface FoundSkill {
   readonly skill: Pick<SkillDefinition, 'id' | 'name' | 'description' | 'body' | 'isTemplate' | 'options' | 'hash'>
   readonly on?: string
@@ -171,7 +171,7 @@ function placeOf (target: Target | undefined, terminal: string | undefined, exec
   return { terminal: named, target: target?.name ?? '', ...(terminal === undefined ? {} : { inTerminal: terminal }) }
 }
 
-/** The error for a target that the caller may not use, or that does not exist. */
+/** The error for a target (a machine) that the caller is not allowed to use, or that does not exist. */
 function missingTarget ({ targets }: OperatorFile, name: string): Error {
   return targets.size === 0 ? targetsNotOffered(name) : targetNotFound(name, nearMatches(name, targets.keys()))
 }

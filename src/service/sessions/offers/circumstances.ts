@@ -11,8 +11,8 @@ export interface TerminalFolders {
 }
 
 /**
- * Makes the checks of what sessions may do, by the operator's file as it is now. A session that began under an earlier file gets no more
- * than the present one allows.
+ * Makes the checks of what sessions are allowed to do. The operator's file decides that, as it is now: a session that began under an earlier
+ * file gets no more than the present file allows.
  */
 export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile, terminals: TerminalFolders = { folderOf: () => undefined }): Circumstances {
   return {

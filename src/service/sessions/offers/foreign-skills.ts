@@ -12,23 +12,23 @@ import { type ForeignPlace, placeAt, placesOf, SKILL_FILE, SKILL_FOLDERS, type S
 /** The longest file that can be a skill, in bytes. */
 const MAX_SIZE = 256 * 1024
 
-/** How many skills of one target (a machine) are read; more are left out. */
+/** The most skills of one target (a machine) that are read; further skills are left out. */
 const MAX_SKILLS = 200
 
-/** How much text of all skills of one target is read together, in UTF-16 units. */
+/** The length of all skills of one target together, in UTF-16 units, after which no further skill is read. */
 const MAX_ALL = 4 * 1024 * 1024
 
-/** How long the service waits until a target has answered, in ms. */
+/** The longest time that the service waits for the answer of a target (a machine), in ms. */
 const TIMEOUT = 5000
 
 const UNREADABLE = `it cannot be read: expected a file in UTF-8 of at most ${MAX_SIZE} bytes, and no link`
 
-/** How many files are read at a time. OpenSSH allows 10 sessions a connection, and commands need some of them. */
+/** The most files that are read at a time. OpenSSH allows 10 sessions a connection, and commands need some of these sessions. */
 const READS = 4
 
 /**
- * The options of skills that are files on a target: those were written for the older protocol, in which the model answers in plain text.
- * `timeout` is how long a command may run, in seconds.
+ * The options of skills that are files on a target. Such skills were written for the older protocol, in which the model answers in plain text.
+ * `timeout` is the longest time that a command runs, in seconds.
  */
 const AS_OF_OLD = { protocol: 'text', timeout: 30 } as const
 
@@ -65,7 +65,7 @@ export class ForeignSkills {
 
   /**
    * Finds a skill on a target by its folder, or by the path of its file. Of skills with equal names, the first counts.
-   * @returns `undefined` if there is no such skill, or if the caller may not run it
+   * @returns `undefined` if there is no such skill, or if the caller is not allowed to run the skill
    * @throws DEFINITION_NOT_FOUND with the reason for a file that is no skill
    */
   async find (target: Target, source: SkillSource, wanted: string, caller: Caller): Promise<SkillDefinition | undefined> {
@@ -86,7 +86,7 @@ export class ForeignSkills {
       return executor === undefined ? { skills: [], problems: [] } : await listWith(executor, target, caller)
     } catch (error) {
       if (!(error instanceof ExecutorError)) throw error
-      // The error names the machine, which only callers with the role `approve` may know.
+      // The error names the machine. Only callers with the role `approve` are allowed to know the machine's name.
       const reason = caller.roles.has('approve') ? error.message : `target "${target.name}" cannot be reached`
       return { skills: [], problems: [{ target: target.name, reason }] }
     }

@@ -7,7 +7,7 @@ import { type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.t
 import { type ForeignSkillList, type ForeignSkills, placeOfSkills } from './foreign-skills.ts'
 import { isForeignPath, type SkillSource, sourceOfPath } from './skill-places.ts'
 
-/** What a caller may choose for a session: the targets (machines), the workspaces (folders), and the skills that are files on targets. */
+/** What a caller can choose for a session: the targets (machines), the workspaces (folders), and the skills that are files on targets. */
 export class Offers {
   readonly #operator: OperatorFile
   readonly #foreignSkills: Pick<ForeignSkills, 'find' | 'list'>

@@ -22,8 +22,8 @@ export interface ForeignPlace {
 }
 
 /**
- * The places at which a skill's file may be. @param wanted the skill's folder, or the path of its file or folder @returns no place for a
- * text that is neither
+ * The places at which a skill's file can be. @param wanted the skill's folder, or the path of its file or folder @returns no place for a
+ * text that is none of these
  */
 export function placesOf (source: SkillSource, wanted: string): readonly ForeignPlace[] {
   const at = placeAt(source, wanted)

@@ -82,7 +82,7 @@ class ChildWatch {
     await this.tell()
   }
 
-  /** Publishes the state of the child if that has changed; the first time only if the child waits for a person. */
+  /** Tells the parent's followers the child's state, if that state has changed. The first state is told only if the child waits for a person. */
   async tell (): Promise<void> {
     const { effect, publish } = this.#performing
     if (ENDED.has(this.#child.status)) return

@@ -7,7 +7,7 @@ import { type WorkspaceLocks } from './files.ts'
 import { LiveOutput } from './live-output.ts'
 import { type Perform, type Performing } from './performer.ts'
 
-/** How much of a command's stdout and of its stderr the session's log keeps, in bytes each. */
+/** The most bytes of a command's stdout, and the most bytes of its stderr, that the session's log keeps. */
 const KEPT = 64 * 1024
 
 /** Makes the performer that runs commands on targets (machines). Each command has been checked before against the operator's rules. */

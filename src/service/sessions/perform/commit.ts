@@ -8,7 +8,7 @@ import { type Outcome } from '../../../session/performer.ts'
 import { type WorkspaceLocks } from './files.ts'
 import { type Perform } from './performer.ts'
 
-/** How much of the end of git's output an error quotes, in UTF-16 units. */
+/** The longest end of git's output that an error quotes, in UTF-16 units. */
 const MAX_PRINTED = 2000
 
 /** The first arguments of every call of git: paths are taken literally, never as patterns. All paths come after `--`, so that none is taken for an option. */

@@ -11,7 +11,7 @@ import { type Perform } from './performer.ts'
 /** The largest file that is read from a target (a machine), in bytes; larger files are left out. */
 const MAX_FILE = 256 * 1024
 
-/** The longest time of one read for a session, from a target (a machine) and from a workspace (a folder), in ms. The session may ask for a shorter one. */
+/** The longest time of one read for a session, from a target (a machine) and from a workspace (a folder), in ms. The session can ask for a shorter time. */
 const [TARGET_TIMEOUT, WORKSPACE_TIMEOUT] = [5000, 10_000]
 
 /** Gives the workspaces (folders whose files plans change). Their code is loaded at the first call. */
@@ -21,8 +21,8 @@ export type LoadWorkspaces = () => Promise<Workspaces>
 export type WorkspaceLocks = (workspace: string) => SharedLock
 
 /**
- * Makes the locks of workspaces. While files of a workspace are changed, no command of this process may run there: it could put a link
- * where the change has just checked a path. Several commands may run at once.
+ * Makes the locks of workspaces. While files of a workspace are changed, no command of this process runs there: a command could put a link
+ * where the change has just checked a path. Several commands can run at once.
  */
 export function workspaceLocks (): WorkspaceLocks {
   const locks = new Map<string, SharedLock>()

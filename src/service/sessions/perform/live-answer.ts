@@ -1,9 +1,9 @@
 import { type JsonObject } from '../../../base/json.ts'
 
-/** How long text is collected before followers get it, in ms: too short for people to notice. Text after a longer silence is sent at once. */
+/** The time for which text is collected before the session's followers get it, in ms: people do not notice it. After a longer silence, text is sent at once. */
 const PAUSE = 15
 
-/** How much of one answer followers get while it is written, in UTF-16 units. The whole answer is in the result of the effect. */
+/** The longest part of one answer that the session's followers get while the model writes, in UTF-16 units. The effect's result has the whole answer. */
 const MOST = 256 * 1024
 
 /** Publishes a model's answer to the followers of a session while it is being written: in few pieces, up to a limit, and never stored. */
@@ -18,7 +18,7 @@ export class LiveAnswer {
   #timer: NodeJS.Timeout | undefined
 
   /**
-   * Begins to publish the answer to one question. @param isAgain whether the model was asked before a crash, so that followers may have
+   * Begins to publish the answer to one question. @param isAgain whether the model was asked before a crash, so that followers perhaps have
    * pieces of an earlier answer
    */
   constructor (effect: string, publish: (live: JsonObject) => void, isAgain: boolean) {

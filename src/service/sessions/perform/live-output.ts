@@ -1,10 +1,10 @@
 import { type JsonObject } from '../../../base/json.ts'
 import { type Stream } from '../../../exec/executor.ts'
 
-/** How long output is collected before followers get it, in ms. */
+/** The time for which output is collected before the followers of the session (clients that get its events) receive it, in ms. */
 const PAUSE = 100
 
-/** How much output of one command followers get while it runs, in UTF-16 units. The result of the command may keep more. */
+/** The most output of one command that the session's followers get while the command runs, in UTF-16 units. The command's result can keep more. */
 const MOST = 256 * 1024
 
 /** Publishes the output of a command to the followers of a session while it runs: in few pieces, and up to a limit. */

@@ -15,7 +15,7 @@ import { type Perform, type Performing } from './performer.ts'
 /** The longest answer of a model that is kept whole, in UTF-16 units of its JSON: a plan may contain files of 5 MB. */
 const MAX_ANSWER = 8 * 1024 * 1024
 
-/** How long a streamed answer of a model may take in all, in ms. */
+/** The longest time that a streamed answer of a model takes in all, in ms. */
 const MAX_STREAM_TIME = 600_000
 
 /** Makes the performer that asks a model for a session. */

@@ -27,7 +27,7 @@ export interface Performing<E extends ActiveEffect> {
   readonly effect: E
   /** The session's owner, with the rights that the owner has now. */
   readonly caller: Caller
-  /** Aborts when nobody wants the outcome any more. */
+  /** The signal that is aborted when nobody wants the outcome any more. */
   readonly signal: AbortSignal
   readonly activity: EffectActivity | undefined
   /** Sends a piece of the outcome to those who follow the session. It is not stored. */
@@ -52,8 +52,8 @@ export interface PerformerOptions {
 }
 
 /**
- * Makes the performer of all effects (actions) of sessions, which checks the present rights of each session's owner first. Errors that
- * `performers` throw are left to the runner of sessions.
+ * Makes the performer of all effects (actions) of sessions. Before it performs an effect, it checks the present rights of the session's owner. An
+ * error that one of the `performers` throws is passed on to the runner of sessions.
  */
 export function createPerformer ({ performers, tools, callerNamed, observer, stopOrphan }: PerformerOptions): Performer {
   async function observed (performing: Performing<ActiveEffect>): Promise<Outcome> {

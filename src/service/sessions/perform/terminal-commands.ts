@@ -8,12 +8,12 @@ import { type ExecEffect, type Start } from '../../../session/model.ts'
 import { LiveOutput } from './live-output.ts'
 import { type Perform } from './performer.ts'
 
-/** How much of a command's output the session's log keeps, in bytes. */
+/** The most bytes of a command's output that the session's log keeps. */
 const KEPT = 64 * 1024
 
 /**
- * Makes the performer that runs a skill's commands in a terminal of this process. A command begins when the terminal's command line is empty. If
- * a person has allowed it, it begins only in the folder that this person was shown.
+ * Makes the performer that runs a skill's commands in a terminal of this process. A command begins when the terminal's command line is empty.
+ * A command that a person has allowed begins only in the folder that this person was shown.
  * @param about gives what a person would be shown about the command now
  */
 export function runCommandsIn (terminals: Pick<Terminals, 'get'>, about: AboutEffect): Perform<ExecEffect> {

@@ -9,7 +9,7 @@ import { type ToolCaller } from '../../../tool/call/tool-caller.ts'
 import { clipped } from './clipped.ts'
 import { type Perform } from './performer.ts'
 
-/** Makes the performer that calls registered tools for a session, of those that the session's owner may see. */
+/** Makes the performer that calls registered tools for a session, but only tools that the session's owner is allowed to see. */
 export function callToolsOf (registry: { readonly generation: Generation }, tools: Pick<ToolCaller, 'call'>): Perform<ToolEffect> {
   return async ({ session: { id }, effect: { tool, arguments: given, timeout }, caller, signal, activity }) => {
     const callable = visibleGeneration(registry.generation, caller).tools.get(toPath(tool))?.callable
@@ -23,7 +23,7 @@ export function callToolsOf (registry: { readonly generation: Generation }, tool
   }
 }
 
-/** Whether a tool may be called twice, as after a crash: it only reads, or its registration allows that. A tool that is no longer registered may not. */
+/** Whether it is safe to call a tool twice, as after a crash: the tool only reads, or its registration allows that. Never for a tool that is not registered. */
 export function isRepeatableTool ({ tools }: Generation, tool: string): boolean {
   return tools.get(toPath(tool))?.definition.policy.isRepeatable === true
 }

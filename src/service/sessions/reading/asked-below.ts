@@ -8,12 +8,12 @@ import { type Session } from '../../../session/session.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
 /**
- * How much of a child session's approvals (as JSON), or of its question, a live event shows, in UTF-16 units. Clients read the rest from the
- * child session itself.
+ * The longest part of a child session's approvals (as JSON), or of its question, that a live event shows, in UTF-16 units. Clients get the rest
+ * from the child session itself.
  */
 const MAX_SHOWN = 32 * 1024
 
-/** How many transitions at the end of a session's log are searched for the text that was shown last. */
+/** The most transitions (recorded steps) at the end of a session's log that are searched for the text that was shown last. */
 const LAST = 5
 
 /** What is needed to read sessions: the store of their logs, and the runner that loads them. */

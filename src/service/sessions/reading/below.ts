@@ -20,7 +20,7 @@ export interface Tree {
   readonly children: readonly Tree[]
 }
 
-/** How many sessions of a tree one query reads, and the number of sessions at about which reading stops, as a tree may be large. */
+/** The most sessions of a tree that one query gets from the store, and the number of sessions after which no further query is made: a tree can be large. */
 const [AT_ONCE, MOST] = [500, 5000]
 
 /**

@@ -3,7 +3,7 @@ import { isSessionId } from '../rules/session-rights.ts'
 import { type Head } from '../../../session/model.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
-/** How many heads (summaries of sessions) one query asks the store for. */
+/** The most heads (summaries of sessions) that one query asks the store for. */
 const AT_ONCE = 500
 
 /** The last session of a page of approvals: its owner, and its place among the owner's waiting sessions, from 0. */
@@ -11,7 +11,7 @@ interface Place { readonly rank: number, readonly owner: string }
 
 /** Which page of the list of approvals is wanted. */
 interface PageWanted {
-  /** How many sessions the page has at most. */
+  /** The most sessions on the page. */
   readonly limit: number
   /** The cursor of this page: `next` of the page before. */
   readonly after?: string | undefined
@@ -59,7 +59,7 @@ async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
   return heads.reverse()
 }
 
-/** The sessions, of a session and all its descendants, in which something waits for a person, the oldest first. */
+/** Among the session `root` and all its descendants, gives the sessions in which something waits for a person, the oldest first. */
 export async function askingBelow (store: SessionStore, root: string): Promise<ReadonlyArray<{ readonly id: string }>> {
   if (!isSessionId(root)) return []
   const heads: Head[] = []

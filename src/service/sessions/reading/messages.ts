@@ -37,7 +37,7 @@ const MAX_TEXT = 160 * 1024
 /** The size of a page, in UTF-16 units. The page ends with the message that exceeds it. */
 const MAX_PAGE = 1024 * 1024
 
-/** How many changed files a message names. */
+/** The most changed files that one message names. */
 const MAX_PATHS = 20
 
 /**
@@ -67,7 +67,7 @@ export interface LastMessages {
   readonly hasEarlier: boolean
 }
 
-/** How many transitions are read at first for each wanted message, and by what factor this grows as long as too few messages are found. */
+/** The number of transitions (recorded steps) that are read at first for each wanted message, and its growth while too few messages are found. */
 const [FOR_EACH, FURTHER] = [2, 4]
 
 /**

@@ -12,10 +12,10 @@ export interface Use {
   readonly tokens: number
 }
 
-/** How many uses are listed at most; an ordinary session has far fewer. */
+/** The most things (models, tools, targets …) whose use is listed; an ordinary session uses far fewer. */
 const MAX_USES = 500
 
-/** The members, in the recorded description of an effect (an action), that may name what was used. The first one that is there counts. */
+/** The members of a recorded effect (an action) that can name what was used. The first of these members that the effect has counts. */
 const NAMES = ['purpose', 'tool', 'check', 'target', 'workspace', 'definition']
 
 /** Counts what a session has used, in the order of first use. @param log all transitions of the session */

@@ -6,7 +6,7 @@ import { type Action } from '../../../session/model.ts'
 /** The largest input that is written into a session's log, in bytes. */
 const MAX_INPUT = 512 * 1024
 
-/** How much is kept of each output of a command that the user ran by hand, in bytes: as much as of commands that the service runs. */
+/** The most bytes that are kept of each output (stdout, stderr) of a command that the user ran by hand. Commands that the service runs have the same limit. */
 const KEPT = 64 * 1024
 
 /** Bounds an action before it is written into a session's log: outputs of commands are cut. @throws REQUEST_INVALID when the input is still too large */

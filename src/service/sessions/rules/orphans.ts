@@ -24,7 +24,7 @@ export async function stopOrphan (services: OrphanServices, { id, start: { paren
   try {
     await runner.stop(id, 'cancel', 'a session above it has ended')
   } catch (error) {
-    // A change of files that is about to be made counts as begun, so the child cannot be stopped yet. As this returns true, that change
+    // The child cannot be stopped yet: the change of files that it is about to make counts as begun. As this function returns true, that change
     // fails, and nothing is written.
     if (!(error instanceof ServiceError)) throw error
   }

@@ -11,8 +11,8 @@ import { type Session } from '../../../session/session.ts'
 import { isWanted, type Wanted } from '../kinds/session-kind.ts'
 
 /**
- * The reason why an effect (an action) is not performed for the owner of its session: the owner's token may allow less now than when the
- * session began. `undefined` if it may be performed.
+ * The reason why a session's effect (an action) must not be performed for the session's owner, since the owner's token perhaps allows less now
+ * than when the session began. `undefined` if the effect is allowed.
  */
 export function refusalOf (
   owner: Caller,
@@ -23,7 +23,7 @@ export function refusalOf (
   const usesTerminal = effect.kind === 'shell' || (effect.kind === 'exec' && effect.terminal !== undefined)
   if (usesTerminal && !owner.roles.has('terminal')) return refuse('use terminals')
   if (effect.kind !== 'shell' && !owner.roles.has('run')) return refuse('run sessions')
-  // Another agent may have taken over the dialogue by now, and a child session has a definition of its own: all of them must be allowed.
+  // Another agent has perhaps taken over the dialogue by now, and a child session has a definition of its own: each of these definitions must be allowed.
   const definitions = [definition, engine.view.definition, effect.kind === 'child' ? effect.definition : undefined]
   const forbidden = definitions.find(each => each !== undefined && !mayGoOn(owner, each))
   if (forbidden !== undefined) return refuse(`run ${forbidden}`)
@@ -48,13 +48,13 @@ export function requireUsable (caller: Caller, { start }: Session): void {
   if (place !== undefined && !mayReach(caller, place)) throw start.definition.startsWith('plans/') ? workspaceNotFound(place, []) : targetNotFound(place, [])
 }
 
-/** Whether a caller may decide about the approvals of a session. The token of an approver may be limited to some definitions, targets and workspaces. */
+/** Whether a caller is allowed to approve actions of a session. An approver's token can be limited to some definitions, targets and workspaces. */
 export function isApprover (caller: Caller, { start }: Session): boolean {
   const place = placeOfSession(start)
   return caller.roles.has('approve') && mayGoOn(caller, start.definition) && (place === undefined || mayReach(caller, place))
 }
 
-/** Whether a session belongs to the caller. To an admin, all sessions belong. @param session only its owner is read */
+/** Whether a session belongs to the caller. To an admin, all sessions belong. @param session of which only the owner counts */
 export function isOwn (caller: Caller, { start: { owner } }: { readonly start: Pick<Start, 'owner'> }): boolean {
   return owner === caller.name || caller.roles.has('admin')
 }

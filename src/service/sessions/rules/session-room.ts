@@ -1,18 +1,18 @@
 import { tooManySessions } from '../../../base/errors.ts'
 import { type SessionStore } from '../../../session/session-store.ts'
 
-/** How many open sessions one caller may have. */
+/** The most open sessions (sessions that have not ended) of one caller. */
 const MAX_OPEN = 1000
 
-/** How much the copies (forks) of sessions among the last sessions of a caller may take together, in bytes. */
+/** The most bytes of all copies (forks) together that are among a caller's last 1,000 sessions. */
 export const MAX_COPIED = 256 * 1024 * 1024
 
-/** How many pages of a caller's last sessions are searched for copies. */
+/** The most pages, of 200 sessions each, that are searched for copies among a caller's last sessions. */
 const COPIES_LOOKED = 5
 
 /**
- * Refuses another session to a caller who has too many open ones.
- * @param id of the session that is to begin; if it has begun already, it needs no room
+ * Refuses another session to a caller who has too many open sessions.
+ * @param id of the session that is to begin. A session with this id that has begun already needs no room
  * @throws TOO_MANY_SESSIONS
  */
 export async function requireRoom (store: SessionStore, owner: string, id?: string): Promise<void> {
@@ -21,8 +21,8 @@ export async function requireRoom (store: SessionStore, owner: string, id?: stri
 }
 
 /**
- * How much further copies (forks) of an owner's sessions may take, in bytes; below 0 when nothing more may be copied. Only the owner's last
- * 1,000 sessions count, so an old copy is forgotten after 1,000 new sessions.
+ * The most bytes that an owner's next copies (forks) of sessions can have; below 0 when the copies so far exceed the limit. Only the owner's
+ * last 1,000 sessions count, so an old copy is forgotten after 1,000 new sessions.
  */
 export async function roomForCopies (store: SessionStore, owner: string): Promise<number> {
   let copied = 0

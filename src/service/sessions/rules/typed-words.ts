@@ -1,7 +1,7 @@
 import { SKILL } from '../../../engine/skill/skill-state.ts'
 import { type Session } from '../../../session/session.ts'
 
-/** A command to the service itself that the user of a skill may type in place of an answer: `skill:skip` or `skill:cancel`. */
+/** A command to the service itself that the user of a skill can type in place of an answer: `skill:skip` or `skill:cancel`. */
 export type TypedWord = 'skip' | 'cancel'
 
 /** Recognises a typed command in a text; `undefined` for an ordinary text. */

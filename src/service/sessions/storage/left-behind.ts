@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** How often the service looks for sessions that a process has left unfinished, in ms. */
+/** The time between two searches for sessions that a process did not finish, in ms. */
 const LOOK = 5000
 
 /** Whether a folder has sessions that have not ended. Only names of files are read, so that a service without sessions loads no code for them. */

@@ -5,10 +5,10 @@ import { createSeals, type Seals } from '../../../session/seal.ts'
 import { placeOf } from './session-place.ts'
 
 /**
- * Makes the seals (signatures) of the logs of sessions. Others, such as publishers, may write to the same Redis, and must not be able to
- * approve a command by writing into a log. A folder of sessions belongs to the service's user alone, who could read the secret, too, so
- * logs in a folder are sealed only if the operator sets a secret.
- * @throws ConfigError if sessions may run commands or change files, are kept in Redis, and there is no secret
+ * Makes the seals (signatures) of the logs of sessions. Other programs can write to the same Redis, and must not be able to approve a command
+ * by writing into a log. A folder of sessions belongs to the service's user alone, who could read the secret, too, so logs in a folder are
+ * sealed only if the operator sets a secret.
+ * @throws ConfigError if sessions are allowed to run commands or change files, are kept in Redis, and there is no secret
  */
 export function sessionSealsOf (config: Config, { targets, workspaces }: Pick<OperatorFile, 'targets' | 'workspaces'>): Seals {
   const secrets = readSessionSecrets(config)

@@ -7,10 +7,10 @@ import { traceIdOf } from './trace.ts'
 /** The log level of the service for each level of a line that a session logs. */
 const METHODS: ReadonlyMap<string, keyof Log> = new Map([['debug', 'debug'], ['info', 'info'], ['warning', 'warn'], ['error', 'error'], ['critical', 'error']])
 
-/** Members of a logged line whose texts come from the service itself, so that they may be logged always. */
+/** Members of a session's line whose texts come from the service itself. So they are logged even if words of users and models are not. */
 const PLAIN = new Set(['code', 'mode', 'check', 'action', 'name', 'skill_name', 'serverId', 'serverName', 'skill_log_id', 'session_id'])
 
-/** The longest text that is logged from these members, in UTF-16 units. A longer one may be the words of a user or a model, and is left out. */
+/** The longest text that is logged from the members in PLAIN, in UTF-16 units. A longer text is left out, since a user or a model perhaps wrote it. */
 const MAX_PLAIN = 200
 
 /** Members of a session's line that become fields of their own in the log, and are not repeated in `data`. */
@@ -19,7 +19,7 @@ const APART = new Set(['prefix', 'level', 'text', 'brief', 'event', 'trace_id'])
 /**
  * Makes the function that copies the lines which sessions log to the service's log. Only the process that has written a transition copies
  * its lines, so each line is logged once.
- * @param hasValues whether words of users, models and tools may be logged
+ * @param hasValues whether the operator allows that words of users, models and tools are logged
  */
 export function logLinesTo (log: Log, hasValues: boolean): (session: Pick<Session, 'id' | 'start'>, transition: Pick<Transition, 'notices'>) => void {
   return ({ id, start: { definition } }, { notices }) => {

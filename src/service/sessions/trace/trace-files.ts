@@ -14,7 +14,7 @@ export class TraceFiles {
   readonly #traces: Pick<Traces, 'get'>
   readonly #loadWorkspaces: () => Promise<Workspaces>
   readonly #log: Log
-  /** The last write of a trace. Traces are written one after the other, as two may go to the same file. */
+  /** The last write of a trace. Traces are written one after the other, as two traces can go to the same file. */
   #last = Promise.resolve()
 
   constructor (traces: Pick<Traces, 'get'>, loadWorkspaces: () => Promise<Workspaces>, log: Log) {

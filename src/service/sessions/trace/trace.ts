@@ -8,8 +8,8 @@ import { type Session } from '../../../session/session.ts'
 import { maskJson, maskSecrets } from './mask-secrets.ts'
 
 /**
- * The trace of a plan: a record of what happened while it was made and carried out. Operators may keep it, so it contains neither contents
- * of files nor words of the user.
+ * The trace of a plan: a record of what happened while the plan was made and carried out. The operator can store traces, so a trace contains
+ * neither contents of files nor words of the user.
  */
 export interface Trace {
   readonly trace_id: string
@@ -27,7 +27,7 @@ export interface Trace {
   readonly raw_content?: readonly string[]
 }
 
-/** How many events a trace has. Of a long session these are the first ones. */
+/** The most events of one trace. A longer session's trace has only the first events. */
 const MAX_EVENTS = 1000
 
 /** Members of a logged line that are not repeated in the data of a trace's event. */

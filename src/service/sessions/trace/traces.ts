@@ -5,7 +5,7 @@ import { type ListQuery, type SessionPage } from '../../../session/session-store
 import { type Golden, goldenOf } from './golden.ts'
 import { isPlan, sessionOfTrace, type Trace, traceIdOf, traceOf } from './trace.ts'
 
-/** Gives the sessions of a caller from which traces are made. */
+/** Gives a caller's sessions and their logs. Traces are made from these. */
 export interface SessionLogs {
   /** Loads a plan. @throws SESSION_NOT_FOUND, also for a session that is no plan */
   get (caller: Caller, id: string): Promise<Session>
@@ -27,7 +27,7 @@ export interface TracePage {
   readonly next?: string | undefined
 }
 
-/** The traces of the plans that a caller may read. They are made from the logs of sessions, and stored nowhere. */
+/** Gives callers the traces of those plans that they are allowed to see. Traces are made from the logs of sessions, and stored nowhere. */
 export class Traces {
   readonly #options: TracesOptions
 

@@ -22,8 +22,8 @@ export type PreparedTemplate = (explain: boolean) => Template
 export interface TemplateCache {
   /**
    * Prepares the text of a template once, so that a later look-up takes no longer for a long text than for a short one. The returned function compiles
-   * the template when it is first called, and again after the cache has dropped it; each compile finds the same references. The function throws
-   * TemplateSyntaxError.
+   * the template when it is first called, and again after the cache has dropped it. Each compile finds the same names of tools and partials in the text.
+   * The function throws TemplateSyntaxError.
    */
   prepare (syntax: Syntax, source: Omit<TemplateSource, 'explain'>): PreparedTemplate
 }

@@ -55,12 +55,12 @@ export class VersionShelf {
     return this.#entries.get(nameOfVersion(id, n))
   }
 
-  /** The versions of a prompt that the shelf has. */
+  /** The numbers of the versions of a prompt that are in memory. */
   versionsOf (id: string): readonly number[] {
     return [...this.#numbers.get(id) ?? []]
   }
 
-  /** The reason why the shelf lacks a version; `undefined` when no read has found one. */
+  /** What was wrong with a version when it was last read from the store; `undefined` when nothing was, or when it was never read. */
   problem (id: string, n: number): Diagnostic | undefined {
     return this.#problems.get(nameOfVersion(id, n))
   }

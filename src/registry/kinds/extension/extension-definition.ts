@@ -11,8 +11,8 @@ import { toPath } from '../../../store/keys.ts'
 const SCHEMA = entrySchema('extension')
 
 /**
- * The state of an extension. Callers can use the entries of an `active` or `degraded` extension (`degraded`: an extension that it depends on is
- * missing). They cannot use the entries of an `incompatible` or `inactive` extension (`inactive`: its type is unknown).
+ * The state of an extension. Callers can use the entries of an `active` or `degraded` extension (`degraded`: an extension that it cannot do
+ * without is missing). They cannot use the entries of an `incompatible` or `inactive` extension (`inactive`: its type is unknown).
  */
 export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
 

@@ -42,6 +42,6 @@ export interface RegistryStatus {
   readonly held: readonly string[]
   /** The nodes of a cluster that list no key, and whose entries stay served. */
   readonly heldNodes: readonly string[]
-  /** Why no labels of prompts (`production`) are served: the store does not let this process read what they stand for. `undefined` when the process can read it. */
+  /** Why no labels of prompts (`production`) are served: the store does not let this process read what labels stand for. `undefined` when it does. */
   readonly labelsProblem: string | undefined
 }

@@ -145,7 +145,7 @@ export class ReleaseLinker {
     return ids
   }
 
-  /** Reads the needed versions of these prompts, then the versions that the texts of those versions pin, and so on. */
+  /** Reads the needed versions of these prompts, then the versions that the texts of those versions name with their number, and so on. */
   async #fillAll (ids: Set<string>, slices: Slices): Promise<void> {
     let next: ReadonlySet<string> = ids
     while (next.size > 0) {
@@ -172,7 +172,7 @@ export class ReleaseLinker {
     return direct?.hash === tag ? direct : undefined
   }
 
-  /** The versions of a prompt that are needed: those that its labels mean, and those that other prompts pin and its record lists. */
+  /** The versions of a prompt that are needed: those that its labels stand for, and those that other prompts name with their number and its record lists. */
   #wantedOf (id: string): readonly number[] {
     const record = this.#entries.get(id)?.entry.record
     if (record === undefined) return []

@@ -65,7 +65,7 @@ export class VersionShelf {
     return this.#problems.get(nameOfVersion(id, n))
   }
 
-  /** Removes a version that no label means and no prompt pins any more. @returns the removed version, if the shelf had it */
+  /** Removes a version that no label stands for any more and no prompt names with its number. @returns the removed version, if it was in memory */
   drop (id: string, n: number): PromptEntry | undefined {
     const name = nameOfVersion(id, n)
     const entry = this.#entries.get(name)

@@ -22,7 +22,7 @@ export class StoreHealth {
     return this.#problem
   }
 
-  /** Why no labels of prompts (`production`) are served: the store does not let this process read what they stand for. `undefined` when the process can read it. */
+  /** Why no labels of prompts (`production`) are served: the store does not let this process read what labels stand for. `undefined` when it does. */
   get labelsProblem (): string | undefined {
     return this.#labelsProblem
   }

@@ -103,7 +103,7 @@ export interface AgentChild {
 export interface ChildParameter {
   readonly description?: string
   readonly type: string
-  /** The longest text that the model may give, in code points. */
+  /** The longest text that the model is allowed to give, in code points. */
   readonly maxLength?: number
   readonly required: boolean
 }
@@ -111,7 +111,7 @@ export interface ChildParameter {
 export interface AgentParameter {
   readonly description?: string
   readonly type: string
-  /** The longest text that the model may give, in code points. */
+  /** The longest text that the model is allowed to give, in code points. */
   readonly maxLength?: number
   readonly absent?: string
   readonly empty?: string

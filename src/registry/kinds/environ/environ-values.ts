@@ -10,7 +10,7 @@ import { type EntryProblem } from '../../entries/entry-table.ts'
 /** How long a value in memory counts as fresh while the store does not push changes, in ms. */
 const FRESH_MILLISECONDS = 5000
 
-/** How long a render waits for a newer value before it takes the older one in memory, in ms. A slow Redis may need seconds for an answer. */
+/** How long a render waits for a newer value before it takes the older one in memory, in ms. A slow Redis can need seconds for an answer. */
 const PATIENCE_MILLISECONDS = 100
 
 /** The size that an entry of the cache counts in addition to its text and its name, in bytes. So the number of tiny values has a bound, too. */

@@ -105,7 +105,7 @@ export class Environs implements EnvironSource {
   /**
    * Reads the names that have no fresh value in memory, so that a bad value is noted as a problem of its key before a render meets it. Where there
    * are too many names, only those with a known problem are read: so a problem goes away when its value is mended.
-   * @param changed the keys that have changed; left out after a listing, when any key may have changed
+   * @param changed the keys that have changed; left out after a listing, when any key can have changed
    */
   async readAhead (changed?: readonly string[]): Promise<void> {
     const names = this.index.size <= MAX_READ_AHEAD ? [...this.index] : this.#withProblems(changed)

@@ -130,8 +130,8 @@ function judgeAnew (texts: readonly PromptText[], mistakes: readonly MistakeIn[]
 }
 
 /**
- * A hint that a mistake is most likely a form of the other template language. In Handlebars, where some of Go's forms are names, the mistake may show
- * before or after that form: a block that is closed with `{{end}}` counts as not closed.
+ * A hint that a mistake is most likely syntax of the other template language. In Handlebars, where some syntax of Go reads as a name, the mistake can show
+ * before or after that syntax: a block that is closed with `{{end}}` counts as not closed.
  */
 function foreignHint (text: string, line: number, declared: Syntax): Pick<Diagnostic, 'hint'> {
   const sign = findForeignSign(text, declared)

@@ -22,7 +22,7 @@ export interface EntriesOptions {
 /** Values that were read from the store. The tables take in those that are not doubtful. */
 export interface Findings {
   readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
-  /** Whether the value is perhaps outdated, because its key changed while it was being read. The tables skip such a value, and the key is read again. */
+  /** Whether the tables must skip a value that is perhaps outdated: for example, its key changed while it was being read. The key is read again later. */
   isDoubtful (key: string, value: StoredValue): boolean
 }
 

@@ -97,8 +97,8 @@ export interface Release {
 export type Definitions = ReadonlyMap<string, ReadonlyMap<string, Definition>>
 
 /**
- * An immutable snapshot of everything that is registered at one moment, except the shared variables. Each change of an entry makes a new generation. A
- * request uses to its end the generation that was there when the request began.
+ * An immutable snapshot of everything that is registered at one moment, except the shared variables. When entries have changed, a new generation is
+ * made. A request uses to its end the generation that was there when the request began.
  */
 export interface Generation {
   /** The number of the generation. Each process counts its own generations. */

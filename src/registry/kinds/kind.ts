@@ -8,8 +8,8 @@ import { type KindAccess } from './kind-access.ts'
 import { type TemplateCache } from '../entries/template-cache.ts'
 
 /**
- * One kind of registered entries, such as prompts or tools. Each kind has its folder in `kinds/` and its row in `KINDS`, the table over which all code
- * loops that concerns every kind. The row also serves as a typed key by which code asks the registry for the entries of the kind.
+ * One kind of registered entries, such as prompts or tools. Each kind has its folder in `kinds/` and its row in `KINDS`, the table of all kinds. The row
+ * also serves as a typed key by which code asks the registry for the entries of the kind.
  */
 export interface Kind extends KindAccess {
   /** The kind's name in sentences: `prompt`. */

@@ -52,7 +52,7 @@ export interface AgentClassify {
 
 /** Which part of the dialogue is sent to the model. */
 export interface AgentHistory {
-  /** How many turns are sent to the model, the current one included. A turn begins with a message of the user and goes on to the user's next one. */
+  /** How many turns are sent to the model, the current one included. A turn is a message of the user, or several in a row, and what follows. */
   readonly turns: number
   /** How many of the last messages the model is sent unchanged; takes the place of `turns`. */
   readonly messages?: number

@@ -103,7 +103,7 @@ function repeatedNames ({ tools, children = [], handoffs = [] }: AgentSetting): 
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map(name => error(`two tools are called "${name}"`))
 }
 
-/** Rejects an agent with `mode: steps` that calls other agents, skills or plans, or hands the dialogue over to other agents: that needs `mode: tools`. */
+/** The errors of an agent with `mode: steps` that calls agents, skills or plans, or hands the dialogue over to other agents: that needs `mode: tools`. */
 function beyondMode ({ mode, children = [], handoffs = [] }: AgentSetting): Diagnostic[] {
   if (mode === 'tools') return []
   return [

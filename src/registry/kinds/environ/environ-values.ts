@@ -39,7 +39,7 @@ export interface EnvironValuesOptions {
   readonly store: Store
   /** The prefix of the keys of shared variables: `shenma:environs:`. */
   readonly prefix: string
-  /** The most bytes that the values in memory count together, as `bytes` above counts them. Beyond that the least recently used values are dropped. */
+  /** The most memory that all values take, in bytes: stored texts, names and `ENTRY_BYTES` for each. Beyond it the least recently used are dropped. */
   readonly limit: number
   /** A clock in ms. */
   readonly now: () => number

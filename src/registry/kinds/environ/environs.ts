@@ -22,14 +22,14 @@ const MAX_READ_AHEAD = 1000
 /** How many values one round trip reads when no render waits for them. */
 const READ_BATCH = 250
 
-/** The most bytes that the values in memory count together, unless the operator sets another limit. */
+/** The most memory that the values of shared variables take, in bytes, unless the operator sets another limit. */
 const DEFAULT_LIMIT = 64 * 1024 * 1024
 
 export interface EnvironsOptions {
   readonly store: Store
   /** The prefix of the keys of shared variables: `shenma:environs:`. */
   readonly prefix: string
-  /** The most bytes that the values in memory count together: their stored texts, their names and a fixed amount for each. @default 64 MiB */
+  /** The most memory that all values take, in bytes: their stored texts, their names and a fixed amount for each. @default 64 MiB */
   readonly limit?: number
   /** A clock in ms. @default that of `performance.now()` */
   readonly now?: () => number

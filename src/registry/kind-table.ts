@@ -13,5 +13,8 @@ import { toolKind } from './kinds/tool/tool-kind.ts'
 /** All kinds of registered entries. Only the code that puts the service together reads this table; other code is given the kinds that it needs. */
 export const KINDS: readonly Kind[] = [extensionKind, promptKind, environKind, toolKind, agentKind, skillKind, planKind, releaseKind]
 
-/** The kinds of keys that are never listed: old versions of prompts and tests of prompts. Their values are read from the store when a request names them. */
+/**
+ * The kinds of keys that a listing of the whole store leaves out: old versions of prompts and tests of prompts. The service reads such a value from the
+ * store when a request names it.
+ */
 export const ON_DEMAND: readonly KeyKind[] = [{ key: VERSIONS, onDemand: true }, { key: TESTS, onDemand: true }]

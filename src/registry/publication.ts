@@ -20,7 +20,7 @@ export class Publication {
     return this.#generation
   }
 
-  /** Calls `listener` after each generation that is published. @returns a function that stops this */
+  /** Calls `listener` after each generation that is published. @returns a function after whose call the listener is not called any more */
   onPublished (listener: (generation: Generation) => void): () => void {
     this.#listeners.add(listener)
     return () => { this.#listeners.delete(listener) }

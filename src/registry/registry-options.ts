@@ -36,12 +36,12 @@ export interface RegistryStatus {
   readonly store: StoreStatus & { readonly variant: Store['variant'] }
   /** The time when all entries were last compared with the store; `undefined` before the first time. */
   readonly verifiedAt: Date | undefined
-  /** The reason why the last refresh failed; `undefined` when it did not. */
+  /** The reason why a read of the store has failed; `undefined` when none has failed since all entries were last compared with the store. */
   readonly problem: string | undefined
   /** The keys of the kinds whose entries stay served although the store lists none of them. */
   readonly held: readonly string[]
   /** The nodes of a cluster that list no key, and whose entries stay served. */
   readonly heldNodes: readonly string[]
-  /** The reason why no labels are served: the store does not let this process read the records of releases. `undefined` when it does. */
+  /** Why no labels of prompts (`production`) are served: the store does not let this process read what labels stand for. `undefined` when it does. */
   readonly labelsProblem: string | undefined
 }

@@ -88,15 +88,16 @@ export class Registry {
     return this.#publication.generation
   }
 
-  /** Calls `listener` after each generation that is published; returns a function that ends this. */
+  /** Calls `listener` after each generation that is published. @returns a function after whose call the listener is not called any more */
   onPublished (listener: (generation: Generation) => void): () => void {
     return this.#publication.onPublished(listener)
   }
 
   /**
-   * Calls `listener` after each read of the store, also after one that makes no new generation, such as a read of shared variables
-   * or of entries that cannot be used. Returns a function that ends this.
-   * @param listener given the keys of shared variables that the store has reported as changed
+   * Calls `listener` after each read of the store, also after a read that makes no new generation, such as a read of shared variables
+   * or of entries that cannot be used.
+   * @param listener gets the keys of shared variables that the store has reported as changed
+   * @returns a function after whose call the listener is not called any more
    */
   onRead (listener: (environKeys: readonly string[]) => void): () => void {
     this.#readers.add(listener)
@@ -131,7 +132,7 @@ export class Registry {
   async follow (keys: readonly string[]): Promise<void> {
     const read = this.#reads.begin()
     await this.#changed(new Set(keys), performance.now())
-    // The store may report the same write during the read, which makes this read outdated: the next read has the value.
+    // When the store reports the same write during this read, the read counts as outdated: the next read has the value.
     await this.#following.idle()
     read.end()
     // An interruption makes this read void, and the whole store is read again.
@@ -147,7 +148,7 @@ export class Registry {
     return this.#seeker.seek(pathToKey(id, kindPrefix(this.#options.keyPrefix, key)))
   }
 
-  /** The versions of a prompt that other prompts pin. */
+  /** The versions of a prompt that other prompts name with their number (`review.system@7`). */
   pinsOf (id: string): readonly number[] {
     return this.#builder.pinsOf(id)
   }
@@ -159,15 +160,15 @@ export class Registry {
 
   /**
    * Reads the whole store now. A store that lists no keys counts as empty at once; after other reads of such a store the loaded entries stay served for
-   * a while. Resolves when requests are answered from all that was stored before the call, or when it cannot be read.
+   * a while. Resolves when requests are answered from all that was stored before the call, or when the store cannot be read.
    */
   async reload (): Promise<void> {
     this.#holds.release()
     this.environs.expireAll()
     await this.refresh()
-    // The store may report an earlier write during the read, which makes this read outdated: the next read has the value.
+    // When the store reports an earlier write during this read, the read counts as outdated: the next read has the value.
     await this.#following.idle()
-    // From now on an empty listing counts as a loss again, even when the store could not be read: if it comes back empty, the loaded entries stay served.
+    // From now on an empty listing counts as a loss again, even when the store could not be read: when the store comes back empty, the entries stay served.
     this.#holds.settle()
   }
 
@@ -189,17 +190,20 @@ export class Registry {
     return allProblems([...this.#entries.problems(), ...this.environs.problems()], this.generation.conflicts)
   }
 
-  /** Whether the whole store has to be read again: after a failure soon, else once a minute, or at each poll of a store that pushes no changes. */
+  /**
+   * Whether the whole store has to be read again: soon after a failure, or after very many changes of names of shared variables; otherwise once a minute,
+   * or at each poll of a store that pushes no changes.
+   */
   #isRefreshDue (): boolean {
     if (this.#refreshing.isRunning()) return false
     if (this.#health.problem !== undefined || this.environs.index.needsCompaction) return true
-    // Entries that stay served although the store lists none do so until keys come back or a time has passed. The store reports neither, so it is polled
-    // meanwhile.
+    // When the store suddenly lists no entry of a kind, the loaded ones stay served until keys come back or a time has passed. The store reports neither of
+    // the two, so it is polled meanwhile.
     const isPushed = this.#options.store.status().changes === 'pushed' && !this.#holds.isHolding
     return performance.now() - this.#refreshedAt >= (isPushed ? RECONCILE_MILLISECONDS : this.#options.pollInterval)
   }
 
-  /** Starts the read of keys that the store has reported as changed. @param keys `undefined` after an outage, in which any key may have changed */
+  /** Starts the read of keys that the store has reported as changed. @param keys `undefined` after an outage, in which any key can have changed */
   #changed (keys: ReadonlySet<string> | undefined, since: number): Promise<void> {
     if (keys !== undefined) {
       this.#reads.changed(keys)
@@ -223,7 +227,7 @@ export class Registry {
     const environKeys = keys.filter(key => key.startsWith(this.#environPrefix))
     const entryKeys = keys.filter(key => this.#entries.kindOf(key) !== undefined)
     const read = this.#reads.begin()
-    // After an interruption the whole store is read again: the values of this read may be from before the interruption.
+    // After an interruption the whole store is read again: the values of this read are perhaps from before the interruption.
     const isDoubtful = (key: string): boolean => read.hasChanged(key) || read.isInterrupted
     try {
       const [values, exist] = await Promise.all([readAll(store, entryKeys), store.has(environKeys)])
@@ -256,7 +260,7 @@ export class Registry {
       const accepted = this.#holds.acceptedKinds(counts)
       const isHeld = await this.#holds.holdNodes(emptyNodes)
       if (isHeld !== undefined) await environs.keep(isHeld)
-      // Known keys are read even if the listing lacks them: while a cluster moves a key, neither of its nodes may list it.
+      // Known keys are read even if the listing lacks them: while a cluster moves a key from one node to another, it can happen that neither lists the key.
       const { tables } = this.#entries
       const wanted = [...tables.kinds].filter(kind => accepted.has(kind)).map(kind => unionOf(keys.get(kind) ?? new Set(), tables.of(kind).keys()))
       const isLazyAccepted = [...accepted].some(({ reading }) => reading === 'lazy')

@@ -15,7 +15,7 @@ export function inNeither (asGo: Mistake, { message, line, column }: Mistake): s
   return `the text is neither Go (${asGo.message}) nor Handlebars (${isThere ? message : inWords({ message, line, column })})`
 }
 
-/** The hint for a mistake in a text whose prompt does not declare its language: the text may be in the other language than the one in which it was read. */
+/** The hint for a mistake in a text whose prompt does not declare its language: the text is perhaps in the other language than the service assumed. */
 export function ifMisjudged (read: Syntax): string {
   const other = read === 'go' ? 'handlebars' : 'go'
   return `it was read as ${LANGUAGE_NAMES[read]}: if it is ${LANGUAGE_NAMES[other]}, add "syntax": "${other}" to the prompt`

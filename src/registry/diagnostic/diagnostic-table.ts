@@ -48,7 +48,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   PARAMETERS_INVALID: { severity: 'error', meaning: 'The declared parameters are no list of parameters, no usable JSON Schema and no map of properties.', hint: 'declare them as a list of { name, type }, or as a JSON Schema' },
   RETURNS_INVALID: { severity: 'error', meaning: 'The prompt asks for structured answers, and its "returns" is no usable JSON Schema.', hint: 'describe the answer in "returns", or remove "structured"' },
 
-  // Extensions and prompts among others
+  // Extensions, and prompts in relation to other entries
   VERSION_MISSING: { severity: 'error', meaning: 'A label means a version that is not in the store, or cannot be read there; what the label meant before is served, if this process has had it.', hint: 'move the label to a version that is there, or store the version again' },
   VERSION_INVALID: { severity: 'warning', meaning: 'The version of an extension is no semantic version.', hint: 'write x.y.z' },
   ENGINE_INCOMPATIBLE: { severity: 'error', meaning: 'The extension asks for another engine, or for another version of this one.', hint: 'correct "engines", or publish for this engine' },

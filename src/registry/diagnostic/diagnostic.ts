@@ -66,7 +66,7 @@ export function unreadable ({ reason, hint, place, code = 'VALUE_INVALID' }: Ext
   return reject(code, `the value ${reason}`, hint, place)
 }
 
-/** Turns errors into warnings, for an entry that is accepted although it names something unregistered, which may be registered later. */
+/** Turns errors into warnings, for an entry that is accepted although it names something unregistered, which can be registered later. */
 export function asWarnings (diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return diagnostics.map(diagnostic => diagnostic.severity === 'error' ? { ...diagnostic, severity: 'warning' } : diagnostic)
 }

@@ -27,7 +27,7 @@ export class Effort {
 }
 
 /**
- * Whether a name looks like a misspelling of another one. A short name may differ in one letter, a long one in two, and names of up to two letters in
+ * Whether a name looks like a misspelling of another one. A short name can differ in one letter, a long one in two, and names of up to two letters in
  * none; or two neighbouring letters have changed places. Capitals do not count.
  */
 export function isNearly (name: string, meant: string, effort = new Effort()): boolean {
@@ -67,7 +67,7 @@ function hasSwapped (one: string, other: string): boolean {
   return one[at] === other[at + 1] && one[at + 1] === other[at] && one.slice(at + 2) === other.slice(at + 2)
 }
 
-/** Up to three names that a caller may have meant, the nearest first: names that are few edits away, or that have the same last segment. */
+/** Up to three names that a caller perhaps meant, the nearest first: names that are few edits away, or that have the same last segment. */
 export function nearMatches (wanted: string, names: Iterable<string>, effort = new Effort()): string[] {
   const limit = Math.max(2, Math.floor(wanted.length / 3))
   const lastSegment = wanted.slice(wanted.lastIndexOf('.') + 1)
@@ -84,7 +84,7 @@ export function nearMatches (wanted: string, names: Iterable<string>, effort = n
 interface Candidate { readonly name: string, readonly edits: number }
 
 /**
- * The three nearest of the candidates so far and a new one, in order. Every name may be a candidate, and sorting all of them would take longer than
+ * The three nearest of the candidates so far and a new one, in order. Every name can be a candidate, and sorting all of them would take longer than
  * comparing them.
  */
 function withNext (nearest: readonly Candidate[], next: Candidate): readonly Candidate[] {
@@ -99,7 +99,7 @@ function byNearness (one: Candidate, other: Candidate): number {
 /**
  * Picks the names that the author of a misspelt name most likely meant: names that are nearly equal, and the same name in another module. The search
  * is strict, because its result is shown as a hint that nobody has asked for.
- * @param effort the budget, which several searches may share
+ * @param effort the budget, which several searches can share
  */
 export function likelyMatches (wanted: string, names: Iterable<string>, effort: Effort): string[] {
   const likely: string[] = []

@@ -63,7 +63,7 @@ function isInsideOneOf (error: ErrorObject): boolean {
   return error.schemaPath.includes('/oneOf/')
 }
 
-/** The end of a message about a missing member. It lists the names that the value has instead, since one of them may be the missing one misspelt. */
+/** The end of a message about a missing member. It lists the names that the value has instead, since one of them is perhaps the missing name misspelt. */
 function present (value: Json): string {
   const names = (isObject(value) ? Object.keys(value) : []).slice(0, 5).map(name => `"${beginningOf(name, 40)}"`)
   return names.length === 0 ? '' : `, and it has ${names.join(', ')}`

@@ -22,7 +22,7 @@ interface EntryRecord<T> {
 export interface EntryParser<T> {
   /** The name by which other entries refer to the entry under a key. */
   nameOf (key: string): string
-  /** Parses an entry, in slices, because one entry may be very large. @throws RejectedEntry */
+  /** Parses an entry, in slices, because one entry can be very large. @throws RejectedEntry */
   parse (key: string, text: string, slices: Slices): Promise<T>
   /** Whether an entry is valid. An invalid entry is listed as invalid, and does not replace an earlier version that was valid. */
   isSound (entry: T): boolean

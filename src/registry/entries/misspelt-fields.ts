@@ -16,7 +16,7 @@ export interface Fields {
 }
 
 /**
- * Warns of members whose name is nearly that of a known field that is absent. Any other unknown member is accepted, because it may be meant for other
+ * Warns of members whose name is nearly that of a known field that is absent. Any other unknown member is accepted, because it is perhaps meant for other
  * programs.
  * @param fields the fields that the schema knows
  * @param path the path of the object in the entry

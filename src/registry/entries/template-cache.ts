@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8'
 import { LRUCache } from 'lru-cache'
 import { type Language, type Syntax, type Template, type TemplateSource } from '../../template/language.ts'
 
-/** The bounds of the memory that compiled templates may take: in bytes, and as a share of Node's heap limit. The smaller one counts. */
+/** The most memory that compiled templates are allowed to take: in bytes, and as a share of Node's heap limit. The smaller limit counts. */
 const MOST = 512 * 1024 * 1024
 const HEAP_SHARE = 1 / 4
 
@@ -22,8 +22,8 @@ export type PreparedTemplate = (explain: boolean) => Template
 export interface TemplateCache {
   /**
    * Prepares the text of a template once, so that a later look-up takes no longer for a long text than for a short one. The returned function compiles
-   * the template when it is first called, and again after the cache has dropped it; each compile finds the same references. The function throws
-   * TemplateSyntaxError.
+   * the template when it is first called, and again after the cache has dropped it. Each compile finds the same names of tools and partials in the text.
+   * The function throws TemplateSyntaxError.
    */
   prepare (syntax: Syntax, source: Omit<TemplateSource, 'explain'>): PreparedTemplate
 }
@@ -47,7 +47,7 @@ export interface CountedTemplateCache extends TemplateCache {
 /**
  * Makes a cache that keeps compiled templates within a bound of memory. The least recently used are dropped first, and compiled again when they are
  * needed. Equal texts share one compiled template, whatever prompt they belong to.
- * @param limit how much memory the templates may take, in bytes
+ * @param limit the most memory that the templates are allowed to take, in bytes
  * @default a share of the heap
  */
 export function createTemplateCache (languages: readonly Language[], limit = shareOfHeap()): CountedTemplateCache {
@@ -79,7 +79,7 @@ export function createTemplateCache (languages: readonly Language[], limit = sha
   }
 }
 
-/** Makes a cache that keeps nothing. It is for texts that strangers send: because of them no template in use may be dropped from the real cache. */
+/** Makes a cache that keeps nothing. It is for texts that strangers send: such texts must not push templates in use out of the real cache. */
 export function uncachedTemplates (languages: readonly Language[]): TemplateCache {
   return {
     prepare (syntax, source) {
@@ -126,7 +126,7 @@ function languageOf (languages: readonly Language[], syntax: Syntax): Language {
 }
 
 /**
- * The hash under which a template is kept. Templates with different contents have different hashes. The text is hashed as UTF-16: JSON may have lone
+ * The hash under which a template is kept. Templates with different contents have different hashes. The text is hashed as UTF-16: JSON can have lone
  * surrogates, which all look the same in UTF-8.
  */
 function digestOf (syntax: Syntax, { text, declared }: TemplateSource): string {

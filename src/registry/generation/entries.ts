@@ -19,10 +19,10 @@ export interface EntriesOptions {
   readonly log: Log
 }
 
-/** Values that were read from the store and may be taken into the tables. */
+/** Values that were read from the store. The tables take in those that are not doubtful. */
 export interface Findings {
   readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
-  /** Whether a value must be left out because it may be outdated. Its key is then read again. */
+  /** Whether the tables must skip a value that is perhaps outdated: for example, its key changed while it was being read. The key is read again later. */
   isDoubtful (key: string, value: StoredValue): boolean
 }
 
@@ -54,8 +54,8 @@ export class Entries {
     const slices = createSlices()
     for (const [key, value] of values) {
       const kind = this.kindOf(key)
-      // An ACL of Redis that was written before labels existed does not let the service read any release record. The registry reports that once, not for
-      // each key.
+      // An operator's old ACL of Redis does not let the service read the release records (the lists of a prompt's versions and labels). The registry
+      // reports that once, not for each key.
       if (kind === undefined || isDoubtful(key, value) || (kind === releaseKind && isWithheld(value))) continue
       const table = this.tables.of(kind)
       if (await table.take(key, value, slices)) this.#logProblem(table.problem(key))

@@ -6,7 +6,7 @@ import { offeredOf } from './offered.ts'
 /** One difference between two generations (immutable snapshots of all entries): an entry that was added, removed or changed. */
 export interface Change {
   readonly kind: Kind
-  /** The dotted id. */
+  /** The entry's id in its dotted form: `team.greet`. */
   readonly id: string
 }
 
@@ -25,8 +25,8 @@ export async function changesBetween (before: Generation, after: Generation, kin
 }
 
 /**
- * Whether an entry is equal in two generations. Unchanged entries are mostly the same object in both; tools and extensions may be made anew without a
- * change, so they are compared by content.
+ * Whether an entry is equal in two generations. An unchanged entry is the same object in both, except that tools and extensions are sometimes made anew.
+ * So tools and extensions are compared by content.
  */
 function isSame ({ key }: Kind, old: unknown, now: unknown): boolean {
   if (old === now) return true

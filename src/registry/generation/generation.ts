@@ -18,7 +18,7 @@ export interface Extension {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** A prompt in a generation: every name in it is resolved, or the diagnostics say why it cannot be rendered. */
+/** A prompt in a `Generation`. Every name in the prompt's texts is resolved, or the diagnostics say why the prompt cannot be rendered. */
 export interface Prompt {
   readonly id: string
   readonly entry: PromptEntry
@@ -35,9 +35,9 @@ export interface Prompt {
   readonly diagnostics: readonly Diagnostic[]
   /** The diagnostics about names that are not registered, each with the names that were looked up and not found. */
   readonly unfound: ReadonlyMap<Diagnostic, readonly Wanted[]>
-  /** The linked texts, in the order of the entry's texts. */
+  /** The texts of the prompt (its messages, for example), each with what its names stand for, in the order in which the author wrote them. */
   readonly texts: readonly LinkedText[]
-  /** The tools that the prompt's model may call; empty without a tool loop. */
+  /** The tools that the prompt's model is allowed to call; empty when the prompt lets its model call none. */
   readonly loopTools: readonly CallableTool[]
 }
 
@@ -56,7 +56,7 @@ export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArg
 export interface Tool {
   readonly id: string
   readonly definition: ToolDefinition
-  /** The diagnostics of the tool at this moment. A function, since the address of its module can change while the tool does not. */
+  /** Gives the diagnostics of the tool at this moment. They depend on the address of the tool's module, which can change while the tool does not. */
   diagnostics (): readonly Diagnostic[]
   /** Whether the tool has a key of its own; a tool that an MCP server offers has none. */
   readonly isRegistered: boolean
@@ -78,7 +78,7 @@ export interface ReleasedVersion {
   readonly prompt: Prompt
 }
 
-/** The releases of a prompt in a generation: which versions each label serves. */
+/** The numbered versions of one prompt in a `Generation`, and which of them each label (`production`) stands for. */
 export interface Release {
   readonly id: string
   readonly record: ReleaseRecord
@@ -97,26 +97,26 @@ export interface Release {
 export type Definitions = ReadonlyMap<string, ReadonlyMap<string, Definition>>
 
 /**
- * An immutable snapshot of everything that is registered at one moment, except the shared variables. A change makes the next generation; a request
- * uses the one with which it began.
+ * An immutable snapshot of everything that is registered at one moment, except the shared variables. When entries have changed, a new generation is
+ * made. A request uses to its end the generation that was there when the request began.
  */
 export interface Generation {
-  /** The number of the generation: this process counts them. */
+  /** The number of the generation. Each process counts its own generations. */
   readonly number: number
   /** A hash of all entries, equal on every replica that has the same entries. */
   readonly revision: string
   readonly extensions: ReadonlyMap<string, Extension>
   readonly prompts: ReadonlyMap<string, Prompt>
-  /** All prompts, among which partials are looked up. `prompts` may have only those that a caller may see. */
+  /** All prompts. Partials are looked up among these. In a view for one caller, `prompts` has only those that the caller is allowed to see. */
   readonly everyPrompt: ReadonlyMap<string, Prompt>
   /** The tools by id: `codebase.lookup_ref`. */
   readonly tools: ReadonlyMap<string, Tool>
   readonly definitions: Definitions
-  /** The releases by the prompt's id: which versions of the prompt its labels mean. */
+  /** Which versions of a prompt its labels stand for, by the prompt's id. */
   readonly releases: ReadonlyMap<string, Release>
-  /** Entries that are valid and still not offered, because another entry has their id or function name. */
+  /** Valid entries that callers cannot use, because another entry has the same id or function name. */
   readonly conflicts: readonly EntryProblem[]
-  /** A hash of all entries of a kind, by the kind's key, for each kind whose values are read at start. */
+  /** For each kind whose values are read at start, by the kind's key (`tools`): a hash of all its entries. */
   readonly revisions: ReadonlyMap<string, string>
   readonly findRejected: FindRejected
 }

@@ -1,9 +1,9 @@
 /**
- * Who may see an entry of a kind, and who may change it. A caller's token may limit the caller by name patterns: for prompts, for shared variables,
- * and for runs (agents, skills, plans). `prompts` and `environs`: the patterns of that name decide. `runs`: the patterns for runs decide; a caller
- * without these may see the entry only if it has no other patterns either. `open`: every caller sees the entry. `shown`: a caller sees the entry if
- * it sees something that the entry brings. Entries with `runs`, `open` or `shown` are changed only by callers without patterns for prompts and shared
- * variables.
+ * Which callers are allowed to see an entry of a kind, and to change it. A caller's token can have name patterns that limit the caller: for prompts, for
+ * shared variables, and for runs (agents, skills, plans). `prompts`, `environs`: the patterns of that name decide. `runs`: the patterns for runs decide; a
+ * caller who has no patterns for runs sees the entry only if it has no other patterns either. `open`: every caller sees the entry. `shown`: a caller with
+ * patterns for prompts sees the entry only if it sees a prompt that the entry brings. A caller with patterns for prompts or shared variables cannot
+ * change entries with `runs`, `open` or `shown`.
  */
 export type Access = 'prompts' | 'environs' | 'runs' | 'open' | 'shown'
 

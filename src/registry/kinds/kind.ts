@@ -8,8 +8,8 @@ import { type KindAccess } from './kind-access.ts'
 import { type TemplateCache } from '../entries/template-cache.ts'
 
 /**
- * One kind of registered entries, such as prompts or tools: its row in the table that every loop over kinds reads. A kind is one folder in `kinds/`
- * and this row. The row also serves as a typed key by which the registry is asked for entries of the kind.
+ * One kind of registered entries, such as prompts or tools. Each kind has its folder in `kinds/` and its row in `KINDS`, the table of all kinds. The row
+ * also serves as a typed key by which code asks the registry for the entries of the kind.
  */
 export interface Kind extends KindAccess {
   /** The kind's name in sentences: `prompt`. */
@@ -36,7 +36,7 @@ export interface Kind extends KindAccess {
 
 /** An entry that is not stored yet. */
 export interface NewEntry {
-  /** The dotted id. */
+  /** The entry's id in its dotted form: `team.greet`. */
   readonly id: string
   /** The text as it will be stored. */
   readonly text: string
@@ -45,11 +45,11 @@ export interface NewEntry {
 /** The tools and lookups that a check of an unstored entry can use. */
 export interface CheckContext {
   readonly toolReader: ToolReader
-  /** The id of the tool that has a function name; `undefined` when the publisher may see no such tool. */
+  /** The id of the tool that has this function name; `undefined` when there is none that the publisher is allowed to see. */
   toolOfFunction (name: string): string | undefined
-  /** The problems with the tools that an entry names, each an error. A tool that the publisher may not see counts as missing. */
+  /** The problems with the tools that an entry names, each an error. A tool that the publisher is not allowed to see counts as missing. */
   findToolProblems (uses: readonly ToolUse[]): readonly Diagnostic[]
-  /** Checks the text of an entry in a process of its own, since a stranger may send one that takes very long to parse. */
+  /** Checks the text of an entry in a process of its own, since a stranger can send a text that takes very long to parse. */
   lint (kind: KindAccess['key'], entry: NewEntry): Promise<readonly Diagnostic[]>
 }
 

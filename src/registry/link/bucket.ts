@@ -16,8 +16,8 @@ export function bucketOf (id: string, key: string | undefined): number {
 }
 
 /**
- * The version that serves a bucket; `undefined` when there are no versions. Their shares divide the range from 0 to 100, one after the other, the
- * newest version first.
+ * Chooses one of a label's versions for a caller; `undefined` when there are no versions. Each version has a part of the range from 0 to 100, as large as
+ * its weight, the newest version first. The caller's bucket (a number from 0 to below 100) lies in the part of the chosen version.
  */
 export function shareAt<Share extends Pick<LabelShare, 'weight'>> (shares: readonly Share[], bucket: number): Share | undefined {
   let end = 0

@@ -57,7 +57,7 @@ export class GenerationBuilder {
   #keyConflicts: readonly EntryProblem[] = []
   #last: Generation
 
-  /** @param shelf the versions of prompts that labels mean */
+  /** @param shelf keeps the old versions of prompts that a label (`production`) stands for or another prompt names */
   constructor (tables: EntryTables, registerTools: RegisterTools, shelf: VersionShelf) {
     const kinds = [...tables.kinds]
     const byKey = new Map(kinds.map(kind => [kind.key, tables.of(kind)]))

@@ -4,13 +4,13 @@ export interface Claimed {
   readonly origin: 'direct' | 'extension'
 }
 
-/** The claim of a key to provide the entry of an id. An extension's key makes such a claim for each entry that it brings. */
+/** A claim: the value under a key has an entry (`offer`) for an id. The key of an extension makes one claim for each entry that the extension brings. */
 export interface Claim<T extends Claimed> {
   readonly key: string
   readonly offer: T
 }
 
-/** The claims of keys to the ids of one kind. Where several keys claim an id, an entry with a key of its own wins, then the extension with the smallest key. */
+/** All claims to the ids of one kind. Where several keys claim an id, an entry with a key of its own wins, otherwise the extension with the smallest key. */
 export class Claims<T extends Claimed> {
   /** The claims by id, the winning one first. */
   readonly #claims = new Map<string, readonly Claim<T>[]>()

@@ -12,7 +12,7 @@ export interface Inclusion {
 
 /**
  * Whether a prompt is included at every render of the including text, because no block with a condition lies around the call. A call for which inline
- * partials are defined is not certain, because they may replace the prompts that it names.
+ * partials (partials inside a template's own text) are defined does not count, because the inline partials can replace registered prompts.
  */
 export function isCertain ({ reference: { calls = [] } }: Inclusion): boolean {
   return calls.some(({ isConditional, inlines }) => !isConditional && (inlines?.size ?? 0) === 0)
@@ -40,7 +40,10 @@ export function isAlwaysGiven (name: string, from: PromptEntry, to: PromptEntry,
   return true
 }
 
-/** Whether a call hands an inline partial on to the included prompt. Go's template language has no inline partials, and hands none on. */
+/**
+ * Whether the included prompt `to` can use an inline partial: its including prompt was given the partial, or defines it for every call of `to`. A prompt
+ * in Go's template language can never use one.
+ */
 function isHandedOn (name: string, isGiven: boolean, { calls = [] }: Reference, to: PromptEntry): boolean {
   if (to.compiled.syntax !== 'handlebars') return false
   return isGiven || (calls.length > 0 && calls.every(({ inlines }) => inlines?.has(name) === true))

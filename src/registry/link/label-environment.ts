@@ -19,7 +19,7 @@ export class LabelEnvironment {
   readonly #label: string
   readonly #shares = new Map<string, Shares>()
   readonly #linker: Linker
-  /** The names whose meaning has changed since the prompts were last linked. */
+  /** The ids of prompts for which the label stands for other versions than when the names in the texts were last resolved. */
   #stale = new Set<Lookup>()
   readonly #changed = new Set<string>()
 
@@ -49,7 +49,10 @@ export class LabelEnvironment {
     return true
   }
 
-  /** The ids of the prompts under the label that must be linked anew. @param names names outside of the label whose meaning has changed */
+  /**
+   * The ids of the label's prompts whose names must be resolved anew.
+   * @param names the names that stand for something else than before, for other reasons than a change of this label
+   */
   async affected (names: readonly Lookup[], slices: Slices): Promise<ReadonlySet<string>> {
     const ids = new Set(this.#changed)
     for (const entry of await this.#linker.forget([...names, ...this.#stale], slices)) {
@@ -67,8 +70,8 @@ export class LabelEnvironment {
 }
 
 /**
- * The version with the greatest weight, of equal weights the newest; `undefined` when there are no versions. A partial is chosen in this way, because
- * prompts are linked before any request, whose key could choose a version, has come.
+ * The version with the greatest weight, of equal weights the newest; `undefined` when there are no versions. The version of a partial is chosen in this
+ * way because it is chosen before any request, when no caller has sent a key yet by which one of the versions is chosen.
  */
 export function heaviest<Share extends Pick<LabelShare, 'weight'>> (shares: readonly Share[] | undefined): Share | undefined {
   return shares?.reduce((most, share) => share.weight > most.weight ? share : most)

@@ -20,7 +20,7 @@ const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...FORMS.map(({ 
 export interface Problem {
   readonly diagnostic: Diagnostic
   readonly wanted: readonly Wanted[]
-  /** The name of the partial that the problem is about. A prompt that includes this one may define a partial of that name inline, which solves the problem. */
+  /** The name of the partial that the problem is about. The problem is solved when a prompt that includes this one defines that partial in its own text. */
   readonly partial?: string
 }
 

@@ -37,7 +37,7 @@ interface Resolution {
   readonly problems: Problem[]
   /** Every name that the result depends on, found or not. A change of one of them makes the result outdated. */
   readonly lookups: Set<Lookup>
-  /** The prompt as a partial, to which other prompts link. Its links are those of this result, so that a generation never sees links of a later one. */
+  /** The prompt as a partial, to which other prompts link. It has the links of this result, so that an older generation never sees links of a newer one. */
   readonly partial: PromptPartial
   isMade: boolean
 }
@@ -54,7 +54,7 @@ class PartialPrompt implements PromptPartial, PartialText {
   readonly entry: PromptEntry
   readonly #texts: () => readonly LinkedText[]
 
-  /** @param texts gives the linked texts when they are asked for, since they may not be linked yet */
+  /** @param texts gives the texts with their names resolved. It is called when a render needs them, since the names are perhaps not resolved yet. */
   constructor (entry: PromptEntry, texts: () => readonly LinkedText[]) {
     this.id = nameOf(entry)
     this.entry = entry
@@ -198,7 +198,7 @@ export class Linker {
     return this.#resolve(entry).includes.filter(isCertain)
   }
 
-  /** The tools that the prompt's model may call: those that the prompt names for it, or otherwise all that its templates and partials refer to. */
+  /** The tools that the prompt's model is allowed to call: those that the prompt lists for the model, or otherwise all that its templates refer to. */
   #findLoopTools (entry: PromptEntry, included: readonly PromptEntry[]): { tools: CallableTool[], problems: Problem[] } {
     const { toolLoop } = entry.chat
     if (toolLoop === undefined) return { tools: [], problems: [] }
@@ -226,7 +226,7 @@ export class Linker {
     return resolution
   }
 
-  /** The remembered result for a prompt, or a new, empty one. It may not be complete yet, because partials may include each other. */
+  /** The remembered result for a prompt, or a new, empty result. A result is perhaps not complete yet, because partials can include each other. */
   #resolutionOf (entry: PromptEntry): Resolution {
     const known = this.#resolutions.get(entry)
     if (known !== undefined) return known

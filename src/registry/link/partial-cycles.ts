@@ -2,8 +2,8 @@
 interface Frame<T> { readonly node: T, readonly targets: readonly T[], next: number }
 
 /**
- * Finds the nodes of a graph that never end: each includes itself, directly or through others, whatever the values are. Here the nodes are prompts
- * that include each other.
+ * Finds the nodes of a graph that never end: whatever the values are, walking from the node leads into a circle of nodes that include each other. Here
+ * the nodes are prompts, and a render of such a prompt would never end.
  */
 export class PartialCycles<T> {
   readonly #targets: (node: T) => readonly T[]
@@ -15,7 +15,7 @@ export class PartialCycles<T> {
     this.#targets = targets
   }
 
-  /** The way from a node into a circle, up to the node that closes the circle; `undefined` when the node ends. */
+  /** The way from a node into a circle of nodes, up to the node that closes the circle; `undefined` when no way leads into a circle. */
   find (node: T): readonly T[] | undefined {
     if (!this.isEndless(node)) return undefined
     const way = [node]

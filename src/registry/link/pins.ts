@@ -6,17 +6,17 @@ import { readReference } from './prompt-reference.ts'
 export class Pins {
   readonly #counts = new Map<string, Map<number, number>>()
 
-  /** Adds the pins of a prompt's texts. @returns the ids of the pinned prompts */
+  /** Counts the versions that a prompt's texts name with their number. @returns the ids of the named prompts */
   add (entry: PromptEntry | undefined): readonly string[] {
     return this.#change(entry, 1)
   }
 
-  /** Removes the pins of a prompt's texts. @returns the ids of the pinned prompts */
+  /** Takes back what `add` counted for a prompt. @returns the ids of the prompts that its texts name with a version's number */
   remove (entry: PromptEntry | undefined): readonly string[] {
     return this.#change(entry, -1)
   }
 
-  /** The pinned versions of a prompt. */
+  /** The versions of this prompt that other prompts name with their number. */
   of (id: string): readonly number[] {
     return [...this.#counts.get(id)?.keys() ?? []]
   }
@@ -36,7 +36,7 @@ export class Pins {
   }
 }
 
-/** The versions that the texts of a prompt pin (name with their number), once for each id that a name may stand for. */
+/** The versions that the texts of a prompt name with their number. A name (`system@7`) that can mean either of two ids gives a version of each. */
 export function pinsOf (entry: PromptEntry | undefined): Array<{ readonly id: string, readonly version: number }> {
   const references = entry?.compiled.texts.flatMap(({ references }) => references) ?? []
   return references

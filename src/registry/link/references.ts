@@ -7,8 +7,8 @@ export function siblingOf (id: string, name: string): string {
 }
 
 /**
- * The ids that the name of a partial may stand for, of which the first registered one counts: a prompt in the same module, or extension, as the
- * including prompt, then the prompt with the whole name as its id.
+ * The two ids that the name of a partial can stand for; the first registered one counts. The first id is that of a prompt in the same module, or
+ * extension, as the including prompt. The second id is the whole name.
  */
 export function idsMeant (id: string, name: string): readonly [sibling: string, full: string] {
   const full = toPath(name)

@@ -32,9 +32,9 @@ export class ReleaseLinker {
   readonly #environments = new Map<string, LabelEnvironment>()
   readonly #linked = new Map<string, ReadonlyMap<string, readonly ReleasedVersion[]>>()
   readonly #problems = new Map<string, EntryProblem>()
-  /** The ids of prompts with a version that is needed and missing. */
+  /** The ids of prompts of which a version is needed, by a label or by another prompt, and could not be read from the store. */
   readonly #gaps = new Set<string>()
-  /** The ids of prompts of which a missing version has been found since the last generation. */
+  /** The ids of prompts of which a missing version has been read since the last generation (snapshot of all entries) was made. */
   #found = new Set<string>()
   #releases: ReadonlyMap<string, Release> = new Map()
   /** The ids of prompts whose releases must be made anew, because the record, the prompt that is served without a label, or a linked version has changed. */
@@ -49,7 +49,7 @@ export class ReleaseLinker {
     return this.#pins.of(id)
   }
 
-  /** The problems of records of releases that are not served as they are stored. */
+  /** The problems of labels that do not serve the versions that they stand for, because a version could not be read. One problem for each prompt. */
   problems (): readonly EntryProblem[] {
     return [...this.#problems.values()]
   }
@@ -145,7 +145,7 @@ export class ReleaseLinker {
     return ids
   }
 
-  /** Reads the needed versions of these prompts, then the versions that the texts of those versions pin, and so on. */
+  /** Reads the needed versions of these prompts, then the versions that the texts of those versions name with their number, and so on. */
   async #fillAll (ids: Set<string>, slices: Slices): Promise<void> {
     let next: ReadonlySet<string> = ids
     while (next.size > 0) {
@@ -172,7 +172,7 @@ export class ReleaseLinker {
     return direct?.hash === tag ? direct : undefined
   }
 
-  /** The versions of a prompt that are needed: those that its labels mean, and those that other prompts pin and its record lists. */
+  /** The versions of a prompt that are needed: those that its labels stand for, and those that other prompts name with their number and its record lists. */
   #wantedOf (id: string): readonly number[] {
     const record = this.#entries.get(id)?.entry.record
     if (record === undefined) return []
@@ -220,7 +220,7 @@ export class ReleaseLinker {
     else this.#gaps.delete(id)
   }
 
-  /** Forgets the versions that no label means and no prompt pins any more. */
+  /** Forgets the versions of a prompt that no label stands for any more and no other prompt names with their number. */
   #tidy (id: string): void {
     const { shelf } = this.#options
     const kept = new Set([

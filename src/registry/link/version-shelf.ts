@@ -55,17 +55,17 @@ export class VersionShelf {
     return this.#entries.get(nameOfVersion(id, n))
   }
 
-  /** The versions of a prompt that the shelf has. */
+  /** The numbers of the versions of a prompt that are in memory. */
   versionsOf (id: string): readonly number[] {
     return [...this.#numbers.get(id) ?? []]
   }
 
-  /** The reason why the shelf lacks a version; `undefined` when no read has found one. */
+  /** What was wrong with a version when it was last read from the store; `undefined` when nothing was, or when it was never read. */
   problem (id: string, n: number): Diagnostic | undefined {
     return this.#problems.get(nameOfVersion(id, n))
   }
 
-  /** Removes a version that no label means and no prompt pins any more. @returns the removed version, if the shelf had it */
+  /** Removes a version that no label stands for any more and no prompt names with its number. @returns the removed version, if it was in memory */
   drop (id: string, n: number): PromptEntry | undefined {
     const name = nameOfVersion(id, n)
     const entry = this.#entries.get(name)

@@ -7,7 +7,7 @@ import { usageOf } from '../needs/usage-index.ts'
 /** The greatest number of prompts that are looked at in one search for callers, direct or indirect. */
 const MAX_CALLERS = 1000
 
-/** Gives the ids of the prompts that may include a prompt. @param id the included prompt's id */
+/** Gives the ids of the prompts whose templates include a prompt, or would include it if it were registered. @param id the included prompt's id */
 export type CallersOf = (id: string) => Iterable<string>
 
 /**

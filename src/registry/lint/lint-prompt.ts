@@ -15,16 +15,16 @@ import { topOf } from '../needs/variable-needs.ts'
 export interface LintContext {
   /** All prompts, among which partials are looked up. */
   readonly prompts: PromptLookup
-  /** Gives the prompts that may include a prompt, by its id. */
+  /** Gives the prompts whose templates include the prompt with an id, or would include it if it were registered. */
   readonly callersOf: CallersOf
   readonly environs: EnvironNames & { readonly index: KnownNames['environs'] }
-  /** The names that the caller may know of, for suggestions. */
+  /** The registered names of which the caller is allowed to know, for suggestions. */
   readonly visible: Pick<Generation, 'findRejected'> & Omit<KnownNames, 'environs' | 'parameters'>
 }
 
 /**
- * All diagnostics of a prompt: those from its parse and its links, and warnings about what its publisher may have overlooked. The warnings depend on
- * other entries, which change, so they are found when somebody asks.
+ * All diagnostics of a prompt: those from its parse and its links, and warnings about what its publisher has perhaps overlooked. The warnings depend on
+ * other entries, which change, so they are found when somebody asks for them.
  */
 export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] {
   const { environs, visible } = context
@@ -128,7 +128,7 @@ function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContex
   if (parameters === undefined || !isSound(prompt.entry)) return []
   const { variables, partials, complete } = collectNeeds(prompt, prompts, environs)
   const read = new Set(variables.flatMap(({ path, line }) => line === undefined ? [] : [topOf(path)]))
-  // `{{json variables}}` reads all variables, and a computed name may read any variable.
+  // `{{json variables}}` reads all variables, and a name that is computed in a render can be that of any variable.
   if (!complete || read.has('') || read.has('*')) return []
   const unread = [...parameters.names].filter(name => !read.has(name))
   if (unread.length === 0) return []

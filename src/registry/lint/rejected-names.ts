@@ -6,12 +6,12 @@ import { promptKind } from '../kinds/prompt/prompt-kind.ts'
 import { toolKind } from '../kinds/tool/tool-kind.ts'
 import { advise, type Suggestions } from './suggestions.ts'
 
-/** The greatest number of segments of a name whose beginnings are looked up, since a template may use a very long name. */
+/** The most segments of a name whose beginnings are looked up, since a template can use a very long name. */
 const MAX_SEGMENTS = 32
 
 /**
- * The diagnostics of a prompt, with better advice about names that are not registered: such a name may be that of a rejected entry. This is looked up
- * for each call, because it depends on what the caller may see, and because a rejected entry does not make prompts be linked again.
+ * The diagnostics of a prompt, with better advice about names that are not registered: such a name is perhaps that of a rejected entry. The rejected
+ * entries are looked up at each call, because callers are allowed to see different ones, and because a rejection does not make prompts be linked again.
  * @param near finds similar names; left out when nobody wants suggestions
  */
 export function diagnosticsOf (

@@ -2,7 +2,7 @@ import { type Diagnostic } from '../diagnostic/diagnostic.ts'
 import { type Generation, type Wanted } from '../generation/generation.ts'
 import { Effort, likelyMatches } from '../diagnostic/near-matches.ts'
 
-/** The names that exist in the registry, as far as the caller who reads the hints may know of them. */
+/** The names that exist in the registry, as far as the caller who reads the hints is allowed to know of them. */
 export interface KnownNames extends Pick<Generation, 'tools'> {
   readonly prompts: { keys (): Iterable<string> }
   /** The names of shared variables. */
@@ -27,7 +27,7 @@ export class Suggestions {
     this.#known = known
   }
 
-  /** The names that a name may be a misspelling of, the nearest first. @param unanswered the name, with each kind of entry that was looked for */
+  /** The names that the author of a misspelt name perhaps meant, the nearest first. @param unanswered the name, with each kind that was looked for */
   of (unanswered: readonly Unanswered[]): readonly string[] {
     return [...new Set(unanswered.flatMap(({ kind, name }) => likelyMatches(name, this.#others(kind), this.#effort)))]
   }

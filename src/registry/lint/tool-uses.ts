@@ -6,7 +6,7 @@ import { advise } from './suggestions.ts'
 
 type Tools = Pick<Generation, 'tools' | 'definitions'>
 
-/** The definitions that exist without being registered, as `kind/id`. */
+/** The agents, skills and plan profiles that exist although nobody has registered them, as `kind/id`. */
 const BUILT_IN: ReadonlySet<string> = new Set(['plans/default'])
 
 /** The problems of the tools, agents, skills and plans that an entry names, each an error: the named one is not registered, or a tool lacks the parameter. */

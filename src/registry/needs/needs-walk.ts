@@ -22,7 +22,7 @@ export interface Given {
   readonly parameters: readonly PromptParameters[]
 }
 
-/** The members of a prompt, or of a version of one, that the walk needs. */
+/** The members that the walk needs of a prompt, or of an old version of a prompt. */
 export type Text = Pick<Prompt, 'id' | 'entry' | 'texts'>
 
 /** One visit of a prompt's text, with the arguments with which the prompt is called. */
@@ -32,7 +32,7 @@ export interface Visit {
   readonly isTop: boolean
   /** The text's dot: the value in which names of the text are looked up. `undefined` when it is at no path, such as a tool's result. */
   readonly dot: Given | undefined
-  /** The named arguments of the call; `undefined` for one whose value is at no path. */
+  /** The named arguments of the call. An argument is `undefined` when its value is at no path. */
   readonly named: ReadonlyMap<string, Given | undefined>
   /** The parameters declared by the prompts from the top down to this one, the outermost first. */
   readonly parameters: readonly PromptParameters[]
@@ -41,8 +41,8 @@ export interface Visit {
   /** True when a value that only a render knows decides whether the text is called with these arguments. */
   readonly isPossible: boolean
   /**
-   * Whether this visit covers only names that may also be those of shared variables, and takes them from the dot: a partial looks for them there before
-   * it looks at the root.
+   * True for a second visit of the same text. It covers only names that can be shared variables (`vscode`), and takes them from the dot, because a partial
+   * looks for such a name in its dot before it looks at the root.
    */
   readonly findsModulesInDot: boolean
   /** The visit of the prompt that includes this one; `undefined` for the prompt at the top. */
@@ -90,7 +90,10 @@ export class NeedsWalk {
     }
   }
 
-  /** The path from the root of all values for a path in a visited text, with its owner; `undefined` for a value that has none, such as a literal argument. */
+  /**
+   * Turns a path that a visited text reads into the whole path from the root of all values, and tells who gives the value there. `undefined` when the
+   * value is at no path, such as a literal argument.
+   */
   resolve (visit: Visit, path: string): OwnedPath | undefined {
     if (visit.findsModulesInDot && !this.#isFoundInDotFirst(visit, path)) return undefined
     const from = this.#startOf(visit, path)
@@ -100,8 +103,8 @@ export class NeedsWalk {
   }
 
   /**
-   * The path from the root that replaces the beginning of a path in a visited text, and how many characters of the beginning it replaces; `undefined`
-   * for a value that is at no path.
+   * Finds the value at which a path of a visited text begins: gives the path of that value from the root, and how many characters of the text's path this
+   * covers. `undefined` when the value is at no path.
    */
   #startOf ({ isTop, dot, named, findsModulesInDot }: Visit, path: string): { readonly path: string, readonly skipped: number } | undefined {
     const head = firstSegment(path)
@@ -136,7 +139,8 @@ export class NeedsWalk {
   }
 
   #enqueue (outer: Visit, prompt: Text, call: PartialCall | undefined): void {
-    // Inside of a call that depends on a value, other such calls are not followed, since their number would multiply with each level.
+    // Of some calls only a render knows whether they happen. Inside of such a call, further ones are not followed: their number would multiply with each
+    // level.
     if (call?.isPossible === true && outer.isPossible) return
     const visit = this.#visitOf(outer, prompt, call)
     for (const given of [visit.dot, ...visit.named.values()]) this.#lookedAt += Math.floor((given?.path.length ?? 0) / CHARACTERS_PER_LOOK)
@@ -175,7 +179,7 @@ export class NeedsWalk {
   }
 }
 
-/** The argument of a visit in which a path lies; `undefined` for a path that the text reads by itself. */
+/** The argument of the visited text that contains the value at a path from the root; `undefined` when no argument contains that value. */
 export function givenAt ({ dot, named }: Visit, path: string): Given | undefined {
   return [dot, ...named.values()].find(given => given !== undefined && given.path !== '' && isBelow(path, given.path))
 }
@@ -215,7 +219,7 @@ function joined (path: string, rest: string): string {
   return path === '' ? rest : rest === '' ? path : `${path}.${rest}`
 }
 
-/** The names of partials that inline partials replace in a called text. Handlebars hands inline partials on; Go has none. */
+/** The names of the partials that inline partials of the calling texts replace in a called text: in a Handlebars text all of them, in a Go text none. */
 function replacedIn ({ entry }: Text, { replaced }: Visit, call: PartialCall | undefined): ReadonlySet<string> {
   return new Set(entry.compiled.syntax === 'handlebars' ? [...replaced, ...call?.inlines ?? []] : [])
 }

@@ -11,7 +11,7 @@ export interface OwnPath {
   readonly where: CompiledText['where']
 }
 
-/** Every path that a prompt's own texts read, or may read, without names that turn out to be tools. */
+/** Every path that a prompt's own texts certainly or possibly read. Names that turn out to be tools are left out. */
 export function * everyPath (prompt: Pick<Prompt, 'entry' | 'texts'>): Generator<OwnPath> {
   for (const [index, compiled] of prompt.entry.compiled.texts.entries()) {
     for (const need of withoutTools(compiled, prompt.texts[index])) yield { need, where: compiled.where }
@@ -19,8 +19,8 @@ export function * everyPath (prompt: Pick<Prompt, 'entry' | 'texts'>): Generator
 }
 
 /**
- * The paths that a prompt's own texts read from the root of all values. Paths are left out that may as well be members of another value: in a block
- * over a user, `{{name}}` may be the user's name.
+ * The paths that a prompt's own texts read from the root of all values. A path that is perhaps a member of another value is left out: in a block over a
+ * user, `{{name}}` can be the user's name.
  * @param environs tells which names belong to the root because shared variables of that name are published
  */
 export function * ownPaths (prompt: Pick<Prompt, 'entry' | 'texts'>, environs?: EnvironNames): Generator<OwnPath> {
@@ -58,7 +58,7 @@ function namesOfTools ({ references, paths }: CompiledText, linked: LinkedText |
     const name = lastSegment(need.path)
     const places = waiting.get(name)
     const [next] = places ?? []
-    // One name may be listed as several paths at the same place.
+    // It happens that one name is listed as several paths at the same place.
     const isSame = last !== undefined && byPosition(last, need) === 0 && lastSegment(last.path) === name
     if (!isSame && (next === undefined || byPosition(next, need) > 0)) continue
     taken.add(need)

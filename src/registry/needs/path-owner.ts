@@ -23,7 +23,7 @@ export function ownerOf (path: string, declared: ReadonlySet<string> | undefined
   const rest = path.slice(head.length)
   if (head === 'variables' || head === 'args') return { owner: 'variables', path: `variables${rest}`, isBare: false }
   if (head === 'caller') return { owner: 'caller', path, isBare: false }
-  // A bare name that the prompt does not declare is never looked up in the variables.
+  // A name without `variables.` in front is never looked up in the variables when the prompt declares parameters and this name is none of them.
   const isShared = head === '*' || isModule(head, environs) || (declared !== undefined && !declared.has(head))
   return isShared ? { owner: 'environs', path, isBare: false } : { owner: 'variables', path: `variables.${path}`, isBare: true }
 }
@@ -38,7 +38,7 @@ export function isModule (name: string, environs: EnvironNames): boolean {
   return KNOWN_MODULES.has(name) || environs.hasBelow(name) || environs.has(name) || environs.hides?.(name) === true
 }
 
-/** Whether a path may find its value in a published shared variable: at the path, above it or below it. */
+/** Whether a published shared variable can give the value of a path: a variable at the path itself, above it (`a` for `a.b`) or below it. */
 export function isPublished (path: string, environs: EnvironNames): boolean {
   const segments = path.split('.')
   const wildcard = segments.indexOf('*')

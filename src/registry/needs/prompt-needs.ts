@@ -53,8 +53,8 @@ function wholeOf ({ dot }: Visit): OwnedPath | undefined {
 }
 
 /**
- * Adds a need to the rows. There is one row for each path in each text, with the first place that reads the path. The row's `use` becomes `used` when
- * any place uses the path.
+ * Notes that a text reads a path. `rows` has one row for each path in each text, with the first place that reads the path. The row's `use` becomes
+ * `used` when any place of the text uses the path.
  */
 function remember<T extends NeedPlace> (rows: Map<string, T & { path: string, use: PathNeed['use'] }>, { path }: OwnedPath, { use }: PathNeed, rest: T): void {
   const key = `${path} ${rest.in ?? ''}`

@@ -8,13 +8,13 @@ import { createSlices } from '../../runtime/slices.ts'
 import { type Link } from '../../template/language.ts'
 
 /**
- * The index of who uses what in one generation (an immutable snapshot of all entries): for each tool, prompt and path the prompts whose own text
- * names it. Pinned versions count as users, too. Paths are grouped by their first segment.
+ * The index of who uses what in one generation (an immutable snapshot of all entries): for each tool, prompt and path the prompts whose own text names
+ * it. An old version that some prompt names with its number (`id@7`) counts, too. Paths are grouped by their first segment.
  */
 export interface UsageIndex {
   readonly tools: ReadonlyMap<string, ReadonlySet<string>>
   readonly prompts: ReadonlyMap<string, ReadonlySet<string>>
-  /** The ids of prompts that are not registered, each with the prompts that name a missing partial which may have this id. */
+  /** For the ids that a missing partial can have: the prompts that name this partial. */
   readonly hopeful: ReadonlyMap<string, ReadonlySet<string>>
   readonly paths: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>
 }
@@ -28,7 +28,7 @@ export function usageOf (generation: Generation): Promise<UsageIndex> {
   return index
 }
 
-/** The prompts whose own text reads a shared variable, a part of it, or a value around it. */
+/** The prompts whose own text reads a shared variable (`a.b`), a part of its value (`a.b.c`), or a value that contains it (`a`). */
 export function readersOf ({ paths }: UsageIndex, name: string): Set<string> {
   const wanted = name.split('.')
   const candidates = [firstSegment(name), '*'].flatMap(head => [...paths.get(head) ?? []])
@@ -70,7 +70,7 @@ function offeredTools ({ entry, loopTools }: Prompt): Prompt['loopTools'] {
   return entry.chat.toolLoop?.tools === undefined ? [] : loopTools
 }
 
-/** The ids that the missing partials of a prompt may have. */
+/** The ids that the missing partials of a prompt can have. The name of a partial can mean two ids. */
 function idsOfAbsent ({ id, entry, texts }: Prompt): string[] {
   return entry.compiled.texts.flatMap(({ references }, text) => references
     .filter((reference, index) => isPartial(reference) && texts[text]?.links[index] === undefined)

@@ -1,4 +1,4 @@
-/** The greatest number of changed keys to remember. Above it, reading everything again is cheaper, though deletions among them then count as unreported. */
+/** The most changed keys that are remembered. With more, the keys are forgotten and the whole store is read again, as if it had reported no deletion. */
 const MAX_KEYS = 100_000
 
 /** The changed keys that the store has reported and that this process has not read yet. */

@@ -16,8 +16,8 @@ export class EmptyHold {
   }
 
   /**
-   * Decides whether the listing of a kind or node counts as true: `accept`. Otherwise the loaded entries of the kind or node are held: `held now` the
-   * first time, `held` later.
+   * Decides whether the listing of a kind or node is believed: `accept`. Otherwise the loaded entries of the kind or node are held (stay served): `held
+   * now` the first time, `held` later.
    * @param scope the kind, or the node
    * @param present the keys of the scope that are loaded
    * @param listed how many keys of the scope the store lists now
@@ -43,13 +43,13 @@ export class EmptyHold {
     return [...this.#since.keys()]
   }
 
-  /** Lets every listing of the store count as true, even an empty one, until `settle` is called. A reload of the registry calls this. */
+  /** From now until `settle` is called, every listing of the store is believed, even an empty listing. A reload of the registry calls this. */
   release (): void {
     this.#since.clear()
     this.#released = true
   }
 
-  /** Ends the time, begun by `release`, in which every listing of the store counts as true. */
+  /** Ends the time, begun by `release`, in which every listing of the store is believed. */
   settle (): void {
     this.#released = false
   }

@@ -43,17 +43,17 @@ export class KeyHolds {
     return this.#hold.held().filter(scope => !this.#options.kinds.some(({ key }) => key === scope))
   }
 
-  /** Lets every listing of the store count as true, even an empty one, until `settle` is called. A reload of the registry calls this. */
+  /** From now until `settle` is called, every listing of the store is believed, even an empty listing. A reload of the registry calls this. */
   release (): void {
     this.#hold.release()
   }
 
-  /** Ends the time, begun by `release`, in which every listing of the store counts as true. */
+  /** Ends the time, begun by `release`, in which every listing of the store is believed. */
   settle (): void {
     this.#hold.settle()
   }
 
-  /** The kinds whose listing counts as true. All loaded entries of the other kinds stay served. @param counts how many keys of each kind the store lists */
+  /** The kinds whose listing is believed. All loaded entries of the other kinds stay served. @param counts how many keys of each kind the store lists */
   acceptedKinds (counts: ReadonlyMap<Kind, number>): ReadonlySet<Kind> {
     const { kinds, log, keysOf, isAnnounced } = this.#options
     const accepted = kinds.filter(kind => {
@@ -65,8 +65,8 @@ export class KeyHolds {
   }
 
   /**
-   * Decides for which nodes of a cluster the loaded entries stay served. A node that lists no key may have been flushed, or have been replaced by a
-   * replica that has not synchronised: its empty listing does not mean that all its keys were deleted.
+   * Decides for which nodes of a cluster the loaded entries stay served. A node that lists no key has perhaps been flushed, or replaced by a replica that
+   * has not synchronised: its empty listing does not mean that all its keys were deleted.
    * @param empty the nodes that list no key
    * @returns a function that tells whether the entry of a key stays served for that reason; `undefined` when there is no such node
    */

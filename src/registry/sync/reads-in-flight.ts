@@ -1,6 +1,6 @@
 /**
- * The reads of the store that are under way. Each notes the keys that change meanwhile: their values may be outdated when they arrive, and the code
- * that follows changes reads them again.
+ * The reads of the store that are under way. Each read notes the keys that change meanwhile. The values read for such keys are perhaps outdated, so the
+ * code that follows the store's changes reads these keys again.
  */
 export class ReadsInFlight {
   readonly #reads = new Set<ReadInFlight>()
@@ -17,7 +17,7 @@ export class ReadsInFlight {
     for (const read of this.#reads) read.note(keys)
   }
 
-  /** Tells all reads under way that the connection was interrupted, so that the store may be another one than when they began. */
+  /** Tells all reads under way that the connection was interrupted. After that the process is perhaps connected to another store than before. */
   interrupt (): void {
     for (const read of this.#reads) read.interrupt()
   }
@@ -41,12 +41,12 @@ export class ReadInFlight {
     this.#isInterrupted = true
   }
 
-  /** Whether the connection was interrupted since the read began. The values may then come from two different stores, and nobody can tell which. */
+  /** Whether the connection was interrupted since the read began. Then the values perhaps come from two different stores. */
   get isInterrupted (): boolean {
     return this.#isInterrupted
   }
 
-  /** Whether a key has changed since the read began, so that the value read for it may be outdated. */
+  /** Whether a key has changed since the read began. Then the value that was read for the key is perhaps outdated. */
   hasChanged (key: string): boolean {
     return this.#changed.has(key)
   }

@@ -9,8 +9,8 @@ const ABSENT_MS = 1000
 const MAX_ABSENT = 10_000
 
 /**
- * Asks the store for keys that are not loaded, since the store may not have reported a key that was stored a moment ago. Callers can invent as many
- * keys as they like: so each key is asked for at most once a second, and only few at a time.
+ * Asks the store for keys that are not loaded, since the store has perhaps not yet reported a key that was stored a moment ago. Callers can invent as
+ * many keys as they like. So a key that the store did not have is asked for at most once a second, and only few keys are asked for at a time.
  */
 export class Seeker {
   readonly #store: Pick<Store, 'has'>

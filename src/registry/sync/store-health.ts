@@ -17,12 +17,12 @@ export class StoreHealth {
     return this.#verifiedAt
   }
 
-  /** The reason why the last refresh failed; `undefined` when it did not. */
+  /** The reason why a read of the store has failed; `undefined` when none has failed since all entries were last compared with the store. */
   get problem (): string | undefined {
     return this.#problem
   }
 
-  /** The reason why no labels are served: the store does not let this process read the records of releases. `undefined` when it does. */
+  /** Why no labels of prompts (`production`) are served: the store does not let this process read what labels stand for. `undefined` when it does. */
   get labelsProblem (): string | undefined {
     return this.#labelsProblem
   }
@@ -34,15 +34,15 @@ export class StoreHealth {
     this.#verifiedAt = new Date()
   }
 
-  /** Notes that a refresh has failed. @param reason why, in words */
+  /** Notes that a read of the store has failed. @param reason why, in words */
   failed (reason: string): void {
     if (this.#problem !== reason) this.#log.warn({ reason }, 'the store cannot be read; what was loaded stays in force')
     this.#problem = reason
   }
 
   /**
-   * Notes whether the store lets this process read what labels mean. An ACL of Redis that was written before labels existed may forbid it. Then labels
-   * are not served, and everything else is.
+   * Notes whether the store lets this process read which versions of prompts the labels (`production`) stand for. An operator's old ACL of Redis can
+   * forbid that. Then labels are not served, and everything else is.
    * @param probes what the store answers for the prefixes of labels' keys
    */
   judgeLabels (probes: ReadonlyArray<readonly [prefix: string, value: StoredValue]>): void {

@@ -39,7 +39,10 @@ function definitionsIn ({ children = [], handoffs = [] }: AgentSetting): ToolUse
   return [...children, ...handoffs.map(id => ({ kind: 'agents', id } as const))].map(({ kind, id }) => ({ kind, tool: id, parameters: [] }))
 }
 
-/** The tools that a function of an agent names, with all their parameters: those that the model fills in, and those that the definition fixes. */
+/**
+ * The tools that one function of an agent uses: the tool that the function calls, with the parameters that the model fills in and those that the author
+ * fixes, and the tool (`health`) that is asked first whether the function can be called.
+ */
 function usesOf ({ tool, health, parameters, arguments: fixed }: AgentTool): ToolUse[] {
   return [{ tool, parameters: [...Object.keys(parameters), ...Object.keys(fixed)] }, ...health === undefined ? [] : [{ tool: health, parameters: [] }]]
 }

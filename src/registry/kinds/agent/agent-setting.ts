@@ -3,13 +3,13 @@ import { type JsonObject } from '../../../base/json.ts'
 /** An agent (a dialogue with a user, described as data) with all its defaults filled in. It is plain data, because a session keeps a copy of it in its log. */
 export interface AgentSetting {
   readonly mode: 'steps' | 'tools'
-  /** The language of the service's own texts, and of its words to the model. @default `DEFAULT_LANGUAGE` */
+  /** The language of the fixed texts that the service itself writes to the user and to the model. @default `DEFAULT_LANGUAGE` */
   readonly language?: 'en' | 'ru'
   /** The model's name; `''` for the service's default. */
   readonly model: string
   readonly help: string
   readonly system: string
-  /** How the model decides whether a message is relevant. When this is left out, every message goes on to `select`. */
+  /** How the model decides whether a user's message is relevant. Without this field every message counts as relevant. */
   readonly classify?: AgentClassify
   /** The prompt that asks the model to choose a tool; when it is left out, a built-in text of the service asks. */
   readonly select?: { readonly prompt: string }
@@ -31,13 +31,13 @@ export interface AgentSetting {
   /** The words by which a user gives each command. They replace the words that the agent's language has for the command. */
   readonly commands: Readonly<Partial<Record<'exit' | 'help' | 'clear' | 'retry', readonly string[]>>>
   readonly budget: { readonly steps: number, readonly tokens: number, readonly idleMinutes: number }
-  /** The names of tools that are called only after a person's approval. */
+  /** The names of the functions, as the model calls them, that run only after a person's approval. */
   readonly ask: readonly string[]
   readonly messages: Readonly<Record<string, string>>
   readonly tools: readonly AgentTool[]
   /** The agents, skills and plans that the agent calls; left out when there are none. */
   readonly children?: readonly AgentChild[]
-  /** The ids of agents that the agent may hand the dialogue over to; left out when there are none. */
+  /** The ids of the agents to which this agent is allowed to hand the dialogue over; absent when there are none. */
   readonly handoffs?: readonly string[]
 }
 
@@ -52,7 +52,7 @@ export interface AgentClassify {
 
 /** Which part of the dialogue is sent to the model. */
 export interface AgentHistory {
-  /** How many of the user's last messages count: the model is sent everything from the first of them on. */
+  /** How many turns are sent to the model, the current one included. A turn is a message of the user, or several in a row, and what follows. */
   readonly turns: number
   /** How many of the last messages the model is sent unchanged; takes the place of `turns`. */
   readonly messages?: number
@@ -89,13 +89,13 @@ export interface AgentChild {
   /** The parameters that the model fills in. Empty for a skill, because a skill declares its parameters itself. */
   readonly parameters: Readonly<Record<string, ChildParameter>>
   /**
-   * A Handlebars template over the arguments of the call. It renders to the first message to the child or, for a plan, to the goal; `''` when the child
-   * gets no such text.
+   * A Handlebars template over the arguments of the call. Its output is the first message to an agent or a skill, or the goal of a plan. `''` when the
+   * called agent, skill or plan gets no such text.
    */
   readonly input: string
-  /** The limits of the child's session. @default a part of what is left of the parent's budget */
+  /** The limits of the session that the call starts. @default a part of the budget that the calling session has not yet used */
   readonly budget?: { readonly steps: number, readonly tokens: number }
-  /** The operator's workspace in which a plan works, or the operator's target on which a skill runs commands. */
+  /** The name of the workspace (a folder) in which the plan works, or of the target (a machine) on which the skill runs commands. Both are the operator's. */
   readonly place?: string
 }
 
@@ -103,7 +103,7 @@ export interface AgentChild {
 export interface ChildParameter {
   readonly description?: string
   readonly type: string
-  /** The greatest length in code points. */
+  /** The longest text that the model is allowed to give, in code points. */
   readonly maxLength?: number
   readonly required: boolean
 }
@@ -111,7 +111,7 @@ export interface ChildParameter {
 export interface AgentParameter {
   readonly description?: string
   readonly type: string
-  /** The greatest length in code points. */
+  /** The longest text that the model is allowed to give, in code points. */
   readonly maxLength?: number
   readonly absent?: string
   readonly empty?: string

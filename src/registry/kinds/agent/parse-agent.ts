@@ -11,13 +11,13 @@ import { functionName, type GivenFunction, mistakesOf, parseChild, transferName 
 
 export const AGENT_SCHEMA = entrySchema('agent')
 
-/** The bounds of a dialogue whose author sets none. They are so high that no ordinary dialogue comes near them. */
+/** The budget of a dialogue when the agent's author sets none. It is so high that no ordinary dialogue comes near it. */
 const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
 
 /** The defaults for summing up a dialogue: above `above` tokens of input, all but the last `keep` turns become a summary. */
 const COMPACT = { above: 24_000, keep: 4 }
 
-/** An agent as its author may write it. Every member of an object may be left out, because `parseAgent` knows the defaults. */
+/** An agent as its author writes it. The author can leave out most members, also inside nested objects, because `parseAgent` knows the defaults. */
 type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts' | 'tools' | 'children'>> & {
   readonly tools?: ReadonlyArray<GivenFunction & Partial<Omit<AgentTool, 'parameters'>>>
   readonly classify?: Partial<AgentClassify> & Pick<AgentClassify, 'prompt'>
@@ -103,7 +103,7 @@ function repeatedNames ({ tools, children = [], handoffs = [] }: AgentSetting): 
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map(name => error(`two tools are called "${name}"`))
 }
 
-/** Finds children and handoffs in an agent with `mode: steps`. They are errors: such an agent runs one tool at a time, and its user chooses the agent. */
+/** The errors of an agent with `mode: steps` that calls agents, skills or plans, or hands the dialogue over to other agents: that needs `mode: tools`. */
 function beyondMode ({ mode, children = [], handoffs = [] }: AgentSetting): Diagnostic[] {
   if (mode === 'tools') return []
   return [

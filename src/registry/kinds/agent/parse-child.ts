@@ -2,12 +2,12 @@ import { toPath } from '../../../store/keys.ts'
 import { type AgentChild, type AgentParameter, type ChildParameter } from './agent-setting.ts'
 
 /**
- * The defaults for the members of a child's budget, where the author gives a budget and leaves a member out. A call of the child reserves this budget
- * from the budget of the agent that calls it.
+ * The defaults for a call of an agent, skill or plan whose author gives a budget with only one of the two numbers. The call reserves its budget from
+ * the budget of the agent that makes the call.
  */
 const BUDGET = { steps: 50, tokens: 200_000 }
 
-/** A function of an agent as its author may write it: exactly one of the first four fields is present. */
+/** A function that an agent offers its model, as the agent's author writes it. Exactly one of the first four fields says what the function calls. */
 export interface GivenFunction {
   readonly tool?: string
   readonly agent?: string
@@ -22,7 +22,7 @@ export interface GivenFunction {
   readonly target?: string
 }
 
-/** The kind of entry that each field of a function names. A function with the field `tool` calls a tool, which is no definition and so has no kind here. */
+/** What a function of an agent calls: for each field that can say so, the kind of the called entry. `parseTool` reads those with `tool`. */
 export const FUNCTION_KINDS = { tool: undefined, agent: 'agents', skill: 'skills', plan: 'plans' } as const
 
 type FunctionKind = keyof typeof FUNCTION_KINDS
@@ -33,8 +33,8 @@ export function kindsOf (given: GivenFunction): FunctionKind[] {
 }
 
 /**
- * The fields that only some functions of an agent may have, each with the kinds of functions that may have it. A kind is named by the field that says
- * what the function calls.
+ * The fields that are allowed only in some functions of an agent, each with the kinds of functions that can have it. A function with the field `agent`
+ * is of the kind `agent`, and so on.
  */
 const FIELDS: ReadonlyMap<string, readonly FunctionKind[]> = new Map<string, readonly FunctionKind[]>([
   ...['health', 'label', 'errorLabel', 'failed', 'arguments', 'show'].map((name): [string, readonly FunctionKind[]] => [name, ['tool']]),
@@ -91,7 +91,7 @@ function parametersOf (given: GivenFunction['parameters'] = { task: { descriptio
   ]))
 }
 
-/** The name of the function that calls a definition, made from the definition's id. */
+/** The default name of the function by which a model calls a tool, an agent, a skill or a plan. @param id the id of what is called */
 export function functionName (id: string): string {
   return id.replace(/[^\w-]/g, '_').slice(0, 64)
 }

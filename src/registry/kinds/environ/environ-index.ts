@@ -9,10 +9,10 @@ import { amend, holds, positionOf } from './sorted-names.ts'
 const MAX_REMEMBERED = 20_000
 const MAX_REMEMBERED_LENGTH = 200
 
-/** The number of changes since the last whole listing above which a new listing is worth its cost. */
+/** The most changes that the index keeps beside the names that the store last listed. With more, listing all names anew is worth its cost. */
 const MAX_CHANGES = 20_000
 
-/** A range of sorted names: positions in the last whole listing, and the names added to it and removed from it since. */
+/** A range of sorted names: positions in the list that the store last gave, and the names that were added or removed since. */
 interface Range {
   readonly listed: readonly [start: number, end: number]
   readonly added: readonly string[]
@@ -20,19 +20,19 @@ interface Range {
 }
 
 /**
- * The index of the names of all shared variables (environs: JSON values that programs publish for all prompts), such as `vscode.rules`. The names of
- * the last whole listing are in one flat list; beside the list is what was added and removed since. Names are sorted, so that everything below `a.b`
- * lies between `a.b.` and `a.b/`.
+ * The index of the names of all shared variables (environs: JSON values that programs publish for all prompts), such as `vscode.rules`. A listing (a
+ * pass over all keys of the store) gives one flat list of names. Beside that list the index keeps the names that were added and removed since. Names are
+ * sorted, so that everything below `a.b` lies between `a.b.` and `a.b/`.
  */
 export class EnvironIndex {
   #listed = NameList.empty
-  /** Names that were added since the last whole listing, sorted; the listing has none of them. A change replaces the array. */
+  /** The names that were added since `#listed` was read from the store, sorted; none of them is in `#listed`. A change replaces the array. */
   #added: readonly string[] = []
-  /** Names that were removed since the last whole listing, sorted; the listing has all of them. */
+  /** The names that were removed since `#listed` was read from the store, sorted; all of them are in `#listed`. */
   #removed: readonly string[] = []
   /**
-   * The names that have changed while a new listing is being made, each with whether it exists now. The listing may have read them before or after
-   * the change. `undefined` when no listing is being made.
+   * The names that have changed while all names are being listed anew from the store, each with whether it exists now. Whether the listing saw a name
+   * before or after its change is unknown. `undefined` when no listing is under way.
    */
   #meanwhile: Map<string, boolean> | undefined
   /** The remembered answers of `has` and of `hasBelow`, by name. */
@@ -43,7 +43,7 @@ export class EnvironIndex {
     return this.#listed.length + this.#added.length - this.#removed.length
   }
 
-  /** Whether so much has changed since the last whole listing that a new one would be better. */
+  /** Whether so many names have changed since the store last listed them that listing all names anew is worth its cost. */
   get needsCompaction (): boolean {
     return this.#added.length + this.#removed.length > MAX_CHANGES
   }
@@ -60,24 +60,24 @@ export class EnvironIndex {
       this.#forget(name)
     }
     if (added.size + removed.size === 0) return
-    // A removed name that is back, or an added name that is gone, is no change any more.
+    // A name that comes back after its removal, or goes after it was added, is again as the store last listed it: nothing needs to be kept for it.
     const restored = new Set([...added].filter(name => holds(this.#removed, name)))
     const dropped = new Set([...removed].filter(name => holds(this.#added, name)))
     this.#added = amend(this.#added, dropped, [...added].filter(name => !restored.has(name)))
     this.#removed = amend(this.#removed, restored, [...removed].filter(name => !dropped.has(name)))
   }
 
-  /** Begins to record changes, because the listing that begins now may miss them. */
+  /** Called before all names are listed anew from the store. Begins to record the changes, because the listing perhaps misses them. */
   beginListing (): void {
     this.#meanwhile = new Map()
   }
 
-  /** Whether a name has changed since the listing began. */
+  /** Whether a change of this shared variable's name has been recorded since `beginListing` was called. */
   hasChangedMeanwhile (name: string): boolean {
     return this.#meanwhile?.has(name) ?? false
   }
 
-  /** Replaces the last whole listing by a new one. Changes that were recorded since the new listing began are applied on top of it, because they are newer. */
+  /** Replaces the listed names by those of a new listing. The changes that were recorded since it began are newer, so they are kept on top of it. */
   replace (names: NameList): void {
     const meanwhile = [...this.#meanwhile ?? []]
     this.#listed = names
@@ -89,8 +89,8 @@ export class EnvironIndex {
   }
 
   /**
-   * Stops recording the changes that happen during a listing. It is called when the listing's result has been put into the index, or when the listing
-   * was abandoned.
+   * Stops recording the changes that `beginListing` began to record. It is called when the listed names have been put into the index, or when the
+   * listing was abandoned.
    */
   endListing (): void {
     this.#meanwhile = undefined

@@ -64,8 +64,8 @@ export class EnvironListing {
   }
 
   /**
-   * Ends the listing. Every name that is in the index and not in the listing is looked up in the store once more: a key that a cluster moves from one
-   * node to another may be listed by neither.
+   * Ends the listing. Every name that is in the index and not in the listing is looked up in the store once more. For example, while a Redis cluster
+   * moves a key from one node to another, it can happen that neither node lists the key.
    */
   async finish (): Promise<void> {
     const names = await this.#builder.finish()
@@ -74,8 +74,8 @@ export class EnvironListing {
     for (let start = 0; start < missing.length; start += BATCH) {
       const batch = missing.slice(start, start + BATCH)
       const exist = await this.#store.has(batch.map(name => pathToKey(name, this.#prefix)))
-      // This call changes no name of the index, but the index records that these names exist. So `replace` does not remove them, although the listing lacks
-      // them.
+      // The index has these names already, so the call changes none. But it makes the index record that they exist: so `replace` does not remove them,
+      // although the listing lacks them.
       this.#index.apply(batch.filter((name, position) => exist[position] === true && !this.#index.hasChangedMeanwhile(name)).map(name => [name, true]))
     }
     this.#names = names

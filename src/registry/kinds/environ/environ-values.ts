@@ -10,7 +10,7 @@ import { type EntryProblem } from '../../entries/entry-table.ts'
 /** How long a value in memory counts as fresh while the store does not push changes, in ms. */
 const FRESH_MILLISECONDS = 5000
 
-/** How long a render waits for a newer value before it takes the older one in memory, in ms. A slow Redis may need seconds for an answer. */
+/** How long a render waits for a newer value before it takes the older one in memory, in ms. A slow Redis can need seconds for an answer. */
 const PATIENCE_MILLISECONDS = 100
 
 /** The size that an entry of the cache counts in addition to its text and its name, in bytes. So the number of tiny values has a bound, too. */
@@ -39,7 +39,7 @@ export interface EnvironValuesOptions {
   readonly store: Store
   /** The prefix of the keys of shared variables: `shenma:environs:`. */
   readonly prefix: string
-  /** The bound of all values in memory together, in bytes of stored text. Above it the least recently used values are dropped. */
+  /** The most memory that all values take, in bytes: stored texts, names and `ENTRY_BYTES` for each. Beyond it the least recently used are dropped. */
   readonly limit: number
   /** A clock in ms. */
   readonly now: () => number
@@ -221,7 +221,7 @@ export class EnvironValues {
         freshUntil: isCurrent ? this.#freshUntil() : 0,
         endsAt: stored.expiresAt === undefined ? Infinity : this.#options.now() + stored.expiresAt - Date.now()
       }
-      // The value in memory may be newer than this answer of the store, which has come late.
+      // The key changed while it was being read, so the value in memory is perhaps newer than the store's answer.
       return isCurrent || !this.isKnown(name) ? this.#keep(name, found) : found
     } catch (error) {
       if (!(error instanceof RejectedEntry)) throw error
@@ -241,7 +241,7 @@ export class EnvironValues {
   #doubt (name: string, isCurrent: boolean): EnvironValue | undefined {
     const lastGood = this.#values.peek(name)
     if (lastGood === undefined || !this.#options.isListed(name)) return undefined
-    // The key has changed while it was being read, and may exist again.
+    // The key has changed while it was being read: perhaps it exists again.
     if (!isCurrent) return lastGood
     if (lastGood.endsAt > this.#options.now()) return this.#prolong(name, lastGood, this.#options.now() + FRESH_MILLISECONDS)
     this.forget([name])

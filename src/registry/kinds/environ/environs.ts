@@ -13,7 +13,7 @@ import { type EnvironCacheStatistics, EnvironValues } from './environ-values.ts'
 /** The greatest number of segments in a key. A deeper key is rejected, so that code that recurses over the tree of names has a bound. */
 const MAX_SEGMENTS = 32
 
-/** The greatest number of bad names that are listed as problems, and the greatest number of values that are listed because other keys hide them. */
+/** The most names that are listed as problems because no template can write them, and the most values that are listed because other keys hide them. */
 const MAX_PROBLEMS = 1000
 
 /** The greatest number of values that are read in advance, before a render needs them. */
@@ -22,14 +22,14 @@ const MAX_READ_AHEAD = 1000
 /** How many values one round trip reads when no render waits for them. */
 const READ_BATCH = 250
 
-/** The bound of all values in memory unless the configuration sets one, in bytes. */
+/** The most memory that the values of shared variables take, in bytes, unless the operator sets another limit. */
 const DEFAULT_LIMIT = 64 * 1024 * 1024
 
 export interface EnvironsOptions {
   readonly store: Store
   /** The prefix of the keys of shared variables: `shenma:environs:`. */
   readonly prefix: string
-  /** The bound of all values in memory together, in bytes of stored text. @default 64 MiB */
+  /** The most memory that all values take, in bytes: their stored texts, their names and a fixed amount for each. @default 64 MiB */
   readonly limit?: number
   /** A clock in ms. @default that of `performance.now()` */
   readonly now?: () => number
@@ -78,7 +78,7 @@ export class Environs implements EnvironSource {
   /** Tells the index which of the given keys exist now. The values of deleted keys are forgotten. */
   applyKeys (changes: ReadonlyArray<readonly [key: string, exists: boolean]>): void {
     for (const [key, exists] of changes) if (!exists) this.#misnamed.delete(key)
-    // A badly named key gives the path of another key, which has not changed.
+    // A key with a bad name is skipped. Written as a path it would look like another key (`a.b` like `a:b`), and that one has not changed.
     const named = changes.filter(([key, exists]) => isWellNamed(
       key,
       this.prefix,
@@ -105,7 +105,7 @@ export class Environs implements EnvironSource {
   /**
    * Reads the names that have no fresh value in memory, so that a bad value is noted as a problem of its key before a render meets it. Where there
    * are too many names, only those with a known problem are read: so a problem goes away when its value is mended.
-   * @param changed the keys that have changed; left out after a listing, when any key may have changed
+   * @param changed the keys that have changed; left out after a listing, when any key can have changed
    */
   async readAhead (changed?: readonly string[]): Promise<void> {
     const names = this.index.size <= MAX_READ_AHEAD ? [...this.index] : this.#withProblems(changed)
@@ -181,7 +181,7 @@ export class Environs implements EnvironSource {
     else if (this.#shadowed.size < MAX_PROBLEMS) this.#shadowed.add(name)
   }
 
-  /** Notes again whether the values above an added or removed name are hidden. Only values in memory are looked at. */
+  /** After a name (`a.b.c`) was added or removed: judges anew whether keys below them hide the values of `a.b` and `a`. Only values in memory are judged. */
   #judgeAbove (name: string): void {
     for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
       const above = name.slice(0, dot)

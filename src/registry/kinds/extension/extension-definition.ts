@@ -11,8 +11,8 @@ import { toPath } from '../../../store/keys.ts'
 const SCHEMA = entrySchema('extension')
 
 /**
- * The state of an extension. The entries of an `active` or `degraded` extension are offered to callers (`degraded`: an extension that it depends on
- * is missing); those of the others are not.
+ * The state of an extension. Callers can use the entries of an `active` or `degraded` extension (`degraded`: an extension that it cannot do
+ * without is missing). They cannot use the entries of an `incompatible` or `inactive` extension (`inactive`: its type is unknown).
  */
 export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
 
@@ -31,7 +31,7 @@ export interface ExtensionDefinition {
   readonly source: JsonObject
   readonly name: string
   readonly type: string
-  /** Whether this service knows the extension's type. The entries of an extension of an unknown type are listed with it, and not offered to callers. */
+  /** Whether this service knows the extension's type. If not, the extension is shown in listings, but callers cannot use the entries that it brings. */
   readonly isKnownType: boolean
   readonly version: string | undefined
   /** Why this service cannot run the extension, in words; `undefined` when it can. */

@@ -8,7 +8,7 @@ export const extensionKind: EntryKind<ExtensionEntry> = {
   name: 'extensions',
   noun: 'extension',
   reading: 'whole',
-  // The contents of an extension that cannot be read are unknown: its prompts may be ones that a caller may not see.
+  // Not `open`: nobody knows what an unreadable extension holds, perhaps prompts that the caller is not allowed to see.
   access: 'shown',
   decode: decodeJson,
   normalise: value => value,

@@ -7,7 +7,7 @@ import { type Definition } from '../definition.ts'
 
 const SCHEMA = entrySchema('plan')
 
-/** The names of the limits that a plan profile may set. The service has a limit of each of these names, too. */
+/** The names of the limits that a plan profile can set. The service has a limit with each of these names, too. */
 export const PLAN_LIMITS = [
   'max_actions', 'max_file_bytes', 'max_total_content_bytes', 'max_context_rounds', 'context_max_files', 'context_max_file_chars',
   'context_max_total_chars', 'context_max_log_chars'
@@ -25,14 +25,14 @@ export type PlanCommit = 'never' | 'request' | 'passed'
 
 /** The rules for repairing a plan's work: when a check of the changed workspace fails, or the model's answer cannot be used, the model gets further rounds. */
 export interface PlanRepair {
-  /** How often the model may repair its work between two messages of the user. */
+  /** The most repairs that the model gets between two messages of the user. */
   readonly rounds: number
   /**
    * With `confirm: diff`: whether each round of repair waits for a person's consent. If not, a round waits only when it touches files that the person
    * has not agreed to before, or when it deletes files.
    */
   readonly confirm: boolean
-  /** What happens to a change whose check still fails after the last round: it is undone (`rollback`) or stays (`keep`). */
+  /** What happens to the plan's changes when a check still fails after the last repair: they are undone (`rollback`) or stay (`keep`). */
   readonly then: 'rollback' | 'keep'
 }
 
@@ -50,11 +50,11 @@ export interface PlanProfile {
   readonly checks?: readonly string[]
   /** The version of the format in which the model answers: in 1 it writes whole files, in 2 it edits them. */
   readonly schema: 1 | 2
-  /** The language of the service's own texts, and of its words to the model. @default `DEFAULT_LANGUAGE` */
+  /** The language of the fixed texts that the service itself writes to the user and to the model. @default `DEFAULT_LANGUAGE` */
   readonly language?: 'en' | 'ru'
   readonly confirm: PlanConfirm
   readonly repair: PlanRepair
-  /** When a change is committed, where the operator allows that. */
+  /** When a change of files is committed to git. It is never committed where the operator does not allow it. */
   readonly commit: PlanCommit
   /** The limits that the profile sets. Where the service has a tighter limit, the service's limit counts. */
   readonly limits: Readonly<Partial<Record<PlanLimit, number>>>
@@ -83,7 +83,7 @@ export function parseProfile (value: Json): PlanProfile {
   return profileFrom(value as GivenProfile)
 }
 
-/** A plan profile as its author may write it: every field is optional. */
+/** A plan profile as its author writes it: every field is optional. */
 type GivenProfile = Partial<Omit<PlanProfile, 'repair'>> & { readonly repair?: Partial<PlanRepair> }
 
 /** Fills in the defaults of the fields that a plan profile leaves out. */

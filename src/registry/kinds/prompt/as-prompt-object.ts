@@ -2,7 +2,7 @@ import { type Json, type JsonObject } from '../../../base/json.ts'
 import { reject } from '../../diagnostic/diagnostic.ts'
 
 /**
- * The object form of a stored prompt, which may also be a bare text or a bare list of messages.
+ * Gives a stored prompt as an object. Publishers store a prompt as an object, as a bare text or as a bare list of messages.
  * @throws RejectedEntry for anything else, and for an empty text
  */
 export function asPromptObject (value: Json): JsonObject {

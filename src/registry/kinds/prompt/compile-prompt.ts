@@ -9,7 +9,7 @@ import { type PromptText } from './stored-messages.ts'
 import { type Slices } from '../../../runtime/slices.ts'
 import { type PreparedTemplate, type TemplateCache } from '../../entries/template-cache.ts'
 
-/** The findings about one text of a prompt after its template was compiled. The compiled closures themselves live in the cache of templates. */
+/** What compiling one text of a prompt has found in it, such as the names that it refers to. `template` gives the compiled template, from a cache. */
 export interface CompiledText extends Pick<PromptText, 'where'> {
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
@@ -22,7 +22,7 @@ export interface CompiledText extends Pick<PromptText, 'where'> {
 /** The outcome of compiling a prompt: its texts, or why it is invalid. */
 export interface CompiledPrompt {
   readonly syntax: Syntax | undefined
-  /** The compiled texts, in the order of the definition's texts. */
+  /** The compiled texts, in the order in which the prompt has them. */
   readonly texts: readonly CompiledText[]
   /** Errors when the prompt is invalid; then `texts` is empty. */
   readonly diagnostics: readonly Diagnostic[]
@@ -111,8 +111,8 @@ function assumedHint (read: Syntax | undefined): Pick<Diagnostic, 'hint'> {
 }
 
 /**
- * Rewrites the syntax errors of a prompt in whose texts no form belongs to only one of the languages. Such a text is read as Go when it is no valid
- * Handlebars. When it is no valid Go either, the diagnostic tells both mistakes.
+ * Rewrites the syntax errors of a prompt whose author has not said which template language it is in, and whose texts do not show it. Such a text is
+ * read as Go when it is no valid Handlebars. When it is no valid Go either, the diagnostic tells both mistakes.
  */
 function judgeAnew (texts: readonly PromptText[], mistakes: readonly MistakeIn[]): Diagnostic[] {
   const hasSign = texts.some(({ text }) => findForeignSign(text, 'handlebars') !== undefined)
@@ -130,8 +130,8 @@ function judgeAnew (texts: readonly PromptText[], mistakes: readonly MistakeIn[]
 }
 
 /**
- * A hint that a mistake is most likely a form of the other template language. In Handlebars, where some of Go's forms are names, the mistake may show
- * before or after that form: a block that is closed with `{{end}}` counts as not closed.
+ * A hint that a mistake is most likely syntax of the other template language. In Handlebars, where some syntax of Go reads as a name, the mistake can show
+ * before or after that syntax: a block that is closed with `{{end}}` counts as not closed.
  */
 function foreignHint (text: string, line: number, declared: Syntax): Pick<Diagnostic, 'hint'> {
   const sign = findForeignSign(text, declared)
@@ -158,8 +158,8 @@ function lintMisread ({ text, where }: PromptText): Diagnostic[] {
 }
 
 /**
- * The diagnostic of a prompt that mixes both template languages. `signs` are two forms of which each belongs to one language only. The diagnostic
- * points at the later one, since the first is more likely in the language that the author meant.
+ * The diagnostic of a prompt that mixes both template languages. `signs` are two places in the texts: one can only be Go, the other only Handlebars. The
+ * diagnostic points at the later place, since the first is more likely in the language that the author meant.
  */
 function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: readonly PromptText[]): Diagnostic {
   const [go, handlebars] = signs

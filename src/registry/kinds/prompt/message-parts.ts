@@ -3,10 +3,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 /** Gives the replacement for one text in a part of a message. @param member the path of the text in the part: `image_url.url` */
 export type MapText = (text: string, member: string) => string
 
-/** The members of a part that hold an address from which the provider of the model fetches data. */
+/** The members of a message's part that hold an address, from which the provider of the model fetches data. */
 const URLS: ReadonlySet<string> = new Set(['image_url.url'])
 
-/** The members of a part that hold the data of a file or a sound; some providers also take an address there. */
+/** The members of a message's part that hold the data of a file or a sound. Some providers also accept an address there. */
 const MEDIA: ReadonlySet<string> = new Set(['file.file_data', 'input_audio.data'])
 
 /** A copy of a part of a message in which `map` has replaced every text, in the order of the texts. The part's `type` stays. */
@@ -39,7 +39,7 @@ function isUrl (text: string): boolean {
   return /^data:[^,\s]*,/i.test(text) || (/^https:\/\/[^\s\p{Cc}]+$/iu.test(text) && URL.canParse(text))
 }
 
-/** The words of an error message for a refused address: only its scheme, since the rest may be a secret. */
+/** The end of the error message about an address that is refused. It shows only the address's scheme (`ftp:`), because the rest is perhaps a secret. */
 function instead (text: string): string {
   const scheme = /^[a-z][a-z\d+.-]{0,30}:/i.exec(text)?.[0].toLowerCase()
   return scheme === undefined || scheme === 'https:' || scheme === 'data:' ? '' : `, not ${scheme}`

@@ -7,11 +7,11 @@ import { reject } from '../../diagnostic/diagnostic.ts'
 export interface PromptChat {
   /** Fields of the OpenAI request; the caller's own fields override them. */
   readonly fields: JsonObject
-  /** Models to ask when the first one fails, instead of the configured ones. */
+  /** The models to ask when the prompt's first model fails. They replace the ones that the operator has configured for that case. */
   readonly fallbacks: readonly string[] | undefined
   /** The limit of the input, in estimated tokens; `undefined` for no limit. Above it the chat is refused, and the model is not asked. */
   readonly maxInputTokens: number | undefined
-  /** The settings of the tool loop; `undefined` when the service offers the model no tools. */
+  /** The settings of a chat in which the model calls tools; `undefined` when the service offers the model no tools. */
   readonly toolLoop: ToolLoopSettings | undefined
   /** The schema that the model's answer must fit; `undefined` when any answer will do. */
   readonly answer: AnswerSchema | undefined
@@ -21,7 +21,7 @@ export interface PromptChat {
 export interface ToolLoopSettings {
   /** The ids or function names of the tools; `undefined` for the tools that the prompt's own templates refer to. */
   readonly tools: readonly string[] | undefined
-  /** The greatest number of calls of the model. */
+  /** The most times that the model is called until it must have answered. */
   readonly maxTurns: number
 }
 
@@ -40,8 +40,8 @@ const DEFAULT_MAX_TURNS = 5
  * @throws RejectedEntry when `structured` is asked for and `returns` is no schema
  */
 export function parsePromptChat (id: string, source: JsonObject): PromptChat {
-  // The caller decides whether an answer is streamed, because it has to read the answer; messages come from the prompt's templates. So neither is taken
-  // from `defaults`.
+  // `stream` and `messages` are not taken from `defaults`. The caller, who reads the answer, decides whether it is streamed; the messages come from the
+  // prompt's templates.
   const { fallbacks, maxInputTokens, toolLoop, stream: _stream, messages: _messages, ...fields } = (source['defaults'] ?? {}) as JsonObject
   return {
     fields,

@@ -9,7 +9,7 @@ import { type PromptText, type StoredMessage, textsOf, toStoredMessages } from '
 
 export const PROMPT_SCHEMA = entrySchema('prompt', 'prompt')
 
-/** A prompt as it was parsed from its stored value, which may be an object, a bare list of messages or a bare text. */
+/** A prompt as it was parsed from its stored value, which is an object, a bare list of messages or a bare text. */
 export interface PromptDefinition {
   /** The prompt as an object, which `GET /api/prompts/{id}` shows: the stored object, or one made from a bare list or text. */
   readonly source: JsonObject
@@ -63,7 +63,7 @@ export function lintName (id: string, { source }: PromptDefinition): Diagnostic[
   return [{ severity: 'warning', code: 'NAME_DIFFERS', message, field: ['x-dotprompt', 'name'] }]
 }
 
-/** Warns of harmless things in a prompt that its publisher may have overlooked: YAML, misspelt fields, empty messages. */
+/** Warns of harmless things in a prompt that its publisher has perhaps overlooked: YAML, misspelt fields, empty messages. */
 export function lintPromptDefinition ({ source, form, messages, texts }: PromptDefinition): Diagnostic[] {
   const isYaml = form === 'text' && texts.some(({ text }) => YAML_DEFINITION.test(text))
   const empty = messages.flatMap((message, messageIndex) => message.kind === 'text' && message.content.trim() === ''

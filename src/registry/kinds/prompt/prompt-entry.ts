@@ -28,7 +28,7 @@ export interface PromptEntry {
    * is not read again.
    */
   readonly seenAt: number
-  /** A hash of the definition alone. */
+  /** A hash of the prompt alone, without the prompts that it includes. */
   readonly hash: string
   /**
    * A hash of the fields that decide what is rendered and sent to a model. Other fields, such as the owner, are not in it: callers who insist on one

@@ -14,7 +14,7 @@ export interface PromptParameters {
   /** The names of variables without which a render is refused, unless they have a default. */
   readonly required: ReadonlySet<string>
   /**
-   * The defaults that break the schema. They are found when this is first read, because it needs the compiled schema, and compiling all schemas would
+   * The defaults that break the schema. They are searched when the field is first read: that needs the compiled schema, and compiling all schemas would
    * slow every start.
    */
   readonly wrongDefaults: readonly Violation[]

@@ -20,7 +20,7 @@ interface TextMessage {
 interface PartsMessage {
   readonly kind: 'parts'
   readonly role: string
-  /** The parts of the message; texts in them may be templates. */
+  /** The parts of the message. Texts in the parts can be templates. */
   readonly parts: readonly JsonObject[]
   readonly rest: JsonObject
 }

@@ -4,7 +4,7 @@ import { reject, type RejectedEntry } from '../../diagnostic/diagnostic.ts'
 /** How many versions of a prompt a record lists, and how many moves of its labels. A version that a label means stays in the record even beyond that number. */
 export const MAX_KEPT = 50
 
-/** The greatest number of labels of one prompt (`production`, `staging`), and of versions that one label may be spread over. */
+/** The most labels (`production`, `staging`) that one prompt can have, and the most versions among which one label can divide its callers. */
 export const MAX_LABELS = 20
 export const MAX_SHARES = 10
 
@@ -27,7 +27,7 @@ export interface LabelShare {
 /** The version that a label stands for, or several versions with weights. */
 export type LabelTarget = number | readonly LabelShare[]
 
-/** The entry for one version in the record of a prompt's releases; the version's text is stored apart. */
+/** What the release record of a prompt says about one version. The text of the version is stored under a key of its own. */
 export interface VersionNote {
   readonly n: number
   /** A hash of the version's content, written like the ETag of an entry. */
@@ -84,7 +84,7 @@ export function parseReleaseRecord (value: Json): ReleaseRecord {
   if (!Array.isArray(versions) || !versions.every(isVersionNote)) throw broken('versions is no list of versions')
   if (!Array.isArray(moves) || !moves.every(isLabelMove)) throw broken('moves is no list of moves')
   const notes = versions.toSorted((a, b) => b.n - a.n)
-  // Somebody who writes a record by hand may forget to raise `next`; a version's number must never be given twice.
+  // A person who writes a record by hand perhaps forgets to raise `next`. But no two versions must ever get the same number.
   return { next: Math.max(next, (notes[0]?.n ?? 0) + 1), labels: new Map(targets), versions: notes, moves, more }
 }
 
@@ -93,7 +93,7 @@ export function stringifyRecord ({ next, labels, versions, moves, more }: Releas
   return stringifyJson({ ...more, next, labels: Object.fromEntries(labels), versions, moves })
 }
 
-/** The versions that a label stands for, the newest first. In this order, a greater weight of the newest version moves callers to it and none away from it. */
+/** The versions that a label stands for, the newest first. In this order, when the newest version gets more weight, no caller of it moves to an older one. */
 export function sharesOf (target: LabelTarget): readonly LabelShare[] {
   return typeof target === 'number' ? [{ version: target, weight: WHOLE }] : target.toSorted((a, b) => b.version - a.version)
 }

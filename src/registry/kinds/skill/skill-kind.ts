@@ -13,7 +13,7 @@ const SCHEMA = entrySchema('skill')
 
 /** A skill: instructions for a model, written in a SKILL.md or as JSON. Fields of the front matter that have no member here are in `source`. */
 export interface SkillDefinition extends Definition {
-  /** The name that the skill gives itself; without a usable one the last part of its id. */
+  /** The name that the skill gives itself, or the last part of its id when it gives no usable name. */
   readonly name: string
   readonly description: string
   readonly body: string
@@ -37,9 +37,9 @@ export const skillKind = defineKind<SkillDefinition>({
 })
 
 /**
- * Makes a skill from its stored value. Mistakes in a SKILL.md are only warnings, as the file may be written for other programs.
+ * Makes a skill from its stored value. Mistakes in a SKILL.md are only warnings, because the file is perhaps written for other programs.
  * @throws RejectedEntry when JSON breaks `jsonschema/skill.json`, and for a SKILL.md without a description or readable front matter, since no model
- * could know when to choose it
+ * could know when to choose such a skill
  */
 function defineSkill (id: string, value: Json, origin: Definition['origin']): SkillDefinition {
   const { source, head, diagnostics } = typeof value === 'string' ? lenient(value) : strict(value)

@@ -9,14 +9,14 @@ export interface SkillOptions {
   readonly historyMax: number
   /** Who runs the skill's commands, unless the start of the skill says otherwise; `''` leaves the choice to the service. */
   readonly execution: Execution | ''
-  /** The operator's target on which commands run, unless the start of the skill names another; `''` leaves the choice to the service. */
+  /** The name of the operator's target (a machine) on which commands run, unless the start of the skill names another; `''`: the service chooses. */
   readonly target: string
   readonly maxSteps: number
   /** How the model asks for a step: by calling functions, or by texts that begin with a tag. */
   readonly protocol: Protocol
-  /** How long a command may run, in seconds. */
+  /** The longest time that one command is allowed to run, in seconds. */
   readonly timeout: number
-  /** The language of the service's own words; `''` leaves the choice to the service. */
+  /** The language of the fixed texts that the service writes to the user and to the model; `''` leaves the choice to the service. */
   readonly language: 'en' | 'ru' | ''
 }
 
@@ -35,7 +35,7 @@ export interface SkillParam {
 /** The greatest number of steps of any skill, and the number for a skill that sets none. */
 export const MAX_STEPS = 100
 
-/** The time that a command may run, in seconds: for a skill that sets none, and the most that a skill can set. */
+/** The longest time that a command is allowed to run, in seconds: for a skill that sets none, and the most that a skill can set. */
 const [TIMEOUT, MAX_TIMEOUT] = [120, 600]
 
 const HISTORY_MODES = ['full', 'last_n', 'system_only'] as const
@@ -44,8 +44,8 @@ const PROTOCOLS = ['tools', 'text'] as const
 const LANGUAGES = ['en', 'ru'] as const
 
 /**
- * Reads how a skill is run from its fields, or from the fields of its `metadata`. A field with a wrong value gets its default, because the same file
- * may be written for other programs, which use that name for something else.
+ * Reads how a skill is run from its fields, or from the fields of its `metadata`. A field with a wrong value gets its default, because the file is
+ * perhaps written for other programs, which use the field's name for something else.
  */
 export function readSkillOptions (source: JsonObject): SkillOptions {
   const metadata = fieldOf(source, 'metadata')
@@ -65,8 +65,8 @@ export function readSkillOptions (source: JsonObject): SkillOptions {
 }
 
 /**
- * The value of a field of a skill; `undefined` when the skill lacks the field. Only own properties count, because a field may have a name such as
- * `constructor`.
+ * The value of a field of a skill; `undefined` when the skill lacks the field. Only own properties count, because the name of a field can be
+ * `constructor`, which every object inherits.
  */
 function fieldOf (source: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(source, name) ? source[name] : undefined
@@ -87,8 +87,8 @@ function oneOf<T extends string> (allowed: readonly T[], given: Json | undefined
 }
 
 /**
- * An integer from 1 to `most`, or `undefined`. It may be written as a text, since the Agent Skills specification says that all values of `metadata`
- * are texts.
+ * An integer from 1 to `most`, or `undefined`. A text with digits is accepted, too, since the Agent Skills specification says that all values of
+ * `metadata` are texts.
  */
 function integerIn (given: Json | undefined, most: number): number | undefined {
   const number = typeof given === 'string' && /^\d{1,4}$/.test(given) ? Number(given) : given

@@ -50,7 +50,7 @@ interface GivenCase extends Partial<Pick<TestCase, 'description' | 'run' | 'tool
 
 /**
  * Reads the tests of a prompt.
- * @throws RejectedEntry when they break `jsonschema/tests.json`, or when an `is-json` has a value that is no usable JSON Schema
+ * @throws RejectedEntry when they break `jsonschema/tests.json`, or when the value of a condition `is-json` is no usable JSON Schema
  */
 export function parseTests (value: Json): readonly TestCase[] {
   checkWithFields(() => { SCHEMA.check(value) }, () => misspelt(value))

@@ -16,7 +16,7 @@ const { fields } = entrySchema('tool')
 export interface ToolEntry {
   readonly id: string
   readonly definition: ToolDefinition
-  /** The warnings about the tool. A function, because some of them depend on the present state of its server's address. */
+  /** Gives the warnings about the tool at this moment. Some of them depend on the present state of the address of the tool's server. */
   diagnostics (): readonly Diagnostic[]
   readonly hash: string
 }

@@ -8,7 +8,7 @@ import { Outbox } from '../shared/outbox.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
 
-/** The most recent errors that the plan's state keeps, and the longest text of each error, in code points. */
+/** The largest number of errors that the plan's state keeps, and the length to which the text of each error is cut, in code points. */
 const MAX_ERRORS = 5
 const MAX_ERROR = 300
 

@@ -22,7 +22,7 @@ import { routeMode } from './route-mode.ts'
 /** The longest time for a read from the workspace, and for storing preferences in the memory, in ms. */
 const TIMEOUTS = { read: 30_000, remember: 10_000 } as const
 
-/** The most read requests in one answer of the model that are carried out. The limits of the context would drop further texts anyway. */
+/** The largest number of requests in one answer of the model that the service reads. The limits of the context would drop further texts anyway. */
 const MAX_REQUESTS = 16
 
 /** The most lines of a file that are read when the file is read again. One read returns no more than this. */

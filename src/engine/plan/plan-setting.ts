@@ -14,7 +14,7 @@ export interface PlanSetting {
   readonly workspace: string
   /** The instructions for the model in the plan profile; empty when there is no profile. */
   readonly prompt: string
-  /** The names of the checks (commands that the workspace declares) that run after a change, in this order. */
+  /** The names of the checks (commands that the operator has set up for the workspace) that run after a change, in this order. */
   readonly checks: readonly string[]
   /** The name of the model; empty for the service's default. */
   readonly model: string
@@ -40,7 +40,7 @@ export interface PlanSetting {
   readonly whitelist: Whitelist
 }
 
-/** The limits of a plan, and of the texts that its model reads, by name. */
+/** The limits of a plan and of its context, by name. */
 export type PlanLimits = Readonly<Record<PlanLimit, number>>
 
 /** The limits of plans without a plan profile. A profile can only make them tighter. Names with `chars` count UTF-16 units. */

@@ -13,14 +13,14 @@ export type PlanStep = 'draft' | 'planning' | 'planned' | 'applying' | 'awaiting
 /** The purpose of the effect that a plan waits for. */
 export type PlanPurpose = 'context' | 'model' | 'remember' | 'accept' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo' | 'commit'
 
-/** A text that the service has read for the model since the user's last message. @see `keyOf` for the key */
+/** A text that the service has read for the model since the user's last message. `key` names the request for the text (`keyOf`). */
 export interface ContextEntry {
   readonly key: string
   /** The text that was read, or a remark that it is missing; `undefined` when it is missing and the model had not asked for it. */
   readonly block: ContextBlock | undefined
 }
 
-/** What is to be read for one block of the context. */
+/** One thing that the service has to read, such as a file. */
 export interface PendingRead {
   /** The header of the block when the user's words made the service read it; `undefined` for all other reads. */
   readonly header: AutoRequest['header'] | undefined
@@ -99,7 +99,7 @@ export interface PlanState {
   readonly agreed: readonly string[]
   /** The id of each change that was made for this goal (the first change and its repairs), the oldest first. One undo takes back all of them. */
   readonly changes: readonly string[]
-  /** The number of the goal's changes that were undone, and that a redo makes again. */
+  /** The number of changes of the goal that were taken back. */
   readonly reversed: number
   /** What an undo or redo has still to do, and the conflicts so far; `undefined` while no undo or redo runs. */
   readonly turning: { readonly left: readonly JsonObject[], readonly conflicts: readonly Conflict[] } | undefined

@@ -28,7 +28,7 @@ export abstract class TurnBack extends PlanReducerBase {
   /** Asks for the preview of a change. */
   protected abstract preview (wish: JsonObject): Next<PlanState>
 
-  /** Undoes all changes that were made for the goal, the newest first. @param paths only these paths; without them, all paths */
+  /** Takes back all changes of the goal, the newest first. */
   protected takeBack (purpose: 'rollback' | 'undo', paths?: readonly string[]): Next<PlanState> {
     const { changes } = this.state
     const own = paths === undefined ? {} : { paths: [...paths] }
@@ -49,7 +49,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return purpose === 'redo' ? this.preview(first) : this.change(purpose, first, false)
   }
 
-  /** Begins to undo or redo the goal's next change; `undefined` when all changes are done. */
+  /** Begins to take back, or to redo, the next change of the goal; `undefined` when no change is left. */
   #goOn (purpose: 'rollback' | 'undo' | 'redo', conflicts: readonly Conflict[]): Next<PlanState> | undefined {
     const [next, ...left] = this.state.turning?.left ?? []
     this.state = { ...this.state, turning: next === undefined ? undefined : { left, conflicts } }

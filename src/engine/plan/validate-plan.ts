@@ -11,7 +11,7 @@ const MAX_UNPRINTABLE = 0.1
 const MAX_SHOWN = 100
 
 /**
- * Checks the model's actions (changes of files) by their text alone, without a look at the files.
+ * Checks the actions of a model by their text alone, before any file is read.
  * @returns the actions with their paths in normal form, or the problem of the first wrong action
  */
 export function validateActions (actions: readonly PlanAction[], limits: PlanLimits, whitelist: Whitelist): readonly PlanAction[] | PlanProblem {

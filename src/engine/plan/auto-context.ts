@@ -20,7 +20,7 @@ const MAX_TEXT = 200_000
 /** The files in which projects list their dependencies. */
 const DEPENDENCIES = ['pyproject.toml', 'requirements.txt', 'package.json', 'poetry.lock']
 
-/** The most of a dependency file that the service reads, in UTF-16 units. The limit is no number of lines, since these files can have many short lines. */
+/** The longest part of a dependency file that the service reads, in UTF-16 units. These files can have many short lines, so lines are not counted. */
 const MAX_DEPENDENCIES = 8000
 
 /**

@@ -68,7 +68,7 @@ export interface SkillState {
   readonly knowledge: string
   readonly system: string
   /**
-   * The messages in the form of the chat API, without the system prompt. Old messages change only twice: a command that a person has edited
+   * The messages in the form of the chat API, without the system prompt. An old message changes in two cases: a command that a person edited
    * replaces the model's, and a change to `text` rewrites all function calls as texts.
    */
   readonly messages: readonly JsonObject[]

@@ -20,7 +20,7 @@ export async function writeNewFile (path: string, bytes: Uint8Array | string, na
     await file.writeFile(bytes)
     if (nature?.uid !== undefined && nature.gid !== undefined) {
       const { uid, gid } = await file.stat()
-      // Only the superuser may change a file's owner, so a failure is no error.
+      // Only the superuser is allowed to change a file's owner, so a failure is no error.
       if (uid !== nature.uid || gid !== nature.gid) await file.chown(nature.uid, nature.gid).catch(() => {})
     }
     if (nature !== undefined) await file.chmod(nature.mode)

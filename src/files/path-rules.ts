@@ -1,18 +1,18 @@
 /** A path in a workspace in its normal form (relative, with `/`), or the reason why it is invalid. */
 export type NormalisedPath = { readonly path: string } | { readonly code: 'ERR_INVALID_PATH' | 'ERR_PATH_TOO_LONG', readonly message: string }
 
-/** The whitelist says, by names, which files of a workspace may be written. Names are compared without case. */
+/** The whitelist says, by their names, which files of a workspace are allowed to be written. Capital and small letters are the same in it. */
 export interface Whitelist {
   /** The allowed endings of file names, such as `.ts`. */
   readonly allowed_extensions: readonly string[]
-  /** The file names that are allowed as a whole, such as `Makefile`. */
+  /** The whole file names that are allowed, such as `Makefile`. */
   readonly allowed_no_extension: readonly string[]
-  /** The forbidden names of files and folders on a path, as patterns; `*` stands for any characters. */
+  /** The forbidden names, as patterns; `*` stands for any characters. A path is forbidden if its file or one of its folders has such a name. */
   readonly forbidden_paths: readonly string[]
   readonly forbidden_prefixes: readonly string[]
 }
 
-/** The default whitelist of files that may be written, as existing clients of plans expect it (docs/plans.md, What may be named). */
+/** The default whitelist of files that are allowed to be written, as existing clients of plans expect it (docs/plans.md, What may be named). */
 export const DEFAULT_WHITELIST: Whitelist = {
   allowed_extensions: ['.py', '.ts', '.tsx', '.js', '.jsx', '.json', '.md', '.yaml', '.yml', '.toml', '.css', '.html', '.sql', '.sh', '.env.example'],
   allowed_no_extension: ['README', 'Makefile', '.gitignore', '.editorconfig', 'Dockerfile', 'LICENSE'],
@@ -41,7 +41,7 @@ export const MAX_PATH = 240
 /** The names that are never written, deleted or read, at any place in a path: secrets, and folders of git and of this service. */
 const PROTECTED = ['.env', '.env.*', '*.pem', '*.key', '*.p12', 'id_rsa*', 'secrets', '.git', '.papa-yu', '.ai-prompt-shell'].map(patternOf)
 
-/** The protected names of which a file may still be read, since such a file only lists the names of variables. */
+/** The names that match `PROTECTED` and are not protected all the same. A file with such a name only lists the names of variables. */
 const SHOWN = new Set(['.env.example', '.env.sample', '.env.template'])
 
 /**
@@ -67,12 +67,12 @@ export function normalisePath (text: string): NormalisedPath {
   return { path: segments.join('/') }
 }
 
-/** Whether a part of a path is a protected name, which nobody may read, write or delete, such as `.env`. @param path normalised */
+/** Whether a part of a path is a protected name, such as `.env`. Nobody is allowed to read, write or delete such a file. @param path normalised */
 export function isProtected (path: string): boolean {
   return path.split('/').map(fold).some(name => !SHOWN.has(name) && PROTECTED.some(pattern => pattern.test(name)))
 }
 
-/** Whether a file may be written or deleted, by its own name and those of its folders. @param path normalised */
+/** Whether the whitelist allows to write or delete a file. The file's name and the names of its folders decide. @param path normalised */
 export function isWhitelisted (path: string, whitelist: Whitelist): boolean {
   const name = fold(path.slice(path.lastIndexOf('/') + 1))
   const { allowed_extensions: extensions, allowed_no_extension: names } = whitelist
@@ -90,8 +90,8 @@ function invalid (text: string, reason: string): NormalisedPath {
 }
 
 /**
- * Folds a name, so that two names are equal if any usual file system takes them for the same: removes differences of case and Unicode
- * form, invisible characters (HFS+ ignores them), and what Windows drops (streams, and dots and blanks at the end).
+ * Folds a name, so that two names become equal if any usual file system takes them for the same name: removes differences of capital letters
+ * and Unicode form, invisible characters (HFS+ ignores them), and what Windows drops (streams, and dots and blanks at the end).
  * https://git-blame.blogspot.com/2014/12/git-1856-195-205-214-and-221-and.html
  */
 function fold (name: string): string {
@@ -103,7 +103,7 @@ function fold (name: string): string {
 
 function foldUnicode (name: string): string {
   const visible = name.normalize('NFC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-  // Upper case comes first, for a letter whose lower case is itself, though it equals another one in upper case: `ſ` is an `S`.
+  // Capital letters come first. `ſ` is a small letter already, so only as a capital letter does it become an `S`.
   return visible.toUpperCase().toLowerCase().normalize('NFC')
 }
 

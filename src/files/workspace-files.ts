@@ -15,7 +15,7 @@ export type Mark = null | 'folder' | (string & {})
 /** The present state of a path, with the permissions that are needed to restore it. */
 export interface Now {
   readonly mark: Mark
-  /** The permissions of the file or folder; 0 when there is none. */
+  /** The permissions of the file or folder; 0 when nothing exists at the path. */
   readonly mode: number
   /** The size of the file, in bytes; 0 when there is no file. */
   readonly size: number
@@ -23,7 +23,7 @@ export interface Now {
 
 export const ABSENT: Now = { mark: null, mode: 0, size: 0 }
 
-/** The place of a file or folder, which may not exist: its open parent folder, and its name there. */
+/** The place of a file or folder: its open parent folder, and its name there. The file or folder need not exist. */
 export interface Spot {
   readonly folder: OpenFolder
   readonly name: string
@@ -34,9 +34,9 @@ export interface Spot {
 export interface WorkspaceFilesOptions {
   /** The absolute path of the workspace's folder. */
   readonly root: string
-  /** The absolute paths of the service's own folders, which nobody may read even when they are inside the workspace. */
+  /** The absolute paths of the service's own folders. Nobody is allowed to read them, even when they are inside the workspace. */
   readonly hidden?: readonly string[]
-  /** The rule which files may be written, by name. @default `DEFAULT_WHITELIST` */
+  /** The rule that says, by their names, which files are allowed to be written. @default `DEFAULT_WHITELIST` */
   readonly whitelist?: Whitelist
 }
 
@@ -53,7 +53,7 @@ export class WorkspaceFiles {
     this.#options = options
   }
 
-  /** The rule which files of the workspace may be written, by name. */
+  /** The rule that says, by their names, which files of the workspace are allowed to be written. */
   get whitelist (): Whitelist {
     return this.#options.whitelist ?? DEFAULT_WHITELIST
   }
@@ -79,7 +79,7 @@ export class WorkspaceFiles {
     return hidden.some(folder => isInside(folder, join(root, path)))
   }
 
-  /** Replaces links in the folders of a path, as far as these exist. The last part stays as it is, and is opened without following a link. */
+  /** Replaces links in the folders of a path, as far as the folders exist. The last part of the path can still be a link, which is never followed. */
   async #withoutLinks (path: string): Promise<string | undefined> {
     const { root } = await this.roots()
     const parts = path.split('/')
@@ -183,11 +183,11 @@ async function readFileAt ({ at }: Spot, path: string): Promise<{ readonly bytes
   }
 }
 
-/** Checks that a file may be read. @throws FileRefusal for a folder, any other kind, a hard link, and a file that is too large */
+/** Checks that a file is plain and not too large. @throws FileRefusal for a folder, a pipe and the like, a hard link, and a file that is too large */
 function assertPlain (stats: Stats, path: string): void {
   if (stats.isDirectory()) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is a folder, not a file`)
   if (!stats.isFile()) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no plain file`)
-  // The other name of a hard link may be protected, or outside of the workspace.
+  // A hard link is refused, since its file perhaps has another name that is protected or outside the workspace.
   if (stats.nlink > 1) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} has another name (it is a hard link)`)
   if (stats.size > MAX_FILE_BYTES) {
     throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `${JSON.stringify(path)} has ${stats.size} bytes; at most ${MAX_FILE_BYTES} are read`)

@@ -16,12 +16,12 @@ export class LockLost extends Error {
 }
 
 /**
- * Runs `use` while nobody else changes files of the workspace, in this process or another. If a process is killed while it has the lock,
- * the others wait until the lock is old enough to count as left.
+ * Runs `use` while no other call of `whileLocked`, in this process or another, changes files of the workspace. If a process is killed while it
+ * has the lock, the others wait until the lock was not refreshed for `STALE_MS`.
  * @param folder the folder of the workspace's journal
  * @param use gets a function that throws LockLost when the lock was lost, and has to call it before each step
- * @param signal ends the wait
- * @throws FileRefusal WORKSPACE_BUSY when the signal ended the wait
+ * @param signal when it aborts, the wait for the lock ends
+ * @throws FileRefusal WORKSPACE_BUSY when the signal has ended the wait
  */
 export async function whileLocked<T> (folder: string, signal: AbortSignal, use: (assertHeld: () => void) => Promise<T>): Promise<T> {
   const { lock } = (await import('proper-lockfile')).default

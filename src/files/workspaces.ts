@@ -28,9 +28,9 @@ interface Known {
 export interface Asker {
   /** The id of the session, if a session asks. It can preview the undo or redo of its own changes only. @default none */
   readonly session?: string
-  /** The name of the access token; empty where the service uses no tokens. */
+  /** The user, by the name of the user's access token; empty where the service uses no tokens. */
   readonly owner: string
-  /** Ends a search, and the waiting for a lock. */
+  /** When it aborts, a search and the wait for a lock end. */
   readonly signal: AbortSignal
 }
 
@@ -100,7 +100,7 @@ export class Workspaces {
     return contentsOf({ files, journal: new Journal(journal), session }, actions)
   }
 
-  /** Reads the stored preferences of an owner and, if a workspace is named, of that workspace. */
+  /** Reads the stored preferences of a user and, if a workspace is named, of that workspace. @param owner the user, as in `Asker` */
   async memory (owner: string, name?: string): Promise<Memory> {
     return await readMemory({ files: name === undefined ? undefined : this.#get(name).files, state: this.#state, owner })
   }

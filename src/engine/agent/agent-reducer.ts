@@ -18,7 +18,7 @@ const MAX_SHOWN_ANSWER = 200
 
 /** The reducer (the rules) of agents that work in steps. An instance takes one fact: it computes the next state, the effects and the notices. */
 export class AgentReducer extends Dialogue<AgentState> {
-  /** Takes the end of a model request or tool call. It changes nothing when the dialogue waits for another one. */
+  /** Handles the result or failure of a model request or tool call. It changes nothing when the dialogue does not wait for this one. */
   end (effect: string, ended: Ended): Next<AgentState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -187,7 +187,7 @@ export class AgentReducer extends Dialogue<AgentState> {
       return this.#fail('toolReported', tool, { errorLabel: tool.errorLabel, reason: textOf(value['error'] as Json) })
     }
     this.state = { ...this.state, codes: { ...this.state.codes, execute: 400 } }
-    // An argument goes before a member of the result with the same name: a tool may report fewer items than were asked for.
+    // An argument replaces a member of the result with the same name: a tool can report fewer items than were asked for.
     const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.state.pending?.arguments }
     for (const { to, text } of tool.show) this.#showResult(tool, to, renderText(text, values))
     return this.goOn()
@@ -240,7 +240,7 @@ export class AgentReducer extends Dialogue<AgentState> {
     this.outbox.show(this.state.setting.help)
   }
 
-  /** Shows and logs an outcome of a step, and stores its code. The shown text becomes a message of the dialogue when the outcome's row in `ROWS` says so. */
+  /** Shows and logs the outcome of a step, and stores the outcome's code. If its row in `ROWS` says so, the shown text becomes a message of the dialogue. */
   protected override say (outcome: Outcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): string | undefined {
     const row: Row = ROWS[outcome]
     const shown = super.say(outcome, prefix, values, own)
@@ -258,7 +258,7 @@ const SECOND = 1000
 
 const STEPS: Readonly<Record<Exclude<Prefix, 'turn'>, Step>> = { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute' }
 
-/** The model's choice: a call, `undefined` when it chose none, or a text that says what is wrong with its answer. */
+/** The model's choice of a tool: the call, `undefined` when the model chose no tool, or a text that says what is wrong with its answer. */
 type Choice = { readonly tool: string, readonly arguments: JsonObject } | undefined | string
 
 function callInMessage (message: JsonObject): Choice {

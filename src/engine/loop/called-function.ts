@@ -4,7 +4,7 @@ import { type OfferedTransfer } from '../shared/dialogue-start.ts'
 import { childOf, MAX_CHILD_CALLS } from './child-call.ts'
 import { type LoopState } from './loop-state.ts'
 
-/** The largest number of function calls in one answer of the model that are made. Further calls are refused, so that no answer begins endless work. */
+/** The most function calls that the service makes for one answer of the model. Further calls are refused, so that no answer begins endless work. */
 const MAX_CALLS = 32
 
 const SECOND = 1000

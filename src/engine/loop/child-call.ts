@@ -6,7 +6,7 @@ import { clip } from '../shared/clip.ts'
 import { type OfferedChild } from '../shared/dialogue-start.ts'
 import { renderText } from '../shared/render-text.ts'
 
-/** The largest number of calls of agents, skills and plans in one answer of a model. */
+/** The most agents, skills and plans that one answer of a model is allowed to call. Further calls of them are refused. */
 export const MAX_CHILD_CALLS = 8
 
 /** The child session (of an agent, a skill or a plan) that a model's call starts, or a text that tells the model what is wrong with its arguments. */

@@ -14,17 +14,17 @@ import { type LoopCall, type LoopState } from './loop-state.ts'
 /** The length to which the result of a tool is cut, in code points: the model reads the result again at every turn. */
 const MAX_RESULT = 16_000
 
-/** The result that the model reads for an interrupted call, which may have been done. */
+/** The result that the model reads for an interrupted call. Nobody knows whether the call was done. */
 const UNKNOWN_RESULT = stringifyJson({ error: 'interrupted', outcome: 'unknown', note: 'It may have happened. Do not repeat it without asking the user.' })
 
 const SECOND = 1000
 
-/** The fields that are equal in the failures of all turns of a free agent. */
+/** The fields that every message about a failed turn of a free agent has in common. */
 const ABOUT = { step: 'answer', prefix: 'turn', retry: 'turn' } as const
 
 /** The reducer (the rules) of free agents. An instance takes one fact: it computes the next state, the effects and the notices. */
 export class LoopReducer extends Dialogue<LoopState> {
-  /** Takes the end of an effect: the model's answer, or the result of a call for which the dialogue waits. */
+  /** Handles the end of an effect: the model's answer, or the result of a call for which the dialogue waits. */
   end (effect: string, ended: Ended): Next<LoopState> {
     const { asked } = this.state
     if (asked?.effect === effect) {
@@ -69,7 +69,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     const fields: JsonObject = {
       ...(model === '' ? {} : { model }),
       ...(tools.length === 0 ? {} : { tools: tools.map(({ declaration }) => declaration) }),
-      // In its last turn the model may call no tool: it has to answer with what it knows.
+      // In its last turn the model is not allowed to call a tool: it has to answer with what it knows.
       ...(tools.length === 0 || turn < maxTurns ? {} : { tool_choice: 'none' })
     }
     return this.#send('turn', turn, sent, { fields, ...(returns === undefined ? stream ? { live: true } : {} : { returns }) })
@@ -110,7 +110,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return summary === undefined ? sent : alternating([{ role: 'user', content: `${this.instruction('before')}${summary.text}` }, ...sent])
   }
 
-  /** Asks for a summary of the messages before the last turns. @returns `undefined` when there is nothing to summarise, or a summary was tried already */
+  /** Asks the model to summarise the messages before the last turns. @returns `undefined` when there is nothing to summarise, or it was tried already */
   #compact (turn: number, keep: number): Next<LoopState> | undefined {
     const { setting: { model, timeouts, history: { compact, messages: most } }, messages, summary, hasCompacted } = this.state
     if (compact === false || most !== undefined || hasCompacted) return undefined
@@ -127,7 +127,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.goTo('ask_model')
   }
 
-  /** Takes the summary, and asks the model for its answer. If the model gave no summary, the dialogue continues without one. */
+  /** Stores the summary that the model wrote, and asks the model for its answer. If the model gave no summary, the dialogue continues without one. */
   #compacted (ended: Ended, upTo: number): Next<LoopState> {
     const message = 'failure' in ended ? undefined : messageOf(ended.value)
     const text = message === undefined ? '' : contentOf(message).trim()
@@ -154,8 +154,8 @@ export class LoopReducer extends Dialogue<LoopState> {
   }
 
   /**
-   * Takes an answer of an agent whose answers have to fit a JSON Schema. The user gets an answer that fits; for one that does not, the model
-   * is asked once more.
+   * Handles an answer of an agent whose answers have to fit a JSON Schema. The user gets an answer that fits. After an answer that does not
+   * fit, the model is asked once more.
    */
   #returned (checked: Json, content: string, effect: string, purpose: 'turn' | 'close'): Next<LoopState> {
     const { value, problem = 'it calls tools' } = isJsonObject(checked) ? checked : {}
@@ -168,7 +168,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#close(content, String(problem))
   }
 
-  /** Gives the user the model's answer. @param effect id of the request to the model, by which a client recognises an answer that it has shown live */
+  /** Shows the user the model's answer. @param effect id of the request to the model; by it, a client knows an answer that it has shown while it grew */
   #tell (content: string, effect: string, more: JsonObject = {}): Next<LoopState> {
     this.outbox.notice('stdout', { text: content, effect })
     this.outbox.notice('message', { role: 'assistant', content, effect, ...more })
@@ -222,7 +222,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#askModel(1)
   }
 
-  /** Begins a function call of the model. A call that cannot be made gets its error as the result at once. */
+  /** Begins a function call that the model asked for. A call that cannot be made gets an error as its result at once. */
   #call ({ id, name, isOlder }: AskedCall, called: CalledFunction): LoopCall {
     const as = { id, name, ...(isOlder === undefined ? {} : { isOlder }) }
     const begun = this.#beginCall(called)

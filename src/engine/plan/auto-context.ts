@@ -11,25 +11,25 @@ export interface AutoRequest {
 /** The number of lines that are read before and after a line that a traceback names. */
 const AROUND = 80
 
-/** The number of places in tracebacks that are read; further ones mostly repeat them. */
+/** The most places in tracebacks around which the service reads files. Further places mostly repeat them. */
 const MAX_PLACES = 8
 
-/** The length of the text that is searched for tracebacks, in UTF-16 units. */
+/** The longest text that is searched for tracebacks, in UTF-16 units. The rest of a longer text is not searched. */
 const MAX_TEXT = 200_000
 
 /** The files in which projects list their dependencies. */
 const DEPENDENCIES = ['pyproject.toml', 'requirements.txt', 'package.json', 'poetry.lock']
 
-/** The length up to which a file of dependencies is read, in UTF-16 units: its lines may be many, and short. */
+/** The longest part of a dependency file that the service reads, in UTF-16 units. These files can have many short lines, so lines are not counted. */
 const MAX_DEPENDENCIES = 8000
 
 /**
  * The place that a line of a traceback names: `File "a.py", line 3` in Python; `(a.ts:3:7)`, `at a.ts:3`, `--> a.rs:3:7` and `a.go:3` elsewhere.
- * A path begins where a word does, so that the expression reads each path once.
+ * A path is matched only from its first character, not once more from a character inside it.
  */
 const FRAME = /File "([^"\n]{1,400})", line (\d{1,7})|(?<![\w@./\\~:-])((?:[A-Za-z]:)?[\w@./\\~-]{1,400}\.[A-Za-z]\w{0,7}):(\d{1,7})/g
 
-/** The reads for a user's text that reports a missing module: the environment, and the files of dependencies. */
+/** What the service reads when the user's text reports a missing module: the environment, and the files that list dependencies. */
 const ENVIRONMENT: readonly AutoRequest[] = [
   { header: 'ENV', requests: [{ type: 'env' }] },
   ...DEPENDENCIES.map((path): AutoRequest => ({ header: 'DEPS', requests: [{ type: 'read_file', path, max_chars: MAX_DEPENDENCIES }] }))
@@ -38,7 +38,12 @@ const ENVIRONMENT: readonly AutoRequest[] = [
 /** Paths inside folders of installed packages, whose files are not read. */
 const FOREIGN = /(?:^|\/)(?:node_modules|site-packages|dist-packages|lib\/python[\d.]+)(?:\/|$)/
 
-/** The reads that a goal and a report call for: files around the lines of a traceback; for a missing module, the environment and the dependencies. */
+/**
+ * Says what the service has to read before it asks the model: the files around the lines that a traceback names; after an error about a
+ * missing module, the environment and the files that list dependencies.
+ * @param goal the user's words
+ * @param report text beside the goal, such as the output of a test
+ */
 export function autoContext (goal: string, report: string): AutoRequest[] {
   const text = `${goal}\n${report}`.slice(0, MAX_TEXT)
   const places = /traceback|exception|error/i.test(text) ? placesIn(text) : []
@@ -50,8 +55,8 @@ export function autoContext (goal: string, report: string): AutoRequest[] {
 }
 
 /**
- * The places in files that a traceback names, each place once. An absolute path may be of another machine, so each of its endings is tried,
- * the longest first.
+ * The places in files that a traceback names, each place once. An absolute path perhaps comes from another machine, so `/a/b/c.py` is tried as
+ * `a/b/c.py`, `b/c.py` and `c.py`.
  */
 function placesIn (text: string): Array<{ readonly paths: readonly string[], readonly line: number }> {
   const places = new Map<string, { readonly paths: readonly string[], readonly line: number }>()
@@ -76,5 +81,5 @@ function endsOf (named: string): string[] {
   })
 }
 
-/** The number of endings of an absolute path that are tried. */
+/** The most relative paths that are tried for one absolute path: the shortest endings of it. */
 const MAX_ENDS = 6

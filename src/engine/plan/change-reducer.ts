@@ -10,27 +10,27 @@ import { type PlanProblem } from './parse-plan.ts'
 import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
 import { MAX_SHOWN_OUTPUT, TurnBack } from './turn-back.ts'
 
-/** How long previews and checks may take, in ms. */
+/** The longest time that the preview of a change, or a check (a command that tests the workspace), is allowed to take, in ms. */
 const TIMEOUTS = { preview: 30_000, check: 600_000 } as const
 
 /** The length to which the output of a failed check is cut for the model, in UTF-16 units; its middle is left out. */
 const MAX_OUTPUT = 12_000
 
-/** The error codes of a change that the model can repair once it has read the files again. */
+/** The error codes of changes that failed because a file is not as the model saw it. The model gets the files again, and repairs its change. */
 const STALE: ReadonlySet<string> = new Set(['ERR_BASE_CHANGED', 'PATH_NOT_FOUND', 'ERR_FILE_EXISTS'])
 
-/** The part of a plan's reducer that changes files: a change is shown, applied, checked, and repaired where a check fails. */
+/** The part of a plan's reducer (its rules) that changes files: a change is shown, applied, checked, and repaired where a check fails. */
 export abstract class ChangeReducer extends TurnBack {
-  /** Takes the end of the effect for which the plan waits. */
+  /** Handles the result or failure of the effect (model request, read, change or check) for which the plan waits. */
   abstract end (effect: string, ended: Ended): Next<PlanState>
 
-  /** Asks the model to repair its last answer. @param paths files that are read again first */
+  /** Asks the model to repair its last answer. @param paths files that the service reads again before it asks */
   protected abstract askAgain (problem: PlanProblem | undefined, paths: readonly string[]): Next<PlanState>
 
-  /** Asks the model for the changes that the goal needs, once the files that the goal mentions are read. */
+  /** Asks the model for the changes that the goal needs. Before that, the service reads the files that the goal mentions. */
   protected abstract begin (): Next<PlanState>
 
-  /** Takes the end of an effect that previews, changes, checks or commits files. */
+  /** Handles the result or failure of a preview, a change, a check or a commit. */
   protected endOfChange (purpose: ChangePurpose, ended: Ended, effect: string): Next<PlanState> {
     switch (purpose) {
       case 'preview': return this.#previewed(ended)
@@ -53,8 +53,8 @@ export abstract class ChangeReducer extends TurnBack {
   }
 
   /**
-   * Takes a person's refusal of the effect for which the plan waits. A refused change ends the plan; after a refused redo or commit, the plan
-   * waits for its user.
+   * Handles a person's refusal of what the plan wants to do. A refused change ends the plan. After a refused redo or commit, the plan waits
+   * for its user.
    */
   reject (effect: string): Next<PlanState> {
     const { awaits } = this.state
@@ -80,7 +80,10 @@ export abstract class ChangeReducer extends TurnBack {
     return this.wait('preview', this.outbox.readFrom({ from: { workspace }, requests: [{ type: 'preview', change: wish }], timeout: TIMEOUTS.preview }))
   }
 
-  /** Takes the preview of a change, and shows it to the user. The change is applied only while the files are still as the preview says. */
+  /**
+   * Shows the user the preview of a change, and begins the change or waits for consent. The change is applied only while the files are still
+   * as the preview says.
+   */
   #previewed (ended: Ended): Next<PlanState> {
     const { change: { wish } = { wish: {} } } = this.state
     const [kind = '', given = {}] = Object.entries(wish as Record<string, JsonObject>)[0] ?? []
@@ -103,8 +106,8 @@ export abstract class ChangeReducer extends TurnBack {
   }
 
   /**
-   * Whether a change has to wait until the user consents to its diff. A round of repair needs no new consent to files that the user agreed to
-   * before, unless `repair.confirm` is set.
+   * Whether a change has to wait until the user consents to its diff. The repair of an applied change waits only if it touches a file whose
+   * diff the user has not agreed to, or if `repair.confirm` is set.
    */
   #waitsForUser (paths: readonly string[]): boolean {
     const { setting: { confirm, repair }, agreed, hasApplied } = this.state
@@ -134,7 +137,7 @@ export abstract class ChangeReducer extends TurnBack {
     const named = (reply?.actions ?? []).map(({ path }) => path).filter(path => error.message.includes(JSON.stringify(path)))
     const paths = STALE.has(error.code) ? named : []
     for (const path of paths) this.tellUser('planBase', { path })
-    // Consent to a diff ends when its file has changed.
+    // The user's consent to the diff of a file ends when somebody changes that file.
     this.state = { ...this.state, agreed: agreed.filter(path => !paths.includes(path)) }
     return this.askAgain(error, paths)
   }
@@ -179,7 +182,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.#waitForCheck(name)
   }
 
-  /** Runs the check that the goal is about, before the model is asked. */
+  /** Runs the check that the user wants to pass (`fix`), before the model is asked for a change. */
   protected runFix (check: string): Next<PlanState> {
     this.goTo('applying')
     return this.#waitForCheck(check)
@@ -189,7 +192,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.wait('check', this.outbox.runCheck({ workspace: this.state.setting.workspace, check, timeout: TIMEOUTS.check }))
   }
 
-  /** Takes the end of a check. A check that could not run has failed. */
+  /** Handles the result of a check. A check that could not run has failed. */
   #checked (ended: Ended, effect: string): Next<PlanState> {
     const { setting: { checks }, check, fix } = this.state
     const name = fix ?? checks[check] ?? ''
@@ -207,7 +210,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.giveUp()
   }
 
-  /** Takes the end of the check that the goal is about. Its failure becomes the report of the goal. */
+  /** Handles the result of the check that the user wants to pass. The output of the failed check becomes the report that the model reads. */
   #checkedFirst (name: string, failed: string | undefined): Next<PlanState> {
     this.state = { ...this.state, fix: undefined }
     if (failed === undefined) return this.nothingToDo()
@@ -215,7 +218,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.begin()
   }
 
-  /** Begins a round of repair: the change stays, and the model reads the output of the failed check. */
+  /** Begins a repair of an applied change: the change stays, and the model reads the output of the failed check and the changed files. */
   #nextRound (check: string): Next<PlanState> {
     const { used, setting: { repair: { rounds } }, applied } = this.state
     this.log('warning', 'CHECK_FAILED_ROUND', { check, round: used + 1 })
@@ -229,7 +232,10 @@ export abstract class ChangeReducer extends TurnBack {
     return this.state.hasApplied && this.state.failedCheck !== ''
   }
 
-  /** Ends the repair of a change whose check still fails: takes back the changes of all rounds, unless the profile says to keep them. */
+  /**
+   * Gives up a change whose check still fails: undoes the goal's first change and every repair of it. If the plan profile (the operator's
+   * settings of plans) says to keep them, they stay.
+   */
   protected giveUp (): Next<PlanState> {
     const { setting: { repair: { then }, schemaVersion, checks }, check: index, checkFailed = '' } = this.state
     const check = checks[index] ?? ''
@@ -241,20 +247,20 @@ export abstract class ChangeReducer extends TurnBack {
     return this.fail({ code: 'AUTO_CHECK_FAILED_KEPT', message: checkFailed })
   }
 
-  /** Fails the plan with a problem, since no round of repair is left. While a failed check is being repaired, this ends the repair. */
+  /** Fails the plan, since the model is not asked for a further repair. While a failed check is being repaired, `giveUp` decides about the change. */
   protected cannotGoOn (problem: PlanProblem): Next<PlanState> {
     if (!this.isMending) return this.fail(problem)
     this.tell(problem)
     return this.giveUp()
   }
 
-  /** Ends a goal that needs no change. A session with earlier changes goes on, so that they can still be undone. */
+  /** Ends a goal that needs no change. If the session has made changes before, it goes on, so that the user can still undo or redo them. */
   protected nothingToDo (): Next<PlanState> {
     const { setting: { schemaVersion }, applied, undone } = this.state
     return schemaVersion === 1 || applied.length + undone.length === 0 ? this.finish('no_changes') : this.settle()
   }
 
-  /** Whether the model's actions are the same as in the round before. */
+  /** Whether the model's actions (the changes in its answer) are the same as before its last repair. */
   #isRepeated (): boolean {
     return this.state.lastActions === this.#actionsHash()
   }

@@ -3,7 +3,7 @@ import { type Conflict } from '../../files/change/conflict.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type ChangedPath } from './plan-state.ts'
 
-/** The preview of a change that was not made yet. */
+/** The preview of a change: what the change will do to the files. */
 export interface Preview {
   /** The first files of the change, with their diffs. */
   readonly files: readonly JsonObject[]
@@ -15,7 +15,7 @@ export interface Preview {
   readonly conflicts: readonly Conflict[]
 }
 
-/** Reads the preview of a change from the result of a read. A problem says why the change could not be previewed. */
+/** Takes the preview of a change out of `result`, which the workspace gave. A `PlanProblem` says why the change could not be previewed. */
 export function previewOf (result: Json): Preview | PlanProblem {
   const blocks = listIn(result, 'blocks')
   const preview = blocks.find(({ type }) => type === 'preview')
@@ -29,7 +29,7 @@ export function previewOf (result: Json): Preview | PlanProblem {
   return { code, message: reason.startsWith(`${code}: `) ? reason.slice(code.length + 2) : reason }
 }
 
-/** The paths that a change did not touch, since somebody else has changed them, with the reasons that `files/` gives. */
+/** The paths that a change did not touch, since somebody else has changed them, each with the reason for it. */
 export function conflictsIn (result: Json): Conflict[] {
   return listIn(result, 'conflicts').map(each => ({ path: textIn(each, 'path'), reason: textIn(each, 'reason') as Conflict['reason'] }))
 }

@@ -4,7 +4,7 @@ import { clip } from '../shared/clip.ts'
 const MAX_SUBJECT = 72
 const MAX_MESSAGE = 4000
 
-/** The message of a commit for a text. Where the first line of the text is too long, its beginning is the subject, and the whole text follows below. */
+/** Makes a commit message of a text. If its first line is too long, the beginning of the line is the subject, and the whole text follows below. */
 export function commitMessage (text: string): string {
   const plain = clip(text.replaceAll('\r\n', '\n').replace(/[^\P{Cc}\n\t]/gu, '').trim(), MAX_MESSAGE)
   const [first = ''] = plain.split('\n', 1)

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { applyDiet, type Diet, type DietBlock } from './diet.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
-/** The length to which the reason of a block that is missing is cut, in UTF-16 units. */
+/** The longest reason why a text could not be read that the model is told, in UTF-16 units. */
 const MAX_REASON = 300
 
 /** The beginning of the mark that a text has in place of a part that the service has cut out. */
@@ -17,15 +17,15 @@ export interface ContextBlock extends DietBlock {
   readonly isWhole?: boolean
 }
 
-/** The sections of a context, in the order in which they are written. */
+/** The sections of the context that the model reads, in their order: texts that the service read by itself, then those that the model asked for. */
 export const SECTIONS = ['AUTO_CONTEXT', 'AUTO_CONTEXT_FROM_MESSAGE', 'FULFILLED_CONTEXT'] as const
 
 /** The header of a block that the service read by itself; `undefined` for a block that the model asked for. */
 export type AutoHeader = 'AUTO_TRACEBACK' | 'DEPS' | 'ENV' | undefined
 
 /**
- * Turns one block of a read's result into a block of context for the model; `undefined` for an unknown form, and for something missing that
- * the model did not ask for.
+ * Turns one block that the workspace returned into a block of context for the model; `undefined` for an unknown form. It is `undefined` too
+ * for a block that is missing and that the model did not ask for.
  */
 export function contextBlockOf (block: Json, auto: AutoHeader): ContextBlock | undefined {
   if (!isJsonObject(block)) return undefined
@@ -51,13 +51,13 @@ export function writeContext (blocks: readonly ContextBlock[], limits: PlanLimit
   return { text: render(diet.blocks), diet }
 }
 
-/** The hashes on disk of the files that blocks show, by path. */
+/** For each file in the blocks, the hash of its content on disk, by path. */
 export function basesIn (blocks: readonly ContextBlock[]): Record<string, string> {
   return Object.fromEntries(blocks.flatMap(({ base }) => base === undefined ? [] : [[base.path, base.sha256]]))
 }
 
 /**
- * The paths of the files that the model has been shown in full. When a later read shows only a part of a file, its path is removed.
+ * The paths of the files that the model has been shown in full. When the model is later shown only a part of a file, the path of that file is removed.
  * @param known the files that were shown in full before
  * @param blocks as they were read
  * @param shown the same blocks after they were cut

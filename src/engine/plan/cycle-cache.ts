@@ -5,10 +5,10 @@ import { type CacheStats, type PlanState } from './plan-state.ts'
 
 const UNUSED = { hits: 0, misses: 0 } as const
 
-/** The statistics of an empty cache. */
+/** The hits and misses of an empty cache. */
 export const NO_CACHE: CacheStats = { env: UNUSED, logs: UNUSED, read: UNUSED, search: UNUSED }
 
-/** Brings a request of the model for context into its normal form, or says why the model may not read what it asked for. */
+/** Brings the model's request to read something into its normal form, or says why the model is not allowed to read it. */
 export function normaliseRequest (request: ContextRequest): { readonly request: JsonObject } | { readonly reason: string } {
   if (request.type !== 'read_file' && request.type !== 'list') return { request: { ...request } }
   if (request.path === undefined || request.path === '.') return { request: withoutPath(request) }
@@ -23,24 +23,24 @@ function withoutPath ({ path: _root, ...request }: ContextRequest & { readonly p
 }
 
 /**
- * The key of a request in the cache of a cycle, which is the service's work on one message of the user. All fields belong to the key,
- * `last_n` too, since more lines of a log are another text.
+ * The key of a read request in the cache of a cycle (the service's work on one message of the user). All fields of the request belong to the
+ * key, `last_n` too, since more lines of a log are another text.
  */
 export function keyOf (request: JsonObject): string {
   return canonicalJson(request)
 }
 
-/** The requests that one answer of the model makes, after they were looked up in the cache of the cycle. */
+/** The read requests in one answer of the model, after the service has looked in the cache for texts that were read before. */
 export interface LookedUp {
   /** The key of each request, in order, and whether the request was in the cache. */
   readonly requests: ReadonlyArray<{ readonly key: string, readonly isHit: boolean }>
   /** The requests that were not in the cache and have to be read, each once. */
   readonly missed: readonly JsonObject[]
-  /** The statistics of the cache, with these requests counted. */
+  /** The hits and misses of the cache, including those of `requests`. */
   readonly cache: CacheStats
 }
 
-/** Looks up requests in the cache of the cycle. If an equal request comes twice, the second one counts as a hit. */
+/** Looks up read requests among the texts that were read since the user's last message. If a request comes twice, the second one counts as a hit. */
 export function lookUp (wanted: readonly JsonObject[], { context, cache }: Pick<PlanState, 'context' | 'cache'>): LookedUp {
   const missed = new Map<string, JsonObject>()
   const requests: Array<LookedUp['requests'][number]> = []
@@ -61,12 +61,12 @@ function countIn (cache: CacheStats, request: JsonObject, isHit: boolean): Cache
   return { ...others, [name]: isHit ? { hits: hits + 1, misses } : { hits, misses: misses + 1 } } as CacheStats
 }
 
-/** The name under which the statistics of the cache count a request. */
+/** The name under which the hits and misses of a request are counted. */
 function countedAs ({ type }: JsonObject): keyof CacheStats {
   return type === 'search' || type === 'logs' || type === 'env' ? type : 'read'
 }
 
-/** For each request, the block of the read's result that answers it; `undefined` where the result has none. The blocks come in the order of the requests. */
+/** For each request, the block of `result` that answers it; `undefined` where `result` has none. The answers are in the order of the requests. */
 export function answersTo (requests: readonly JsonObject[], result: Json): Array<JsonObject | undefined> {
   const blocks = isJsonObject(result) && Array.isArray(result['blocks']) ? (result['blocks'] as readonly Json[]).filter(isJsonObject) : []
   const left = new Set(blocks)

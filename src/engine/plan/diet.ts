@@ -1,12 +1,12 @@
 import { cutMiddle } from '../shared/cut-middle.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
-/** The kinds of blocks: the last one is cut first. A file that the model asked for is cut last. */
+/** The kinds of blocks in a context. The blocks of the last kind are cut first; a `file`, which the model asked for, is cut last. */
 const ORDER = ['file', 'found', 'env', 'logs', 'search'] as const
 
-/** A block of context: its head stays as it is, its body may be cut. */
+/** A block of context (a file or another text that the model reads). Its head is never cut; its body is cut where the context is too long. */
 export interface DietBlock {
-  /** `found`: a file that the service has added by itself. */
+  /** `found`: a file that the service has added without a request of the model. */
   readonly kind: typeof ORDER[number]
   readonly head: string
   readonly body: string
@@ -18,12 +18,15 @@ export interface Diet<B extends DietBlock> {
   readonly blocks: readonly B[]
   readonly dropped: number
   readonly truncated: number
-  /** The length of the text that the model is given of all blocks together, with a line end between two blocks, in UTF-16 units. */
+  /** The length of all blocks together, with a line end between two blocks, in UTF-16 units. */
   readonly totalChars: number
   readonly logsChars: number
 }
 
-/** The length of its body, in UTF-16 units, that a file which the model asked for keeps even when the whole context becomes longer than its limit. */
+/**
+ * The shortest body to which a file that the model asked for is cut, in UTF-16 units. The file keeps so much even when the whole context
+ * becomes longer than its limit.
+ */
 export const LEAST_OF_A_FILE = 4096
 
 /** The length of the longest mark that `cutMiddle` leaves in place of a cut: one with a number of ten digits. */

@@ -9,7 +9,7 @@ import { validateActions } from './validate-plan.ts'
 /** The beginning of a summary when nothing has to change. An answer without actions and without this beginning is a mistake. */
 export const NO_CHANGES = 'NO_CHANGES:'
 
-/** The largest number of unread files that an error message for the model names. */
+/** The most files that an error message names to the model, which wanted to change them without having read them. */
 const MAX_NAMED = 5
 
 /** The number of compiled schemas that are kept. Sessions have different schemas only after an update of the service. */
@@ -32,7 +32,10 @@ export interface JudgedBy extends Pick<PlanState, 'mode' | 'rounds' | 'bases' | 
   readonly strict?: { readonly schema: JsonObject, readonly hash: string } | undefined
 }
 
-/** Judges a model's answer by form, mode, paths and limits. */
+/**
+ * Judges a model's answer: its JSON has the right form, it changes files only if the user wants changes (mode APPLY), its paths are allowed,
+ * and it keeps the plan's limits.
+ */
 export function judgeReply (text: string, state: JudgedBy): Judged {
   const reply = parsePlan(text, state.setting.schemaVersion)
   if (isProblem(reply)) return { verdict: 'repair', problem: reply }

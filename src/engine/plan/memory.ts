@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 
-/** The preferences that are remembered of a user and of a project. The names of the fields have no prefix `user.` or `project.` here. */
+/** The preferences that the service remembers for a user and for a project. The names of the fields have no prefix `user.` or `project.` here. */
 export interface Memory {
   readonly user: JsonObject
   readonly project: JsonObject
@@ -15,7 +15,7 @@ const isText = (value: Json): boolean => typeof value === 'string' && value !== 
 const isOneOf = (...words: readonly string[]) => (value: Json): boolean => typeof value === 'string' && words.includes(value)
 const isTextList = (value: Json): boolean => Array.isArray(value) && value.length > 0 && value.every(each => typeof each === 'string' && each !== '')
 
-/** The fields that the memory may have, each with the check of its value. */
+/** The fields that a `Memory` is allowed to have, each with a function that checks its value. */
 export const MEMORY_FIELDS: ReadonlyMap<string, (value: Json) => boolean> = new Map<string, (value: Json) => boolean>([
   ['user.preferred_style', isOneOf('brief', 'normal', 'verbose')],
   ['user.ask_budget', value => value === 0 || value === 1 || value === 2],
@@ -41,14 +41,14 @@ const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['format_command', 'project.default_format_command']
 ])
 
-/** The fields of a model's memory patch that are allowed, and the names of those that are not. */
+/** Divides a model's changes of the memory into the fields that `MEMORY_FIELDS` allows, and the names of all others. */
 export function cleanPatch (patch: JsonObject): { readonly patch: JsonObject, readonly dropped: readonly string[] } {
   const names = Object.keys(patch)
   const taken = names.filter(name => MEMORY_FIELDS.get(name)?.(patch[name] as Json) === true)
   return { patch: Object.fromEntries(taken.map(name => [name, patch[name] as Json])), dropped: names.filter(name => !taken.includes(name)) }
 }
 
-/** The allowed fields of a stored memory; older names of fields count too. The file is not trusted: anybody may have written it. */
+/** The allowed fields of a memory that comes from a file; older names of fields count too. The file is not trusted: anybody can have written it. */
 export function cleanMemory (user: Json | undefined, project: Json | undefined): Memory {
   const old = { ...fieldsOf(project), ...fieldsOf(user) }
   const flat = {
@@ -60,13 +60,13 @@ export function cleanMemory (user: Json | undefined, project: Json | undefined):
   return { user: fieldsBelow('user.', patch), project: fieldsBelow('project.', patch) }
 }
 
-/** The fields of a flat patch whose names begin with `prefix`, without the prefix. */
+/** The fields of `patch` whose names begin with `prefix`, such as `user.`. The names in the result are without the prefix. */
 function fieldsBelow (prefix: string, patch: JsonObject): JsonObject {
   const below = Object.entries(patch).filter(([key]) => key.startsWith(prefix))
   return Object.fromEntries(below.map(([key, value]) => [key.slice(prefix.length), value]))
 }
 
-/** The lines before and after the memory in the text for the model, exactly as the protocol has them. */
+/** The lines before and after the memory in the text for the model. They are fixed by the plan protocol. */
 const BLOCK_HEAD = 'ENGINEERING_MEMORY (trusted by user; update only when user requests):'
 const BLOCK_FOOT = 'Use ENGINEERING_MEMORY as defaults. If user explicitly asks to change — suggest updating memory and show new JSON.'
 

@@ -3,11 +3,14 @@ import { MEMORY_FIELDS } from './memory.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type PlanMode } from './route-mode.ts'
 
-/** The texts that a plan sends to the model, in one language. The Russian texts of schema 1 are exactly those of the protocol. */
+/**
+ * The texts that a plan sends to the model, in one language. Schema 1 and 2 are the versions of the model's answer; the Russian texts of
+ * schema 1 must not change by a letter.
+ */
 interface Messages {
   /** The rules for every answer of the model. @param version of the schema */
   contract (version: number): string
-  /** The instructions for a mode. */
+  /** The instructions for the mode: to plan without changes, or to answer with changes. @param version of the schema */
   mode (mode: PlanMode, version: number): string
   /** The text that asks the model to correct a rejected answer. */
   repair (problem: PlanProblem): string
@@ -21,7 +24,7 @@ const MEMORY_KEYS = [...MEMORY_FIELDS.keys()].join(', ')
 
 const KINDS = '"CREATE_FILE" | "CREATE_DIR" | "UPDATE_FILE" | "DELETE_FILE" | "DELETE_DIR"'
 
-/** The instructions for edits of files, which schema 2 has. */
+/** The instructions how the model edits a part of a file. Only schema 2 of the model's answer has such edits. */
 const EDIT_FILE: Readonly<Record<Language, string>> = {
   ru: 'Правка файла: { "kind": "EDIT_FILE", "path", "edits": [{ "search", "replace" }] }. search встречается в прочитанном файле ровно один раз, каждый символ важен, номеров строк («n|») в нём нет; пустой replace удаляет. Правь файлы через EDIT_FILE; UPDATE_FILE — только для файла, показанного целиком.',
   en: 'An edit of a file is { "kind": "EDIT_FILE", "path", "edits": [{ "search", "replace" }] }. search occurs exactly once in the file that was read; every character counts, and the line numbers ("n|") are no part of it; an empty replace deletes. Edit files by EDIT_FILE; UPDATE_FILE is only for a file that was shown in full.'
@@ -87,7 +90,11 @@ const MESSAGES: Readonly<Record<Language, Messages>> = {
   }
 }
 
-/** The system message of a request. @param profile the text of the plan's profile, empty without one @param memory the memory block, empty without one */
+/**
+ * The system message of a request to the model.
+ * @param profile the prompt in the plan profile (the operator's settings of plans), or an empty text
+ * @param memory the text of the remembered preferences, or an empty text
+ */
 export function systemMessage (mode: PlanMode, version: number, language: Language, profile: string, memory: string): string {
   const messages = MESSAGES[language]
   const parts = [messages.contract(version), messages.mode(mode, version), `LLM_PLAN_SCHEMA_VERSION=${version}`, profile, memory]
@@ -104,7 +111,7 @@ export function roundsMessage (left: number, language: Language): string {
   return MESSAGES[language].rounds(left)
 }
 
-/** The words of a user who wants another change than the one that was shown, after a remark that this one was not written. */
+/** A message for the model: first a remark that the change that was shown was not written, then the words of the user, who wants another change. */
 export function notWritten (language: Language, words: string): string {
   return `${MESSAGES[language].notWritten} ${words}`
 }

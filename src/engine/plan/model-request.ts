@@ -4,10 +4,10 @@ import { memoryBlock } from './memory.ts'
 import { repairMessage, roundsMessage, systemMessage } from './messages.ts'
 import { type PlanState } from './plan-state.ts'
 
-/** The length of all messages above which the answer is kept short, in UTF-16 units: input and answer share a model's window. */
+/** The length of all messages above which the model's answer is kept short, in UTF-16 units: both have to fit into the model's context window. */
 const LONG_INPUT = 80_000
 
-/** The tokens that an answer to a long input may have. */
+/** The most tokens that the model's answer to a long input is allowed to have. */
 const SHORT_ANSWER = 4096
 
 /** The largest number of earlier questions and answers that a request to the model repeats. */

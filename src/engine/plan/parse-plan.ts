@@ -1,15 +1,15 @@
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../base/json.ts'
 import { beginningOf, kindInWords } from '../../base/text.ts'
 
-/** The kinds of actions, in the words of the protocol. */
+/** The kinds of changes that a model can write in schema 1 of its answers. */
 export const ACTION_KINDS = ['CREATE_FILE', 'CREATE_DIR', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR'] as const
 
-/** The kinds of actions in schema 2, which can also edit files. */
+/** The kinds of changes in schema 2, in which a model can also edit a part of a file. */
 export const ACTION_KINDS_2 = [...ACTION_KINDS, 'EDIT_FILE'] as const
 
 export type ActionKind = typeof ACTION_KINDS_2[number]
 
-/** An action of a plan, which changes one path. */
+/** An action of a plan: a change of one path, as the model wrote it. */
 export interface PlanAction {
   readonly kind: ActionKind
   readonly path: string
@@ -19,7 +19,7 @@ export interface PlanAction {
   readonly edits?: ReadonlyArray<{ readonly search: string, readonly replace: string }>
 }
 
-/** A request of the model for context that it wants to read. */
+/** A request of the model to read something before it answers. */
 export type ContextRequest =
   | { readonly type: 'read_file', readonly path: string, readonly start_line?: number, readonly end_line?: number }
   | { readonly type: 'search', readonly query: string, readonly glob?: string }
@@ -36,13 +36,13 @@ export interface PlanReply {
   /** The summary for the user; empty when there is none. */
   readonly summary: string
   readonly requests: readonly ContextRequest[]
-  /** The memory patch: the preferences that the model asks to remember. They are not checked yet. */
+  /** The preferences that the model wants remembered. They are not checked yet. */
   readonly patch: JsonObject
   /** The JSON of the whole answer. */
   readonly json: Json
 }
 
-/** The reason why an answer of the model is rejected, with an error code of the protocol. */
+/** The reason why an answer of the model, or its change, is rejected. `code` is for programs, `message` for the model and the user. */
 export interface PlanProblem {
   readonly code: string
   readonly message: string
@@ -51,7 +51,7 @@ export interface PlanProblem {
 /** The number of lines of a log that are read: by default, and at most. */
 const LOG_LINES = { default: 200, most: 5000 }
 
-/** The length to which a text of the model is cut when an error message repeats it, in UTF-16 units. */
+/** The longest part of a text in the model's answer that an error message repeats, in UTF-16 units. */
 const MAX_SHOWN = 60
 
 /** Reads a model's answer: a JSON object or a bare list of actions, also inside a code fence. @param version of the schema */
@@ -72,8 +72,8 @@ export function isProblem (value: PlanReply | PlanProblem): value is PlanProblem
 }
 
 /**
- * Finds the JSON in an answer. The whole text is tried first, since the content of a file may have a code fence of its own; then the text
- * inside a code fence; then the text from the first bracket to the last.
+ * Finds the JSON in an answer. The whole text is tried first, since the JSON itself can contain a file with a code fence; then the text inside
+ * a code fence; then the text from the first bracket to the last.
  */
 function jsonIn (text: string): { readonly value: Json } | PlanProblem {
   const whole = text.trim()
@@ -171,13 +171,13 @@ function requestOf (value: Json, place: string, version: number): ContextRequest
   }
 }
 
-/** An own member of an object; `undefined` for null, which strict schemas demand in place of a member that is left out. */
+/** A member of an object; `undefined` for null. Under a strict schema the model must write null where it would leave a member out. */
 function member (object: JsonObject, name: string): Json | undefined {
   const value = Object.hasOwn(object, name) ? object[name] : undefined
   return value === null ? undefined : value
 }
 
-/** An object without members that are null: under strict schemas a model has to write every member. */
+/** An object without the members that are null. Under a strict schema the model must write null where it would leave a member out. */
 function withoutNulls (object: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
 }

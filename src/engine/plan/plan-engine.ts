@@ -40,12 +40,12 @@ export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
 
 const OUTCOMES: Readonly<Partial<Record<PlanStep, 'completed' | 'failed'>>> = { no_changes: 'completed', rejected: 'completed', failed: 'failed' }
 
-/** The outcome of a plan's session. A child session has no user, so it ends in a step in which a plan of a user would wait for the next input. */
+/** The outcome of a plan's session. A child session (started by another session) has no user, so it ends where another plan would wait for its user. */
 function outcomeOf ({ step, child, error }: PlanState): 'open' | 'completed' | 'failed' {
   return OUTCOMES[step] ?? (child !== 'over' ? 'open' : error === undefined ? 'completed' : 'failed')
 }
 
-/** The steps in which a plan in APPLY may change files, also by undo and redo. */
+/** The steps in which a plan in the mode APPLY can change files, by a change, an undo or a redo. */
 const WRITING: ReadonlySet<PlanStep> = new Set<PlanStep>(['applying', 'awaiting_confirmation', 'applied', 'undone'])
 
 function begun (setting: PlanSetting, input: JsonObject): PlanState {

@@ -6,13 +6,13 @@ import { isConsent } from '../texts/consent.ts'
 import { type ChangedPath, type PlanState, type PlanStep } from './plan-state.ts'
 import { routeMode } from './route-mode.ts'
 
-/** The words by which a user keeps the notes (a patch of the memory) that the model has offered to remember. */
+/** The words by which a user agrees that the service remembers the preferences that the model has offered. */
 const REMEMBER = /^\s*(?:remember|запомни)[\s.!]*$/i
 
 /** The words by which a user asks to repeat what has failed. */
 const RETRY = /^\s*\/retry\s*$/i
 
-/** The names of the actions that a user may send. */
+/** The names of the actions that a user can send to a plan. */
 const ACTIONS = ['apply', 'reject', 'undo', 'redo', 'commit', 'remember', 'retry']
 
 /** The words by which a user commits the change, with a message or without. */
@@ -25,16 +25,16 @@ export const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['draft', 'pla
 export type Intent =
   | { readonly wants: 'plan' | 'apply', readonly words: string }
   | { readonly wants: 'reject' | 'write' | 'retry' }
-  /** A commit of the change; `message` is empty where the summary of the change is the message. */
+  /** The user wants the change committed. If `message` is empty, the summary of the change becomes the commit message. */
   | { readonly wants: 'commit', readonly message: string }
-  /** Another goal in the same session, or the wish for another change than the one whose diff waits for consent. */
+  /** `goal`: the user sets another goal in the same session. `change`: the user wants another change than the one whose diff was shown. */
   | { readonly wants: 'goal' | 'change', readonly words: string }
-  /** Consent to the memory patch that the model has offered. */
+  /** The user agrees that the preferences in `patch` are remembered. */
   | { readonly wants: 'remember', readonly patch: JsonObject }
-  /** An undo or a redo; `paths` are those that the user named, `undefined` for all of the change. */
+  /** The user wants an undo or a redo. `paths` are the paths that the user named; `undefined` means the whole change. */
   | { readonly wants: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly changes: readonly ChangedPath[] }
 
-/** The intent of an input, or the reason why the plan refuses it in its present step. */
+/** Says what the user wants by an input, or why the plan refuses the input in its present step. */
 export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined && text.trim() === '') return invalid('expected words, or an action; got neither')
   if (action !== undefined && !ACTIONS.includes(action.name)) return invalid(`expected as action one of ${ACTIONS.join(', ')}, got ${shown(action.name)}`)
@@ -53,7 +53,7 @@ export function intentOf (state: PlanState, text: string, action: Action | undef
   }
 }
 
-/** The action that the user's words mean, of those actions that are possible in every step in which the plan waits; `undefined` for other words. */
+/** Whether the user's words mean `remember` or `retry`. Both are possible whenever the plan waits for the user; `undefined` for other words. */
 function wordOf ({ offered, error }: PlanState, text: string): 'remember' | 'retry' | undefined {
   if (offered !== undefined && REMEMBER.test(text)) return 'remember'
   return error !== undefined && RETRY.test(text) ? 'retry' : undefined
@@ -64,13 +64,13 @@ function intentToRemember ({ step, offered }: PlanState): Intent | Refused {
   return offered === undefined ? busy('there is nothing to remember') : { wants: 'remember', patch: offered }
 }
 
-/** The intent of an input before anything was planned. */
+/** What the user wants by an input before anything was planned. */
 function intentOfDraft (text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined) return { wants: 'goal', words: text.trim() }
   return action.name === 'reject' ? { wants: 'reject' } : busy(`there is nothing to ${action.name}`)
 }
 
-/** The intent of an input about a change that was applied or taken back. In schema 1 another goal needs another session. */
+/** What the user wants by an input after a change was applied or undone. In schema 1 another goal needs another session. */
 function intentOfDone (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   const words = text.trim()
   if (action === undefined && state.setting.schemaVersion !== 1 && !/^(?:undo|redo)$/i.test(words)) {
@@ -80,7 +80,7 @@ function intentOfDone (state: PlanState, text: string, action: Action | undefine
   return intentOfChange(state, action?.name ?? words.toLowerCase(), action?.data ?? {})
 }
 
-/** The intent to commit, or the reason to refuse it. @param given the message of the user; without one it is the summary of the change */
+/** The wish to commit, or the reason to refuse it. @param given the user's commit message; without it, the summary of the change is the message */
 function intentToCommit ({ step, applied, setting: { commit, workspace } }: PlanState, given: Json | undefined): Intent | Refused {
   if (commit === 'never') {
     const message = `Nothing is committed in the workspace "${workspace}" by this plan: its operator and its profile would have to allow that`
@@ -91,7 +91,7 @@ function intentToCommit ({ step, applied, setting: { commit, workspace } }: Plan
   return { wants: 'commit', message: (given ?? '').trim() }
 }
 
-/** The intent of an input about a diff that waits for the user's consent. */
+/** What the user wants by an input while a diff waits for the user's consent. */
 function intentOfHeld ({ step, held }: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (held === undefined) return busy(`the plan is ${step}`)
   if (action === undefined) {

@@ -6,7 +6,7 @@ import { type PlanSetting } from './plan-setting.ts'
 import { type ChangedPath, type PlanStep } from './plan-state.ts'
 import { type PlanMode } from './route-mode.ts'
 
-/** The result of a plan, as programs read it: AgentPlan of the protocol. */
+/** The result of a plan, as programs read it. */
 export interface PlanResult {
   readonly ok: boolean
   readonly state: PlanStep
@@ -18,7 +18,7 @@ export interface PlanResult {
   readonly error_code?: string
   /** The plan as the model wrote it. */
   readonly plan_json?: string
-  /** The context that the model had read for the plan. */
+  /** The texts (files, logs and others) that the model had read when it wrote the plan. */
   readonly plan_context?: string
   readonly applied: readonly ChangedPath[]
   readonly undone: readonly ChangedPath[]
@@ -27,7 +27,7 @@ export interface PlanResult {
   readonly commit?: string
   /** A diff that waits for the user's consent: the change as it was shown. */
   readonly held?: { readonly digest: string, readonly change: JsonObject, readonly paths: readonly string[] }
-  /** The memory patch that the model has offered, and the user has not agreed to yet. */
+  /** The preferences that the model wants remembered and the user has not agreed to yet. */
   readonly memory_patch?: JsonObject
   readonly session_memory: {
     readonly current_task_goal: string

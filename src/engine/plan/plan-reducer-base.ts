@@ -8,11 +8,11 @@ import { Outbox } from '../shared/outbox.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type PlanPurpose, type PlanState, type PlanStep } from './plan-state.ts'
 
-/** The number of errors that the state keeps, and the length to which each is cut, in code points. */
+/** The largest number of errors that the plan's state keeps, and the length to which the text of each error is cut, in code points. */
 const MAX_ERRORS = 5
 const MAX_ERROR = 300
 
-/** The base of the reducers of a plan: it changes the state, reports steps and errors, and asks for effects. */
+/** The base of a plan's reducer (its rules): it changes the state, reports steps and errors, and asks for effects such as a model request. */
 export abstract class PlanReducerBase {
   protected readonly outbox: Outbox
   protected state: PlanState
@@ -36,7 +36,7 @@ export abstract class PlanReducerBase {
     return this.listen()
   }
 
-  /** Whether a round is left in which the model may repair its last answer or change. */
+  /** Whether the model can still be asked to repair its last answer or change. The plan profile limits the number of repairs. */
   protected get mayRepair (): boolean {
     return this.state.used < this.state.setting.repair.rounds
   }

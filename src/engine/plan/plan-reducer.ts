@@ -19,16 +19,16 @@ import { recordRead } from './record-read.ts'
 import { summaryOf } from './reply-summary.ts'
 import { routeMode } from './route-mode.ts'
 
-/** The time limits for a read from the workspace and for a write to the memory, in ms. */
+/** The longest time for a read from the workspace, and for storing preferences in the memory, in ms. */
 const TIMEOUTS = { read: 30_000, remember: 10_000 } as const
 
-/** The largest number of requests for context in one answer that are read; the limits of the context would drop further ones. */
+/** The largest number of requests in one answer of the model that the service reads. The limits of the context would drop further texts anyway. */
 const MAX_REQUESTS = 16
 
-/** The largest number of lines that are read when a file is read again: the whole file, as far as a read can go. */
+/** The most lines of a file that are read when the file is read again. One read returns no more than this. */
 const MAX_LINES = 5000
 
-/** The words in the error of an API that knows no `response_format`. */
+/** Finds the words by which the model's API says that it does not support `response_format`. */
 const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/i
 
 /** The reducer (the rules) of a plan. An instance takes one fact: it computes the next state, the effects and the notices. */
@@ -40,7 +40,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   start (): Next<PlanState> {
     const { words, report, context } = this.state
     const auto = autoContext(words, report).map((each): PendingRead => each)
-    // Files that an earlier cycle has read are read again: they may have changed since.
+    // Files that the model asked for after earlier messages are read again: perhaps they have changed since.
     const again = context.flatMap(({ key, block }) => block?.section === 'FULFILLED_CONTEXT' ? [reading(JSON.parse(key) as JsonObject)] : [])
     const { fix, setting: { schemaVersion } } = this.state
     if (fix !== undefined) return this.runFix(fix)
@@ -79,8 +79,8 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   }
 
   /**
-   * Asks the model to write the changes of files that the plan proposes.
-   * @param words of the user; empty when the user only consents, which leaves the goal as it is
+   * Asks the model to write the changes of files that it has planned.
+   * @param words a new goal of the user; empty when the user only agrees with the plan, so that the goal stays
    */
   #carryOut (words: string): Next<PlanState> {
     const { goal } = this.state
@@ -128,7 +128,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   }
 
   #hasRead (ended: Ended): Next<PlanState> {
-    // A failed read ends a plan only at its beginning, where the workspace itself may be missing. Later the model goes on without the files.
+    // Before the model has asked for files, a failed read fails the plan: perhaps there is no workspace. Later the model goes on without the files.
     if ('failure' in ended && this.state.rounds === 0) return this.fail({ code: ended.code, message: ended.failure })
     this.state = recordRead(this.state, ended)
     if (this.state.mode === 'apply') this.goTo('applying')
@@ -175,7 +175,10 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.fail({ code: 'LLM_ERROR', message: reason })
   }
 
-  /** Asks the model to repair a rejected answer. Schema 1 has one repair in all, and a second rejected answer ends the plan; schema 2 counts rounds. */
+  /**
+   * Asks the model to repair a rejected answer. In schema 1, the second rejected answer to a message of the user ends the plan. In schema 2,
+   * the plan profile limits the number of repairs.
+   */
   #repair (reply: string, problem: PlanProblem): Next<PlanState> {
     this.log('warning', 'VALIDATION_FAILED', { code: problem.code })
     const { hasRepaired, setting: { schemaVersion } } = this.state
@@ -187,7 +190,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#askModel()
   }
 
-  /** Asks the model to repair its last answer. @param paths files that are read again first, as they are now */
+  /** Asks the model to repair its last answer. @param paths files that the service reads again before it asks */
   protected askAgain (problem: PlanProblem | undefined, paths: readonly string[]): Next<PlanState> {
     const { reply, words, exchanges, context, used } = this.state
     const json = reply === undefined ? '' : stringifyJson(reply.json)
@@ -203,7 +206,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#read(paths.slice(0, MAX_REQUESTS).map(path => reading({ type: 'read_file', path, end_line: MAX_LINES })))
   }
 
-  /** Repeats the request that has failed, without new words of the user. */
+  /** Repeats what has failed, without new words of the user. */
   #retry (): Next<PlanState> {
     const { mode, plan } = this.state
     if (mode === 'plan' || plan === undefined) return this.start()
@@ -221,7 +224,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#readNew(wanted)
   }
 
-  /** Begins a round in which the service reads what the model asked for. Requests that are in the cache of the cycle are not read again. */
+  /** Reads what the model asked for. What was read since the user's last message is in the cache, and is not read again. */
   #readNew (wanted: readonly JsonObject[]): Next<PlanState> {
     const { requests, missed, cache } = lookUp(wanted, this.state)
     for (const { key, isHit } of requests) this.log('debug', isHit ? 'CONTEXT_CACHE_HIT' : 'CONTEXT_CACHE_MISS', { key })
@@ -248,20 +251,20 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return remembers ? this.#remember('remember', patch) : this.#proceed()
   }
 
-  /** Writes a patch to the memory. @param purpose `accept`: the user has agreed to the patch */
+  /** Stores preferences in the memory. @param patch the preferences @param purpose `accept`: the user has agreed; `remember`: nobody was asked */
   #remember (purpose: 'remember' | 'accept', patch: JsonObject): Next<PlanState> {
     const { setting: { workspace } } = this.state
     return this.wait(purpose, this.outbox.remember({ workspace, patch, timeout: TIMEOUTS.remember }))
   }
 
-  /** Takes the end of a write to the memory. The plan continues even when the write failed. */
+  /** Handles the result of storing preferences that the user was not asked about. The plan continues even when they could not be stored. */
   #remembered (ended: Ended): Next<PlanState> {
     if ('failure' in ended) this.log('warning', 'MEMORY_PATCH_FAILED', { code: ended.code })
     else this.outbox.notice('memory', { patch: cleanPatch(this.state.reply?.patch ?? {}).patch, isApplied: true })
     return this.#proceed()
   }
 
-  /** Takes the end of a write to the memory that the user has agreed to. */
+  /** Handles the result of storing preferences that the user has agreed to. */
   #accepted (ended: Ended): Next<PlanState> {
     const { offered = {}, reply, mode } = this.state
     if ('failure' in ended) {
@@ -270,7 +273,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     }
     this.state = { ...this.state, offered: undefined }
     this.outbox.notice('memory', { patch: offered, isApplied: true })
-    // An answer with nothing but a memory patch is done now.
+    // If the model's answer had nothing but preferences to remember, the plan is done now.
     return this.state.step === 'planned' && mode === 'apply' && reply?.actions.length === 0 ? this.finish('no_changes') : this.listen()
   }
 
@@ -296,7 +299,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   }
 }
 
-/** A read that the model or the service asks for once, without alternatives. */
+/** Makes a read of one request, without alternative requests. */
 function reading (request: JsonObject): PendingRead {
   return { header: undefined, requests: [request] }
 }

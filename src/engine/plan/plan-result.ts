@@ -38,7 +38,7 @@ export function describePlan (state: PlanState): PlanResult {
   }
 }
 
-/** The number of recent paths in the result, and the length to which the goal is cut, in code points. */
+/** The largest number of recent paths in the result, and the length to which the goal in the result is cut, in code points. */
 const MAX_FILES = 20
 const MAX_GOAL = 500
 

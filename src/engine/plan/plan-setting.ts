@@ -4,34 +4,37 @@ import { type Whitelist } from '../../files/path-rules.ts'
 import { type PlanCommit, type PlanConfirm, type PlanLimit, type PlanRepair } from '../../registry/kinds/plan/plan-kind.ts'
 import { type Language } from '../texts/language.ts'
 
-/** Everything of the service's configuration and a profile that plans depend on, as it was when the session started. */
+/**
+ * The settings of one plan, as they were when its session started. They come from the service's configuration and from the plan profile (the
+ * operator's settings of plans).
+ */
 export interface PlanSetting {
-  /** The id of the plan's log lines and of its trace. */
+  /** The id that the plan's log lines have in common. */
   readonly traceId: string
   readonly workspace: string
-  /** The instructions of the profile for the model; empty without a profile. */
+  /** The instructions for the model in the plan profile; empty when there is no profile. */
   readonly prompt: string
-  /** Names of checks of the workspace, run in this order after a change. */
+  /** The names of the checks (commands that the operator has set up for the workspace) that run after a change, in this order. */
   readonly checks: readonly string[]
   /** The name of the model; empty for the service's default. */
   readonly model: string
   readonly temperature: number
   readonly maxTokens: number
-  /** How long the model is waited for, in ms. */
+  /** The longest time that the plan waits for one answer of the model, in ms. */
   readonly timeout: number
   /** Whether requests tell the model's API to enforce the schema of answers. */
   readonly isStrict: boolean
   readonly schema: JsonObject
   readonly schemaVersion: number
-  /** The SHA-256 of the schema's file. It is shown with a plan's trace, so that one can see by which schema the answers were judged. */
+  /** The SHA-256 of the schema's file. The plan's result has it, so that a reader can see by which schema the answers were judged. */
   readonly schemaHash: string
   readonly eol: 'keep' | 'lf'
   readonly language: Language
   readonly confirm: PlanConfirm
   readonly repair: PlanRepair
-  /** When a change is committed; `never` also where the operator allows no commits. */
+  /** When a change is committed to git. It is `never`, too, where the operator allows no commits. */
   readonly commit: PlanCommit
-  /** Whether the preferences in the model's memory patches are stored without asking the user. */
+  /** Whether preferences that the model wants remembered are stored without asking the user. */
   readonly remembers: boolean
   readonly limits: PlanLimits
   readonly whitelist: Whitelist
@@ -40,7 +43,7 @@ export interface PlanSetting {
 /** The limits of a plan and of its context, by name. */
 export type PlanLimits = Readonly<Record<PlanLimit, number>>
 
-/** The limits of the protocol; lengths of texts in UTF-16 units. A profile makes them tighter. */
+/** The limits of plans without a plan profile. A profile can only make them tighter. Names with `chars` count UTF-16 units. */
 export const DEFAULT_LIMITS: PlanLimits = {
   max_actions: MAX_ACTIONS,
   max_file_bytes: MAX_CONTENT_BYTES,

@@ -7,24 +7,24 @@ import { type PlanProblem, type PlanReply } from './parse-plan.ts'
 import { type PlanSetting } from './plan-setting.ts'
 import { type PlanMode } from './route-mode.ts'
 
-/** The step of a plan, in the words of the protocol. */
+/** The step in which a plan is. Users and programs see these words. */
 export type PlanStep = 'draft' | 'planning' | 'planned' | 'applying' | 'awaiting_confirmation' | 'applied' | 'undone' | 'no_changes' | 'rejected' | 'failed'
 
 /** The purpose of the effect that a plan waits for. */
 export type PlanPurpose = 'context' | 'model' | 'remember' | 'accept' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo' | 'commit'
 
-/** A read that the service has made in the present cycle, with the key of its request in the cycle's cache. */
+/** A text that the service has read for the model since the user's last message. `key` names the request for the text (`keyOf`). */
 export interface ContextEntry {
   readonly key: string
-  /** The block that was read; `undefined` where nothing was found and the model is not told so. */
+  /** The text that was read, or a remark that it is missing; `undefined` when it is missing and the model had not asked for it. */
   readonly block: ContextBlock | undefined
 }
 
-/** The requests of one read. The blocks of the result answer them in their order. */
+/** One thing that the service has to read, such as a file. */
 export interface PendingRead {
-  /** The header of a read that the service makes by itself; `undefined` for one that the model asked for. */
+  /** The header of the block when the user's words made the service read it; `undefined` for all other reads. */
   readonly header: AutoRequest['header'] | undefined
-  /** Alternative requests: the first one whose file exists counts. */
+  /** Alternative requests, such as several paths of one file. Only the result of the first request whose file exists is used. */
   readonly requests: readonly JsonObject[]
 }
 
@@ -49,19 +49,19 @@ export interface ContextStats {
   readonly logsChars: number
 }
 
-/** Hits and misses of the cycle's cache, by the type of the request. */
+/** How many read requests of the model the cache could answer (hits) and could not answer (misses), by the type of the request. */
 export type CacheStats = Readonly<Record<'env' | 'logs' | 'read' | 'search', { readonly hits: number, readonly misses: number }>>
 
-/** The state of a plan, which is made in PLAN, carried out in APPLY, and undone on request. */
+/** The state of a plan. In the mode PLAN the model proposes changes; in APPLY it writes them, and the service applies them. */
 export interface PlanState {
   readonly setting: PlanSetting
-  /** Whether a child session is over; left out for the plan of a user. A child gets no second goal. */
+  /** For a plan that another session started: whether its one goal is done. Left out for the plan of a user, who can set further goals. */
   readonly child?: 'goes-on' | 'over'
   readonly step: PlanStep
   readonly mode: PlanMode
-  /** Whether the user's words or the request chose the mode; if not, the user's entry in the memory does. */
+  /** Whether the mode is already chosen. As long as it is not, the preference in the user's memory decides. */
   readonly isRouted: boolean
-  /** Whether the goal began in APPLY, without a plan before it: then the model has not seen a file yet. */
+  /** Whether the goal began in the mode APPLY, without a plan before it: the model has then perhaps not seen the files that it changes. */
   readonly isDirect: boolean
   /** The text that the user gave beside the goal, such as the output of a test or a log. */
   readonly report: string
@@ -74,63 +74,63 @@ export interface PlanState {
   readonly branch: string | undefined
   /** The last errors with their codes, the newest at the end. */
   readonly recentErrors: readonly string[]
-  /** The memory patch that the model has offered and the user has not agreed to yet; `undefined` when there is none. */
+  /** The preferences that the model wants remembered and the user has not agreed to yet; `undefined` when there are none. */
   readonly offered: JsonObject | undefined
   readonly memory: Memory
   readonly context: readonly ContextEntry[]
   readonly pending: readonly PendingRead[]
   readonly cache: CacheStats
   readonly stats: ContextStats | undefined
-  /** The hashes on disk of the files that the model has been shown, by path. No other file is updated. */
+  /** For each file that the model has been shown, the hash of its content on disk, by path. No other file is updated. */
   readonly bases: Readonly<Record<string, string>>
   readonly rounds: number
-  /** The rejected answer that the model is repairing, with its problem. Schema 1 has one repair in all. */
+  /** The model's last answer, which was rejected, with the reason; `undefined` when the model is not asked to repair an answer. */
   readonly repair: { readonly reply: string, readonly problem: PlanProblem } | undefined
   readonly hasRepaired: boolean
-  /** How many rounds of repair were used since the user spoke last. */
+  /** How often the model was asked for a repair of its answer or change since the user's last message. */
   readonly used: number
-  /** The output of the last failed check, for the model; empty once the check has passed, or the user wants something else. */
+  /** The output of the last failed check, for the model; empty once all checks have passed, or the user wants something else. */
   readonly failedCheck: string
-  /** The step in which the plan waited for its user last, to which it goes back after an error. */
+  /** The step in which the plan last waited for its user. After an error, the plan goes back to this step if it has changed nothing. */
   readonly rest: 'draft' | 'planned' | 'applied' | 'undone'
   /** The change that waits for the user's consent, exactly as it was shown. */
   readonly held: { readonly digest: string, readonly change: JsonObject, readonly paths: readonly string[] } | undefined
-  /** The paths of the diffs that the user agreed to for this goal. A round of repair may write them without asking again. */
+  /** The paths whose diffs the user has agreed to for this goal. A repair is allowed to change them without asking again. */
   readonly agreed: readonly string[]
-  /** The ids of the effects that have made the changes for this goal, the oldest first. One undo takes back all these changes. */
+  /** The id of each change that was made for this goal (the first change and its repairs), the oldest first. One undo takes back all of them. */
   readonly changes: readonly string[]
   /** The number of changes of the goal that were taken back. */
   readonly reversed: number
-  /** The changes that are still to be undone or redone, and the conflicts so far; `undefined` while no undo or redo runs. */
+  /** What an undo or redo has still to do, and the conflicts so far; `undefined` while no undo or redo runs. */
   readonly turning: { readonly left: readonly JsonObject[], readonly conflicts: readonly Conflict[] } | undefined
-  /** Whether a change was applied for the present goal already. The first change of a goal replaces the list of what was applied for the goal before. */
+  /** Whether a change was already applied for the present goal. The first change of a goal begins new lists `applied` and `changes`. */
   readonly hasApplied: boolean
-  /** The hash of the model's actions in the previous round of repair. Equal actions show that the model repeats itself. */
+  /** The hash of the changes that the model wrote before its last repair. If the repair is equal, the model repeats itself. */
   readonly lastActions: string
-  /** The check that runs before the model is asked; its failure becomes the report of the goal. */
+  /** The check that the user wants to pass. It runs before the model is asked; if it fails, its output becomes the `report`. */
   readonly fix: string | undefined
   /** The files of `bases` that the model has been shown in full. */
   readonly whole: readonly string[]
-  /** Whether the model's API has refused a request with a schema for the answer. Later requests then have none. */
+  /** Whether the model's API has refused a request with a schema for the answer. Later requests are then sent without a schema. */
   readonly isFormatRefused: boolean
-  /** The answer that is being carried out, with its paths in normal form. */
+  /** The last accepted answer of the model. The paths of its changes are in normal form. */
   readonly reply: PlanReply | undefined
-  /** The plan that may be carried out, as the model wrote it, and the context that the model had read. */
+  /** The plan that the user can have carried out, as the model wrote it, and the context that the model had read. */
   readonly plan: { readonly json: string, readonly context: string } | undefined
   readonly awaits: { readonly effect: string, readonly purpose: PlanPurpose } | undefined
-  /** The change that is being shown or made, and whether a person is asked to approve it; `undefined` before the first one. */
+  /** The change that is being shown or made, and whether a person is asked to approve it; `undefined` before the first change. */
   readonly change: { readonly wish: JsonObject, readonly isAsked: boolean } | undefined
   readonly check: number
-  /** The message about the last failed check, which the user gets when the change is taken back or kept; `undefined` while no check has failed. */
+  /** The message about the last failed check, which the user gets when the plan gives up the repair; `undefined` while no check has failed. */
   readonly checkFailed: string | undefined
   readonly applied: readonly ChangedPath[]
   readonly undone: readonly ChangedPath[]
   /** The paths that the last undo or redo did not touch, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
   readonly summary: string
-  /** The summary of the change that was applied, which is the default message of its commit. */
+  /** The summary of the last applied change: the commit message, unless the user gives another one. */
   readonly done: string
-  /** The hash of the commit of the change, if there is one. */
+  /** The hash of the git commit with the change, if it was committed. */
   readonly commit: string | undefined
   readonly error: PlanProblem | undefined
 }

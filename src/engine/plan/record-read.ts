@@ -5,7 +5,7 @@ import { answersTo, keyOf } from './cycle-cache.ts'
 import { cleanMemory } from './memory.ts'
 import { type ContextEntry, type PlanState } from './plan-state.ts'
 
-/** Adds the result of a read to the state of a plan. Requests that failed become blocks of missing context, which the model reads. */
+/** Adds what was read to the state of a plan. For a request that failed, the model is told that the text is missing, and why. */
 export function recordRead (state: PlanState, ended: Ended): PlanState {
   const requests = state.pending.flatMap(each => each.requests)
   const answers = 'failure' in ended
@@ -25,7 +25,10 @@ export function recordRead (state: PlanState, ended: Ended): PlanState {
   return { ...state, pending: [], context, ...recalled }
 }
 
-/** The memory and the branch as fields of the state. The memory's `output_format` chooses the mode where neither the words nor the request did. */
+/**
+ * The fields of the plan's state that come from the stored memory. The user's `output_format` chooses the mode where neither the user's words
+ * nor the request that started the session did.
+ */
 function recall ({ isRouted }: PlanState, block: JsonObject | undefined): Partial<PlanState> {
   const memory = cleanMemory(block?.['user'], block?.['project'])
   const { output_format: format } = memory.user

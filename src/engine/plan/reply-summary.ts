@@ -3,10 +3,10 @@ import { type Language } from '../texts/language.ts'
 import { PLAN_TEXTS } from '../texts/plan-texts.ts'
 import { type PlanReply } from './parse-plan.ts'
 
-/** The number of actions, or of fields of the memory, that a summary names. */
+/** The most changes of files, or preferences, that a summary names. */
 const MAX_NAMED = 10
 
-/** The summary of the model's answer for the user: the model's own, or else a list of the actions, or of the memory's fields, that the answer proposes. */
+/** What the user is told of the model's answer: the summary in the answer. If it has none, a list of the changes or preferences in the answer. */
 export function summaryOf ({ summary, actions, patch }: PlanReply, language: Language): string {
   if (summary.trim() !== '') return summary
   const texts = PLAN_TEXTS[language]

@@ -2,11 +2,11 @@ import { isConsent } from '../texts/consent.ts'
 
 export type PlanMode = 'plan' | 'apply'
 
-/** The mode and the goal that a user's words ask for. */
+/** The mode (`plan` only proposes changes, `apply` makes them) and the goal that a user's words ask for. */
 export interface Routed {
   /** The mode; `undefined` when the words ask for no particular one. */
   readonly mode: PlanMode | undefined
-  /** The words without their prefix; empty for a consent. */
+  /** The user's words without the prefix; empty when the user only agrees with the plan. */
   readonly goal: string
   /** Whether the words begin with `plan:` or `apply:`. */
   readonly isExplicit: boolean
@@ -16,15 +16,18 @@ export interface Routed {
 
 const PREFIX = /^\s*(plan|apply)\s*:\s*/i
 
-/** Word stems that hint at a mode; letters may follow a stem, none precede it. PLAN is tried first: to read files is safer than to write them. */
+/**
+ * Words that hint at a mode. A Russian stem can have further letters behind it; an English word stands alone. PLAN is tried first, since it
+ * changes no files.
+ */
 const HINTS: ReadonlyArray<readonly [PlanMode, RegExp]> = [
   ['plan', /(?<!\p{L})(?:исправ|почин|fix(?!\p{L})|repair(?!\p{L}))/iu],
   ['apply', /(?<!\p{L})(?:созда[йт]|сгенерируй|create(?!\p{L})|generate(?!\p{L}))/iu]
 ]
 
 /**
- * Decides from a user's words which mode they ask for: by a prefix, by a consent, or by a hint such as "fix" or "create". A consent says
- * nothing else: «да, но…» is none.
+ * Decides from a user's words which mode they ask for: by a prefix, by agreement with the plan, or by a hint such as "fix" or "create".
+ * Words that say more than yes, such as "yes, but …", are no agreement.
  * @param hasPlan whether there is a plan that the words can agree with
  */
 export function routeMode (words: string, hasPlan: boolean): Routed {

@@ -11,19 +11,19 @@ import { PlanReducerBase } from './plan-reducer-base.ts'
 /** The time limit for a change of files, in ms. */
 const APPLY_TIMEOUT = 120_000
 
-/** How long a commit may take, in ms: its hooks may run the tests. */
+/** The longest time that a commit is allowed to take, in ms. It is long, since git hooks sometimes run all tests. */
 const COMMIT_TIMEOUT = 600_000
 
 /** The number of characters of a commit's hash that users are shown. */
 const HASH_LENGTH = 10
 
-/** The number of conflicts that a message names; the result has all of them. */
+/** The most conflicts (paths that somebody else has changed) that a message names. The plan's result lists all of them. */
 const MAX_NAMED = 20
 
 /** The length to which the output of a failed check is cut for users, in code points. */
 export const MAX_SHOWN_OUTPUT = 2000
 
-/** The part of a plan's reducer that undoes, redoes and commits changes: all changes of one goal together. */
+/** The part of a plan's reducer (its rules) that undoes, redoes and commits changes: all changes of one goal together. */
 export abstract class TurnBack extends PlanReducerBase {
   /** Asks for the preview of a change. */
   protected abstract preview (wish: JsonObject): Next<PlanState>
@@ -36,7 +36,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return this.#begin(purpose, wishes)
   }
 
-  /** Redoes the changes that were taken back, the oldest first. Deletions are shown and need consent again. */
+  /** Redoes the changes that were undone, the oldest first. If they delete something, a person is asked again. */
   protected doAgain (paths?: readonly string[]): Next<PlanState> {
     const wish = { redo: paths === undefined ? {} : { paths: [...paths] } }
     return this.#begin('redo', Array.from({ length: Math.max(1, this.state.reversed) }, () => wish))
@@ -44,7 +44,7 @@ export abstract class TurnBack extends PlanReducerBase {
 
   #begin (purpose: 'rollback' | 'undo' | 'redo', [first = {}, ...left]: readonly JsonObject[]): Next<PlanState> {
     this.goTo('applying')
-    // The mode is APPLY whatever the last goal had: files may change in no other mode.
+    // The mode becomes APPLY, whatever the mode of the last goal was: only in this mode can files change.
     this.state = { ...this.state, mode: 'apply', turning: { left, conflicts: [] } }
     return purpose === 'redo' ? this.preview(first) : this.change(purpose, first, false)
   }
@@ -57,11 +57,11 @@ export abstract class TurnBack extends PlanReducerBase {
     return purpose === 'redo' ? this.preview(next) : this.change(purpose, next, false)
   }
 
-  /** Takes the end of a rollback, which took back a change whose check failed. */
+  /** Handles the result of undoing a change whose check failed. */
   protected rolledBack (ended: Ended): Next<PlanState> {
     const { checkFailed = '', applied, turning } = this.state
     const conflicts = [...turning?.conflicts ?? [], ...'failure' in ended ? [] : conflictsIn(ended.value)]
-    // A folder stays when the check has put files into it. If somebody else has changed a file, the whole change stays.
+    // A created folder stays if the check has put files into it. If somebody else has changed a file, the whole change stays.
     if (conflicts.some(({ reason }) => reason !== 'filled')) {
       this.state = { ...this.state, conflicts, turning: undefined }
       return this.#staysApplied('AUTO_CHECK_FAILED_NOT_ROLLED_BACK', `${checkFailed}\nThe change was not taken back: ${inWords(conflicts)}`)
@@ -85,7 +85,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return this.fail({ code, message })
   }
 
-  /** Takes the end of the undo or redo of one change. The user may have asked for several changes. */
+  /** Handles the result of the undo or redo of one change. The next change of the goal follows, if there is one. */
   protected turned (name: 'undo' | 'redo', ended: Ended): Next<PlanState> {
     const { applied, undone, turning } = this.state
     const isNothing = isNothingOfMore(ended, turning)
@@ -126,7 +126,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return this.listen()
   }
 
-  /** Commits what was changed for the goal. @param message empty for the summary of the change */
+  /** Commits what was changed for the goal. @param message of the commit; if it is empty, the summary of the change is the message */
   protected commit (message: string): Next<PlanState> {
     const { setting: { workspace }, applied, done } = this.state
     this.goTo('applying')
@@ -135,7 +135,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return this.wait('commit', this.outbox.commit({ workspace, paths, message: commitMessage(message === '' ? done : message), timeout: COMMIT_TIMEOUT }))
   }
 
-  /** Takes the end of a commit. A failed commit changes nothing but the error. */
+  /** Handles the result of a commit. After a failed commit the plan only has an error more. */
   protected committed (ended: Ended): Next<PlanState> {
     const hash = 'value' in ended && isJsonObject(ended.value) ? ended.value['hash'] : undefined
     if ('failure' in ended) this.tell({ code: ended.code === 'REFUSED' ? 'COMMIT_DENIED' : ended.code, message: ended.failure })
@@ -157,7 +157,7 @@ export abstract class TurnBack extends PlanReducerBase {
   }
 }
 
-/** Whether one change of the goal has nothing left to take back, while others are still to come: that is no failure. */
+/** Whether one change of the goal has nothing to undo, while further changes of the goal are still to be undone: that is no failure. */
 function isNothingOfMore (ended: Ended, turning: PlanState['turning']): boolean {
   return 'failure' in ended && ended.code === 'NOTHING_TO_UNDO' && (turning?.left.length ?? 0) > 0
 }

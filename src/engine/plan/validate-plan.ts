@@ -4,7 +4,7 @@ import { describeWhitelist, isForbidden, isProtected, isWhitelisted, normalisePa
 import { type PlanAction, type PlanProblem } from './parse-plan.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
-/** The share of characters in a text that may be unprintable; a content with more of them is no text. */
+/** The largest share of unprintable characters that a text can have. A content with more of them is no text. */
 const MAX_UNPRINTABLE = 0.1
 
 /** The length to which paths are cut in messages, in UTF-16 units. */
@@ -74,8 +74,8 @@ function problemOfEdit ({ search, replace }: NonNullable<PlanAction['edits']>[nu
 }
 
 /**
- * Whether a content is no text. Letters of every script are text. Only control characters, U+FFFD (which stands for what could not be
- * decoded) and unpaired surrogates count as unprintable.
+ * Whether a file's content is no text. Letters of every script are text. Unprintable are only control characters (except line ends and tabs),
+ * U+FFFD (which stands for bytes that could not be decoded) and unpaired surrogates.
  */
 function isPseudoBinary (content: string): boolean {
   if (content.includes('\0')) return true
@@ -88,13 +88,13 @@ function isPseudoBinary (content: string): boolean {
 }
 
 /**
- * The problem of two actions that exclude each other: on one path, below a path that is a file, or inside a folder that is deleted;
- * `undefined` when there are none.
+ * The problem of two actions that exclude each other: both change one path, one treats a file of the other as a folder, or one writes into a
+ * folder that the other deletes. It is `undefined` when no two actions do.
  */
 function findConflict (actions: readonly PlanAction[]): PlanProblem | undefined {
   const byPath = new Map<string, PlanAction>()
   for (const action of actions) {
-    // Two spellings of one letter are one name on some file systems.
+    // Unicode can write a letter such as `é` in two ways. Some file systems take both for the same name.
     const key = action.path.normalize('NFC')
     const other = byPath.get(key)
     if (other !== undefined) return conflictOf(other, action)

@@ -38,14 +38,14 @@ export function callsOf (message: JsonObject): AskedCall[] {
   return isJsonObject(older) ? [{ id: null, ...readFunction(older), isOlder: true }] : []
 }
 
-/** A model's message with function calls in the form in which later requests repeat it, with the same field for calls that the model used. */
+/** A model's message with function calls, as later requests repeat it. The calls stay in the field that the model used. */
 export function askedMessage (message: JsonObject): JsonObject {
   const { content = null, function_call: older = null } = message
   const calls = toolCallsOf(message)
   return { role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : { function_call: older }) }
 }
 
-/** A model's message as plain text, with its function calls as words. APIs take it back without a result for each call. */
+/** A model's message as plain text, with its function calls as words. A model's API accepts such a text although the calls have no results. */
 export function wordsOf (message: JsonObject | undefined): string {
   if (message === undefined) return ''
   return [contentOf(message), ...callsOf(message).map(({ name, arguments: given }) => `${name} ${given}`)].join('\n')
@@ -83,7 +83,7 @@ export function describeResult (value: unknown): string {
   return typeof value === 'string' ? value : stringifyJson(value)
 }
 
-/** The content of the message that tells a model why its function call failed, so that it can go on without the result. */
+/** The content of the message that tells a model why its function call failed, so that the model can go on without the result. */
 export function describeError (reason: string): string {
   return stringifyJson({ error: reason })
 }

@@ -22,11 +22,11 @@ export interface OfferedChild {
   readonly child: {
     /** The id of the agent, skill or plan, such as `agents/helper`, which is a key of `definitions` in `DialogueStart`. */
     readonly definition: string
-    /** The parameters of the function, by name. A skill gets their values as they are. */
+    /** The parameters of the function, by name. A skill gets their values; an agent or a plan gets only the text that `input` makes of them. */
     readonly parameters: Readonly<Record<string, ChildParameter>>
     /** The Handlebars template that makes the text of the child's task from the values of the parameters. */
     readonly input: string
-    /** The budget of the child session. @default a part of what its parent has left */
+    /** The budget of the child session. @default a part of what the parent session has not spent yet */
     readonly budget?: Spent
     readonly place?: string
   }
@@ -43,7 +43,7 @@ export interface OfferedTransfer {
 /** Any function that a model is offered: a tool, a child session, or a handover. */
 export type OfferedFunction = OfferedTool | OfferedChild | OfferedTransfer
 
-/** A copy of an agent's definition, made when a dialogue began that may call the agent or hand over to it. */
+/** A copy of an agent's definition. It is made when a dialogue begins that can call the agent or hand over to it. */
 export interface ResolvedAgent {
   readonly kind: 'agents'
   /** The agent's id, with dots between its parts. */
@@ -53,7 +53,7 @@ export interface ResolvedAgent {
   readonly tools: readonly OfferedFunction[]
 }
 
-/** A copy of a skill's definition, made when a dialogue began that may call the skill. */
+/** A copy of a skill's definition. It is made when a dialogue begins that can call the skill. */
 export interface ResolvedSkill {
   readonly kind: 'skills'
   readonly id: string
@@ -61,7 +61,7 @@ export interface ResolvedSkill {
   readonly skill: Pick<SkillDefinition, 'id' | 'name' | 'description' | 'body' | 'isTemplate' | 'options' | 'hash'>
 }
 
-/** A copy of a plan profile's definition, made when a dialogue began that may call it. */
+/** A copy of a plan profile (the settings of plans). It is made when a dialogue begins that can start plans by this profile. */
 export interface ResolvedPlan {
   readonly kind: 'plans'
   readonly id: string
@@ -72,19 +72,19 @@ export interface ResolvedPlan {
 export type ResolvedDefinition = ResolvedAgent | ResolvedSkill | ResolvedPlan
 
 /**
- * Copies of the definitions (agents, skills, plans) that a dialogue may reach, directly or through another one, by id such as
- * `agents/helper`. Since they are copies, later edits do not change a running dialogue.
+ * Copies of the definitions (agents, skills, plans) that a dialogue can call or hand over to, directly or through another definition. The keys
+ * are ids such as `agents/helper`. Since they are copies, later edits do not change a running dialogue.
  */
 export type ResolvedDefinitions = Readonly<Record<string, ResolvedDefinition>>
 
 /** The setting of an agent, with the language of its texts decided. */
 export type DialogueSetting = AgentSetting & { readonly language: Language }
 
-/** The setting with which a dialogue with an agent starts. It holds all that the dialogue's engine needs. */
+/** What a dialogue with an agent starts with. It holds all that the engine (the rules) of the dialogue needs. */
 export interface DialogueStart {
   readonly agent: DialogueSetting
   /** The functions that the model of a free agent is offered; empty for an agent that works in steps. */
   readonly tools: readonly OfferedFunction[]
-  /** Copies of the definitions that the agent may reach; left out when there are none. */
+  /** Copies of the agents, skills and plans that the agent can call or hand over to; left out when there are none. */
   readonly definitions?: ResolvedDefinitions
 }

@@ -90,7 +90,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     return this.listen()
   }
 
-  /** Takes a message of the user. It changes nothing while the dialogue does not wait for the user. */
+  /** Handles a message of the user. While the dialogue does not wait for its user, a message changes nothing. */
   hear (text: string, action?: Action): Next<S> {
     const { step, retry, setting: { language, commands } } = this.state
     if (step !== 'await_input') return this.next()
@@ -134,7 +134,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
 
   protected abstract goTo (step: 'await_input' | 'ended'): Next<S>
 
-  /** Ends a turn: waits for the user's next message. A child session ends. */
+  /** Ends a turn: the dialogue waits for the user's next message. A child session (started by another session) ends. */
   protected goOn (): Next<S> {
     return this.listen()
   }
@@ -198,7 +198,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
     return true
   }
 
-  /** Records the error of the turn, and tells the session's followers. */
+  /** Stores the error of the turn, and tells it to the clients that follow the session. */
   protected blame (code: TurnError['code'], message: string): void {
     this.state = { ...this.state, error: { code, message } }
     this.outbox.notice('error', { code, message })

@@ -6,9 +6,9 @@ export type Level = 'debug' | 'warning' | 'error' | 'critical'
 /** The prefix of a log line, which names the agent's step: `[cls] …`. A free agent only has `main`, `turn` and `exec`. */
 export type Prefix = 'main' | 'cls' | 'select' | 'valid' | 'exec' | 'turn'
 
-/** A row of the table of outcomes: the text that the user is shown, whether it is kept for the model, the log line, and a code for programs. */
+/** What follows an outcome of a step: the text that the user is shown, whether the model reads it later, the log line, and a code for programs. */
 export interface Row {
-  /** The name of the text that the user is shown. A tool's definition may have another text instead. */
+  /** The name of the text that the user is shown. A tool's definition can replace this text. */
   readonly text?: AgentText
   /**
    * Whether the text is kept in the dialogue: as `reply`, or as `status`, a line about the agent's own work, which models are sent only

@@ -32,7 +32,7 @@ export class Outbox {
     return this.#moment.session
   }
 
-  /** The time of the fact that the engine takes, in ms since 1970. */
+  /** The time of the fact (an entry of the session's log) that the engine handles now, in ms since 1970. */
   get at (): number {
     return this.#moment.at
   }
@@ -84,7 +84,7 @@ export class Outbox {
     return this.#add(id => ({ ...effect, id, kind: 'child' }))
   }
 
-  /** Adds the effect that waits for the user. */
+  /** Makes the session wait for its user's next input. The waiting is an effect, too. */
   wait (): string {
     return this.#add(id => ({ id, kind: 'wait' }))
   }
@@ -100,7 +100,7 @@ export class Outbox {
     const text = own !== undefined && own !== '' ? own : row.text === undefined ? undefined : texts[row.text]
     const shown = text === undefined || text === '' ? undefined : renderText(text, values)
     if (shown !== undefined) this.show(shown)
-    // The brief log line, which every operator may read, leaves out what a model or a tool has said.
+    // Every operator is allowed to read the brief log line, so it leaves out what a model or a tool has said.
     const brief = renderText(row.log, { ...values, reason: LEFT_OUT, ...(row.isModelsName === true ? { name: LEFT_OUT } : {}) })
     this.log(prefix, row.level, renderText(row.log, values), { brief, ...(Object.hasOwn(values, 'code') ? { code: values['code'] } : {}) })
     return shown
@@ -132,8 +132,8 @@ export class Outbox {
 }
 
 /**
- * The fields that an event about an ended command has in addition: the effect that ran it, and its duration.
- * @param effect none when the client ran the command
+ * Further fields of an event about an ended command: the effect that ran the command, and how long it ran.
+ * @param effect id of the effect; left out when the client ran the command
  */
 export function ranAs (effect: string | undefined, result: Json): JsonObject {
   if (effect === undefined) return {}

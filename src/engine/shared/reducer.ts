@@ -15,9 +15,9 @@ export function unknownOutcome (reason = 'it was interrupted'): string {
 
 /** A reducer holds the rules of a dialogue. Each method takes one fact of the session, and computes the new state, and the effects and notices that follow. */
 export interface Reducer<S> {
-  /** Takes a message or an action of the user. */
+  /** Handles a message or an action of the user. */
   hear (text: string, action?: Action): Next<S>
-  /** Takes the end of an effect (a model request, a tool call). */
+  /** Handles the end of an effect: the answer to a model request, or the result of a tool call. */
   end (effect: string, ended: Ended): Next<S>
   /** The state, the effects and the notices so far; unchanged when the fact does not concern the dialogue. */
   next (): Next<S>

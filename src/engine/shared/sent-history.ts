@@ -6,8 +6,8 @@ import { type AskedCall, callsOf, contentOf } from './choice.ts'
 export const NO_ANSWER = '(no answer)'
 
 /**
- * The part of a dialogue that a request to the model carries, as the agent's definition says. With `turns`, it begins at one of the
- * user's last messages, roles alternate, and each call has its results. With `messages`, it is the last messages as they are.
+ * The part of a dialogue that a request to the model carries, as the agent's definition says. Without `messages`, these are the last turns:
+ * roles alternate, and each call has its results. With `messages`, they are the last messages as they are.
  * @param all in the form of the chat API, where `kind: 'status'` marks a line of the agent about its own work
  */
 export function sentHistory (all: readonly JsonObject[], { turns, messages: most, status }: AgentHistory): readonly JsonObject[] {

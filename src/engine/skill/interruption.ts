@@ -13,7 +13,7 @@ export interface Interruption {
   readonly isInterrupted?: true
   /** Whether the command was not run, since its terminal was busy. */
   readonly isBusy?: true
-  /** Whether the model did not mark the command as one, so that it never runs without a person's consent. */
+  /** Whether the model did not mark its text as a command. Such a command never runs without a person's consent. */
   readonly fallback?: true
 }
 
@@ -23,14 +23,14 @@ export interface Interruption {
  */
 export type Verdict = 'again' | 'skip' | 'without'
 
-/** The question to the user about a command. @param isFallback whether the model did not mark the command as one */
+/** The question to the user about a command. @param isFallback whether the model did not mark its text as a command */
 export function askAbout (command: string, why: WhyAsked, isFallback: boolean, language: Language): Interruption {
   const question = ABOUT_COMMAND[why][language](command)
   const asked = { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command } as const
   return { ...asked, ...(why === 'isBusy' ? { isBusy: true } : { isInterrupted: true }), ...(isFallback ? { fallback: true } : {}) }
 }
 
-/** The words for each verdict, in all languages. */
+/** The words by which a user gives a `Verdict`, in all languages. */
 const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
   ['again', 'again'], ['снова', 'again'],
   ['skip', 'skip'], ['пропустить', 'skip'],
@@ -38,8 +38,8 @@ const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
 ])
 
 /**
- * Reads a user's answer to the question about a command; `undefined` for words that are no verdict. The verdict `without`, to run it without
- * the terminal, is possible only when the terminal was busy.
+ * Reads a user's answer to the question about a command; `undefined` for other words. The verdict `without` (to run the command without the
+ * terminal) is possible only when the terminal was busy.
  */
 export function verdictOf (answer: string, why: WhyAsked): Verdict | undefined {
   const verdict = VERDICTS.get(answer.trim().toLowerCase().replace(/^skill:/, ''))

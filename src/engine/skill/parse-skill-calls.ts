@@ -3,7 +3,7 @@ import { type AskedCall, callsOf, parseArguments, resultMessage, unknownFunction
 import { type ReadableReply } from './parse-skill-response.ts'
 import { readSkillCall } from './skill-functions.ts'
 
-/** The largest number of function calls in one answer of the model that a skill carries out. */
+/** The most function calls that a skill carries out for one answer of the model. Further calls are not run. */
 export const MAX_CALLS = 10
 
 /** A function call in the model's last answer, read as one of the replies of a skill (command, question, message, end). */
@@ -14,7 +14,7 @@ export interface SkillCall extends Pick<AskedCall, 'id' | 'name' | 'isOlder'> {
   readonly result?: string
 }
 
-/** Reads the function calls in an answer of a skill's model, in order. It never throws: a wrong call is marked as such. */
+/** Reads the function calls in an answer of a skill's model, in order. It never throws: a wrong call has a `says` of the type `WRONG`. */
 export function parseSkillCalls (message: JsonObject): SkillCall[] {
   return callsOf(message).map(({ arguments: text, ...as }, index) => {
     const call = { ...as, says: readingOf(as.name, text) }
@@ -40,8 +40,8 @@ export function nextCall (calls: readonly SkillCall[]): SkillCall | undefined {
 }
 
 /**
- * Copies a list of function calls, with the result of the next one filled in.
- * @param goesOn whether the calls after it are carried out too; otherwise their result says that they were not run
+ * Copies a list of function calls. The first call without a result gets `result`.
+ * @param goesOn whether the calls after that call are carried out too; otherwise their result says that they were not run
  */
 export function withResult (calls: readonly SkillCall[], result: string, goesOn: boolean): SkillCall[] {
   const done = nextCall(calls)

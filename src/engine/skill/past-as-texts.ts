@@ -3,12 +3,12 @@ import { callsOf, contentOf } from '../shared/choice.ts'
 import { NO_ANSWER } from '../shared/sent-history.ts'
 import { parseSkillCalls } from './parse-skill-calls.ts'
 
-/** The user's message that answers a `[MESSAGE]` of the model, when the model writes tagged texts instead of calling functions. */
+/** The message, in the role of the user, by which the service lets the model go on after its text with the tag `[MESSAGE]` was shown. */
 export const MESSAGE_SEEN = '[Continue after informational message]'
 
 /**
- * Rewrites a dialogue with function calls as one with tagged texts, for a model that cannot call functions: each call becomes a text with
- * its tag, and its result a message of the user. Each call has to have its result.
+ * Rewrites a dialogue for a model that cannot call functions: each function call becomes a text with a tag such as `[CMD]`, and each result
+ * becomes a message of the user. Each call must have its result.
  */
 export function pastAsTexts (messages: readonly JsonObject[]): JsonObject[] {
   const texts: JsonObject[] = []

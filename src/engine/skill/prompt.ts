@@ -1,6 +1,6 @@
 /** The parts of the system prompt of a skill. */
 export interface SystemPromptParts {
-  /** The service's instructions to the model. For a skill with tagged texts this is `SKILL_SYSTEM_PROMPT_WITH_ASK`, unchanged. */
+  /** The service's instructions to the model: how it has to write its replies. */
   readonly base: string
   /** The text of the target's knowledge file; empty when the target (the machine where commands run) has none. */
   readonly knowledge: string

@@ -6,7 +6,7 @@ interface SkillFunction {
   readonly about: string
   /** All parameters of the function, by name. */
   readonly parameters: Readonly<Record<string, { readonly type: 'string' | 'boolean', readonly description: string, readonly isOptional?: true }>>
-  /** Turns a call of the function into the reply that it means. @param values arguments that have the declared types */
+  /** Turns a call of the function into a reply (command, question, message, end). @param values arguments that have the declared types */
   readonly read: (values: JsonObject) => ReadableReply
 }
 

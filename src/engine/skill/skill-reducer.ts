@@ -51,7 +51,7 @@ export class SkillReducer extends SkillTurn {
     }
   }
 
-  /** Takes the end of an effect (a model request, a command, a read). An effect that the skill does not wait for changes nothing. */
+  /** Handles the end of an effect (a model request, a command, a read). An effect that the skill does not wait for changes nothing. */
   end (fact: Extract<Fact, { readonly effect: string }>): Next<SkillState> {
     const { awaited } = this.state
     if (!('effect' in awaited) || awaited.effect !== fact.effect) return this.next()
@@ -91,7 +91,7 @@ export class SkillReducer extends SkillTurn {
     return this.goTo('waiting_cmd', { kind: 'result', effect })
   }
 
-  /** Proposes a command again that was interrupted, or was not run. A person's consent counted for one run only, so the person is asked again. */
+  /** Proposes the last command once more, after it was interrupted or not run. A person's consent was for one run only, so the person is asked again. */
   #runAgain (): Next<SkillState> {
     const { pendingCommand: command } = this.state
     const proposed: ReadableReply = { type: 'CMD', content: `[CMD] ${command}`, command, ...(this.#isFallback ? { fallback: true } : {}) }
@@ -110,8 +110,8 @@ export class SkillReducer extends SkillTurn {
   }
 
   /**
-   * Takes the failure of a command. If its terminal did not run it, it is proposed again, or the user is asked about it; every other failure
-   * ends the skill.
+   * Handles the failure of a command. If the terminal did not run the command, the command is proposed again, or the user is asked about it.
+   * Every other failure ends the skill.
    */
   #notRun (failure: Extract<Fact, { kind: 'failure' }>): Next<SkillState> {
     switch (failure.code) {
@@ -119,14 +119,14 @@ export class SkillReducer extends SkillTurn {
         this.state = { ...this.state, isWithoutTerminal: true }
         this.outbox.notice('message', { text: TERMINAL_TEXTS[this.state.setting.language].terminalGone })
         return this.#proposeElsewhere()
-      // The terminal is in another folder than the one that was allowed.
+      // The person allowed the command for one folder, and the terminal is in another folder by now.
       case 'TERMINAL_MOVED': return this.#proposeElsewhere()
       case 'TERMINAL_BUSY': return this.#askBusy()
       default: return this.fail(...whyOf(failure))
     }
   }
 
-  /** Proposes a command again, in the place where it would run now. */
+  /** Proposes the command again, since it would now run in another folder, or outside the terminal. */
   #proposeElsewhere (): Next<SkillState> {
     return this.#run(this.state.pendingCommand, this.#isFallback ? 'fallback' : 'model')
   }
@@ -144,7 +144,7 @@ export class SkillReducer extends SkillTurn {
     return this.#ended(result, textOf(result['cwd']), effect)
   }
 
-  /** Takes the result of a command that the client ran. The client does not decide in which folder the next command begins. */
+  /** Handles the result of a command that the client ran. The folder of the skill stays as it is, whatever the client reports. */
   #reported (result: JsonObject): Next<SkillState> {
     return this.#ended(result, this.state.cwd)
   }
@@ -170,7 +170,7 @@ export class SkillReducer extends SkillTurn {
     return this.wait('waiting_user', { kind: 'verdict', why: 'isInterrupted' })
   }
 
-  /** Takes the user's account of what an interrupted command printed, and passes it to the model. */
+  /** Passes to the model what the user says an interrupted command has printed. */
   #told (text: string): Next<SkillState> {
     const { pendingCommand: command } = this.state
     const output = cleanOutputForAI(text, command)
@@ -180,7 +180,7 @@ export class SkillReducer extends SkillTurn {
   }
 
   /**
-   * Takes the result of a command, and tells it to the model.
+   * Handles the result of a command, and tells it to the model.
    * @param cwd folder in which the command ended
    * @param effect id of the effect that ran the command; left out when the client ran it
    */
@@ -214,7 +214,7 @@ export class SkillReducer extends SkillTurn {
   }
 }
 
-/** The place where a command runs: the terminal while there is one, in its present folder; else the folder in which the last command ended. */
+/** The place where a command runs: in the skill's terminal, if it has one, else in the folder in which the last command ended. */
 function placeOfCommand ({ setting: { inTerminal }, isWithoutTerminal, cwd }: SkillState): Pick<ExecEffect, 'terminal' | 'cwd'> {
   if (inTerminal !== undefined && isWithoutTerminal !== true) return { terminal: inTerminal }
   return cwd === '' ? {} : { cwd }

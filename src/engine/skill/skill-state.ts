@@ -7,19 +7,19 @@ import { type Interruption } from './interruption.ts'
 import { type SkillCall } from './parse-skill-calls.ts'
 import { type ReadableReply } from './parse-skill-response.ts'
 
-/** The setting of a skill's session: all that its engine knows of the outside world. It is fixed when the session starts. */
+/** The settings of a skill's session, from the skill's definition and its caller. They are fixed when the session starts. */
 export interface SkillSetting {
   readonly name: string
   readonly description: string
   readonly body: string
   /**
-   * How the model replies: by function calls, or by texts with tags such as `[CMD]`. The session changes to texts when the provider does
-   * not take functions.
+   * How the model shall reply: by function calls, or by texts with tags such as `[CMD]`. The session changes to texts when the model's
+   * provider does not accept functions.
    */
   readonly protocol: Protocol
-  /** The service's instructions at the beginning of the system prompt, for tagged texts. */
+  /** The service's instructions at the beginning of the system prompt, for a model that replies by texts with tags. */
   readonly base: string
-  /** The service's instructions at the beginning of the system prompt, for function calls; empty for a skill with texts. */
+  /** The same instructions for a model that replies by function calls; empty when `protocol` is `text`. */
   readonly baseOfCalls: string
   /** The language of the service's own texts. */
   readonly language: Language
@@ -31,7 +31,7 @@ export interface SkillSetting {
   readonly maxSteps: number
   /** The time limit of a command, in seconds. */
   readonly timeout: number
-  /** The place of commands as the caller named it: a target, or `manual` for a client that runs them itself. */
+  /** Where commands run, as the caller named it: a target, or `manual` when the client runs the commands itself. */
   readonly terminal: string
   /** The name of the target (a machine or jail) where commands run; empty when the client runs them itself. */
   readonly target: string
@@ -39,9 +39,9 @@ export interface SkillSetting {
   readonly inTerminal?: string
   /** Whether the model is asked again at once after it shows a message; otherwise the client has to send `continue`. */
   readonly autoContinue: boolean
-  /** The part of the dialogue that requests to the model carry. */
+  /** Which messages of the dialogue each request to the model carries. */
   readonly history: 'full' | 'last_n' | 'system_only'
-  /** The number of messages that requests to the model carry when `history` is `last_n`. */
+  /** The number of last messages that each request to the model carries when `history` is `last_n`. */
   readonly historyMax: number
 }
 
@@ -62,30 +62,33 @@ export interface SkillState {
   /** The state's name in replies to clients. */
   readonly word: 'idle' | 'waiting_cmd' | 'waiting_user' | 'done' | 'failed'
   readonly awaited: Awaited
-  /** How the model replies now. `text` also for a skill with function calls whose model, or provider, does not take functions. */
+  /** How the model replies now. It is `text`, too, after the model or its provider has not accepted functions. */
   readonly protocol: Protocol
   /** The text of the target's knowledge file; empty when the target has none. */
   readonly knowledge: string
   readonly system: string
-  /** The messages in the form of the chat API, without the system prompt. The list only grows; once at most, it is rewritten from function calls to texts. */
+  /**
+   * The messages in the form of the chat API, without the system prompt. An old message changes in two cases: a command that a person edited
+   * replaces the model's, and a change to `text` rewrites all function calls as texts.
+   */
   readonly messages: readonly JsonObject[]
   /** The function calls of the model's last answer, with results as far as there are some; empty when all are done. */
   readonly calls: readonly SkillCall[]
   readonly step: number
-  /** The last reply of the model, or the service's own question about a command; `undefined` before the first one. */
+  /** The last reply of the model, or the service's own question about a command; `undefined` before the first reply. */
   readonly reply: ReadableReply | Interruption | undefined
   readonly pendingCommand: string
   /** The output of the last command, without escape sequences and shell prompts. */
   readonly output: string
   /** The folder in which the last command ended. */
   readonly cwd: string
-  /** Whether commands run without the skill's terminal from now on, because it has ended, or the user chose this when it was busy. */
+  /** Whether commands no longer run in the skill's terminal, because the terminal has ended, or because the user said so when it was busy. */
   readonly isWithoutTerminal?: true
   /** The message with which the skill ended, or the reason why it failed; empty before. */
   readonly text: string
 }
 
-/** The setting with which a session of a skill starts. */
+/** What a session of a skill starts with. */
 export interface SkillStart {
   readonly skill: SkillSetting
 }
@@ -98,7 +101,7 @@ export interface SkillResult extends
   readonly system: string
   /** The last lines of the last command's output. */
   readonly lastOutput: string
-  /** The last reply of the model, or the service's question about a command; `null` before the first one. */
+  /** The last reply of the model, or the service's question about a command; `null` before the first reply. */
   readonly reply: ReadableReply | Interruption | null
 }
 

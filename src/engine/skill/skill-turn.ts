@@ -77,8 +77,8 @@ export abstract class SkillTurn {
   }
 
   /**
-   * Tells the model the result of its reply.
-   * @param goesOn whether the next function call of the same answer, if there is one, is carried out; otherwise it is not run
+   * Tells the model what its reply led to, such as the output of the command. If its answer has further function calls, they come first.
+   * @param goesOn whether the next function call of the same answer is carried out; otherwise it is not run
    */
   protected tell (text: string, goesOn = false): Next<SkillState> {
     const { calls } = this.state
@@ -114,7 +114,7 @@ export abstract class SkillTurn {
     return this.goTo('idle', { kind, effect })
   }
 
-  /** Takes an answer of the model. @param isRepaired whether it answers a correction; the model is corrected only once */
+  /** Handles an answer of the model. @param isRepaired whether the model was asked to correct its first answer, which happens only once */
   protected answered (message: JsonObject, isRepaired: boolean): Next<SkillState> {
     const text = contentOf(message)
     if (this.state.protocol === 'text') return this.#answeredInText(text, isRepaired)
@@ -134,7 +134,7 @@ export abstract class SkillTurn {
     return this.#workOff()
   }
 
-  /** Takes a plain text of a model that calls no function even after a correction: the text is put to the user as a question. */
+  /** Shows the user a plain text as a question, after the model was asked to call a function and still called none. */
   #answeredInWords (question: string): Next<SkillState> {
     if (question === '') return this.fail('EMPTY_RESPONSE', 'Empty or invalid AI response')
     const reply: ReadableReply = { type: 'ASK', content: `[ASK] ${question}`, question, required: true }

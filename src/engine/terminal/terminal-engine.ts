@@ -14,7 +14,7 @@ export interface TerminalSession {
   readonly exitCode: number | null
 }
 
-/** The reason that followers are told when nobody knows how the shell ended. */
+/** The reason that clients of the session are told when nobody knows how the shell ended. */
 const LOST = 'the connection was lost'
 
 /** The engine of terminals. The session's log says who opened the terminal, where, when, and why it ended; typed and shown text is never stored. */

@@ -1,6 +1,6 @@
 import { type Language } from './language.ts'
 
-/** The name of a text that an agent shows its user. An agent's definition may replace each text. */
+/** The name of a text that an agent shows its user. An agent's definition can replace each of these texts. */
 export type AgentText =
   | 'farewell' | 'cleared' | 'classifying' | 'modelFailed' | 'unreadable' | 'modelSilent' | 'modelUnclear' | 'irrelevant' | 'relevant'
   | 'selecting' | 'noTool' | 'selected' | 'validating' | 'unknownTool' | 'executing' | 'toolFailed' | 'toolUnknown' | 'noAnswer' | 'budgetUsed' | 'handedOver'

@@ -4,7 +4,10 @@ import { type Edit, MAX_EDIT_TEXT, MAX_EDITS } from './edit.ts'
 import { MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES } from '../limits.ts'
 import { ORDER, type ActionKind } from './step.ts'
 
-/** The line ends that a change writes: `keep` writes those of the given text; `lf` writes only line feeds, with one at the end of the file. */
+/**
+ * The line ends that a change writes: `keep` leaves them as they are in the new text; `lf` makes all of them line feeds, with one at the end of
+ * the file.
+ */
 export type Eol = 'keep' | 'lf'
 
 /** An action of a change: it creates, updates or deletes the file or folder at one path. A model or a person has asked for it. */
@@ -13,7 +16,7 @@ export interface Action {
   readonly path: string
   /** The new content of a file that is created or updated. */
   readonly content?: Buffer
-  /** The edits of a file's text, in place of a whole new content. The content follows from them when the file is read. */
+  /** The edits of a file's text, in place of `content`. The new content is computed from them when the file is read. */
   readonly edits?: readonly Edit[]
 }
 

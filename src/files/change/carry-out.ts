@@ -5,7 +5,7 @@ import { errorCode, FileRefusal } from '../file-refusal.ts'
 import { nowAt, refusalOf, sha256, type Mark, type Spot, type WorkspaceFiles } from '../workspace-files.ts'
 import { foldersOf, type Step } from './step.ts'
 
-/** The number of files that are read or written at the same time. */
+/** The most files that are read or written at the same time. */
 const SIDE_BY_SIDE = 8
 
 /** What is needed to carry out the steps of a change: the files, their new contents, the lock. */
@@ -17,11 +17,11 @@ export interface Work {
   readonly tag: string
   /** Checks that this process still holds the workspace's lock. @throws LockLost when another process has taken it over */
   readonly assertHeld: () => void
-  /** Whether a folder that a step has to remove may stay, if somebody else has put something into it. */
+  /** What happens if somebody else has put something into a folder that a step has to remove: true leaves the folder, false is an error. */
   readonly keepsFilled: boolean
 }
 
-/** The error that a path in a change was changed by somebody else meanwhile. */
+/** The error that somebody else has changed a path while the service was changing it. */
 export class ForeignChange extends Error {
   override readonly name = 'ForeignChange'
   readonly paths: readonly string[]
@@ -102,7 +102,7 @@ async function stage ({ path, after, mode }: Step, { files, tag, image, assertHe
   if (sha256(bytes) !== after) throw new Error(`the journal has lost the content of ${path}`)
   await files.within(path, async spot => {
     const temporary = temporaryOf(spot, tag)
-    // Permissions and owner are those of the present file; without one, the permissions that the step has recorded.
+    // The new content keeps the permissions and the owner of the present file. If there is no file, it gets the permissions in the step.
     const stats = await lstat(spot.at).catch(() => undefined)
     const nature = stats?.isFile() === true ? { mode: stats.mode & 0o7777, uid: stats.uid, gid: stats.gid } : mode === 0 ? undefined : { mode }
     assertHeld()
@@ -111,7 +111,7 @@ async function stage ({ path, after, mode }: Step, { files, tag, image, assertHe
   })
 }
 
-/** Flushes the names in all changed folders to the disk, and then sets the permissions of new folders. Permissions come last, since they may forbid writing. */
+/** Flushes the names in all changed folders to the disk, and then sets the permissions of new folders. Permissions come last, since they can forbid writing. */
 async function finish (steps: readonly Step[], { files }: Work): Promise<void> {
   const limit = pLimit(SIDE_BY_SIDE)
   const folders = new Set(steps.map(({ path }) => foldersOf(path).at(-1)))

@@ -14,7 +14,7 @@ export type Change = { readonly shown: Shown | undefined } & (
   /**
    * An undo or a redo of the session's changes.
    * @param paths only these paths, and all that is below them, are restored; `undefined` for all
-   * @param of the number of the effect (`seq.n`) whose change is the only one that may be undone
+   * @param of the number (`seq.n`) of the session's effect whose change is to be undone; without it, the latest change is undone
    */
   | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly of?: string }
 )

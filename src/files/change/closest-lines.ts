@@ -1,13 +1,13 @@
 import { distance } from 'fastest-levenshtein'
 
-/** The largest number of places in a file that are compared with a search text, and the length that is compared at each, in UTF-16 units. */
+/** The most places in a file that are compared with a search text, and the longest part that is compared at each place, in UTF-16 units. */
 const MAX_WINDOWS = 2000
 const MAX_COMPARED = 400
 
 /** The largest length of the closest lines in a message, in UTF-16 units. */
 const MAX_SHOWN = 2000
 
-/** Describes the lines of a file that are most similar to a search text which was not found, so that the model can correct its edit. */
+/** Shows the lines of a file that are most similar to `search`. The model, whose `search` was not found in the file, can then correct its edit. */
 export function closestLines (text: string, search: string): string {
   const lines = text.split(/\r?\n/)
   const height = Math.min(search.trimEnd().split('\n').length, lines.length)

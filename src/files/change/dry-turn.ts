@@ -37,8 +37,8 @@ export async function dryTurn (kind: 'undo' | 'redo', entries: readonly EndedEnt
 }
 
 /**
- * Whether a folder would be empty, because the changes that are undone before would remove all its entries.
- * @param going the paths that these would remove
+ * Whether a folder would be empty when it is to be removed.
+ * @param going the paths that earlier steps of this undo or redo would remove
  */
 async function isEmptied (path: string, going: ReadonlySet<string>, files: WorkspaceFiles): Promise<boolean> {
   return (await files.list(path)).every(name => going.has(`${path}/${name}`))

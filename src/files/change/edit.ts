@@ -7,11 +7,11 @@ export interface Edit {
   readonly replace: string
 }
 
-/** The largest number of edits of one file, and the largest length of each of their texts, in UTF-16 units. */
+/** The most edits of one file, and the longest `search` or `replace` of an edit, in UTF-16 units. */
 export const MAX_EDITS = 100
 export const MAX_EDIT_TEXT = 20_000
 
-/** The largest number of line numbers in the message about a text that occurs more than once. */
+/** The most line numbers that the error message names when a search text occurs more than once. */
 const MAX_NAMED = 10
 
 /** The place in a file's text where an edit applies, in UTF-16 units. */
@@ -71,7 +71,7 @@ function matchesOf (text: string, search: string): Match[] {
   return matches
 }
 
-/** The end of a match whose first line is found: `undefined` when the following lines are not there. */
+/** The end of a match. @param from end of the first line @param lines that have to follow there @returns `undefined` when they do not follow */
 function endOfMatch (text: string, from: number, lines: readonly string[]): number | undefined {
   let end = from
   for (const line of lines) {

@@ -8,7 +8,7 @@ import { errorCode } from '../file-refusal.ts'
 import { type Conflict } from './conflict.ts'
 import { type Step } from './step.ts'
 
-/** The time for which changes can be undone, in ms, and the largest size of a workspace's journal on the disk, in bytes. */
+/** How long a change can be undone, in ms, and the largest size of a workspace's journal on the disk, in bytes. */
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_BYTES = 1024 * 1024 * 1024
 
@@ -18,19 +18,19 @@ const OPEN = '.open'
 /** The journal's record of a change of files, written before the first file is changed. */
 export interface Entry {
   readonly version: 1
-  /** The id of the change: `session.seq.n`, which names the session's effect. */
+  /** The id of the change: `session.seq.n`, the id of the session and the number of its effect that asked for the change. */
   readonly id: string
   /** When the change began, in ms since 1970. */
   readonly at: number
   readonly kind: 'do' | 'undo' | 'redo'
   /** The id of the change that this one undoes or redoes. */
   readonly of?: string
-  /** The id of the change whose folder in the journal contains the contents of files. */
+  /** The id of the change in whose folder the old and new contents of the files are: for an undo or a redo, the original change. */
   readonly source: string
   readonly steps: readonly Step[]
   /** The paths that were left out, since somebody else had changed them. */
   readonly conflicts: readonly Conflict[]
-  /** The place of each content in the file `images` of the source's folder: offset and length in bytes, by SHA-256. */
+  /** Where the contents are in the file `images`, which is in the folder of `source`: offset and length in bytes, by SHA-256. */
   readonly images: Readonly<Record<string, readonly [number, number]>>
 }
 
@@ -65,7 +65,7 @@ export class Journal {
   /**
    * Records a change that is about to begin, and flushes the record to the disk.
    * @param contents of files before and after, each with its SHA-256
-   * @param known places of contents that are in the folder of the entry's source already
+   * @param known places (as in `images` of `Entry`) of contents that need not be written, since the folder of `source` has them already
    * @throws errors of the file system; then nothing of the record is left
    */
   async begin (entry: Omit<Entry, 'images' | 'version'>, contents: AsyncIterable<readonly [string, Buffer]>, known: Entry['images'] = {}): Promise<Entry> {

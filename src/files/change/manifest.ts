@@ -4,11 +4,11 @@ import { ABSENT, sha256, type Now } from '../workspace-files.ts'
 import { type Action } from './action.ts'
 import { foldersOf, isAtOrBelow, ORDER, type Step } from './step.ts'
 
-/** The largest number of files in a folder that is deleted, and their largest total size, in bytes. */
+/** The most files and folders in a folder that a change deletes, and their largest total size, in bytes. */
 export const MAX_DELETED_FILES = 10_000
 export const MAX_DELETED_BYTES = 100 * 1024 * 1024
 
-/** An action of a change (create, update or delete), with its path free of links. */
+/** An action of a change (create, update or delete), in whose path all symbolic links are resolved. */
 export interface PlacedAction extends Action {
   /** The SHA-256 that the file had when the model read it; `undefined` when it was not read. */
   readonly base: string | undefined
@@ -18,22 +18,22 @@ export interface PlacedAction extends Action {
 export interface Wanted {
   readonly actions: readonly PlacedAction[]
   /**
-   * The present state of each action's path, of the folders on the way to it, and of all that is in a folder to delete. A path that does
-   * not exist may have no entry.
+   * The present state of each action's path, of the folders on the way to it, and of all that is in a folder to delete. A path without an
+   * entry does not exist.
    */
   readonly now: ReadonlyMap<string, Now>
   /** Whether the file system takes `A` and `a` for the same name. */
   readonly foldsCase: boolean
-  /** Whether a file may only be updated when it was read before. */
+  /** Whether the update of a file is refused when the model has not read the file. */
   readonly needsBases: boolean
-  /** The rule which files may be written, by name. */
+  /** The rule that says, by their names, which files the change is allowed to write. */
   readonly whitelist: Whitelist
 }
 
 /**
  * Computes the steps of a change, in this order: make folders, write files, delete files, delete folders from the inside out. Each path
  * has at most one step.
- * @throws FileRefusal with the code of the problem; then nothing of the change may be done
+ * @throws FileRefusal with the code of the problem; the caller must then do nothing of the change
  */
 export function manifest (wanted: Wanted): Step[] {
   const steps = new Map<string, Step>()
@@ -86,7 +86,7 @@ function foldersBefore (path: string, { now }: Wanted): Step[] {
   })
 }
 
-/** The steps that delete the content of a folder. Each entry has to be one that could be deleted by itself. */
+/** The steps that delete the content of a folder. One entry that the change is not allowed to delete makes them impossible. */
 function contentOf (folder: string, wanted: Wanted): Step[] {
   const content = [...wanted.now].filter(([path, { mark }]) => path !== folder && mark !== null && isAtOrBelow(path, folder))
   const bytes = content.reduce((sum, [, { size }]) => sum + size, 0)

@@ -3,7 +3,7 @@ import { sha256, type Mark } from '../workspace-files.ts'
 import { diffOf, type ShownDiff } from './diff.ts'
 import { type ActionKind } from './step.ts'
 
-/** The largest number of files on a page of a change, and the largest total length of their diffs, in UTF-16 units. */
+/** The most files on a page of a change, and the total length of their diffs at which the page ends, in UTF-16 units. */
 export const MAX_FILES = 500
 const MAX_DIFFS = 120_000
 
@@ -39,7 +39,7 @@ export type ContentOf = (path: string, sha256: string) => Promise<Buffer | undef
 /**
  * Makes a page of the paths that a change touches, with their diffs.
  * @param after number of paths before the page
- * @param limit largest number of paths; a page other than the last may have fewer
+ * @param limit largest number of paths; a page can have fewer, since the total length of its diffs is limited too
  */
 export async function pageOf (touched: readonly Touched[], contentOf: ContentOf, after = 0, limit = MAX_FILES): Promise<Page> {
   const files: ShownFile[] = []

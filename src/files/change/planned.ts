@@ -29,8 +29,8 @@ export interface Planned {
 }
 
 /**
- * Computes the steps of a change for the present state of the files. A change that a person has seen may only have the steps that were
- * shown.
+ * Computes the steps of a change for the present state of the files. If a person has seen the change, only the steps that were shown are
+ * allowed.
  * @throws FileRefusal with the code of the problem; ERR_BASE_CHANGED when something is not as it was shown
  */
 export async function planned (change: Change, { files, journal, session }: ChangePlace): Promise<Planned> {

@@ -6,14 +6,14 @@ export type ActionKind = 'CREATE_FILE' | 'CREATE_DIR' | 'UPDATE_FILE' | 'DELETE_
 /** The kinds of actions, in the order in which a change carries them out. */
 export const ORDER: readonly ActionKind[] = ['CREATE_DIR', 'CREATE_FILE', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR']
 
-/** A step of a change: it takes one path from the state `before` to the state `after`. The reverse of a step is a step too, which is how changes are undone. */
+/** A step of a change: it brings one path from the state `before` into the state `after`. An undo carries out the reverse steps. */
 export interface Step {
   readonly kind: ActionKind
   /** The path in the workspace, without links. */
   readonly path: string
   readonly before: Mark
   readonly after: Mark
-  /** The permissions of the file or folder before; 0 when there was none. */
+  /** The permissions of the file or folder before the step; 0 when there was no file or folder. */
   readonly mode: number
   /** Whether a person or model asked for this path. False for folders on the way, and for the entries of a deleted folder. */
   readonly isAsked: boolean
@@ -27,7 +27,7 @@ const REVERSED: Record<ActionKind, ActionKind> = {
   DELETE_DIR: 'CREATE_DIR'
 }
 
-/** Makes the steps that undo the given ones, in the order in which they have to be carried out. */
+/** Makes the steps that undo `steps`, in the order in which they have to be carried out. */
 export function reversed (steps: readonly Step[]): Step[] {
   return steps.map(step => ({ ...step, kind: REVERSED[step.kind], before: step.after, after: step.before })).reverse()
 }

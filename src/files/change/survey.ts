@@ -64,7 +64,7 @@ export function baseOf (bases: Bases, named: string, path: string): string | und
   return name === undefined ? undefined : bases[name]
 }
 
-/** Whether the file system takes names that differ only in case for the same name: the folder is looked up under its name in another case. */
+/** Whether the file system takes `A` and `a` for the same name. To find out, the folder is looked up by its name in capital or small letters. */
 async function foldsCase (root: string): Promise<boolean> {
   const name = basename(root)
   const other = name === name.toUpperCase() ? name.toLowerCase() : name.toUpperCase()

@@ -14,11 +14,11 @@ export interface Reversal {
 }
 
 /**
- * Finds the change to undo next: the latest one that was not undone. A change that was undone in part counts only if something of its rest
- * can still be undone.
+ * Finds the change to undo next: the latest change that was not undone. A change that was partly undone counts only if a part of it can still
+ * be undone.
  * @param entries changes of the session, the oldest first
  * @param paths only these paths, and what is below them, are undone; without them all is undone, or nothing if there is a conflict
- * @param only id of the only change that may be undone
+ * @param only id of the only change that the caller wants undone
  * @throws FileRefusal NOTHING_TO_UNDO
  */
 export async function undoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles, only?: string): Promise<Reversal> {
@@ -48,7 +48,7 @@ export function undoneIn (entries: readonly EndedEntry[]): readonly EndedEntry[]
   return undone
 }
 
-/** The changes that were not undone, or only in part, the newest first, each with those of its steps that are not undone. */
+/** The changes that were not undone, or only partly, the newest first. Each comes with the steps of it that are not undone. */
 export function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: EndedEntry, readonly steps: readonly Step[], readonly isWhole: boolean }> {
   const byId = new Map(entries.map(entry => [entry.id, entry]))
   const undone = new Map<string, Set<string>>()

@@ -13,7 +13,7 @@ const MAX_VERSION = 200
 
 /**
  * Describes for a model, in a few lines, where a project runs: platform, build files, versions. It leaves out the service's environment
- * variables, which may contain secrets.
+ * variables, which can contain secrets.
  */
 export async function describeEnvironment (files: WorkspaceFiles): Promise<string> {
   const found: string[] = []

@@ -10,7 +10,7 @@ import { readLog } from './read-log.ts'
 import { readRange } from './read-range.ts'
 import { search } from './search.ts'
 
-/** The largest number of requests in one read, and the largest total length of the blocks for them, in UTF-16 units. */
+/** The most requests that one read answers, and the largest total length of the answers (except previews of changes), in UTF-16 units. */
 const MAX_REQUESTS = 100
 const MAX_TOTAL = 200_000
 
@@ -23,9 +23,9 @@ export interface ContextPlace extends MemoryPlace {
   readonly journal: Journal
   /** The id of the session that reads. */
   readonly session: string
-  /** The paths of log files that may be read, by the operator's names for them. */
+  /** The paths of the log files that the operator lets models read, by the operator's names for them. */
   readonly logs: ReadonlyMap<string, string>
-  /** Ends a search, which then returns what it has found so far. */
+  /** When it aborts, a running search ends, and returns what it has found so far. */
   readonly signal: AbortSignal
 }
 

@@ -13,16 +13,16 @@ export interface Gitignore {
   readonly rules: Ignore | undefined
 }
 
-/** Reads the `.gitignore` of a folder. @param at path of the folder, for one call @param path path of the folder, relative to the workspace */
+/** Reads the `.gitignore` of a folder. @param at path by which the folder can be opened now @param path the folder's path, relative to the workspace */
 export function gitignoreIn (at: string, path: string): Gitignore {
   const text = readPlainSync(join(at, '.gitignore'), MAX_BYTES)?.toString()
-  // Patterns that may take long to match are left out, so that a file of a workspace cannot block the process. Then some files are found
-  // that git would ignore.
+  // Patterns that can take long to match are left out, so that a file of a workspace cannot block the process. Without them, some files are
+  // found that git would ignore.
   const lines = text?.split(/\r?\n/).filter(isCheapPattern)
   return { path, rules: lines && createIgnore({ allowRelativePaths: true }).add(lines) }
 }
 
-/** Whether git would ignore a file or folder. When several `.gitignore` files match, the one nearest to it decides. */
+/** Whether git would ignore a file or folder. When several `.gitignore` files match, the `.gitignore` in the nearest folder decides. */
 export function isIgnored (gitignores: readonly Gitignore[], path: string, isFolder: boolean): boolean {
   for (const { path: folder, rules } of gitignores.toReversed()) {
     if (rules === undefined) continue

@@ -5,11 +5,11 @@ import { FileRefusal } from '../file-refusal.ts'
 import { assertSame } from '../open-folder.ts'
 import { refusalOf, type WorkspaceFiles } from '../workspace-files.ts'
 
-/** The default number of lines that are read from the end of a log file, and the largest. */
+/** How many lines are read from the end of a log file: by default, and at most. */
 const DEFAULT_LINES = 200
 const MAX_LINES = 5000
 
-/** The size of the end of a log file that is read, in bytes. */
+/** The most bytes that are read from the end of a log file. */
 const MAX_BYTES = 512 * 1024
 
 /** Reads the last lines of a log file in a workspace, for a model. @param location path in the workspace, as the operator configured it @throws FileRefusal */
@@ -20,7 +20,7 @@ export async function readLog (files: WorkspaceFiles, location: string, lines = 
     try {
       await assertSame(file, at)
       const stats = await file.stat()
-      // A log file may have any size, unlike other files, since only its end is read.
+      // A log file can have any size, unlike other files, since only its end is read.
       if (!stats.isFile() || stats.nlink > 1) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no plain file`)
       const bytes = Buffer.alloc(Math.min(stats.size, MAX_BYTES))
       const { bytesRead } = await file.read(bytes, 0, bytes.length, stats.size - bytes.length)

@@ -3,7 +3,7 @@ import { FileRefusal } from '../file-refusal.ts'
 import { normalisePath } from '../path-rules.ts'
 import { sha256, type WorkspaceFiles } from '../workspace-files.ts'
 
-/** The default number of lines that are read from a file, and the largest. */
+/** How many lines are read from a file: by default, and at most. */
 const DEFAULT_LINES = 200
 const MAX_LINES = 5000
 
@@ -23,8 +23,8 @@ export interface Range {
  * Reads a range of lines of a text file for a model.
  * @param start number of the first line, from 1
  * @param end number of the last line, included
- * @param most largest length of the text, in UTF-16 units; with it the default range is longer, and a cut text has a mark. By default the
- * length has no limit
+ * @param most largest length of the text, in UTF-16 units; a longer text is cut, with a mark. If `most` is given, the default range is the
+ * longest one. By default the length has no limit
  * @throws FileRefusal
  */
 export async function readRange (

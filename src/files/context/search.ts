@@ -27,7 +27,7 @@ export interface Hit {
 /**
  * Searches the files of a workspace for a literal text, until `signal` aborts.
  * @param glob pattern of the files to search; by default all are searched
- * @returns the hits; `isTruncated` when there may be more
+ * @returns the hits; `isTruncated` when there are perhaps more
  * @throws FileRefusal for a query or a glob that is not allowed
  */
 export async function search (

@@ -3,7 +3,7 @@ import { DESCRIPTORS, HAS_DESCRIPTORS } from '../open-folder.ts'
 import { isProtected } from '../path-rules.ts'
 import { gitignoreIn, isIgnored, type Gitignore } from './gitignore.ts'
 
-/** The names of folders that are never entered, and the deepest level of folders that is. */
+/** The names of folders that a walk never enters, and the most folders inside each other that it enters. */
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules', '__pycache__'])
 const MAX_DEPTH = 64
 
@@ -19,9 +19,9 @@ export interface Found {
 }
 
 /**
- * Walks through the files below a folder, by name, without those that are protected or that git ignores. No link is followed, not even
- * one that somebody creates meanwhile. The walk is synchronous, which takes a third of the time for 50,000 files, so the caller has to
- * pause now and then.
+ * Walks through the files below a folder, in the order of their names, without those that are protected or that git ignores. No link is
+ * followed, not even a link that somebody creates meanwhile. The walk is synchronous, so it needs a third of the time that an asynchronous walk
+ * of 50,000 files needs; but the caller has to pause now and then.
  * @param root the folder's path, without links
  * @param isHidden whether a folder must not be seen
  * @returns each file; now and then `undefined`, so that the caller can pause

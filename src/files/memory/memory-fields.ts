@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 /** The layers of memory (stored preferences): those of a user, and those of a project. */
 export type Layer = 'user' | 'project'
 
-/** Checks whether a value may be stored in a field of memory. */
+/** Checks whether a value is allowed in a field of memory. */
 type Check = (value: Json) => boolean
 
 const text: Check = value => typeof value === 'string' && value.length <= 1000
@@ -38,14 +38,17 @@ const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['format_command', 'default_format_command']
 ])
 
-/** The valid fields of a layer's file: known names with valid values. An older name counts when its present name is missing. */
+/** The valid fields of a layer's file: known names with valid values. An older name counts when the field with its present name is missing or wrong. */
 export function knownFields (layer: Layer, given: JsonObject): JsonObject {
   const isGood = ([name, value]: readonly [string, Json]): boolean => FIELDS[layer].get(name)?.(value) === true
   const older = layer === 'user' ? [] : Object.entries(given).map(([name, value]) => [OLD_NAMES.get(name) ?? '', value] as const)
   return Object.fromEntries([...older.filter(isGood), ...Object.entries(given).filter(isGood)])
 }
 
-/** Reads a patch of memory: the fields that it sets in each layer (`null` removes a field), and the names that it may not set or that have a wrong value. */
+/**
+ * Reads a patch (changes) of memory. `set` has the fields to set in each layer (`null` removes a field); `dropped` has the names that are not
+ * allowed or have a wrong value.
+ */
 export function readPatch (patch: JsonObject): { readonly set: Readonly<Record<Layer, JsonObject>>, readonly dropped: string[] } {
   const set: Record<Layer, Record<string, Json>> = { user: {}, project: {} }
   const dropped: string[] = []

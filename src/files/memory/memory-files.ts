@@ -85,13 +85,13 @@ async function change (folder: OpenFolder, layer: Layer, set: JsonObject, assert
   if (hash !== undefined && canonicalJson(fields) === canonicalJson(fieldsOf(content[layer]))) return
   const text = `${stringifyJson({ ...content, schema_version: 1, [layer]: fields }, 2)}\n`
   if (Buffer.byteLength(text) > MAX_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `what is remembered of a ${layer} has at most ${MAX_BYTES} bytes`)
-  // Somebody may have edited the file since it was read; such an edit is not overwritten.
+  // If somebody has edited the file since it was read, the edit is not overwritten.
   if ((await readKept(folder, layer)).hash !== hash) throw new FileRefusal('ERR_BASE_CHANGED', `${fileOf(layer)} has changed meanwhile`)
   assertHeld()
   await replaceFile(folder.at(fileOf(layer)), folder.at(`.${fileOf(layer)}.tmp`), text, layer === 'user' ? { mode: PRIVATE_FILE } : undefined)
 }
 
-/** Reads the file of a layer of memory. @throws FileRefusal MEMORY_UNUSABLE */
+/** Reads the memory file of the user or of the project. @param folder the open folder of the file @throws FileRefusal MEMORY_UNUSABLE */
 async function readKept (folder: OpenFolder, layer: Layer): Promise<Kept> {
   const file = await open(folder.at(fileOf(layer)), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined
@@ -123,7 +123,7 @@ function parseKept (text: string, layer: Layer): JsonObject {
 }
 
 /**
- * Opens the folder with the file of a layer of memory, while `use` runs.
+ * Opens the folder with the memory file of the user or of the project, while `use` runs.
  * @param makes whether to create the folder when it is missing
  * @returns the result of `use`; undefined when the folder is missing
  */

@@ -9,7 +9,7 @@ import { type EntryText } from './entry-text.ts'
 export interface Publication {
   /** The headers that make the publication conditional: `If-Match`, `If-None-Match`. */
   readonly conditions?: Readonly<Record<string, string>>
-  /** The note and the source of the change, which the service keeps where it records versions of prompts. */
+  /** The note on the change and its source, such as a git commit. The service keeps both with the new version of a prompt, if it records versions. */
   readonly about?: Readonly<Record<string, string>>
 }
 

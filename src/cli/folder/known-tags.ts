@@ -5,14 +5,14 @@ import { usageError } from '../exit-codes.ts'
 import { objectOf, textOf } from '../json-members.ts'
 
 /**
- * The file in a folder that records, for each service, with which entity tags entries were last equal in the folder and at the service. Its
- * name begins with a dot, so that no service takes it for an entry.
+ * The file in a folder that records, for each service, the entity tags that entries had when they were last equal in the folder and at the
+ * service. Its name begins with a dot, so that no service takes it for an entry.
  */
 const FILE = '.aps.json'
 
 /**
- * The entity tags of entries, by the entries' names, at the time when each was last equal in a folder and at a service. A side that has
- * another tag now has been edited since.
+ * The entity tags of entries, by the entries' names, at the time when each was last equal in a folder and at a service. If the folder or the
+ * service has another tag now, the entry has been edited there since.
  */
 export type KnownTags = ReadonlyMap<string, string>
 

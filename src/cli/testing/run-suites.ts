@@ -3,7 +3,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Case, type Suite } from './suites.ts'
 
-/** How many test cases run at a time. */
+/** The most test cases that run at the same time. */
 const AT_A_TIME = 8
 
 /** Runs one test case of a prompt. Its result has the form of the reply of `POST /api/prompts/{id}/tests/run`. */

@@ -28,7 +28,7 @@ export class StreamJudge {
     this.#expectedChoices = expectedChoices
   }
 
-  /** Takes the next frame. @throws UpstreamError for a frame that must not be passed on */
+  /** Reads the next frame (event) of the stream. @throws UpstreamError for a frame that must not be passed on */
   judge (frame: Frame): void {
     switch (frame.kind) {
       case 'chunk': return this.#read(frame.chunk)
@@ -40,7 +40,7 @@ export class StreamJudge {
     }
   }
 
-  /** Whether the stream may end here without `[DONE]`, because every choice has its `finish_reason`. */
+  /** Whether the answer is whole even if the stream ends without `[DONE]`: every choice has its `finish_reason`. */
   get isFinished (): boolean {
     if (this.#choices.size < this.#expectedChoices) return false
     return [...this.#choices.values()].every(state => state === 'finished')

@@ -7,7 +7,7 @@ export type Piece =
   | { readonly kind: 'prompt', readonly number: number, readonly status: number, readonly folder: string }
   /** A prompt has been shown. */
   | { readonly kind: 'shown' }
-  /** The shell asks for the secret, which its later marks will contain. */
+  /** The shell asks for its secret, a random text. The shell's later marks contain the secret, which shows that they are genuine. */
   | { readonly kind: 'asks' }
   /** The shell ends with a code. */
   | { readonly kind: 'exit', readonly code: number }
@@ -34,7 +34,7 @@ export class Marks {
     this.#secret = secret
   }
 
-  /** Splits further output into pieces, in order. If the output ends with what may be the beginning of a mark, this end waits for the next call. */
+  /** Splits further output into pieces, in order. If the output ends with a text that can be an incomplete mark, that text is kept for the next call. */
   read (more: string): Piece[] {
     const pieces: Piece[] = []
     const text = this.#held + more
@@ -74,7 +74,7 @@ function addText (pieces: Piece[], text: string): void {
   if (text !== '') pieces.push({ kind: 'text', text })
 }
 
-/** The number of characters at the end of a text that may be the beginning of a mark. */
+/** Counts the characters at the end of a text that can be the beginning of a mark. */
 function overlap (text: string, from: number): number {
   for (let length = Math.min(MARK.length - 1, text.length - from); length > 0; length--) {
     if (text.endsWith(MARK.slice(0, length))) return length

@@ -62,7 +62,7 @@ export class Output {
     return columns === undefined || rows === undefined ? undefined : { cols: columns, rows }
   }
 
-  /** Calls a function whenever the size of the terminal changes. @returns a function that ends this */
+  /** Calls a function whenever the size of the terminal changes. @returns a function that stops these calls */
   onResize (changed: () => void): () => void {
     this.#stdout.on('resize', changed)
     return () => { this.#stdout.off('resize', changed) }

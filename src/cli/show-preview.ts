@@ -10,7 +10,7 @@ export const DIFF_ANSWERS = 'ok writes it, reject drops it, other words change i
 export class ShownChange {
   readonly #dialogues: Pick<Dialogues, 'preview'>
   readonly #output: Output
-  /** `#count` is how many files of the change were shown, `#more` how many are left, `#cut` the paths whose diff was cut. */
+  /** `#count` is how many files of the change were shown, `#more` how many were not shown yet, `#cut` the paths whose diff was cut. */
   #count = 0
   #more = 1
   #cut: string[] = []

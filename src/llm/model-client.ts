@@ -72,7 +72,7 @@ export interface CallOptions {
   readonly fallbacks?: readonly string[] | undefined
   /** The latest end of the call, on the clock of `performance.now()`, in ms, if that is earlier than the configured total time. */
   readonly deadline?: number | undefined
-  /** The counter of the attempts at all APIs together. A `ModelClient` makes one if it is left out. */
+  /** Counts the attempts of this call at all model APIs together. A `ModelClient` makes the counter if it is not given. */
   readonly tally?: Tally | undefined
   /** Whether `response_format` is only a wish: an API that refuses it is asked again without it. */
   readonly optionalFormat?: boolean | undefined

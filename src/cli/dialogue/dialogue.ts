@@ -68,7 +68,7 @@ export interface Decided {
   readonly command?: string
 }
 
-/** The part of a plan's change to read: the files after the first `after` ones, or the text of one file before or after the change. */
+/** Which part of a plan's change to read: the files that follow the first `after` files, or the text of one file before or after the change. */
 export type PreviewQuery = { readonly after: number } | { readonly path: string, readonly side: 'before' | 'after' }
 
 /**

@@ -124,7 +124,7 @@ export class TerminalSession {
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
   }
 
-  /** Adds the answer or the error that an event carries to the turn's result. An input of the user begins a new turn. */
+  /** Adds the answer or the error in an event to the result of the turn (the user's input and the answer to it). An input of the user begins a new turn. */
   #note ({ type, data }: DialogueEvent): void {
     if (type === 'input') {
       this.#turn = {}
@@ -137,7 +137,7 @@ export class TerminalSession {
     this.#turn = { ...this.#turn, error: { code: data['code'] ?? null, message: data['message'] ?? null } }
   }
 
-  /** Prints the result of the turn for programs, as one line of JSON; prints nothing for a turn without a result. */
+  /** With `--json`, prints the result of the turn (the user's input and the answer to it) as one line; prints nothing for a turn without a result. */
   async #tellTurn (): Promise<void> {
     const { output } = this.#options
     if (output.wantsJson && Object.keys(this.#turn).length > 0) await output.jsonLine({ type: 'turn', data: this.#turn })

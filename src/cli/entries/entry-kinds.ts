@@ -22,7 +22,7 @@ export interface EntryKind extends KeyKind {
   readonly columns: readonly string[]
   /** Whether a plain text, not only JSON, can be an entry of the kind. */
   readonly takesText: boolean
-  /** Takes the entry's value, as it was registered, out of the reply to a GET of the entry. The reply has further members, such as diagnostics. */
+  /** Takes the entry's value, as it was registered, out of the reply to a GET of the entry. The reply can have more members, such as diagnostics. */
   registeredIn (reply: Json): Json
   /**
    * Parses the stored text of an entry, written as JSON, YAML or plain text, into its value. Throws the same error as the service for a text

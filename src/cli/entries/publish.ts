@@ -30,7 +30,7 @@ export async function publish (
   return await api.put(`${pathOf(kind, id)}${search === '' ? '' : `?${search}`}`, text, { 'content-type': type, ...conditions })
 }
 
-/** Prints the diagnostics that a reply has about an entry. */
+/** Prints the diagnostics (errors, warnings and hints) that a reply contains about an entry. */
 export async function tellDiagnostics (output: Output, diagnostics: Json | undefined): Promise<void> {
   for (const { severity, message } of listOf(diagnostics).map(objectOf)) await output.words(`${textOf(severity)}: ${textOf(message)}`)
 }

@@ -47,7 +47,7 @@ export interface Comparison {
 
 /**
  * Compares a folder with a service by the entity tags of their entries, which takes one listing for each kind.
- * @param otherModules whether entries are compared whose module (the first part of the id) the folder does not have
+ * @param otherModules whether the service's entries in modules (first parts of ids) that the folder does not have are compared, too
  * @throws CliError
  */
 export async function compareFolder (

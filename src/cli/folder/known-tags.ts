@@ -16,12 +16,12 @@ const FILE = '.aps.json'
  */
 export type KnownTags = ReadonlyMap<string, string>
 
-/** Reads the recorded tags of a folder for one service. @param url address of the service: one folder may be pushed to several */
+/** Reads the recorded entity tags of a folder for one service. @param url address of the service: one folder can be pushed to several services */
 export async function readKnownTags (root: string, url: string): Promise<KnownTags> {
   return new Map(Object.entries(objectOf((await readAll(root))[url])).map(([name, tag]) => [name, textOf(tag)]))
 }
 
-/** Records the tags of the entries that are equal in a folder and at a service. The file is not written if nothing has changed. */
+/** Records the entity tags of the entries that are equal in a folder and at a service. The file is not written if nothing has changed. */
 export async function writeKnownTags (root: string, url: string, known: KnownTags): Promise<void> {
   const all = await readAll(root)
   const sorted = Object.fromEntries([...known].sort(([one], [other]) => one < other ? -1 : 1))

@@ -25,7 +25,7 @@ export interface CaseReport {
 export async function runSuites (suites: readonly Suite[], run: RunOne, onReport: (report: CaseReport) => Promise<void>): Promise<readonly CaseReport[]> {
   const limit = pLimit(AT_A_TIME)
   const running = suites.flatMap(({ id, cases }) => cases.map(testCase => limit(async () => reportOf(id, testCase, await run(id, testCase)))))
-  // An error that would fail every case, such as a service that is gone, cancels the cases that have not begun.
+  // An error that would make every case fail, such as an unreachable service, cancels the cases that have not begun.
   void Promise.all(running).catch(() => { limit.clearQueue() })
   const reports: CaseReport[] = []
   for (const each of running) {

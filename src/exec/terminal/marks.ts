@@ -22,8 +22,9 @@ const MAX_MARK = 8192
 const REST = /([^\x07\x1b]*)(\x07|\x1b\\|\x1b|$)/y
 
 /**
- * Removes the marks from a terminal's output and parses them, in linear time. A mark without the shell's secret is forged: it is removed
- * and ignored. Only two marks need no secret: the one that asks for it, and the one with which a command begins.
+ * Removes the marks from a terminal's output and parses them, in linear time. A mark without the secret (a random text that the service has
+ * given to the shell) is forged: it is removed and ignored. Only two marks need no secret: the one that asks for the secret, and the one
+ * with which a command begins.
  */
 export class Marks {
   readonly #secret: string

@@ -16,7 +16,7 @@ export class StreamJudge {
   #chunks = 0
   /** Whether the API has sent `[DONE]`. */
   isDone = false
-  /** The numbers of tokens, if the API sends them. */
+  /** How many tokens the call has used, if the API says so. */
   usage: JsonObject | undefined
   /** The name of the model, as the API gives it. */
   model: string | undefined

@@ -16,7 +16,7 @@ export class EventPrinter {
   #written = { effect: '', text: '' }
   /** Whether the printed output does not end with a line end, so that the next event has to begin on a new line. */
   #isMidLine = false
-  /** Whether a running command's output was printed piece by piece already. The event at the end of a check (a test command of a plan) repeats it. */
+  /** Whether a running command's output was printed piece by piece already. The event at the end of a check (a test command of a plan) repeats that output. */
   #hasPrinted = false
 
   constructor (output: Output, writeLog: WriteLog) {

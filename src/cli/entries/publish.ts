@@ -9,7 +9,7 @@ import { type EntryText } from './entry-text.ts'
 export interface Publication {
   /** The headers that make the publication conditional: `If-Match`, `If-None-Match`. */
   readonly conditions?: Readonly<Record<string, string>>
-  /** The note on the change and its source, such as a git commit. The service keeps both with the new version of a prompt, if it records versions. */
+  /** The note on the change and its source, such as a git commit. A service that records versions keeps both with the new version of a prompt. */
   readonly about?: Readonly<Record<string, string>>
 }
 

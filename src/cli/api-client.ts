@@ -79,8 +79,9 @@ export class ApiClient {
   }
 
   /**
-   * Puts a text. @param text sent byte for byte, as JSON unless the headers say another content type @returns the reply, its ETag, and
-   * whether the entry was created
+   * Sends a text by PUT.
+   * @param text sent byte for byte, as JSON unless the headers say another content type
+   * @returns the reply, its ETag, and whether the entry was created
    */
   async put (path: string, text: string, headers: Headers = {}): Promise<TaggedReply & { readonly isNew: boolean }> {
     const response = await this.#open({ method: 'PUT', path, text, headers })
@@ -127,7 +128,7 @@ export class ApiClient {
     }
   }
 
-  /** Opens a WebSocket to the service. The socket that is returned may still be connecting. */
+  /** Opens a WebSocket to the service. The returned socket is perhaps not connected yet. */
   async socket (path: string): Promise<WebSocket> {
     const { token, signal } = this.#options
     const { WebSocket: Socket } = await import('ws')
@@ -219,8 +220,8 @@ function strangeReply (base: URL): CliError {
 }
 
 /**
- * The value of `after` that asks for the next page, from a Link header (RFC 8288). Only the link's query counts: behind a proxy its host
- * may be an internal one.
+ * Finds the value of `after` that asks for the next page, in a Link header (RFC 8288). Only the query of the link is used: behind a proxy
+ * the link's host can be one that this machine does not know.
  */
 function nextAfter (link: string | string[] | undefined): string | undefined {
   const [, target = ''] = /<([^>]*)>;\s*rel="next"/.exec([link ?? ''].flat().join(', ')) ?? []

@@ -2,10 +2,10 @@ import { type JsonObject } from '../base/json.ts'
 import { environmentOf, LocalExecutor } from '../exec/local-executor.ts'
 import { type Cli } from './cli.ts'
 
-/** How long a command may run while its user watches, in ms. */
+/** The longest time, in ms, that a command can run. It is long because the user watches the command. */
 const TIMEOUT = 3_600_000
 
-/** The largest part of stdout and of stderr that is sent to the service, in bytes each. The model gets less than that. */
+/** The most bytes of a command's stdout, and as many of its stderr, that are sent to the service. The model gets fewer. */
 const TOLD = 64 * 1024
 
 /**

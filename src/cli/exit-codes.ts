@@ -5,7 +5,7 @@ export const EXIT = {
   NO: 1,
   /** The command line, or the input of the command, is wrong. */
   USAGE: 2,
-  /** The token is missing, or may not do this. */
+  /** There is no valid token, or the token does not give the right to make the request. */
   TOKEN: 4,
   /** The service does not answer, or fails. */
   UNREACHABLE: 5,

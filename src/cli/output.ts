@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../base
 import { revealHidden, revealInJson } from '../base/text.ts'
 import { usageError } from './exit-codes.ts'
 
-/** A stream that may be a terminal. */
+/** An output stream: a terminal, a file or a pipe. */
 export type OutputStream = Writable & { readonly isTTY?: boolean, readonly columns?: number, readonly rows?: number }
 
 /** How a text looks on a terminal. */
@@ -62,13 +62,13 @@ export class Output {
     return columns === undefined || rows === undefined ? undefined : { cols: columns, rows }
   }
 
-  /** Calls a function whenever the size of the terminal changes. @returns a function that ends this */
+  /** Calls a function whenever the size of the terminal changes. @returns a function that stops these calls */
   onResize (changed: () => void): () => void {
     this.#stdout.on('resize', changed)
     return () => { this.#stdout.off('resize', changed) }
   }
 
-  /** Writes the output of another terminal unchanged, so that its control sequences take effect here. */
+  /** Writes the output of a remote terminal unchanged, so that its control sequences take effect on the user's terminal. */
   async raw (text: string): Promise<void> {
     if (!this.#stdout.write(text)) await once(this.#stdout, 'drain')
   }
@@ -153,7 +153,7 @@ export class Output {
   }
 }
 
-/** The style of a line of a unified diff below its heading. */
+/** The style of a line of a unified diff. The lines of the diff's heading get another style. */
 function styleOf (line: string): Style | undefined {
   if (line.startsWith('+')) return 'green'
   if (line.startsWith('-')) return 'red'

@@ -47,7 +47,7 @@ async function beginPlan (goal: string | undefined, { workspace, mode, profile, 
     ...(report === undefined ? {} : { report: await readReport(report) })
   }
   return {
-    // Without the option `--profile` the service chooses a profile, so the definition of the session may be any one below `plans/`.
+    // Without the option `--profile` the service chooses a profile, so the sessions of all profiles (all definitions below `plans/`) are searched.
     definition: `plans/${profile === undefined ? '' : toPath(profile)}`,
     resume: session => `aps plan --resume ${session}`,
     isSettled: word => word === 'applied' || word === 'undone',

@@ -67,7 +67,7 @@ async function printUsage (output: Output, { usage, model }: JsonObject): Promis
   await output.words(`${String(input)} tokens in, ${String(written)} out${typeof model === 'string' ? ` (${model})` : ''}`)
 }
 
-/** The text that a chunk adds to the first choice. */
+/** The text that one chunk of a streamed chat completion adds to the completion's first answer (choice 0). */
 function deltaOf (chunk: JsonObject): string {
   const choice = listOf(chunk['choices']).map(objectOf).find(({ index = 0 }) => index === 0)
   return textOf(objectOf(choice?.['delta'])['content'])

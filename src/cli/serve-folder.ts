@@ -9,10 +9,10 @@ import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { type Output } from './output.ts'
 import { endWithParent } from './serve-in-child.ts'
 
-/** The folders of the kinds of entries. A folder can be served if it has at least one of them. */
+/** The names of the folders that hold entries, one for each kind. A folder can be served if it contains at least one of these folders. */
 const KINDS = ['extensions', 'templates', 'environs', 'tools', 'agents', 'skills', 'plans']
 
-/** How long the service may take to be ready, in ms. */
+/** The longest time, in ms, that the service can take to become ready. */
 const PATIENCE = 15_000
 
 /**

@@ -31,6 +31,6 @@ export function endWithParent (): void {
   if (process.env[CHILD] === undefined || process.channel === undefined) return
   delete process.env[CHILD]
   process.once('disconnect', () => { process.kill(process.pid, 'SIGTERM') })
-  // Without this, the channel would keep the process alive.
+  // Without this, the channel to the parent would keep the process alive.
   process.channel.unref()
 }

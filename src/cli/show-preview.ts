@@ -6,11 +6,11 @@ import { type Output } from './output.ts'
 /** The possible answers to a diff, shown to a user who resumes a session and so does not see the session's own question. */
 export const DIFF_ANSWERS = 'ok writes it, reject drops it, other words change it'
 
-/** The change of a plan, as far as the user has seen it. The user may agree only to a change that was shown completely. */
+/** The change of a plan, as far as the user has seen it. The user is allowed to agree to the change only after all of it was shown. */
 export class ShownChange {
   readonly #dialogues: Pick<Dialogues, 'preview'>
   readonly #output: Output
-  /** `#count` is how many files of the change were shown, `#more` how many are left, `#cut` the paths whose diff was cut. */
+  /** `#count` is how many files of the change were shown, `#more` how many were not shown yet, `#cut` the paths whose diff was cut. */
   #count = 0
   #more = 1
   #cut: string[] = []
@@ -21,7 +21,7 @@ export class ShownChange {
     this.#output = output
   }
 
-  /** Takes the first part of a change, which the caller has printed already. @param data of the event `files` */
+  /** Records the first part of a plan's change, which the caller has printed already. @param data of the event `files` */
   begin ({ files, more = 0, digest }: JsonObject): void {
     const shown = listOf(files).map(objectOf)
     this.#count = shown.length
@@ -36,7 +36,8 @@ export class ShownChange {
   }
 
   /**
-   * Prints the rest of the change. As JSON these are further events `files`, and an event `text` for each side of a diff that was cut.
+   * Prints the part of the change that was not shown yet. With `--json`, prints it as more events `files`, and prints two events `text` for
+   * each diff that was cut: the file's text before the change, and after it.
    * @throws CliError
    */
   async finish (id: string): Promise<void> {
@@ -85,7 +86,7 @@ export async function showFile ({ kind, path, diff, isOutdated }: JsonObject, ou
   else await output.diff(textOf(diff))
 }
 
-/** How long the search for differences may take, in ms. After that both texts are printed whole. */
+/** The longest time, in ms, that the search for the differences of two texts can take. After that time both texts are printed whole. */
 const TIMEOUT_MS = 2000
 
 function wholeTexts (path: string, old: string, young: string): string {

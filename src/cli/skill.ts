@@ -85,8 +85,9 @@ function beginSkill (id: string, { target, execution, prompt = '', terminal }: R
 }
 
 /**
- * The id of the terminal in which a skill runs its commands: the given one, or the only one that is open. @param target the machine of the
- * terminal, if the user named one @throws CliError
+ * Finds the id of the terminal in which a skill runs its commands: the id that the user has written, or that of the only open terminal.
+ * @param target the machine of the terminal, if the user named one
+ * @throws CliError
  */
 async function terminalFor (given: string | boolean, target: string | undefined, api: ApiClient): Promise<string> {
   if (typeof given === 'string') return given
@@ -99,7 +100,7 @@ async function terminalFor (given: string | boolean, target: string | undefined,
 
 /**
  * The target (a machine for commands) that a skill's own definition names; `manual` if it names none, so that the user runs the commands. A
- * request that starts a skill has to name one of these.
+ * request that starts a skill has to name a target or `manual`.
  * @throws CliError
  */
 async function targetOf (id: string, api: ApiClient): Promise<string> {

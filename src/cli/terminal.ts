@@ -16,10 +16,13 @@ const LEAVE = '\x1d'
 /** The key that tells a shell that its input has ended: Ctrl-D. */
 const END = '\x04'
 
-/** How many times `aps` tries to attach when another process of the service answers, and the pause between two tries, in ms. */
+/**
+ * How often `aps` tries to attach a terminal, and the pause between two tries, in ms. A try fails if it reaches a process of the service
+ * that does not hold the terminal.
+ */
 const [TRIES, PAUSE] = [20, 500]
 
-/** Adds the command `aps terminal`, which attaches the user's own terminal to a shell on a target. */
+/** Adds the command `aps terminal`, which attaches the user's own terminal to a shell on a target (a machine on which commands run). */
 export function addTerminalCommand (program: Command, cli: Cli): void {
   program.command('terminal').description('type into a shell on a target; Ctrl-] leaves it, and it stays open for half an hour')
     .argument('[target]', 'where the shell runs, as the operator\'s file names it')
@@ -103,7 +106,7 @@ async function opened (api: ApiClient): Promise<WebSocket> {
   return socket
 }
 
-/** Sends what is typed to the terminal, key by key. @returns a function that ends this */
+/** Sends what is typed to the terminal, key by key. @returns a function that stops the sending */
 function pass (stdin: Seat['stdin'], type: (keys: string) => void): () => void {
   const decoder = new TextDecoder()
   const read = (bytes: Buffer): void => {

@@ -42,7 +42,7 @@ export function addTypesCommand (program: Command, cli: Cli): void {
     })
 }
 
-/** The members of the TypeScript interface, one for each prompt in an OpenAPI document. */
+/** The members of the generated TypeScript interface: one for each prompt that the OpenAPI document describes. */
 function membersOf (document: JsonObject): string {
   const writer = new TypeWriter(document)
   return Object.entries(objectOf(document['paths'])).flatMap(([path, methods]) => {

@@ -6,17 +6,17 @@ import { configSchema } from './config-schema.ts'
 import { validators } from './config-validator.ts'
 import { isLabel, LATEST } from '../registry/kinds/release/release-record.ts'
 
-/** The checked configuration of the service; `''` means that a variable is not given. */
+/** The checked configuration of the service, from its environment variables; `''` means that a variable is not set. */
 export type Config = Readonly<Static<typeof configSchema>>
 
-/** The error that the service cannot start, because of the value of a variable. */
+/** The error that the service cannot start, because an environment variable has a wrong value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
 /**
- * Reads the configuration from environment variables. An empty variable counts as not given.
- * @throws ConfigError that names the variable, the expected value and the given one
+ * Reads the configuration from environment variables. An empty variable counts as not set.
+ * @throws ConfigError that names the variable, the expected value and the actual value
  */
 export function loadConfig (environment: Readonly<Record<string, string | undefined>>): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''))
@@ -60,7 +60,7 @@ export function labelsIn (text: string): readonly string[] {
   return text.split(',').map(each => each.trim()).filter(each => each !== '')
 }
 
-/** The types of parts, other than texts, for which a number of tokens can be configured. */
+/** The types of message parts, other than texts, for which the operator can configure a number of tokens. */
 const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file'])
 
 /** Reads `MEDIA_TOKENS`: how many tokens a picture, a sound or a file counts as. @throws ConfigError */
@@ -99,7 +99,7 @@ function checkModel ({ LLM_BASE_URL, AI_KOSMOS_MODEL_BASE_URL, LLM_API_KEY: key,
   }
 }
 
-/** An address as a message may show it: without the part before an "@" and without the query, since these may have a password. */
+/** An address without its secret parts, for a message: the part before an "@" and the query are cut off, since a password can be in them. */
 function withoutSecrets (address: string): string {
   return address.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1').replace(/[?#].*$/s, '')
 }

@@ -1,6 +1,6 @@
 /**
  * The parsed `OPERATOR_FILE`: the folders, hosts and commands that the operator of the service lets sessions reach. No registered entry, no request
- * and no model can name a path, a host or a command beyond it.
+ * and no model can name a path, a host or a command that the file does not offer.
  */
 export interface OperatorFile {
   readonly workspaces: ReadonlyMap<string, Workspace>
@@ -12,19 +12,19 @@ export interface OperatorFile {
 /** A folder with the files of a project, in which sessions may work. */
 export interface Workspace {
   readonly name: string
-  /** The absolute path of the folder, which existed at the start. */
+  /** The absolute path of the folder, which existed when the service started. */
   readonly path: string
-  /** Whether skills that lie in the folder (`.agents/skills`, …) may be started. */
+  /** Whether callers are allowed to start skills that lie in the folder (`.agents/skills`, …). */
   readonly hasSkills: boolean
-  /** The commands that show whether a change is good, such as tests, by name. */
+  /** The commands that show whether a change is good, such as tests, each by a name that the operator has chosen. */
   readonly checks: ReadonlyMap<string, string>
-  /** The files that may be read as logs, by name; each is a path relative to the folder, and lies below it. */
+  /** The files that plans are allowed to read as logs, by name. Each is a path relative to the folder, and lies below the folder. */
   readonly logs: ReadonlyMap<string, string>
-  /** Names of files that plans may change, beside those that every plan may change: `Procfile`, `*.go`. @default none */
+  /** Names of files that plans are allowed to change in addition to those that every plan can change. Examples: `Procfile`, `*.go`. @default none */
   readonly mayChange?: readonly string[]
   /** The consent that a person must give before a plan writes in this workspace; a plan profile and a request can ask for more. */
   readonly confirm: 'diff' | 'deletions' | 'none'
-  /** Whether a plan may commit to git what it has changed in this workspace. The rules for the command `git commit` apply as well. */
+  /** Whether a plan is allowed to commit its changes in this workspace to git. The rules for the command `git commit` apply, too. */
   readonly mayCommit: boolean
 }
 
@@ -33,7 +33,7 @@ export type Target = LocalTarget | SshTarget
 
 /** The operator's rules for terminals (shells that a person types into) on a target. */
 export interface TerminalOffer {
-  /** Whether callers with the role `terminal` may open one, and type anything into it. @default false */
+  /** Whether callers with the role `terminal` are allowed to open a terminal on the target, and to type anything into it. @default false */
   readonly mayOpenTerminal?: boolean
   /** Whether the output of terminals is recorded. @default false */
   readonly isRecorded?: boolean
@@ -45,11 +45,11 @@ export interface LocalTarget extends TerminalOffer {
   readonly name: string
   /** The folder in which commands begin, and which they cannot leave. */
   readonly workspace: Workspace
-  /** Whether commands run in the sandbox bubblewrap. `auto`: where it works. `required`: without it no command runs. */
+  /** Whether commands run in the sandbox bubblewrap. `auto`: if bubblewrap works on this machine. `required`: without it no command runs. */
   readonly sandbox: 'auto' | 'required' | 'off'
   /** Whether commands in the sandbox can reach the network. */
   readonly hasNetwork: boolean
-  /** Whether a session may run commands without asking a person. */
+  /** Whether the operator allows sessions to run commands here without asking a person. */
   readonly mayRunUnasked: boolean
   /** The names of environment variables that commands get from the service's own environment. */
   readonly environment: readonly string[]

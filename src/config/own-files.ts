@@ -3,14 +3,17 @@ import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
 import { type Config, ConfigError } from './config.ts'
 import { type OperatorFile } from './operator.ts'
 
-/** A file or folder that belongs to the service itself. Whoever can write it could change what the service does, and whoever can read it may learn secrets. */
+/**
+ * A file or folder that belongs to the service itself. Whoever can write it could change what the service does, and whoever can read it could learn
+ * secrets.
+ */
 export interface OwnFile {
-  /** The variable that names the file, for messages. */
+  /** The name of the environment variable (or the place in the operator's file) that names the path, for error messages. */
   readonly variable: string
   readonly path: string
   /** Whether everything below the path belongs to the service, too. */
   readonly isFolder: boolean
-  /** Whether everybody may read the file. */
+  /** Whether everybody is allowed to read the file, also programs in a sandbox. */
   readonly isPublic: boolean
 }
 
@@ -26,7 +29,7 @@ export interface OwnPlaces {
 /** The greatest number of symbolic links that are followed in one path; Linux has the same bound. */
 const MAX_LINKS = 40
 
-/** Lists all files and folders that belong to the service itself. Of the configuration, these are all that a variable ending in `_FILE` names. */
+/** Lists all files and folders that belong to the service itself, among them each file that a variable with a name ending in `_FILE` names. */
 export function ownFilesOf (config: Config, { sessions, operator: { targets }, agent }: OwnPlaces): OwnFile[] {
   const files = Object.entries(config).flatMap(([variable, value]) =>
     variable.endsWith('_FILE') && typeof value === 'string' && value !== '' ? [fileOf(variable, value)] : []
@@ -44,8 +47,8 @@ export function ownFilesOf (config: Config, { sessions, operator: { targets }, a
 }
 
 /**
- * Refuses workspaces in which one of the service's own files lies, or a symbolic link on the way to one: a command could replace it, and no sandbox
- * protects what lies in a folder that can be moved. A workspace inside a folder of the service is refused, too.
+ * Refuses a workspace if one of the service's own files, or a symbolic link on the way to such a file, lies in it. A command could replace the file
+ * or the link, and no sandbox protects them if the folder around them can be moved. A workspace inside a folder of the service is refused, too.
  * @throws ConfigError that names the variable, the file and the workspace
  */
 export function refuseOwnFilesIn ({ workspaces }: OperatorFile, files: readonly OwnFile[]): void {
@@ -65,8 +68,8 @@ export function refuseOwnFilesIn ({ workspaces }: OperatorFile, files: readonly 
 }
 
 /**
- * Lists the places that a path leads through, with all symbolic links followed; the last one is the path's end. Whoever can write at one of them can
- * exchange the file. A part that does not exist yet counts as it is written.
+ * Lists all paths that are visited when a path is resolved, with all symbolic links followed; the last one is where the path ends. Whoever can write
+ * at one of them can exchange the file. A part that does not exist yet counts as it is written.
  */
 export function placesOf (path: string): string[] {
   const places: string[] = []
@@ -102,8 +105,8 @@ function linkAt (path: string): string | undefined {
 }
 
 function fileOf (variable: string, path: string): OwnFile {
-  // Certificate authorities may be public, since programs in a sandbox trust them, too. The path is not simplified: `..` behind a symbolic link leads
-  // elsewhere than it seems to.
+  // A file of certificate authorities can be public, since programs in a sandbox trust them, too. The path is not simplified: `..` behind a symbolic
+  // link leads elsewhere than it seems to.
   return { variable, path: isAbsolute(path) ? path : `${process.cwd()}${sep}${path}`, isFolder: false, isPublic: variable === 'TOOL_TLS_CA_FILE' }
 }
 

@@ -71,8 +71,8 @@ export function readOperator (path: string): OperatorFile {
 }
 
 /**
- * Parses the operator's file from YAML or JSON, and checks that the folders and keys in it exist.
- * @param base the folder to which relative paths in it belong
+ * Parses the operator's file from YAML or JSON, and checks that the folders and keys named in the file exist.
+ * @param base the folder from which relative paths in the file start
  * @throws OperatorError that names the line
  */
 export function parseOperator (text: string, base: string): OperatorFile {
@@ -166,7 +166,7 @@ function targetOf (name: string, entry: LocalEntry | SshEntry, { base, workspace
   }
 }
 
-/** Whether a variable configures the service: its value may be a secret, so commands must not get it. */
+/** Whether an environment variable configures the service. The value of such a variable can be a secret, so commands must not get it. */
 function isOfTheService (variable: string): boolean {
   return Object.hasOwn(configSchema.properties, variable) || variable.startsWith('TOOL_SECRET_')
 }

@@ -5,8 +5,9 @@ import { type Config, ConfigError } from './config.ts'
 const MIN_LENGTH = 32
 
 /**
- * Reads the secrets with which the logs of sessions are sealed, so that nobody else can write to them. The first one seals; a second one is still
- * accepted, so that the secret can be changed without losing sessions. The list is empty when none is configured.
+ * Reads the secrets with which the logs of sessions are sealed (signed), so that nobody else can write to the logs. New seals are made with the
+ * first secret. Seals made with a second secret are still accepted, so that the secret can be changed without losing sessions. The list is empty
+ * when none is configured.
  * @throws ConfigError that shows no part of the secrets
  */
 export function readSessionSecrets ({

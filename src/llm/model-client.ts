@@ -59,12 +59,12 @@ export interface ModelDescription {
   readonly provider: string
 }
 
-/** The body of a request to a model. `model` may be left out. */
+/** The body of a request to a model. It need not have the field `model`. */
 export type ModelRequest = JsonObject
 
 /** The options of a call: for whom it is made, and how long it may take. */
 export interface CallOptions {
-  /** Aborts when nobody waits any more. The call of the model is then aborted at once and never retried. */
+  /** Aborts when nobody waits for the answer any more. The call of the model is then aborted at once and never retried. */
   readonly signal: CallerSignal
   /** The id of the request, which is sent to the model's API as `x-request-id`, and logged. */
   readonly requestId: string
@@ -72,7 +72,7 @@ export interface CallOptions {
   readonly fallbacks?: readonly string[] | undefined
   /** The latest end of the call, on the clock of `performance.now()`, in ms, if that is earlier than the configured total time. */
   readonly deadline?: number | undefined
-  /** The counter of the attempts at all APIs together. A `ModelClient` makes one if it is left out. */
+  /** Counts the attempts of this call at all model APIs together. A `ModelClient` makes the counter if it is not given. */
   readonly tally?: Tally | undefined
   /** Whether `response_format` is only a wish: an API that refuses it is asked again without it. */
   readonly optionalFormat?: boolean | undefined
@@ -98,8 +98,8 @@ export function withOptions (
 export interface Tally {
   attempts: number
   /**
-   * The attempts that were sent, and that the API has not answered with an error status. It may bill each of them, even when nobody waited for its
-   * answer.
+   * The attempts that were sent, and that the API has not answered with an error status. The API can bill each of them, even if nobody has waited
+   * for the answer.
    */
   taken: number
 }
@@ -112,7 +112,7 @@ export function beginTally (): Tally {
 export interface ModelReply {
   /** The reply as the API sent it, byte for byte. */
   readonly body: Buffer
-  /** The reply, parsed. Its numbers are doubles and may have lost digits, so answers are made from `body`. */
+  /** The reply as parsed JSON. Its numbers are doubles and have perhaps lost digits, so answers to callers are made from `body`. */
   readonly value: JsonObject
 }
 
@@ -157,15 +157,15 @@ export interface StreamEnd extends StreamFacts {
   readonly error?: Error
 }
 
-/** The times that a call may take, in ms. */
+/** The longest times that the parts of a call of a model can take, in ms. */
 export interface ModelTimeouts {
-  /** The time until a connection is made. */
+  /** The longest time until a connection is made. */
   readonly connect: number
-  /** The time from the request to the first byte of a reply's body, or to the first event of a stream. */
+  /** The longest time from the request to the first byte of a reply's body, or to the first event of a stream. */
   readonly firstByte: number
-  /** The time between two pieces of a reply, or between two events of a stream. A comment is no event. */
+  /** The longest time between two pieces of a reply, or between two events of a stream. A comment is no event. */
   readonly idle: number
-  /** The time for all attempts and waits, up to the last byte. */
+  /** The longest time for all attempts and the waits between them, up to the last byte of the reply. */
   readonly total: number
 }
 

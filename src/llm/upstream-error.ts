@@ -11,14 +11,14 @@ export class UpstreamError extends Error {
   readonly status: number | undefined
   /** How long the API asks to wait, in ms. */
   readonly retryAfter: number | undefined
-  /** The message without the API's own words; the log shows it. */
+  /** The error's message without the API's own words. The log shows this text. */
   readonly summary: string
   /** The beginning of a reply that could not be used, without secrets. It is logged only when `LOG_VALUES` is on. */
   readonly answer: string | undefined
 
   /**
-   * @param summary the reason as a caller may read it: without addresses and credentials
-   * @param facts further facts; `quote` has the API's own words, which may repeat the request
+   * @param summary the reason in words that the caller is allowed to read: without addresses and credentials
+   * @param facts further facts; `quote` has the API's own words, which can repeat parts of the request
    */
   constructor (
     summary: string,
@@ -33,10 +33,10 @@ export class UpstreamError extends Error {
   }
 }
 
-/** The greatest length of the API's words in a quote, in characters. */
+/** The most characters that are quoted of an error message of the API. */
 const MAX_WORDS = 500
 
-/** The statuses below 500 after which another attempt may succeed. */
+/** The statuses below 500 after which another attempt can succeed. */
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
 /** Whether a status stands for a temporary failure. */
@@ -49,7 +49,7 @@ export class UpstreamRefusal extends Error {
   override readonly name = 'UpstreamRefusal'
   /** The HTTP status: a 4xx other than 401, 403, 408, 425 and 429. */
   readonly status: number
-  /** The API's error body, or one in OpenAI's format in its place. */
+  /** The error body that the API has sent; if it has sent no JSON object, a body in the format of OpenAI's API. */
   readonly body: JsonObject
 
   constructor (status: number, body: JsonObject) {

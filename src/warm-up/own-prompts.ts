@@ -1,4 +1,7 @@
-/** The prefix of all keys of a warm-up. They are in a separate store, which exists only during the warm-up. */
+/**
+ * The prefix of all keys of a warm-up (requests that the service sends to itself at its start, so that its code is compiled). The keys are
+ * in a separate store, which exists only during the warm-up.
+ */
 export const OWN_PREFIX = 'warm:'
 
 const numbers = Array.from({ length: 10 }, (_, index) => index)
@@ -34,6 +37,9 @@ const PATHS = [
   'render/prompts/own.handlebars', 'render/prompts/own.go', 'render/prompts/own.handlebars', 'chat/prompts/own.handlebars', 'render/prompts/own.go'
 ]
 
-/** The HTTP requests of a warm-up, in their order. Each is one write to the socket, since a second write would wait until the first is acknowledged. */
+/**
+ * The HTTP requests of a warm-up, in their order. Each request is one text, so that it is one write to the socket: a second write would wait until the
+ * first is acknowledged.
+ */
 export const OWN_REQUESTS: readonly string[] = PATHS.map(path =>
   `POST /api/${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(BODY)}\r\n\r\n${BODY}`)

@@ -7,7 +7,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** The address of the service when no option, variable or profile gives one. */
 export const DEFAULT_URL = 'http://127.0.0.1:8080'
 
-/** How long the `tokenCommand` of a profile may take to print a token, in ms: some such commands ask a person first. */
+/** The longest time, in ms, that the `tokenCommand` of a profile can take to print a token: some such commands ask a person first. */
 const TOKEN_PATIENCE = 60_000
 
 /** The options that say which service a command talks to. */

@@ -34,7 +34,7 @@ export function profilesFile ({ XDG_CONFIG_HOME: folder, HOME: home, USERPROFILE
 /**
  * Reads the user's file of profiles.
  * @returns an empty list of profiles if there is no file
- * @throws CliError if the file is wrong, or if other users may read it
+ * @throws CliError if the file is wrong, or if its permissions let other users of the machine read it
  */
 export function readProfiles (environment: Environment): Profiles {
   const file = profilesFile(environment)

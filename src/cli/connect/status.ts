@@ -8,7 +8,7 @@ export function addStatusCommand (program: Command, cli: Cli): void {
     .action(async (_options: object, command: Command) => {
       const { api, output } = cli.open(command)
       const ready = objectOf(await api.get('/readyz'))
-      // A caller who may only render gets no list of problems, but still the rest.
+      // The list of problems needs the role `read`: the command ends here with an error if the token does not have that role.
       const problems = await api.list('/api/status/entries', { limit: '200' })
       if (output.wantsJson) return await output.json({ ...ready, problems })
       const store = objectOf(ready['store'])

@@ -9,7 +9,7 @@ import { DIFF_ANSWERS, ShownChange } from '../show-preview.ts'
 /** The questions of a child session (one that an agent has started) that wait for the user. */
 export interface AskedBelow {
   readonly session: string
-  /** The name of the child session, in words. */
+  /** The line that tells the user which child session waits, with the names of the sessions above it. */
   readonly title: string
   /** The actions of the child session that wait for approval, as the events that the child session itself would send. */
   readonly approvals: readonly DialogueEvent[]
@@ -17,7 +17,7 @@ export interface AskedBelow {
 }
 
 /**
- * Reads the open questions of a child session from a live event of its parent session.
+ * Reads the open questions of a child session from an event of the type `live` that its parent session has sent.
  * @param answered keys of the questions that the user was asked before; the keys of new questions are added to it
  * @returns `undefined` if there is no question that the user was not asked before
  */

@@ -15,7 +15,7 @@ export interface CommandByHandOptions {
   readonly printer: EventPrinter
 }
 
-/** Commands that a session proposes and does not run: the user runs each of them here, or elsewhere and pastes what it printed. */
+/** Handles commands that a session proposes but does not run: the user runs each of them on this machine, or elsewhere, and pastes its output. */
 export class CommandByHand {
   readonly #options: CommandByHandOptions
   #here: CommandsHere | undefined
@@ -37,7 +37,7 @@ export class CommandByHand {
     }
   }
 
-  /** Frees what was opened for commands that ran here. */
+  /** Closes the runner of commands on this machine, if any command ran here. */
   async close (): Promise<void> {
     await this.#here?.close()
   }

@@ -15,7 +15,7 @@ export interface DialogueEvent {
 export interface DialogueState {
   readonly id: string
   readonly status: string
-  /** The name of the state in which the session's engine is, such as `await_input`. Each kind of session has its own names. */
+  /** The name of the step at which the session is, such as `await_input`; finer than `status`. Each kind of session has its own names. */
   readonly word: string
   /** How many transitions (recorded steps) the session has. */
   readonly seq: number
@@ -25,7 +25,7 @@ export interface DialogueState {
 
 /** How one command, such as `aps agent`, starts and finds its sessions. */
 export interface Beginning {
-  /** The definition of the sessions, such as `agents/helper`. A name that ends with `/` means all definitions below it. */
+  /** What the sessions are made from, such as `agents/helper` for an agent. A name that ends with `/` means all definitions below it. */
   readonly definition: string
   /** Starts a session at a service, and returns its id. @throws CliError */
   startAt (api: ApiClient): Promise<string>
@@ -53,7 +53,7 @@ export interface Beginning {
   }
 }
 
-/** How many of the newest sessions are searched for the last open one of a definition. */
+/** The most sessions, the newest first, among which the last open session of a definition (an agent, a skill or plans) is searched. */
 export const LOOKED_AT = 200
 
 /** Input of a user: a text, an action with a name, or `cancel` to end the session. */
@@ -68,7 +68,7 @@ export interface Decided {
   readonly command?: string
 }
 
-/** The part of a plan's change to read: the files after the first `after` ones, or the text of one file before or after the change. */
+/** Which part of a plan's change to read: the files that follow the first `after` files, or the text of one file before or after the change. */
 export type PreviewQuery = { readonly after: number } | { readonly path: string, readonly side: 'before' | 'after' }
 
 /**
@@ -77,7 +77,7 @@ export type PreviewQuery = { readonly after: number } | { readonly path: string,
  */
 export interface Dialogues {
   start (): Promise<DialogueState>
-  /** Finds the session with an id or, without an id, the last session of the definition that is still open. */
+  /** Finds the session with this id. Without an id, finds the newest session of this command's definition that is still open. */
   find (id?: string): Promise<DialogueState>
   say (id: string, said: Said): Promise<void>
   /** Approves or rejects an action that waits for a person. */
@@ -87,7 +87,7 @@ export interface Dialogues {
    * of one file.
    */
   preview (id: string, query: PreviewQuery): Promise<JsonObject>
-  /** The events after the transition with this number, until the session ends. */
+  /** The events after the session's transition (recorded step) with this number, until the session ends. */
   events (id: string, after: number): AsyncIterable<DialogueEvent>
   close (): Promise<void>
 }

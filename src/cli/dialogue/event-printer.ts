@@ -5,18 +5,18 @@ import { type Output } from '../output.ts'
 import { type DialogueEvent } from './dialogue.ts'
 import { showEvent } from './show-event.ts'
 
-/** Writes one line of the detailed log. */
+/** Writes one line to the detailed log of the session, as the option `--log` names it. */
 export type WriteLog = (line: string) => void | Promise<void>
 
 /** Prints the events of a session. An answer of the model and the output of a command are printed piece by piece, while they are written. */
 export class EventPrinter {
   readonly #output: Output
   readonly #writeLog: WriteLog
-  /** The answer of the model that is being printed: the id of its effect, and the text that was printed so far. */
+  /** The answer that the model is writing: the id of the model call (an effect of the session), and the text that was printed so far. */
   #written = { effect: '', text: '' }
-  /** Whether the output of the running command ends within a line. */
+  /** Whether the printed output does not end with a line end, so that the next event has to begin on a new line. */
   #isMidLine = false
-  /** Whether output of the running check was printed while the check wrote it. */
+  /** Whether a running command's output was printed piece by piece already. The event at the end of a check (a test command of a plan) repeats that output. */
   #hasPrinted = false
 
   constructor (output: Output, writeLog: WriteLog) {
@@ -36,7 +36,7 @@ export class EventPrinter {
     if (type === 'command') this.#hasPrinted = false
   }
 
-  /** Prints a piece of a command's output, which need not end with its line. */
+  /** Prints a piece of a command's output. The piece can end in the middle of a line. */
   async print (text: string): Promise<void> {
     if (this.#output.wantsJson) return await this.#output.jsonLine({ type: 'live', data: { type: 'command.output', text } })
     this.#isMidLine = !text.endsWith('\n')
@@ -76,7 +76,7 @@ export class EventPrinter {
   }
 }
 
-/** The data of a check's event without the output, which was printed already. */
+/** The data of an event about a check (a test command of a plan), without the check's output, which was printed already. */
 function withoutOutput ({ output: _output, ...data }: DialogueEvent['data']): DialogueEvent['data'] {
   return data
 }

@@ -17,7 +17,7 @@ import { type Cli } from '../cli.ts'
 import { type Beginning, type Dialogues, type DialogueState, LOOKED_AT } from './dialogue.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 
-/** How many changed files one page of a plan's preview has. */
+/** The most changed files that one page of a plan's preview has. */
 const MAX_PAGE = 500
 
 /**
@@ -69,7 +69,7 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
     close: () => service.close()
   }
 
-  /** The state of a session. The questions of its child sessions are among its open questions, as live events. */
+  /** The state of a session. Its open questions include those of its child sessions, each as an event of the type `live`. */
   async function withBelow (session: Session): Promise<DialogueState> {
     const state = stateOf(session)
     if (session.status !== 'running') return state

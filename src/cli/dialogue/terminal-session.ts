@@ -35,7 +35,7 @@ export interface TerminalSessionOptions {
 export interface Left {
   readonly status: string
   readonly word: string
-  /** How many paths the last undo or redo did not change, because somebody else had changed them. */
+  /** How many paths the last undo or redo of the plan's change did not change, because somebody else had changed them. */
   readonly missed: number
   /** The code of the last error; `undefined` if there was none since the user's last input. */
   readonly failed: string | undefined
@@ -53,13 +53,13 @@ export class TerminalSession {
   readonly #printer: EventPrinter
   readonly #byHand: CommandByHand
   readonly #change: ShownChange
-  /** How many paths the last undo or redo did not change, because somebody else had changed them. */
+  /** How many paths the last undo or redo of the plan's change did not change, because somebody else had changed them. */
   #missed = 0
   /** The code of the last error; `undefined` if there was none since the user's last input. */
   #failed: string | undefined
-  /** The result of the current turn, which is printed as JSON for programs. */
+  /** The result of the current turn (the user's last input and all that followed), which is printed as JSON for programs. */
   #turn: JsonObject = {}
-  /** The keys of the questions of child sessions that the user was asked. */
+  /** The questions of child sessions that the user was asked already, each by the key that `askBelow` gives it. */
   readonly #answered = new Set<string>()
 
   constructor (options: TerminalSessionOptions) {
@@ -118,13 +118,13 @@ export class TerminalSession {
     return true
   }
 
-  /** Records the command that an event proposes, or the number of paths that an undo or redo did not change. */
+  /** Records the command that an event proposes, or the number of paths that an undo or redo of a plan's change left as they were. */
   #keep ({ type, data }: DialogueEvent): void {
     if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
   }
 
-  /** Adds the answer or the error of an event to the result of the turn. An input of the user begins a new result. */
+  /** Adds the answer or the error in an event to the result of the turn (the user's input and the answer to it). An input of the user begins a new turn. */
   #note ({ type, data }: DialogueEvent): void {
     if (type === 'input') {
       this.#turn = {}
@@ -137,7 +137,7 @@ export class TerminalSession {
     this.#turn = { ...this.#turn, error: { code: data['code'] ?? null, message: data['message'] ?? null } }
   }
 
-  /** Prints the result of the turn for programs, as one line of JSON; prints nothing for a turn without a result. */
+  /** With `--json`, prints the result of the turn (the user's input and the answer to it) as one line; prints nothing for a turn without a result. */
   async #tellTurn (): Promise<void> {
     const { output } = this.#options
     if (output.wantsJson && Object.keys(this.#turn).length > 0) await output.jsonLine({ type: 'turn', data: this.#turn })
@@ -145,8 +145,8 @@ export class TerminalSession {
   }
 
   /**
-   * Asks the user whether an effect may happen, and sends the decision. For a command there are several choices; for any other effect,
-   * every answer but a clear yes means no.
+   * Asks the user whether the session is allowed to perform an effect (a command or another action), and sends the decision. For a command
+   * there are several choices; for any other effect, every answer but a clear yes means no.
    * @returns false if the user does not answer
    */
   async #decide ({ data }: DialogueEvent, session = this.#id): Promise<boolean> {
@@ -169,8 +169,8 @@ export class TerminalSession {
   }
 
   /**
-   * Sends the user's decision about an effect. If the user may not decide, the session waits for somebody who may. If the effect has
-   * changed meanwhile, the user is asked about the new one.
+   * Sends the user's decision about an effect (an action of the session that needs approval). If the user has no right to decide, the
+   * session waits for somebody who has. If the effect has changed meanwhile, the user is asked about the changed effect.
    * @returns false if the user does not answer the new question
    */
   async #sendDecision (effect: string, decided: Decided, session: string): Promise<boolean> {
@@ -232,7 +232,7 @@ export class TerminalSession {
     }
   }
 
-  /** Converts a line that the user has typed into an input for the session. Consent to a diff gets the digest of the shown diff. */
+  /** Converts a line that the user has typed into an input for the session. If the line accepts the shown diff, the input has the diff's digest. */
   #read (line: string, word: string): Said {
     const { digest } = this.#change
     return word === DIFF_WAITS && digest !== undefined && isConsent(line) ? this.#consent(digest) : this.#options.readLine(line, word)

@@ -89,7 +89,7 @@ async function add (kind: EntryKind, id: string, entry: EntryText, command: Comm
   await tellPublished(output, kind, objectOf(json), isNew)
 }
 
-/** Tells the user that an entry was created or replaced, and its diagnostics. */
+/** Tells the user that an entry was created or replaced, and prints the diagnostics (errors, warnings and hints) of the entry. */
 async function tellPublished (output: Output, kind: EntryKind, { id = '', diagnostics }: JsonObject, isNew: boolean): Promise<void> {
   await tellDiagnostics(output, diagnostics)
   await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(id)}`)

@@ -22,11 +22,11 @@ export interface EntryKind extends KeyKind {
   readonly columns: readonly string[]
   /** Whether a plain text, not only JSON, can be an entry of the kind. */
   readonly takesText: boolean
-  /** The value that was registered, taken from the reply of the entry's GET, which adds members of its own. */
+  /** Takes the entry's value, as it was registered, out of the reply to a GET of the entry. The reply can have more members, such as diagnostics. */
   registeredIn (reply: Json): Json
   /**
-   * The value that a stored text means, whether it is written as JSON, YAML or plain text. Throws the service's own error for a text that
-   * cannot be read.
+   * Parses the stored text of an entry, written as JSON, YAML or plain text, into its value. Throws the same error as the service for a text
+   * that cannot be parsed.
    */
   read (text: string): Json
 }

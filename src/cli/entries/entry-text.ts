@@ -8,7 +8,7 @@ import { yamlToJson } from '../../store/yaml-to-json.ts'
 import { usageError } from '../exit-codes.ts'
 import { type EntryKind } from './entry-kinds.ts'
 
-/** An entry as the body of a PUT: the text and its content type. */
+/** The body of the PUT request that stores an entry (a prompt, a tool, an agent …): its text and content type. */
 export interface EntryText {
   readonly text: string
   readonly type: 'application/json' | 'text/plain'

@@ -3,7 +3,7 @@ import { beginningOf } from '../../base/text.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 
-/** How much is printed of the address or the data of a picture or file in a prompt, in characters. */
+/** The most characters that are printed of the address or the data of a picture or file in a prompt. */
 const MAX_SHOWN = 200
 
 /** Prints a rendered prompt: a text as it is, messages below the names of their roles. */

@@ -37,7 +37,7 @@ export function addPromptCommands (prompt: Command, cli: Cli): void {
       const { api, output } = cli.open(command)
       const path = apiPath('api', 'chat', 'prompts', idOf(PROMPT, id, options))
       const body = { variables: await readParameters(options, cli.stdin, cli.signal), ...(options.model === undefined ? {} : { model: options.model }) }
-      // Programs ask for JSON: they get the whole completion, never a stream.
+      // With `--json` (output for programs) the whole completion is printed at once, never a stream.
       if (output.wantsJson) return await output.json(await api.post(path, body))
       if (!options.stream) return await printAnswer(output, objectOf(await api.post(path, body)))
       await printStream(output, api.events(path, { ...body, stream: true, stream_options: { include_usage: true } }))

@@ -9,7 +9,7 @@ import { type EntryText } from './entry-text.ts'
 export interface Publication {
   /** The headers that make the publication conditional: `If-Match`, `If-None-Match`. */
   readonly conditions?: Readonly<Record<string, string>>
-  /** The note and the source of the change, which the service keeps where it records versions of prompts. */
+  /** The note on the change and its source, such as a git commit. A service that records versions keeps both with the new version of a prompt. */
   readonly about?: Readonly<Record<string, string>>
 }
 
@@ -30,7 +30,7 @@ export async function publish (
   return await api.put(`${pathOf(kind, id)}${search === '' ? '' : `?${search}`}`, text, { 'content-type': type, ...conditions })
 }
 
-/** Prints the diagnostics that a reply has about an entry. */
+/** Prints the diagnostics (errors, warnings and hints) that a reply contains about an entry. */
 export async function tellDiagnostics (output: Output, diagnostics: Json | undefined): Promise<void> {
   for (const { severity, message } of listOf(diagnostics).map(objectOf)) await output.words(`${textOf(severity)}: ${textOf(message)}`)
 }

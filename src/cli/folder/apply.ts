@@ -12,7 +12,7 @@ import { readFolder } from './read-folder.ts'
 
 /**
  * Publishes all entries of one kind in a file or a folder. If the service refuses an entry, the others are still published.
- * @param id of the entry in a file whose path does not show it
+ * @param id the id of the entry, for a file whose path does not show the id
  * @throws CliError at the end, if any entry was refused
  */
 export async function applyEntries (
@@ -31,7 +31,7 @@ export async function applyEntries (
       await tellDiagnostics(output, objectOf(json)['diagnostics'])
       await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(objectOf(json)['id'])}`)
     } catch (error) {
-      // An error such as a missing right, or a service that is gone, would fail every entry: it ends the command.
+      // An error that is not about this entry, such as a missing right or an unreachable service, would make every entry fail: it ends the command.
       if (!(error instanceof CliError) || error.exitCode !== EXIT.NO) throw error
       refused++
       await output.words(`not ${each}: ${error.message}`)

@@ -25,8 +25,8 @@ export interface Difference {
   readonly local: LocalEntry | undefined
   readonly remote: RemoteEntry | undefined
   /**
-   * The tag that the entry had when it was last equal in the folder and at the service; `undefined` if it never was. A side with another
-   * tag has been edited since.
+   * The entity tag that the entry had when it was last equal in the folder and at the service; `undefined` if it never was. If the folder or
+   * the service has another tag for the entry now, the entry has been edited there since.
    */
   readonly known: string | undefined
 }
@@ -35,7 +35,7 @@ export interface Difference {
 export interface Comparison {
   readonly folder: Folder
   readonly differences: readonly Difference[]
-  /** The tags of the entries that are the same on both sides, by name. */
+  /** The entity tags of the entries that are equal in the folder and at the service, by the names of the entries. */
   readonly same: KnownTags
   readonly known: KnownTags
   /**
@@ -47,7 +47,7 @@ export interface Comparison {
 
 /**
  * Compares a folder with a service by the entity tags of their entries, which takes one listing for each kind.
- * @param otherModules whether entries are compared whose module (the first part of the id) the folder does not have
+ * @param otherModules whether the service's entries in modules (first parts of ids) that the folder does not have are compared, too
  * @throws CliError
  */
 export async function compareFolder (
@@ -75,7 +75,7 @@ export async function compareFolder (
   return { folder, differences, same, known, others }
 }
 
-/** Lists all entries of a service that have keys of their own, by their names. Entries that an extension brings have none. */
+/** Lists, by their names, all entries that a service stores under keys of their own. Entries that an extension brings have no such keys. */
 export async function listRemote (api: ApiClient): Promise<ReadonlyMap<string, RemoteEntry>> {
   const listings = await Promise.all(ENTRY_KINDS.map(async kind => {
     const rows = await api.list(`/api/${kind.name}`, { limit: '1000', detail: 'true', ...(kind.key === 'extensions' ? { type: 'all' } : {}) })

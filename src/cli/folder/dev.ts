@@ -7,7 +7,7 @@ import { CliError } from '../exit-codes.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 
-/** How long the search for the differences of two texts may take, in ms. */
+/** The longest time, in ms, that the search for the differences of two texts can take. */
 const TIMEOUT = 2000
 
 /** The prompt that `aps dev` renders again after each change, with its variables. */

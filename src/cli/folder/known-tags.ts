@@ -5,23 +5,23 @@ import { usageError } from '../exit-codes.ts'
 import { objectOf, textOf } from '../json-members.ts'
 
 /**
- * The file in a folder that records, for each service, with which entity tags entries were last equal in the folder and at the service. Its
- * name begins with a dot, so that no service takes it for an entry.
+ * The file in a folder that records, for each service, the entity tags that entries had when they were last equal in the folder and at the
+ * service. Its name begins with a dot, so that no service takes it for an entry.
  */
 const FILE = '.aps.json'
 
 /**
- * The entity tags of entries, by the entries' names, at the time when each was last equal in a folder and at a service. A side that has
- * another tag now has been edited since.
+ * The entity tags of entries, by the entries' names, at the time when each was last equal in a folder and at a service. If the folder or the
+ * service has another tag now, the entry has been edited there since.
  */
 export type KnownTags = ReadonlyMap<string, string>
 
-/** Reads the recorded tags of a folder for one service. @param url address of the service: one folder may be pushed to several */
+/** Reads the recorded entity tags of a folder for one service. @param url address of the service: one folder can be pushed to several services */
 export async function readKnownTags (root: string, url: string): Promise<KnownTags> {
   return new Map(Object.entries(objectOf((await readAll(root))[url])).map(([name, tag]) => [name, textOf(tag)]))
 }
 
-/** Records the tags of the entries that are equal in a folder and at a service. The file is not written if nothing has changed. */
+/** Records the entity tags of the entries that are equal in a folder and at a service. The file is not written if nothing has changed. */
 export async function writeKnownTags (root: string, url: string, known: KnownTags): Promise<void> {
   const all = await readAll(root)
   const sorted = Object.fromEntries([...known].sort(([one], [other]) => one < other ? -1 : 1))

@@ -6,7 +6,7 @@ import { type Output } from '../output.ts'
 import { moveLabel } from '../prompts/labels.ts'
 import { type Folder } from './read-folder.ts'
 
-/** The number of labels that are moved at a time. */
+/** The most labels that are moved at the same time. */
 const AT_A_TIME = 8
 
 /**

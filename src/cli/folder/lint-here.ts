@@ -15,7 +15,7 @@ import { openHere } from './open-here.ts'
 import { FOLDER_KEYS } from './read-folder.ts'
 import { createPlaceFinder } from './text-places.ts'
 
-/** How many notices (entries with diagnostics) one request asks for. */
+/** The most notices (entries with their diagnostics) that one request asks for. */
 const PAGE = 500
 
 /** The path in the JSON of an extension at which its prompts are. */
@@ -74,7 +74,7 @@ function isOfFile ({ code, line }: Diagnostic): boolean {
   return (code === 'VALUE_INVALID' || code === 'ROLE_NESTED') && line !== undefined
 }
 
-/** The places at which the texts of a file begin; none for a file that cannot be parsed. */
+/** The places at which the texts of a prompt begin in its Dotprompt file; none for a file that cannot be parsed. */
 function startsIn<T> (read: () => readonly T[]): readonly T[] {
   try {
     return read()
@@ -95,8 +95,9 @@ async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<
 }
 
 /**
- * Finds the stored entry to which a notice belongs. A prompt that an extension brings is stored in the entry of the extension.
- * @returns the key of the stored entry, and the path in its value to what the notice is about
+ * Finds the stored entry to which a notice (an entry with its diagnostics) belongs. A prompt of an extension is a part of the extension's
+ * entry.
+ * @returns the key of the stored entry, and the path in its value to the part that the diagnostics concern
  */
 function sourceOf ({ key, cursor, id = '' }: Notice, { prompts, extensions }: Generation): { readonly key: string, readonly within: JsonPath } {
   if (key !== undefined) return { key, within: [] }

@@ -14,14 +14,14 @@ import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
 import { parseTests } from '../../registry/kinds/tests/test-cases.ts'
 
 /**
- * The kinds that a service can check without storing anything, each with its field in the body of a lint request. Tests of prompts are not
- * among them: they are checked here.
+ * The kinds of entries that a service can check without storing them, each with the field of the lint request's body that holds the entry.
+ * Tests of prompts are not among them: this process checks them itself.
  */
 const FIELDS: ReadonlyMap<string, string> = new Map([
   ['templates', 'prompt'], ['extensions', 'extension'], ['agents', 'agent'], ['skills', 'skill'], ['plans', 'plan']
 ])
 
-/** How many lints are requested at a time: a service parses one candidate at a time, and lets only a few wait. */
+/** The most lints that are requested at the same time: a service parses one entry after the other, and lets only a few requests wait. */
 const AT_A_TIME = 4
 
 /** Checks the files of a folder by a running service, together with the entries that are registered there. @throws CliError */
@@ -56,7 +56,7 @@ async function findingsOf ({ kind, id, file, entry }: LocalEntry, root: string, 
   })
 }
 
-/** The place in its file of a diagnostic of a prompt; the first line for a diagnostic without a line. */
+/** Finds the place in a prompt's file to which a diagnostic refers; the first line for a diagnostic without a line. */
 function placeOf (
   { line, column, messageIndex, part, member }: JsonObject,
   find: ReturnType<typeof createPlaceFinder>

@@ -17,7 +17,7 @@ const UNWANTED = /^(?:REDIS_|STORE_|SESSION_|STATE_|API_TOKEN|WORKERS|OTEL_|KEY_
 const OF_MODELS = /^LLM_/
 
 /**
- * Opens the service over a folder, in this process, whose working directory becomes the folder, so that its `.env` is read.
+ * Opens a service that serves a folder, in this process. The folder becomes the working directory, so that the folder's `.env` is read.
  * @param warn called about files that the service does not read
  * @throws CliError
  */
@@ -27,7 +27,7 @@ export async function openHere (folder: string, warn: (message: string) => void,
   if (existsSync('.env')) loadEnvFile('.env')
   const folders = ENTRY_KINDS.map(({ key }) => key)
   if (!folders.some(each => existsSync(each))) throw usageError(`${folder}: expected one of the folders ${folders.join(', ')}`)
-  // Problems of entries and tools are left out here, since the service also reports them as notices.
+  // Log lines about problems of entries and tools are dropped here, since the service also lists these problems (as notices).
   const tell = (fields: object, message: string): void => { if (!('key' in fields) && !('tool' in fields)) warn(message) }
   const log: Log = { debug () {}, info () {}, warn: tell, error: tell }
   try {

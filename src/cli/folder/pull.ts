@@ -22,7 +22,7 @@ export function planPull (differences: readonly Difference[], prune: boolean): r
       return [{ what: 'remove', difference, ...(local?.tag === known ? {} : { conflict: 'it was never there, or was edited here' }) }]
     }
     if (local === undefined) return [{ what: 'create', difference }]
-    // A change that only the folder has is left to the next push.
+    // A change that only the folder has is not overwritten: the next push sends it.
     if (remote.tag === known) return []
     if (local.tag === known) return [{ what: 'change', difference }]
     const conflict = known === undefined ? 'it differs here, and was not pushed or pulled from there' : 'it was edited on both sides'

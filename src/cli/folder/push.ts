@@ -8,7 +8,7 @@ import { objectOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 import { type Difference } from './compare.ts'
 
-/** How many requests that write run at a time. */
+/** The most writing requests that are sent at the same time. */
 const AT_A_TIME = 8
 
 /** The kinds whose entries refer to no other entries. They are written first, so that others find them. */
@@ -26,7 +26,7 @@ export interface Step {
 export interface Pushed {
   readonly made: readonly Step[]
   readonly refused: ReadonlyMap<Step, CliError>
-  /** The new version of each prompt, by the names of entries; empty where no versions are recorded. */
+  /** The number of each prompt's new version, by the prompt's name, such as `prompts/greet`; empty if the service records no versions. */
   readonly versions: ReadonlyMap<string, number>
 }
 
@@ -49,9 +49,9 @@ function conflictUnless (isOurs: boolean, known: string | undefined): { readonly
 }
 
 /**
- * Carries out the steps of a push, and prints each. Tools and shared variables go first. An entry that is refused because it refers to one
- * that is missing is tried again after the others.
- * @param about the note and the source that the service keeps with each version, where it records versions
+ * Carries out the steps of a push, and prints each. Tools and shared variables go first. An entry that the service refuses as
+ * invalid, for example because it refers to a missing entry, is tried again after the others.
+ * @param about the note and the source that the service keeps with each new version, if it records versions
  * @throws CliError for an error that concerns all entries
  */
 export async function push (
@@ -104,15 +104,15 @@ function rank ({ difference }: Step): number {
   return ENTRY_KINDS.indexOf(difference.kind)
 }
 
-/** The conditional headers of a write: the service refuses the write if the entry has changed since the plan was made. */
+/** The conditional headers of a write: the service refuses the write if the entry has changed since the push was planned. */
 function conditionsFor (remote: Difference['remote']): Readonly<Record<string, string>> {
   if (remote === undefined) return { 'if-none-match': '*' }
   return { 'if-match': remote.tag === '' ? '*' : `"${remote.tag}"` }
 }
 
 /**
- * Writes or removes one entry, unless it has changed since the plan was made. @returns the number of the version that the write made, where
- * versions are recorded
+ * Writes or removes one entry, unless it has changed since the push was planned.
+ * @returns the number of the prompt version that the write made; `undefined` if the service has recorded no version
  */
 async function make (
   { what, difference: { kind, id, local, remote } }: Step,

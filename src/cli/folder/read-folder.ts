@@ -11,10 +11,10 @@ import { ENTRY_KINDS, type EntryKind, tagOf } from '../entries/entry-kinds.ts'
 import { type EntryText } from '../entries/entry-text.ts'
 import { usageError } from '../exit-codes.ts'
 
-/** How many files are read at a time. */
+/** The most files that are read at the same time. */
 const OPEN_FILES = 32
 
-/** The keys under which a store would have the files of a folder. The prefix does not matter, as these keys never leave the process. */
+/** How the paths of a folder's files become keys, as in a store. The prefix of the keys does not matter, since the keys never leave the process. */
 export const FOLDER_KEYS: StoreKeys = { prefix: 'shenma:', kinds: ENTRY_KINDS }
 
 /** An entry of a folder. */
@@ -73,7 +73,7 @@ export async function readFolder (path: string, warn: (message: string) => void,
   return { root, entries: new Map(named.sort(([one], [other]) => one < other ? -1 : 1)), problems: problems.sort() }
 }
 
-/** The file that has the entry of a key, relative to the folder. */
+/** Finds the file that holds the entry with this key. @returns the path, relative to the folder */
 async function fileOf (root: string, key: string): Promise<string> {
   const files = keyToFiles(key, FOLDER_KEYS)
   for (const file of files) if (await access(join(root, file)).then(() => true, () => false)) return file

@@ -6,12 +6,12 @@ import { type Output } from '../output.ts'
 import { type Difference } from './compare.ts'
 import { remoteValue } from './remote-value.ts'
 
-/** How long the search for the differences of two texts may take, in ms. */
+/** The longest time, in ms, that the search for the differences of two texts can take. */
 const TIMEOUT = 2000
 
 /**
- * Prints the differences of folder and service as one patch. @param direction a push shows the folder's side as the new one, a pull the
- * service's
+ * Prints the differences of a folder and a service as one patch.
+ * @param direction `push` shows the folder's text as the new one, `pull` the service's text
  */
 export async function showDifferences (differences: readonly Difference[], direction: 'push' | 'pull', api: ApiClient, output: Output): Promise<void> {
   for (const difference of differences) {

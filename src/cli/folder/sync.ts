@@ -138,7 +138,7 @@ async function tellRest (rest: readonly Difference[], where: 'here' | 'there', o
 /**
  * Records which entries are equal in the folder and at the service now. For an entry that still differs, the older record stays.
  * @param made the steps that were carried out
- * @param from the side whose entries were copied
+ * @param from whether the entries were copied from the folder (`local`) or from the service (`remote`)
  */
 async function remember ({ folder, same, known, differences }: Comparison, made: readonly Step[], from: 'local' | 'remote', api: ApiClient): Promise<void> {
   const now = new Map(same)

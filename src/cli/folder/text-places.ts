@@ -2,7 +2,7 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument, 
 import { type TextPlace } from '../../base/json.ts'
 import { type JsonPath } from '../../base/json-places.ts'
 
-/** The place in a diagnostic: a path into the value of an entry, or a line and a column of one of the entry's texts. */
+/** The place that a diagnostic names: a path into the value of an entry, or a line and a column of one of the entry's texts. */
 export interface ValuePlace {
   readonly field?: JsonPath
   readonly messageIndex?: number
@@ -12,7 +12,7 @@ export interface ValuePlace {
   readonly column?: number
 }
 
-/** The possible paths of the text in a prompt that is only one text. A diagnostic of such a prompt names no message. */
+/** The paths at which a file can have the text of a prompt that is only one text. A diagnostic of such a prompt names no message. */
 const ONE_TEXT: readonly JsonPath[] = [['userPrompt'], ['prompt'], []]
 
 const START: TextPlace = { line: 1, column: 1 }
@@ -20,8 +20,8 @@ const START: TextPlace = { line: 1, column: 1 }
 /**
  * Makes a function that finds the place of a diagnostic in a JSON or YAML file.
  * @param text the content of the file
- * @returns a function; its `within` is the path to the prompt, if that is only a part of the file, as in an extension. It gives the
- * beginning of the file for a place that does not exist
+ * @returns the function; `within` is the path to the prompt, if the prompt is only a part of the file, as in an extension's file. For a
+ * place that does not exist, the function gives the beginning of the file
  */
 export function createPlaceFinder (text: string): (place: ValuePlace, within?: JsonPath) => TextPlace {
   const lines = new LineCounter()
@@ -57,14 +57,14 @@ export function createPlaceFinder (text: string): (place: ValuePlace, within?: J
   }
 }
 
-/** The offset in a text of a line and a column, both counted from 1. */
+/** Converts a line and a column of a text, both counted from 1, into an offset. */
 function offsetIn (text: string, line: number, column: number): number {
   let offset = 0
   for (let each = 1; each < line; each++) offset = text.indexOf('\n', offset) + 1
   return offset + column - 1
 }
 
-/** The offset of a character of a value in the value's quoted YAML text, where an escape takes several characters. */
+/** Converts an offset in a value into an offset in the value's quoted YAML text, where an escape takes several characters. */
 function quotedOffset (source: string, wanted: number): number {
   const escape = source.startsWith('"') ? /\\(?:x..|u....|U........|[^])/y : /''/y
   let offset = 1
@@ -86,7 +86,7 @@ function nodeAt (from: unknown, path: JsonPath): Node | undefined {
   return (node ?? undefined) as Node | undefined
 }
 
-/** The offset of the deepest part of a path that exists in the file. For a member it is the offset of its name. */
+/** Finds the offset of the value at the path or, if it does not exist, of the nearest value above it. For a member it is the offset of its name. */
 function deepest (from: unknown, path: JsonPath): number {
   for (let length = path.length; length > 0; length--) {
     const above = nodeAt(from, path.slice(0, length - 1))

@@ -4,13 +4,13 @@ import { usageError } from '../exit-codes.ts'
 import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
 import { objectOf, textOf } from '../json-members.ts'
 
-/** How long the service may take to list ids while the user waits for a completion, in ms. */
+/** The longest time, in ms, that the service can take to list ids while the user waits for a completion. */
 const PATIENCE = 1500
 
-/** How many ids are offered as completions. */
+/** The most ids (of prompts, agents or other entries) that one completion offers. */
 const MAX_IDS = 200
 
-/** The completion script of each shell. It passes the words typed so far to `aps complete`, which prints the words that may come next. */
+/** The completion script of each shell. It passes the words typed so far to `aps complete`, which prints the words that can come next. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `_aps_complete() {
   local IFS=$'\\n'
@@ -51,7 +51,7 @@ export function addCompletionCommands (program: Command, cli: Cli): void {
 /**
  * Finds the completions of a command line: commands, options, choices of an option, or ids.
  * @param words the words typed so far; the last one is being typed
- * @param idsFor lists ids that begin with `prefix`, of the kind whose commands are in the group
+ * @param idsFor lists the ids that begin with `prefix`: `group` is the name of a group of commands, such as `prompt`, and says of which kind
  */
 export async function candidates (
   program: Command,
@@ -93,7 +93,7 @@ function startingWith (prefix: string, words: readonly string[]): readonly strin
   return words.filter(word => word.startsWith(prefix)).sort()
 }
 
-/** The ids of a kind that the service lists; none if it does not answer in time. */
+/** The ids of entries (prompts, tools or others) that the service lists for a group of commands; none if the service does not answer in time. */
 async function idsOf ({ group, prefix }: { readonly group: string, readonly prefix: string }, command: Command, cli: Cli): Promise<readonly string[]> {
   const kind = ENTRY_KINDS.find(each => each.command === group)
   if (kind === undefined) return []

@@ -78,7 +78,7 @@ function rowOf ({ n = 0, at, by, note, source, from }: JsonObject, { labels, lat
   return [String(n), [...shares, ...(latest === n ? ['latest'] : [])].join(', '), textOf(at), textOf(by), words]
 }
 
-/** The version that a label meant before it was last moved, and the ETag of the list of moves. @throws CliError */
+/** Finds the version that a label meant before its last move, and the ETag of the prompt's history, which lists the moves. @throws CliError */
 async function meantBefore (api: ApiClient, id: string, label: string): Promise<{ readonly version: Json, readonly etag: string }> {
   const { json, etag } = await api.getTagged(versionsPath(id))
   const move = listOf(objectOf(json)['moves']).map(objectOf).find(each => each['label'] === label)

@@ -3,7 +3,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Case, type Suite } from './suites.ts'
 
-/** How many test cases run at a time. */
+/** The most test cases that run at the same time. */
 const AT_A_TIME = 8
 
 /** Runs one test case of a prompt. Its result has the form of the reply of `POST /api/prompts/{id}/tests/run`. */
@@ -25,7 +25,7 @@ export interface CaseReport {
 export async function runSuites (suites: readonly Suite[], run: RunOne, onReport: (report: CaseReport) => Promise<void>): Promise<readonly CaseReport[]> {
   const limit = pLimit(AT_A_TIME)
   const running = suites.flatMap(({ id, cases }) => cases.map(testCase => limit(async () => reportOf(id, testCase, await run(id, testCase)))))
-  // An error that would fail every case, such as a service that is gone, cancels the cases that have not begun.
+  // An error that would make every case fail, such as an unreachable service, cancels the cases that have not begun.
   void Promise.all(running).catch(() => { limit.clearQueue() })
   const reports: CaseReport[] = []
   for (const each of running) {

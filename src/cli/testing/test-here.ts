@@ -11,14 +11,14 @@ import { listOf, objectOf } from '../json-members.ts'
 import { type RunOne } from './run-suites.ts'
 import { type Case } from './suites.ts'
 
-/** A service over a folder, which is open while the folder's tests run. */
+/** A service that serves one folder. It is open while the folder's tests run. */
 export interface Bench {
   readonly run: RunOne
   close (): Promise<void>
 }
 
 /**
- * Opens a service over a folder, in this process, whose working directory becomes the folder so that its `.env` is read.
+ * Opens a service that serves a folder, in this process. The folder becomes the working directory, so that the folder's `.env` is read.
  * @param warn called about files that are not read
  * @throws CliError
  */

@@ -15,7 +15,7 @@ export function testThere (api: ApiClient, label: string | undefined): RunOne {
       const path = `${apiPath('api', 'prompts', id, 'tests', 'run')}${search}`
       return objectOf(await api.post(path, { case: value, ...(known === undefined ? {} : { known }) }))
     } catch (error) {
-      // An error such as a missing right, or a service that is gone, would fail every case: it ends the command.
+      // An error that is not about this case, such as a missing right or an unreachable service, would make every case fail: it ends the command.
       if (!(error instanceof ApiError) || ![EXIT.NO, EXIT.USAGE].includes(error.exitCode as 1)) throw error
       return { id, pass: false, checks: [], error: { code: error.code, message: error.message } }
     }

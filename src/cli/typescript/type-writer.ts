@@ -62,7 +62,7 @@ export class TypeWriter {
     return type
   }
 
-  /** The type that `type`, `enum`, `const` and the keywords for objects and lists describe. */
+  /** The TypeScript type of a schema, as far as its keywords `type`, `enum`, `const` and those for objects and lists describe it. */
   #own (schema: JsonObject, indent: string): string {
     const { type } = schema
     const names = type === undefined ? [] : [type].flat() as readonly Json[]
@@ -106,7 +106,7 @@ export class TypeWriter {
   }
 }
 
-/** A description as a doc comment above a member; empty for none. */
+/** A schema's description as a doc comment above a member; `''` if there is no description. */
 export function commentOf (description: Json | undefined, indent: string): string {
   if (typeof description !== 'string' || description.trim() === '') return ''
   return `/** ${description.trim().replaceAll(/[\s\p{C}]+/gu, ' ').replaceAll('*/', '*\\/')} */\n${indent}`

@@ -7,7 +7,7 @@ export type Piece =
   | { readonly kind: 'prompt', readonly number: number, readonly status: number, readonly folder: string }
   /** A prompt has been shown. */
   | { readonly kind: 'shown' }
-  /** The shell asks for the secret, which its later marks will contain. */
+  /** The shell asks for its secret, a random text. The shell's later marks contain the secret, which shows that they are genuine. */
   | { readonly kind: 'asks' }
   /** The shell ends with a code. */
   | { readonly kind: 'exit', readonly code: number }
@@ -22,8 +22,9 @@ const MAX_MARK = 8192
 const REST = /([^\x07\x1b]*)(\x07|\x1b\\|\x1b|$)/y
 
 /**
- * Removes the marks from a terminal's output and parses them, in linear time. A mark without the shell's secret is forged: it is removed
- * and ignored. Only two marks need no secret: the one that asks for it, and the one with which a command begins.
+ * Removes the marks from a terminal's output and parses them, in linear time. A mark without the secret (a random text that the service has
+ * given to the shell) is forged: it is removed and ignored. Only two marks need no secret: the one that asks for the secret, and the one
+ * with which a command begins.
  */
 export class Marks {
   readonly #secret: string
@@ -34,7 +35,7 @@ export class Marks {
     this.#secret = secret
   }
 
-  /** Splits further output into pieces, in order. If the output ends with what may be the beginning of a mark, this end waits for the next call. */
+  /** Splits further output into pieces, in order. If the output ends with a text that can be an incomplete mark, that text is kept for the next call. */
   read (more: string): Piece[] {
     const pieces: Piece[] = []
     const text = this.#held + more
@@ -74,7 +75,7 @@ function addText (pieces: Piece[], text: string): void {
   if (text !== '') pieces.push({ kind: 'text', text })
 }
 
-/** The number of characters at the end of a text that may be the beginning of a mark. */
+/** Counts the characters at the end of a text that can be the beginning of a mark. */
 function overlap (text: string, from: number): number {
   for (let length = Math.min(MARK.length - 1, text.length - from); length > 0; length--) {
     if (text.endsWith(MARK.slice(0, length))) return length

@@ -3,16 +3,16 @@ import { KEPT } from '../executor.ts'
 
 /** Options for running a command in a terminal. */
 export interface ShellRunOptions {
-  /** The time limit of the command, in ms, counted from its begin mark. Each key that a person types restarts it. */
+  /** The time limit of the command, in ms, counted from the moment when the shell begins to run the command. Each key that a person types restarts the time. */
   readonly timeout: number
-  /** When it aborts, the command is ended, or no longer waits for an empty input line. */
+  /** When this signal aborts, a running command is ended, and a command that still waits for an empty input line is not run. */
   readonly signal: AbortSignal
-  /** The largest size of the kept beginning and end of the command's output, in bytes. @default 1 MiB */
+  /** The most bytes that are kept of the command's output: of its beginning and its end together. @default 1 MiB */
   readonly keep?: number
   readonly onOutput?: (text: string) => void
   /** Called once, when the command has to wait until the terminal's input line is empty. */
   readonly onWait?: () => void
-  /** Tells whether the command may begin in a folder. @default it may begin in any folder */
+  /** Tells whether the command is allowed to begin in this folder. @default it is allowed in any folder */
   readonly mayBeginIn?: (folder: string) => boolean
 }
 
@@ -23,43 +23,43 @@ export interface ShellRan {
   readonly exitCode: number | null
   /** The command's output, with standard error: a terminal has one stream only. */
   readonly stdout: string
-  /** The folder in which the command began; `cwd` is the one in which it ended. */
+  /** The folder in which the command began; `cwd` is the folder in which the command ended. */
   readonly begunIn: string
   readonly cwd: string
   readonly durationMs: number
 }
 
-/** How long after the start of a command a typed key can restart its time limit, in ms. */
+/** For how long, in ms after the start of a command, a typed key restarts the command's time limit. */
 const MOST_TIME = 600_000
 
 /** Matches the escape sequences that only style text: colours, the erasures that grep prints beside them, and bracketed paste on and off. */
 // eslint-disable-next-line no-control-regex
 const STYLES = /\x1b\[(?:[\d;:]*m|K|\?2004[hl])/g
 
-/** Matches the beginning of an escape sequence or of a line end, at the end of a part of the output. The next part may have the rest. */
+/** Matches an incomplete escape sequence or line end at the end of a part of the output. The rest can come in the next part. */
 // eslint-disable-next-line no-control-regex
 const HALF = /(?:\x1b(?:\[[\d;:?]{0,32})?|\r)$/
 
 /** One command of a skill in a terminal, from the moment when its line is typed. */
 export class ShellCommand {
   readonly text: string
-  /** The random id in the command's begin mark. */
+  /** The random id in the command's begin mark (the escape sequence by which the shell tells that the command begins). */
   readonly id: string
-  /** The output before the command's begin mark: the terminal's echo of the typed line. */
+  /** The output before the command began: the terminal's echo of the line that was typed to run the command. */
   echo = ''
   hasBegun = false
-  /** Whether the shell has shown a prompt after the line was typed, although no begin mark has come. */
+  /** Whether the shell has shown a prompt after the line was typed, although no mark has told that the command began. */
   isPassed = false
   readonly #options: ShellRunOptions
   readonly #folder: string
   readonly #clip: Clip
-  /** The end of the output so far, which may be the beginning of an escape sequence or line end. It waits for the next part of the output. */
+  /** The end of the output so far, if it is perhaps an incomplete escape sequence or line end. It is kept until the next part of the output comes. */
   #half = ''
   readonly #since = performance.now()
   readonly #settle: (ran: ShellRan) => void
   /** Resolves when the command has ended. */
   readonly ended: Promise<ShellRan>
-  /** The reason why the command is being ended; undefined while it may run. */
+  /** The reason why the service ends the command; `undefined` as long as nothing ends it. */
   #cause: 'timeout' | 'cancelled' | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -75,7 +75,7 @@ export class ShellCommand {
     this.#settle = settle
   }
 
-  /** Records that the command's begin mark has come. @param onEnd called when the timeout is over or the signal aborts */
+  /** Records that the shell has begun to run the command. @param onEnd called when the time limit is reached, or the signal aborts */
   begin (onEnd: () => void): void {
     this.hasBegun = true
     const end = (cause: 'timeout' | 'cancelled'): void => {

@@ -1,8 +1,8 @@
 import { quoted } from '../shell-scripts.ts'
 
 /**
- * The first characters of every mark: a private OSC, which terminals ignore
- * (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h3-Operating-System-Commands).
+ * The first characters of every mark (an escape sequence by which the shell reports its state): a private operating system command, which
+ * terminals ignore (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h3-Operating-System-Commands).
  */
 export const MARK = '\x1b]7717;'
 
@@ -10,10 +10,10 @@ export const MARK = '\x1b]7717;'
 export const [COMMAND_FILE, PROMPT_FILE] = ['a', 'b'] as const
 
 /**
- * The setup line, which is typed into a new shell before any output of the shell is shown. It makes the shell ask for a secret. The secret
- * is typed separately, since a line may stay in the memory of a shell. After that, every prompt reports a number (which the prompt itself
- * increments), the status of the last command and the folder. A redrawn prompt has the same number again. No variable that the shell has
- * for this is exported.
+ * The setup line, which is typed into a new shell before any output of the shell is shown. It makes the shell ask for a secret, which shows
+ * later that a report comes from the shell. The secret is typed separately, since a line can stay in the memory of a shell. After that,
+ * every prompt reports a number (which the prompt itself increments), the status of the last command and the folder. A redrawn prompt has
+ * the same number again. No variable that the shell has for this is exported.
  * @param name the beginning of the visible prompt: letters, digits, `_` and `-`
  */
 export function setupLine (name: string): string {
@@ -35,7 +35,7 @@ export function setupLine (name: string): string {
   return ` ${words.join('; ')}\r`
 }
 
-/** The text of the file that contains a command. @param begin id for the command's begin mark, of letters and digits */
+/** The text of the file that contains a command. @param begin the id, of letters and digits, by which the file reports that the command begins */
 export function commandFile (command: string, begin: string): string {
   return `printf '\\033]7717;b;%s\\007' ${begin}\n${command}\n`
 }

@@ -1,10 +1,11 @@
 /**
- * The state of a shell, as its marks and the typed keys show it. `prompt`: the shell waits with an empty input line. `typing`: its input
- * line is not empty. `busy`: it may be running what a person has typed. `command`: it runs a command of a skill.
+ * The state of a shell, as the typed keys and the shell's marks (escape sequences that report its state) show it. `prompt`: the shell waits
+ * with an empty input line. `typing`: the input line is not empty. `busy`: the shell perhaps runs what a person has typed. `command`: it
+ * runs a command of a skill.
  */
 export type TerminalState = 'opening' | 'prompt' | 'typing' | 'busy' | 'command' | 'closed'
 
-/** If keys came while the shell was busy: how long there must be no output after a prompt, in ms, before the shell counts as idle. */
+/** How long there must be no output after a prompt, in ms, before the shell counts as idle. This matters only if keys were typed while it was busy. */
 const QUIET = 300
 
 /** Matches the reports that terminals send by themselves when a program asks: the cursor's position, the type of the terminal. */
@@ -26,7 +27,7 @@ const ENDS_IN_PROGRAM = /[\r\n\x03\x1a\x1c]/
 // eslint-disable-next-line no-control-regex
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])/g
 
-/** The content of a prompt's mark: the prompt's number, the status of the last command, and the folder. */
+/** What the shell reports in a mark (an escape sequence) before each prompt: the prompt's number, the last command's status, and the folder. */
 export interface Prompt {
   readonly number: number
   readonly status: number
@@ -34,8 +35,8 @@ export interface Prompt {
 }
 
 /**
- * Tracks whether the shell's input line is empty. Only then may the service type a line, which must be a command of its own. In doubt, the
- * input line counts as not empty, until the person presses Enter.
+ * Tracks whether the shell's input line is empty. Only while it is empty does the service type a line, so that the line is not mixed with
+ * other keys. In doubt, the input line counts as not empty, until the person presses Enter.
  */
 export class ShellState {
   state: TerminalState = 'opening'
@@ -44,9 +45,9 @@ export class ShellState {
   readonly #onChange: () => void
   /** Whether keys came after the last key that ended a line, so that the input line is not empty. */
   #isPending = false
-  /** Whether keys came while the shell was busy. The shell may run them as its next line. */
+  /** Whether keys were typed while the shell was busy. Perhaps the shell will run them as its next line. */
   #isAhead = false
-  /** The timer that runs while a prompt still has to be followed by silence. */
+  /** The timer that runs after a prompt until the terminal's output has been silent for long enough. */
   #quiet: NodeJS.Timeout | undefined
   #isShown = false
 
@@ -54,7 +55,7 @@ export class ShellState {
     this.#onChange = onChange
   }
 
-  /** Takes keys that the shell gets. @returns whether a person has typed them; a terminal's own reports are not typed */
+  /** Records keys that are sent to the shell. @returns whether a person has typed them; the reports that a terminal itself sends are not typed */
   keys (text: string): boolean {
     if (text === '' || REPORTS.test(text)) return false
     const wasBusy = this.state === 'busy' || this.state === 'command'
@@ -69,7 +70,7 @@ export class ShellState {
     return true
   }
 
-  /** Takes the mark of a prompt. @returns whether the prompt is new, and not a redrawn one */
+  /** Records that the shell has reported a prompt. @returns whether the prompt is new, and not an earlier prompt that was only drawn again */
   mark (prompt: Prompt): boolean {
     if (prompt.number <= this.prompt.number) return false
     this.prompt = prompt
@@ -101,8 +102,8 @@ export class ShellState {
   }
 
   /**
-   * Takes a prompt that comes after a command was typed and before the command has begun. Either another program has read the command's
-   * line, or the shell will read it next.
+   * Records a prompt that comes after a command was typed and before the command has begun. Either another program has read the command's
+   * line, or the shell will read the line next.
    * @returns whether the prompt is new
    */
   passed (prompt: Prompt): boolean {

@@ -1,4 +1,4 @@
-/** How much of a terminal's last output is kept for a client that attaches later, in UTF-16 units. */
+/** The most of a terminal's last output that is kept for a client that attaches later, in UTF-16 units. */
 export const KEPT_OUTPUT = 256 * 1024
 
 /** The last part of a terminal's output, kept for a client that attaches later. */

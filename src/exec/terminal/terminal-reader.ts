@@ -1,6 +1,6 @@
 import { type TerminalState } from './shell-state.ts'
 
-/** A reader gets the output of a terminal, such as the connection of a client. */
+/** A reader, such as the connection of a client, gets the output of a terminal. */
 export interface TerminalReader {
   /** The size of what was sent to the reader and was not read yet, in bytes. */
   readonly unread: number
@@ -12,7 +12,7 @@ export interface TerminalReader {
   cut (): void
 }
 
-/** How many unread bytes of a reader make the terminal's output pause, and at how many the output goes on. */
+/** The number of bytes that a reader has not read yet at which the terminal's output is paused, and the number down to which it stays paused. */
 const [MOST, FEW] = [512 * 1024, 128 * 1024]
 
 /** How often a slow reader's unread bytes are checked, in ms. */
@@ -38,7 +38,7 @@ export class ReaderSeat {
     return this.#reader !== undefined
   }
 
-  /** Gives the place to a reader. The present reader is told that another one has attached. */
+  /** Makes this reader the only reader of the terminal. The present reader, if any, is told that another one has attached. */
   take (reader: TerminalReader): void {
     this.leave('attached elsewhere')
     this.#reader = reader

@@ -25,23 +25,23 @@ export interface TerminalOptions {
   readonly open: (options: PtyOptions) => Promise<Pty>
   /** The recording of the terminal's output. @default nothing is recorded */
   readonly recording?: Recording | undefined
-  /** How long the terminal may be without a key, a command and a reader, in ms. @default half an hour */
+  /** The time, in ms, without a key, a command and a reader after which the terminal counts as unused. @default half an hour */
   readonly idle?: number
   /** Called when the terminal has been unused for `idle` ms. */
   readonly onIdle?: () => void
-  /** The shell with its arguments. @default bash without its files, else sh */
+  /** The shell with its arguments. @default bash without its startup files, or sh if there is no bash */
   readonly shell?: readonly string[]
-  /** How long a command waits for an empty line, in ms. @default 10 min */
+  /** The longest time, in ms, that a command waits until the shell's input line is empty. @default 10 min */
   readonly patience?: number
 }
 
-/** How long a shell's first output and its first prompts may take, in ms. */
+/** The longest waits, in ms: for the first output of a shell, and then for its first prompts. */
 const [FIRST_OUTPUT, FIRST_PROMPTS] = [1000, 15_000]
 
-/** How long a terminal may be without a key, a command and a reader, in ms. */
+/** The time, in ms, without a key, a command and a reader after which a terminal counts as unused. */
 const IDLE = 30 * 60_000
 
-/** The largest kept length of the output before the first prompt (the greeting), in UTF-16 units. */
+/** The most output before the first prompt (the greeting) that is kept, in UTF-16 units. */
 const MAX_GREETING = 64 * 1024
 
 /** A shell in a terminal. A person types into it, and commands of skills run in it. */
@@ -62,13 +62,13 @@ export class Terminal {
   #lastOutput = new ShownOutput()
   #isPrompting = false
   readonly #commands: TypedCommands
-  /** Rings when the state has changed, so that a waiting command checks it again. */
+  /** Wakes waiting commands when the shell's state has changed, so that they look at the state again. */
   readonly #bell = new Bell()
   #idle: NodeJS.Timeout | undefined
-  /** The reason why the service ends the terminal; `undefined` if it does not. */
+  /** The reason why the service ends the terminal; `undefined` as long as the service does not end it. */
   #ending: string | undefined
   #isEnded = false
-  /** The exit code that the shell itself has reported in a mark. */
+  /** The exit code that the shell itself has reported, in an escape sequence of its output. */
   #exitCode: number | undefined
 
   /** Begins a shell; resolves at its first prompt. @throws ExecutorError */
@@ -129,7 +129,7 @@ export class Terminal {
     this.#touch()
   }
 
-  /** Passes on keys that a person types. */
+  /** Sends the keys that a person types to the shell. */
   keys (text: string): void {
     if (this.#shell.keys(text)) {
       this.#commands.renew()
@@ -145,7 +145,8 @@ export class Terminal {
 
   /**
    * Runs a command in the shell as soon as the shell's input line is empty.
-   * @throws ExecutorError when nothing was run: TERMINAL_BUSY, TERMINAL_GONE, TERMINAL_MOVED where the command may not begin in the present folder
+   * @throws ExecutorError when nothing was run: TERMINAL_BUSY, TERMINAL_GONE, TERMINAL_MOVED if the command is not allowed to begin in the shell's
+   * folder
    */
   async run (text: string, options: ShellRunOptions): Promise<ShellRan> {
     refuseInvalid(text)

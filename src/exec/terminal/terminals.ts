@@ -20,13 +20,13 @@ export class Terminals {
     return this.#open.size + this.#opening.size
   }
 
-  /** An open terminal of an owner; `undefined` for a terminal that is not open here, or has another owner. */
+  /** An open terminal of this owner; `undefined` if the terminal is not open in this process, or has another owner. */
   get (id: string, owner: string): Terminal | undefined {
     const held = this.#open.get(id)
     return held?.owner === owner ? held.terminal : undefined
   }
 
-  /** The folder in which a terminal is, as its newest prompt reports; `undefined` for a terminal that is not open here. */
+  /** The folder in which a terminal is, as its newest prompt reports; `undefined` if the terminal is not open in this process. */
   folderOf (id: string): string | undefined {
     return this.#open.get(id)?.terminal.folder
   }
@@ -45,7 +45,7 @@ export class Terminals {
     return await new Promise((resolve, reject) => { this.#opening.set(id, { opened: resolve, failed: reject }) })
   }
 
-  /** Removes a terminal that `expect` waits for from the table, if nobody will open it. */
+  /** Stops expecting a terminal that nobody will open: removes it from the table of terminals that `expect` waits for. */
   forget (id: string): void {
     this.#opening.delete(id)
   }

@@ -7,30 +7,30 @@ import { ShellCommand, type ShellRan, type ShellRunOptions } from './shell-comma
 import { COMMAND_FILE, commandFile, NOTHING, PROMPT_FILE, RESTORE_PROMPT, runLine } from './shell-lines.ts'
 import { type Prompt, type ShellState } from './shell-state.ts'
 
-/** How long a command waits for an empty line, in ms. */
+/** The longest time, in ms, that a command waits until the shell's input line is empty. */
 const PATIENCE = 600_000
 
-/** How long to wait for the begin mark of a command, in ms. The mark never comes if a program other than the shell has read the command's line. */
+/** The longest wait, in ms, for the begin mark (the shell's report that it runs a typed command). If another program reads the line, no mark comes. */
 const BEGIN = 5000
 
-/** How long to wait for the begin mark after a prompt has come, in ms. After a prompt the mark comes at once or never. */
+/** The longest wait, in ms, for a command's begin mark when a prompt has come already: then the mark comes at once or never. */
 const SOON = 500
 
-/** How many times a command is typed, if other programs read its line. */
+/** The most times that one command is typed. It is typed again if another program has read its line. */
 const TRIES = 3
 
-/** How long a command may take to end after Ctrl-C, in ms, before the whole terminal is ended. */
+/** The longest time, in ms, that a command can take to end after Ctrl-C. After that time the whole terminal is ended. */
 const GRACE = 2000
 
-/** The largest kept part of the output between a typed line and its begin mark, in UTF-16 units. */
+/** The most output, in UTF-16 units, that is kept from the time before a typed command begins: the echo of the typed line. */
 const MAX_ECHO = 64 * 1024
 
 export interface TypedCommandsOptions {
   readonly pty: Pty
   readonly shell: ShellState
-  /** Rings when the shell's state has changed, or when another command may be typed. */
+  /** Wakes the commands that wait, when the shell's state has changed, or when no other command is being typed any more. */
   readonly bell: Bell
-  /** How long a command waits for an empty line, in ms. @default 10 min */
+  /** The longest time, in ms, that a command waits until the shell's input line is empty. @default 10 min */
   readonly patience?: number
   /** Shows a text to readers of the terminal. */
   readonly show: (text: string) => void
@@ -41,8 +41,8 @@ export interface TypedCommandsOptions {
 }
 
 /**
- * Runs the commands of skills in one shell. Each command is typed when the shell's input line is empty, one at a time. Marks tell where in
- * the output it begins and ends.
+ * Runs the commands of skills in one shell, one at a time. A command is typed when the shell's input line is empty. Marks (escape sequences
+ * that the shell prints) show where the command's output begins and ends.
  */
 export class TypedCommands {
   readonly #options: TypedCommandsOptions
@@ -85,7 +85,7 @@ export class TypedCommands {
     }
   }
 
-  /** Takes the mark of a prompt. A command that had begun has ended now. */
+  /** Handles the shell's report of a prompt: a command that had begun has ended now. */
   prompted (prompt: Prompt): void {
     const { shell, bell } = this.#options
     const command = this.#command
@@ -97,7 +97,7 @@ export class TypedCommands {
     }
   }
 
-  /** Takes the begin mark of a command. @param id the random id in the mark; a mark with another id is ignored, since any program may print marks */
+  /** Handles the report that a command begins. @param id the random id in the report; another id is ignored, since any program can print such a report */
   begun (id: string): void {
     const command = this.#command
     if (command === undefined || command.hasBegun || command.id !== id) return
@@ -115,7 +115,7 @@ export class TypedCommands {
     return true
   }
 
-  /** Takes output of the running command. */
+  /** Adds a part of the terminal's output to the result of the running command. */
   output (text: string): void {
     this.#command?.output(text)
   }
@@ -138,7 +138,7 @@ export class TypedCommands {
     const id = randomBytes(16).toString('hex')
     try {
       const line = runLine(await this.#put(COMMAND_FILE, commandFile(text, id)), await this.#put(PROMPT_FILE, RESTORE_PROMPT))
-      // A person may have typed something since the prompt was empty.
+      // Perhaps a person has typed something since the input line was found empty.
       if (shell.state !== 'prompt' || shell.prompt.number !== number || options.signal.aborted) return undefined
       const { folder } = shell.prompt
       if (options.mayBeginIn?.(folder) === false) throw new ExecutorError('TERMINAL_MOVED', `the terminal is in ${folder} by now, and nothing was run`)
@@ -166,9 +166,9 @@ export class TypedCommands {
   }
 
   /**
-   * Waits for the begin mark of a command, or for the end of the shell.
-   * @param most in ms; the wait is shorter after a prompt
-   * @returns whether one of them has come
+   * Waits until a typed command begins, or the shell ends.
+   * @param most the longest wait, in ms; if a prompt has come since the command was typed, the wait is shorter
+   * @returns whether the command has begun, or the shell has ended
    */
   async #begins (command: ShellCommand, most: number): Promise<boolean> {
     const { shell, bell } = this.#options

@@ -17,7 +17,7 @@ export interface ReplyRule {
   readonly fail?: { readonly status: number, readonly message?: string }
 }
 
-/** The parts of a request at which the conditions of a rule look. */
+/** The parts of a request with which the conditions of a script's rules are compared. */
 interface Said {
   readonly last: string
   readonly user: string

@@ -28,7 +28,7 @@ export interface SharedModelOptions {
   readonly log?: Log
 }
 
-/** How long a call may wait for its turn when a model API already has as many calls as it may have, in ms. */
+/** The longest time, in ms, that a call waits for its turn while as many calls of the model API run as the limit allows. */
 const MAX_QUEUE_WAIT = 5000
 
 /** Makes the client of several model APIs, as `parseProviders` describes them. The first API is asked when a request names no model. */

@@ -3,10 +3,10 @@ import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { NoSlotError, type Release, Slots, type SlotLimits } from '../../runtime/slots.ts'
 import { holdUntilOver, type Layer } from '../model-client.ts'
 
-/** How long a client is asked to wait when the limit is reached, in s. */
+/** How long a client is asked to wait, in s, when too many calls of a model API run and wait already. */
 const RETRY_AFTER = 1
 
-/** How many calls of a model API may run, and how many may wait, unless its limits say otherwise. */
+/** The most calls of a model API that run at the same time, and the most that wait, unless the API's own limits say otherwise. */
 export const DEFAULT_LIMITS = { concurrency: 1000, queue: 100 } as const
 
 /**

@@ -30,7 +30,7 @@ export interface RouterOptions {
   readonly defaultModel?: string
   /** The models to ask, in this order, when the requested model fails. */
   readonly fallbacks: readonly string[]
-  /** The time for all models that are asked together, in ms. */
+  /** The longest time, in ms, for one request with all the models that are asked in turn. */
   readonly total: number
   readonly log?: Log
 }
@@ -42,13 +42,13 @@ interface Route {
   readonly model: string | undefined
 }
 
-/** The codes of failures that are not the fault of the request: another model may still answer it. */
+/** The codes of failures that are not the fault of the request: another model can perhaps answer the request. */
 const FALLBACK_CODES: ReadonlySet<string> = new Set(['LLM_UPSTREAM', 'LLM_RATE_LIMITED', 'LLM_AUTH', 'LLM_BUSY'])
 
 /** The greatest length of a model's name in a log line, in characters, since callers can write any name. */
 const MAX_LOGGED_NAME = 200
 
-/** Sends each request to a model API, chosen by the name of the model. When a model fails before the first byte of its answer, the next one is asked. */
+/** Sends each request to a model API, chosen by the name of the model. When a model fails before the first byte of its answer, a fallback is asked. */
 export class ModelRouter implements ModelClient {
   readonly #options: RouterOptions
   readonly #routes = new Map<string, Route>()
@@ -93,7 +93,7 @@ export class ModelRouter implements ModelClient {
     await Promise.all(this.#options.providers.map(({ upstream }) => upstream.close()))
   }
 
-  /** Notes the API of a model's name. Where several APIs list one name, the first one has it. */
+  /** Records which API has the model with this name. If several APIs list the name, the first one keeps it. */
   #register (name: string, route: Route): void {
     if (!this.#routes.has(name)) this.#routes.set(name, route)
   }

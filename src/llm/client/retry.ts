@@ -34,7 +34,7 @@ export interface RetryOptions {
   /** The name of the model API. */
   readonly provider: string
   readonly policy: RetryPolicy
-  /** The time for all attempts and waits, up to the last byte, in ms. */
+  /** The longest time, in ms, for all attempts and the waits between them, up to the last byte of the reply. */
   readonly total: number
   readonly log: Log | undefined
 }

@@ -5,19 +5,19 @@ import { type Answers, type Ask, type Layer, type ModelRequest, type Operation, 
 import { UpstreamRefusal } from '../upstream-error.ts'
 
 /**
- * The greatest number of refusals that are remembered, and the greatest length of the model's name that is remembered with one, in characters.
+ * The most refusals of a `response_format` that are remembered, and the most characters of the model's name that are remembered with each.
  * Callers can invent any number of names.
  */
 const MAX_REMEMBERED = 1000
 const MAX_MODEL_NAME = 200
 
-/** How long a refusal is remembered, in ms, since a model API may learn the format. */
+/** How long a model's refusal of a format is remembered, in ms. After that time the format is tried again: the model perhaps knows it by then. */
 const REMEMBERED_FOR = 3_600_000
 
 /**
- * Makes the layer for models that may not know `response_format` (the field that asks for an answer in a JSON Schema). If the format is only a wish,
- * a model that refuses the request is asked again without it. Once the model has answered without the format, later requests leave that very format
- * out at once. A request with another format tries it first, since the refusal may concern the schema of one prompt only.
+ * Makes the layer for models that perhaps do not know `response_format` (the field that asks for an answer in a JSON Schema). If the format is only
+ * a wish, a model that refuses the request is asked again without the format. Once the model has answered without the format, later requests leave
+ * this format out at once. A request with another format tries that one first, since the refusal perhaps concerns only the schema of one prompt.
  */
 export function tolerateFormat (): Layer {
   const refused = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_FOR })

@@ -2,7 +2,7 @@ import { type Client } from 'undici'
 import { undici } from '../../runtime/undici.ts'
 import { UpstreamError } from '../upstream-error.ts'
 
-/** How long `close` waits for calls that are running, in ms. */
+/** The longest time, in ms, that `close` waits for calls that are running. */
 const CLOSE_GRACE = 1000
 
 /**
@@ -21,7 +21,7 @@ export class Connections {
   #closing: Promise<void> | undefined
   #allIdle: (() => void) | undefined
 
-  /** @param connectTimeout the time until a connection is made, in ms */
+  /** @param connectTimeout the longest time until a connection is made, in ms */
   constructor (origin: string, connectTimeout: number) {
     this.#origin = origin
     this.#connectTimeout = connectTimeout

@@ -16,7 +16,7 @@ export interface UpstreamRequest {
   readonly timeouts: ModelTimeouts
   /** The signal that ends the exchange; its reason becomes the failure. */
   readonly signal: CallerSignal
-  /** The counter that counts the request once the API has taken it. */
+  /** The counter of the attempts of a call. It counts this request when the request is sent, and no more if the API answers with an error status. */
   readonly tally: Tally | undefined
 }
 
@@ -25,9 +25,9 @@ export interface ReplyHead {
   readonly headers: IncomingHttpHeaders
 }
 
-/** The receiver of a reply. Exactly one of `end` and `fail` is called, as the last one. */
+/** Receives a reply: first `head`, then `data` for each piece, then `end`. If the exchange fails, `fail` is called in place of the other calls. */
 export interface ReplyReceiver {
-  /** Takes the head of the reply. @throws UpstreamError to abort the exchange */
+  /** Takes the head (status and headers) of the reply. @throws UpstreamError to abort the exchange */
   head (head: ReplyHead, exchange: Exchange): void
   /**
    * Takes a piece of the body, and calls `Exchange.progressed` if the piece counts as progress.
@@ -36,14 +36,14 @@ export interface ReplyReceiver {
    */
   data (chunk: Buffer): boolean
   end (): void
-  /** Takes the failure of the exchange. @param error an UpstreamError, or the reason of the signal */
+  /** Called when the exchange has failed. @param error an UpstreamError, or the reason of the signal */
   fail (error: unknown): void
 }
 
 /**
  * One POST to a model API, with its reply. It uses undici's `dispatch`, which is the fastest of undici's interfaces, and the only one that passes on
- * every piece in the turn of the event loop in which it arrives. Undici's own timeouts are off, because they do not tell the first byte of a body
- * from the next one.
+ * every piece as soon as the piece arrives, in the same turn of the event loop. Undici's own timeouts are off, because they do not distinguish the
+ * wait for the first byte of a body from the wait for the next byte.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: UpstreamRequest
@@ -53,7 +53,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #watchdog: NodeJS.Timeout
   #answerBegun = false
-  // The number of progress reports, which the watchdog compares.
+  // The number of times that the reply has progressed. The timer in `#watch` aborts the exchange when this number stays the same.
   #progress = 0
   #paused = false
   #over = false

@@ -36,7 +36,7 @@ export interface HttpModelOptions {
   readonly log: Log | undefined
 }
 
-/** The headers that every call sets itself, and the operator cannot. */
+/** The headers that the service itself sets in every call. The operator cannot set them. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'x-request-id', 'traceparent'])
 
 const COMPLETIONS = '/chat/completions'
@@ -44,8 +44,8 @@ const COMPLETIONS = '/chat/completions'
 const NOT_FOUND = 'it has no such path, or no such model; most base URLs end in /v1'
 
 /**
- * The client of a model behind an HTTP API in OpenAI's format. It makes one attempt for each call, and throws UpstreamError for a failure that may be
- * tried again.
+ * The client of a model behind an HTTP API in OpenAI's format. It makes one attempt for each call. A failed attempt throws an UpstreamError,
+ * whose `retryable` says whether another attempt makes sense, or an UpstreamRefusal.
  */
 export class HttpModel implements ModelUpstream {
   readonly #options: HttpModelOptions
@@ -116,7 +116,7 @@ export class HttpModel implements ModelUpstream {
     }
   }
 
-  /** Logs that the API has answered 404. The caller gets the API's words, and cannot know that the operator may have mistyped the address. */
+  /** Logs that the API has answered 404. The caller gets the API's words, and cannot know that the operator has perhaps mistyped the address. */
   #warnOfNotFound (error: unknown, endpoint: string, { requestId }: CallOptions): void {
     if (!(error instanceof UpstreamRefusal) || error.status !== 404) return
     this.#options.log?.warn({ requestId, path: this.#options.address.pathOf(endpoint), reason: NOT_FOUND }, 'model API answered with status 404')

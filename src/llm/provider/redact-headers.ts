@@ -1,6 +1,6 @@
 import { createRedactor, isSensitive, type Redact } from '../../base/redact.ts'
 
-/** The length from which on a header's value counts as a secret, in characters, whatever the header's name is. */
+/** The least number of characters with which a header's value counts as a secret, whatever the header's name is. */
 const LENGTH_OF_SECRETS = 8
 
 /**

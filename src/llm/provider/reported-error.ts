@@ -6,8 +6,8 @@ import { isRetryableStatus, UpstreamError } from '../upstream-error.ts'
 const MAX_MESSAGE = 500
 
 /**
- * The error of an API that reports it in a reply with status 200. Some APIs fail after they have begun to answer; others always report errors in this
- * way.
+ * Makes the error for a reply in which an API reports an error with status 200. Some APIs fail after they have begun to answer; others always report
+ * errors in this way.
  * @param error the member `error` of the reply
  */
 export function reportedError (error: Json, redact: Redact): UpstreamError {

@@ -6,32 +6,32 @@ import { type StreamJudge } from './stream-judge.ts'
 import { UpstreamError } from '../upstream-error.ts'
 import { errorEvent } from './error-event.ts'
 
-/** Receives the reports of a relay. */
+/** Receives the reports of a relay, which passes on the events of a model's streamed answer. */
 export interface RelayListener {
-  /** The first bytes are being passed on: from now on no other attempt is possible. */
+  /** Called when the first bytes are passed on: from now on the call of the model cannot be tried again. */
   begun (): void
-  /** The relay has failed before anything was passed on. */
+  /** Called when the relay of the answer has failed before anything was passed on. */
   failed (error: unknown): void
-  /** The relay had begun, and is over now. Called once. */
+  /** Called once when a relay that has passed on something is over. */
   ended (end: StreamEnd): void
 }
 
 /** The form in which a relay passes events on: as bytes, or as lists of frames (parsed events). */
 export type RelayedAs = 'bytes' | 'frames'
 
-/** How many bytes may wait for a client that reads slowly, before the API has to wait, too. */
+/** The most bytes that wait for a client that reads slowly. While so many wait, the relay reads nothing from the API. */
 const HIGH_WATER_MARK = 64 * 1024
 
 /**
- * How many lists of frames may wait for code that reads them slowly, before the API has to wait, too. A list has the frames of one piece of data (at
- * most 64 KiB), and of an event that began before that piece.
+ * The most lists of frames that wait for code that reads them slowly. While so many wait, the relay reads nothing from the API. A list has the
+ * frames of one piece of data (at most 64 KiB), and of an event that began before that piece.
  */
 const MAX_WAITING_LISTS = 2
 
 /** The greatest size of the comments that are kept before the first event and passed on with it, in bytes. Further comments are dropped. */
 const MAX_PRELUDE = 64 * 1024
 
-/** How long an API may take to end its reply after `[DONE]`, in ms. A reply that has ended lets its connection be used again. */
+/** The longest time, in ms, that an API can take to end its reply after `[DONE]`. Only when the reply has ended can its connection be used again. */
 const LINGER = 1000
 
 /**
@@ -40,7 +40,7 @@ const LINGER = 1000
  * is never passed on; the client gets the error event instead.
  */
 export class EventRelay implements ReplyReceiver {
-  /** The events that are passed on. Destroy the stream to leave: the call of the API is then aborted at once. */
+  /** The events that are passed on. A reader that needs no more of them destroys this stream: then the call of the API is aborted at once. */
   readonly events: Readable
   readonly #as: RelayedAs
   readonly #exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>
@@ -48,7 +48,7 @@ export class EventRelay implements ReplyReceiver {
   readonly #judge: StreamJudge
   readonly #listener: RelayListener
   #linger: NodeJS.Timeout | undefined
-  /** The comments before the first event. They wait here, because APIs send comments while they are busy, and may still fail afterwards. */
+  /** The comments that came before the first event. They are not passed on at once, because APIs send comments while they are busy, and can fail later. */
   #prelude: Frame[] = []
   #preludeLength = 0
   #begun = false
@@ -73,11 +73,11 @@ export class EventRelay implements ReplyReceiver {
   }
 
   head (_head: ReplyHead): void {
-    // The head needs no check, because the code that made this relay has read it.
+    // The status and the headers need no check: the code that made this relay has checked them already.
   }
 
   data (chunk: Buffer): boolean {
-    // Data after [DONE] is read, so that the reply can end, and not passed on.
+    // Data after [DONE] is not passed on. It is only read, so that the reply can end.
     if (this.#over) return true
     const goOn = this.#pass(this.#parser.feed(chunk))
     if (!this.#judge.isDone) return goOn

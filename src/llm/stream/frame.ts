@@ -10,7 +10,7 @@ export type Frame = { readonly bytes: Buffer } & (ChunkFrame | OtherFrame)
 /** A frame that is a piece of the answer. */
 export interface ChunkFrame {
   readonly kind: 'chunk'
-  /** The parsed piece, for reading. Its numbers are doubles and may have lost digits. */
+  /** The piece as parsed JSON. Its numbers are doubles: long numbers have perhaps lost digits. */
   readonly chunk: JsonObject
   /** The JSON text from which `chunk` was parsed, with all digits. */
   readonly data: string

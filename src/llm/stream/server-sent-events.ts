@@ -53,7 +53,7 @@ export class EventScanner<T> {
     if (start < chunk.length) this.#hold(chunk.subarray(start))
   }
 
-  /** Called at the end of the stream. If the last event is not complete, a blank line is added to it, and it is given. */
+  /** Called at the end of the stream. If the last event is not complete, it is completed with a blank line, and yielded. */
   * finish (): Generator<T, void> {
     if (this.#heldLength > 0) yield this.#event(this.#take(Buffer.from('\n\n')))
   }

@@ -16,7 +16,7 @@ export class StreamJudge {
   #chunks = 0
   /** Whether the API has sent `[DONE]`. */
   isDone = false
-  /** The numbers of tokens, if the API sends them. */
+  /** How many tokens the call has used, if the API says so. */
   usage: JsonObject | undefined
   /** The name of the model, as the API gives it. */
   model: string | undefined
@@ -28,7 +28,7 @@ export class StreamJudge {
     this.#expectedChoices = expectedChoices
   }
 
-  /** Takes the next frame. @throws UpstreamError for a frame that must not be passed on */
+  /** Reads the next frame (event) of the stream. @throws UpstreamError for a frame that must not be passed on */
   judge (frame: Frame): void {
     switch (frame.kind) {
       case 'chunk': return this.#read(frame.chunk)
@@ -40,7 +40,7 @@ export class StreamJudge {
     }
   }
 
-  /** Whether the stream may end here without `[DONE]`, because every choice has its `finish_reason`. */
+  /** Whether the answer is whole even if the stream ends without `[DONE]`: every choice has its `finish_reason`. */
   get isFinished (): boolean {
     if (this.#choices.size < this.#expectedChoices) return false
     return [...this.#choices.values()].every(state => state === 'finished')

@@ -30,7 +30,7 @@ export function textBytes (message: JsonObject): number {
   return bytes
 }
 
-/** The length of a message's content, in bytes: a text, or a list of texts and of parts that may have one. */
+/** The length of a message's content, in bytes. The content is a text, or a list of parts, some of which have a text. */
 export function contentBytes (content: Json): number {
   if (typeof content === 'string') return Buffer.byteLength(content)
   if (!Array.isArray(content)) return 0

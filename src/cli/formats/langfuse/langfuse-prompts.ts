@@ -23,7 +23,7 @@ export interface ImportedPrompt {
 /** The prompts of a Langfuse export, and remarks about what could not be imported. */
 export interface LangfuseImport {
   readonly prompts: readonly ImportedPrompt[]
-  /** The remarks, each as `name: reason`. */
+  /** The reasons why parts of the export were not imported, each as `name: reason`. */
   readonly remarks: readonly string[]
 }
 

@@ -7,7 +7,7 @@ import { type ChildEffect, type CommandPolicy, type CommitEffect, type Effect, t
 import { MAX_LOG_BYTES, type OpenEffect, type Session, type Used } from './session.ts'
 
 /**
- * The verdict on an effect that an engine asks for (a model call, a command): whether the service may begin it now. `allow`, `deny`, `ask` a person
+ * The verdict on an effect that an engine asks for (a model call, a command): whether the service is allowed to begin it. `allow`, `deny`, `ask` a person
  * first, or `owe`: the effect stays in the session, and has to be begun later.
  */
 export type Verdict =
@@ -44,7 +44,7 @@ const REPEATED_CALLS = 3
 const DOUBTFUL = 'the same call was interrupted before, and may have been done'
 
 /**
- * Creates a gate, which decides whether an effect may begin: by the session's budget, by its list of tools whose calls need an approval, and by the
+ * Creates a gate, which decides whether an effect can begin: by the session's budget, by its list of tools whose calls need an approval, and by the
  * operator's rules for commands. The rules at the session's start and the present rules both count, and the stricter one wins.
  */
 export function createGate (circumstances: Circumstances): Gate {

@@ -15,7 +15,7 @@ import { type Residence } from './residence.ts'
 export interface Replica {
   /** A random id of this process. */
   readonly id: string
-  /** The length of a lease, in ms: how long a replica may be silent before another replica takes over the sessions that the silent one drives. */
+  /** The length of a lease, in ms: when a replica was silent for this time, another replica takes over its sessions. */
   readonly lease: number
   /** Aborts when the process closes. */
   readonly closing: AbortSignal

@@ -14,7 +14,7 @@ export interface LeasesOptions {
   readonly store: SessionStore
   /** The id of this replica, which drives the sessions. */
   readonly replica: string
-  /** The length of a lease, in ms: how long a replica may be silent before another replica takes the sessions that the silent one drives. */
+  /** The length of a lease, in ms: when a replica was silent for this time, another replica takes over its sessions. */
   readonly lease: number
   readonly log: Log
   /** Gives the ids of the sessions that this replica drives now. */

@@ -22,7 +22,7 @@ import { type HeldTerminals, IN_TERMINAL, NO_TERMINALS, Residence } from './resi
 import { RunningEffects } from './running-effects.ts'
 import { Watches } from './watches.ts'
 
-/** How long a replica that drives a session (performs its effects) may be silent before another replica takes the session, in ms. */
+/** When the replica that drives a session (performs its effects) was silent for this time, in ms, another replica takes over the session. */
 const LEASE = 8000
 
 /** The objects that a session runner uses, and its settings. */
@@ -43,7 +43,7 @@ export interface RunnerOptions {
   readonly onEnded?: (session: Session) => void
   /** Called with each session that waits for a person, or has ended, after a transition that this process wrote. `close` waits for the promise. */
   readonly onSettled?: (session: Session) => Promise<void>
-  /** How long a replica that drives a session may be silent before another replica takes the session, in ms. @default 8 s */
+  /** When the replica that drives a session was silent for this time, in ms, another replica takes over the session. @default 8 s */
   readonly lease?: number
 }
 

@@ -104,7 +104,7 @@ end
 return renewed`
 
 /**
- * The Lua script that lists the sessions of a sorted set, the newest first, after a given session.
+ * The Lua script that lists the sessions of a sorted set, the newest first, after a session that the caller names.
  * `KEYS`: the set. `ARGV`: time of that session ('' for the first page), its id, the least number of sessions to return, the shard's prefix.
  * Returns id, time, head and driver of each session; a session that Redis has deleted has no head.
  */
